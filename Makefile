@@ -1,0 +1,38 @@
+# Each target makes what it needs in .venv, which is re-installed when pyproject.toml changes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint bench docs clean
+
+# A stamp per extra: `make demo` does not wait for Sphinx.
+$(VENV)/installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/installed-%: pyproject.toml $(VENV)/installed
+	$(PIP) -e '.[$*]'
+	touch $@
+
+demo: $(VENV)/installed
+	$(BIN)/thinrank demo
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/installed
+	$(BIN)/python benchmarks/scaling.py
+
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) docs/_build docs/auto_examples docs/api/generated

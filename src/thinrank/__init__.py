@@ -1,0 +1,22 @@
+"""Low-rank, row-sparse and column-sparse coefficient matrices."""
+
+from importlib.metadata import version
+
+from thinrank import datasets, designs, losses, starts
+from thinrank.core.factors import Factors
+from thinrank.core.result import Solution
+from thinrank.estimators import SparseReducedRankRegressor
+from thinrank.minimize import minimize
+
+__version__ = version("thinrank")
+
+__all__ = [
+    "Factors",
+    "Solution",
+    "SparseReducedRankRegressor",
+    "datasets",
+    "designs",
+    "losses",
+    "minimize",
+    "starts",
+]

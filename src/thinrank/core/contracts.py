@@ -1,0 +1,183 @@
+"""The contracts that the rooms meet by: Design, Loss, Start, StepRule, Solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from thinrank.arrays import Array
+from thinrank.core.factors import Factors
+
+__all__ = ["Design", "Loss", "Solver", "Start", "StepRule", "Trial", "require"]
+
+
+@runtime_checkable
+class Design(Protocol):
+    """What X may be: anything that multiplies thin blocks from both sides.
+
+    Solvers and losses never ask which kind they have. ``prototype`` is an empty array that
+    carries the library, dtype and device of every product.
+    """
+
+    prototype: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        ...
+
+    def __matmul__(self, block: Array) -> Array:
+        """X @ block, for block of shape (p, q)."""
+        ...
+
+    def transposed_product(self, block: Array) -> Array:
+        """Xᵀ @ block, for block of shape (n, q)."""
+        ...
+
+    def columns(self, index: Array) -> Array:
+        """The columns ``index`` as a dense (n, |index|) array."""
+        ...
+
+    def gram(self, index: Array | None = None) -> Array:
+        """XᵀX over the columns ``index`` (all of them when None), dense."""
+        ...
+
+    def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
+        """Euclidean norms of the columns of diag(row_scale)(X − 1·centerᵀ)."""
+        ...
+
+
+class Loss(Protocol):
+    """A smooth function f of Θ = UVᵀ, asked for products with its gradient only.
+
+    Beyond :meth:`value_and_gradient` a loss may have capabilities, named in
+    ``capabilities`` and checked by :func:`require` before use:
+
+    ``full_gradient``
+        ``full_gradient(theta) -> (f, ∇f)`` at a dense Θ; convex starts need it.
+    ``smoothness``
+        ``smoothness() -> float``: L with ‖∇f(A) − ∇f(B)‖ ≤ L‖A − B‖.
+    ``curvature``
+        ``curvature(rows) -> (μ, L)``: the extreme curvatures of f over Θ supported on rows.
+    ``samples``
+        ``samples: float``: n, the sum of the sample weights.
+    ``noise``
+        ``noise() -> float``: the standard deviation σ̂ of the noise in the data.
+    ``row_scales``
+        ``row_scales() -> array (m1,)``: the scale of each row of Θ, the root of the diagonal of
+        the Hessian; a penalty times these does not depend on the units of the predictors.
+    ``restrict``
+        ``restrict(rows, columns) -> Loss``: f over the Θ that vanish elsewhere; its values equal
+        f's, the part of the data left out included.
+    ``folds``
+        ``folds(count, seed) -> list of (training loss, held-out loss)``.
+
+    Attributes
+    ----------
+    shape : (m1, m2)
+        Shape of Θ.
+    prototype : array
+        An empty array that carries the library, dtype and device of Θ.
+    magnitude : float
+        Size of the terms that f is the difference of: values are exact to about eps × this.
+    """
+
+    capabilities: frozenset[str]
+    prototype: Array
+    magnitude: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m1, m2)."""
+        ...
+
+    def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
+        """Return f(UVᵀ), ∇f·V of shape (m1, r) and ∇fᵀ·U of shape (m2, r)."""
+        ...
+
+
+class Start(Protocol):
+    """Where Θ⁰ comes from."""
+
+    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """Factors of rank at most ``rank``, for ``rows`` and ``columns`` to be kept."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A step that was tried, from Z to Z⁺ = Z + Δ, under the objective F.
+
+    Attributes
+    ----------
+    step : float
+        The step size.
+    before, after : float
+        F(Z) and F(Z⁺).
+    slope_before, slope_after : float
+        ⟨∇F(Z), Δ⟩ and ⟨∇F(Z⁺), Δ⟩.
+    length_squared : float
+        ‖Δ‖².
+    rounding : float
+        How exact the values of F are.
+    """
+
+    step: float
+    before: float
+    after: float
+    slope_before: float
+    slope_after: float
+    length_squared: float
+    rounding: float
+
+
+class StepRule(Protocol):
+    """How long a gradient step is."""
+
+    def first(self, loss: Any, factors: Factors, balance: float) -> float:
+        """The step size to try first, from the starting point."""
+        ...
+
+    def accepts(self, trial: Trial) -> bool:
+        """Whether the trial step may be taken."""
+        ...
+
+    def shorter(self, step: float) -> float:
+        """The next step to try after a refusal."""
+        ...
+
+    def longer(self, step: float) -> float:
+        """The first step to try in the next iteration."""
+        ...
+
+
+class Solver(Protocol):
+    """Frozen hyper-parameters, and init / step / done over an explicit state."""
+
+    @property
+    def max_iter(self) -> int:
+        """Iteration limit."""
+        ...
+
+    def init(self, loss: Any, start: Factors) -> Any:
+        """The state before the first iteration."""
+        ...
+
+    def step(self, loss: Any, state: Any) -> Any:
+        """One iteration; states are never changed in place."""
+        ...
+
+    def done(self, state: Any) -> bool:
+        """Whether the state is final."""
+        ...
+
+
+def require(loss: Any, capability: str, purpose: str) -> None:
+    """Raise a TypeError that says what is missing unless the loss has the capability."""
+    if capability in loss.capabilities:
+        return
+    has = ", ".join(sorted(loss.capabilities)) or "none"
+    raise TypeError(
+        f"{purpose} needs a loss with the capability {capability!r}, which "
+        f"{type(loss).__name__} does not have (it has: {has})"
+    )

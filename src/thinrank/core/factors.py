@@ -1,0 +1,166 @@
+"""A coefficient matrix held as the product of two thin factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from thinrank import arrays
+from thinrank.arrays import Array
+
+__all__ = ["Factors"]
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """The matrix Θ = U Vᵀ, with few non-zero rows in U and in V.
+
+    Parameters
+    ----------
+    U : array of shape (m1, r)
+        Left factor; for regression one row a predictor.
+    V : array of shape (m2, r)
+        Right factor; for regression one row a response. Same library, dtype and device as U.
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> theta = tr.Factors(U=np.array([[1.0], [0.0], [2.0]]), V=np.array([[3.0], [0.0]]))
+    >>> theta.rank, theta.row_support, theta.column_support
+    (1, array([0, 2]), array([0]))
+    """
+
+    U: Array
+    V: Array
+
+    def __post_init__(self) -> None:
+        if self.U.ndim != 2 or self.V.ndim != 2 or self.U.shape[1] != self.V.shape[1]:
+            raise ValueError(
+                "U and V must be matrices with the same number of columns: "
+                f"U has shape {tuple(self.U.shape)}, V has shape {tuple(self.V.shape)}"
+            )
+
+    @classmethod
+    def from_theta(cls, theta: Array, rank: int) -> Factors:
+        """Balanced factors of the best rank-``rank`` approximation of a dense matrix.
+
+        Rows and columns of zeros are left out of the singular value decomposition, and large
+        matrices get a truncated one.
+        """
+        rows = arrays.select(arrays.row_norms_squared(theta) > 0)
+        columns = arrays.select(arrays.row_norms_squared(theta.T) > 0)
+        core = arrays.take_columns(arrays.take_rows(theta, rows), columns)
+        if rows.shape[0] == 0:
+            return cls.zero(theta.shape, like=theta)
+        left, values, right = arrays.truncated_svd(core, rank)
+        small = cls.from_svd(left, values, right)
+        return cls(
+            arrays.scatter_rows(small.U, rows, theta.shape[0]),
+            arrays.scatter_rows(small.V, columns, theta.shape[1]),
+        )
+
+    @classmethod
+    def from_svd(cls, left: Array, values: Array, right: Array) -> Factors:
+        """U = left·values^½ and V = right·values^½, without the values that are zero."""
+        xp = arrays.namespace(values)
+        # what rounding alone makes of an exact zero
+        floor = arrays.eps(values) * max(left.shape[0], right.shape[0])
+        kept = int(xp.count_nonzero(values > floor * values[0])) if values.shape[0] else 0
+        root = xp.sqrt(values[:kept])
+        return cls(left[:, :kept] * root, right[:, :kept] * root)
+
+    @classmethod
+    def zero(cls, shape: tuple[int, int], like: Array) -> Factors:
+        """The zero matrix: rank 0, empty supports."""
+        return cls(arrays.zeros((shape[0], 0), like), arrays.zeros((shape[1], 0), like))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape (m1, m2) of Θ."""
+        return self.U.shape[0], self.V.shape[0]
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of U and V."""
+        return self.U.shape[1]
+
+    @cached_property
+    def row_support(self) -> Array:
+        """Sorted indices of the rows of U that are not zero."""
+        return arrays.select(arrays.row_norms_squared(self.U) > 0)
+
+    @cached_property
+    def column_support(self) -> Array:
+        """Sorted indices of the rows of V (columns of Θ) that are not zero."""
+        return arrays.select(arrays.row_norms_squared(self.V) > 0)
+
+    @property
+    def theta(self) -> Array:
+        """Θ as a dense (m1, m2) array, computed at each call."""
+        return self.U @ self.V.T
+
+    def norm(self) -> float:
+        """Frobenius norm of Θ, without forming it."""
+        square = arrays.inner(self.U.T @ self.U, self.V.T @ self.V)
+        return max(square, 0.0) ** 0.5
+
+    def singular_values(self) -> Array:
+        """Singular values of Θ, decreasing, without forming it."""
+        return self._svd()[1]
+
+    def balanced(self) -> Factors:
+        """The same Θ with UᵀU = VᵀV diagonal; directions that carry nothing are dropped."""
+        if self.rank == 0:
+            return self
+        return Factors.from_svd(*self._svd())
+
+    def scaled(self, rows: Array | None = None, factor: float = 1.0) -> Factors:
+        """Balanced factors of factor·diag(rows)·Θ: a change of units."""
+        U = self.U * factor
+        if rows is not None:
+            U = U * arrays.namespace(U).reshape(rows, (-1, 1))
+        return Factors(U, self.V).balanced()
+
+    def distance(self, other: Factors) -> float:
+        """Subspace distance d(Z, Z*) of the paper, Z = [U; V] and Z* = [U*; V*].
+
+        d² is the minimum over orthogonal O of ‖U − U*O‖² + ‖V − V*O‖², in closed form by
+        orthogonal Procrustes: with UᵀU* + VᵀV* = A S Bᵀ the best O is B Aᵀ. The factor
+        of lower rank is padded with zero columns. Both should be balanced (the paper's Z* is).
+        """
+        if self.shape != other.shape:
+            raise ValueError(
+                f"other must have shape {self.shape} as this one has; it has {other.shape}"
+            )
+        xp = arrays.namespace(self.U, other.U)
+        mine = xp.concat([self.U, self.V], axis=0)
+        theirs = xp.concat([other.U, other.V], axis=0)
+        width = max(self.rank, other.rank)
+        mine, theirs = _padded(mine, width), _padded(theirs, width)
+        if width == 0:
+            return 0.0
+        left, _, right = xp.linalg.svd(theirs.T @ mine, full_matrices=False)
+        return arrays.norm(mine - theirs @ (left @ right))
+
+    def _svd(self) -> tuple[Array, Array, Array]:
+        """Thin SVD of U Vᵀ from the two QR decompositions; zero rows stay zero."""
+        xp = arrays.namespace(self.U)
+        if self.rank == 0:
+            return self.U, arrays.zeros((0,), like=self.U), self.V
+        rows, columns = self.row_support, self.column_support
+        q_u, r_u = xp.linalg.qr(arrays.take_rows(self.U, rows))
+        q_v, r_v = xp.linalg.qr(arrays.take_rows(self.V, columns))
+        left, values, right = xp.linalg.svd(r_u @ r_v.T, full_matrices=False)
+        return (
+            arrays.scatter_rows(q_u @ left, rows, self.shape[0]),
+            values,
+            arrays.scatter_rows(q_v @ right.T, columns, self.shape[1]),
+        )
+
+
+def _padded(block: Array, width: int) -> Array:
+    missing = width - block.shape[1]
+    if missing == 0:
+        return block
+    xp = arrays.namespace(block)
+    return xp.concat([block, arrays.zeros((block.shape[0], missing), block)], axis=1)

@@ -1,0 +1,38 @@
+"""The stated memory budget for arrays that are convenient to hold but not needed."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["budget_bytes", "check_fits", "fits"]
+
+_DEFAULT_GIB = 4.0
+
+
+def budget_bytes() -> int:
+    """Largest optional array in bytes: THINRANK_MEMORY_GIB in the environment, else 4 GiB."""
+    stated = os.environ.get("THINRANK_MEMORY_GIB", "")
+    try:
+        gib = float(stated) if stated else _DEFAULT_GIB
+    except ValueError:
+        gib = -1.0
+    if not gib > 0:
+        raise ValueError(f"THINRANK_MEMORY_GIB must be a positive number of GiB, got {stated!r}")
+    return int(gib * 2**30)
+
+
+def fits(entries: int, itemsize: int) -> bool:
+    """Whether an array of so many entries is within the budget."""
+    return entries * itemsize <= budget_bytes()
+
+
+def check_fits(shape: tuple[int, int], itemsize: int, purpose: str, instead: str) -> None:
+    """Raise a MemoryError that names the way out when a matrix is over the budget."""
+    if fits(shape[0] * shape[1], itemsize):
+        return
+    need = shape[0] * shape[1] * itemsize / 2**30
+    raise MemoryError(
+        f"{purpose} would hold a dense {shape[0]}×{shape[1]} matrix of {need:.1f} GiB, over the "
+        f"budget of {budget_bytes() / 2**30:.1f} GiB; {instead}, or raise the environment "
+        "variable THINRANK_MEMORY_GIB"
+    )

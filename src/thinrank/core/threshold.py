@@ -1,0 +1,20 @@
+"""Hard thresholding: keep the rows of largest norm."""
+
+from __future__ import annotations
+
+from thinrank import arrays
+from thinrank.arrays import Array
+
+__all__ = ["hard"]
+
+
+def hard(block: Array, count: int) -> Array:
+    """Hard(U, s) of the paper: keep the ``count`` rows of largest ℓ₂ norm, zero the others.
+
+    Ties go to the row that comes first. With ``count`` at least the number of rows the block
+    itself is returned.
+    """
+    if count >= block.shape[0]:
+        return block
+    kept = arrays.top_rows(block, count)
+    return arrays.scatter_rows(arrays.take_rows(block, kept), kept, block.shape[0])

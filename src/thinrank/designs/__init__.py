@@ -1,0 +1,35 @@
+"""What X may be. Everything becomes a Design, and nobody below asks which one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.sparse import issparse
+from scipy.sparse.linalg import LinearOperator
+
+from thinrank.core.contracts import Design
+from thinrank.designs.dense import Dense
+from thinrank.designs.operator import Operator
+from thinrank.designs.sparse import Sparse
+from thinrank.designs.transformed import Standardization, Transformed, standardize
+
+__all__ = [
+    "Dense",
+    "Operator",
+    "Sparse",
+    "Standardization",
+    "Transformed",
+    "as_design",
+    "standardize",
+]
+
+
+def as_design(X: Any) -> Design:
+    """Wrap a dense array, a scipy sparse matrix or a SciPy LinearOperator; Designs pass."""
+    if issparse(X):
+        return Sparse(X)
+    if isinstance(X, LinearOperator):
+        return Operator(X)
+    if isinstance(X, Design):
+        return X
+    return Dense(X)

@@ -1,0 +1,41 @@
+"""Quantities of a design that visit all columns, a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+
+__all__ = ["blockwise_column_norms", "blockwise_gram"]
+
+_BLOCK_COLUMNS = 256
+
+
+def _blocks(design: Design) -> Iterator[Array]:
+    xp = arrays.namespace(design.prototype)
+    device = arrays.device_of(design.prototype)
+    for first in range(0, design.shape[1], _BLOCK_COLUMNS):
+        yield xp.arange(first, min(first + _BLOCK_COLUMNS, design.shape[1]), device=device)
+
+
+def blockwise_column_norms(design: Design, row_scale: Array | None, center: Array | None) -> Array:
+    """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), forming a few columns at a time."""
+    xp = arrays.namespace(design.prototype)
+    norms = []
+    for index in _blocks(design):
+        block = design.columns(index)
+        if center is not None:
+            block = block - arrays.take_rows(center, index)
+        if row_scale is not None:
+            block = block * row_scale[:, None]
+        norms.append(xp.linalg.vector_norm(block, axis=0))
+    return xp.concat(norms)
+
+
+def blockwise_gram(design: Design) -> Array:
+    """XᵀX as Xᵀ times a few columns at a time."""
+    xp = arrays.namespace(design.prototype)
+    products = [design.transposed_product(design.columns(index)) for index in _blocks(design)]
+    return xp.concat(products, axis=1)

@@ -1,0 +1,70 @@
+"""X as a dense array of any library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+
+__all__ = ["Dense"]
+
+# Entries of X that column_norms may copy at a time, to centre them.
+_BLOCK_ENTRIES = 1 << 20
+
+
+class Dense:
+    """A dense design, used as it is: never copied, in either memory order.
+
+    Parameters
+    ----------
+    X : array of shape (n, p)
+        float32 and float64 stay what they are; other numbers become float64.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.array = arrays.as_float_array(X)
+        if self.array.ndim != 2:
+            raise ValueError(f"X must be a matrix (n, p); it has shape {tuple(self.array.shape)}")
+        self.prototype = arrays.zeros((0,), like=self.array)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        return self.array.shape[0], self.array.shape[1]
+
+    def __matmul__(self, block: Array) -> Array:
+        return self.array @ block
+
+    def transposed_product(self, block: Array) -> Array:
+        """Xᵀ @ block."""
+        return self.array.T @ block
+
+    def columns(self, index: Array) -> Array:
+        """The columns ``index``."""
+        return arrays.take_columns(self.array, index)
+
+    def gram(self, index: Array | None = None) -> Array:
+        """XᵀX over the columns ``index``."""
+        active = self.array if index is None else self.columns(index)
+        return active.T @ active
+
+    def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
+        """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), in blocks of rows."""
+        xp = arrays.namespace(self.array)
+        squares = arrays.zeros((self.shape[1],), like=self.array)
+        for rows in self._row_blocks():
+            block = self.array[rows, :]
+            if center is not None:
+                block = block - center
+            if row_scale is not None:
+                block = block * xp.reshape(row_scale[rows], (-1, 1))
+            squares = squares + xp.sum(block * block, axis=0)
+        return xp.sqrt(squares)
+
+    def _row_blocks(self) -> Iterator[slice]:
+        n, p = self.shape
+        height = max(1, _BLOCK_ENTRIES // max(p, 1))
+        for first in range(0, n, height):
+            yield slice(first, min(first + height, n))

@@ -1,0 +1,63 @@
+"""X as a SciPy LinearOperator (NumPy only)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
+
+__all__ = ["Operator"]
+
+
+class Operator:
+    """A design known through its products only; its adjoint must be defined too.
+
+    Parameters
+    ----------
+    X : LinearOperator of shape (n, p)
+        Of dtype float32 or float64; other numbers are taken as float64.
+    """
+
+    def __init__(self, X: LinearOperator) -> None:
+        self.operator = X
+        dtype = np.dtype(X.dtype if X.dtype is not None else np.float64)
+        if dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: X is an operator of dtype {dtype}")
+        if dtype not in (np.float32, np.float64):
+            dtype = np.dtype(np.float64)
+        self.prototype = np.zeros(0, dtype=dtype)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        return self.operator.shape
+
+    def __matmul__(self, block: np.ndarray) -> np.ndarray:
+        product = self.operator.matvec(block) if block.ndim == 1 else self.operator.matmat(block)
+        return np.asarray(product, dtype=self.prototype.dtype)
+
+    def transposed_product(self, block: np.ndarray) -> np.ndarray:
+        """Xᵀ @ block."""
+        adjoint = self.operator
+        product = adjoint.rmatvec(block) if block.ndim == 1 else adjoint.rmatmat(block)
+        return np.asarray(product, dtype=self.prototype.dtype)
+
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """The columns ``index``, by products with unit vectors."""
+        units = np.zeros((self.shape[1], len(index)), dtype=self.prototype.dtype)
+        units[index, np.arange(len(index))] = 1
+        return self @ units
+
+    def gram(self, index: np.ndarray | None = None) -> np.ndarray:
+        """XᵀX over the columns ``index``."""
+        if index is None:
+            return blockwise_gram(self)
+        active = self.columns(index)
+        return active.T @ active
+
+    def column_norms(
+        self, row_scale: np.ndarray | None = None, center: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Norms of the columns of diag(row_scale)(X − 1·centerᵀ)."""
+        return blockwise_column_norms(self, row_scale, center)

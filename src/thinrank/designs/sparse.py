@@ -1,0 +1,68 @@
+"""X as a scipy sparse matrix or array (NumPy only)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Sparse"]
+
+
+class Sparse:
+    """A scipy sparse design; never made dense, except for the columns that are asked for.
+
+    Parameters
+    ----------
+    X : scipy sparse matrix or array of shape (n, p)
+        Formats other than CSR and CSC are converted to CSC. float32 and float64 values stay
+        what they are.
+    """
+
+    def __init__(self, X: Any) -> None:
+        if X.ndim != 2:
+            raise ValueError(f"X must be a matrix (n, p); it has shape {X.shape}")
+        if X.format not in ("csr", "csc"):
+            X = X.tocsc()
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float64)
+        self.matrix = X
+        self.prototype = np.zeros(0, dtype=X.dtype)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        return self.matrix.shape
+
+    def __matmul__(self, block: np.ndarray) -> np.ndarray:
+        return self.matrix @ block
+
+    def transposed_product(self, block: np.ndarray) -> np.ndarray:
+        """Xᵀ @ block."""
+        return self.matrix.T @ block
+
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """The columns ``index``, dense."""
+        return self.matrix[:, index].toarray()
+
+    def gram(self, index: np.ndarray | None = None) -> np.ndarray:
+        """XᵀX over the columns ``index``, dense."""
+        active = self.matrix if index is None else self.matrix[:, index]
+        return (active.T @ active).toarray()
+
+    def column_norms(
+        self, row_scale: np.ndarray | None = None, center: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), from the stored entries."""
+        n, p = self.shape
+        entries = self.matrix.tocoo()
+        weights = np.ones(n, dtype=self.matrix.dtype) if row_scale is None else row_scale**2
+        stored = weights[entries.row]
+        values = entries.data
+        if center is not None:
+            values = values - center[entries.col]
+        squares = np.bincount(entries.col, weights=stored * values**2, minlength=p)
+        if center is not None:
+            weight_of_zeros = weights.sum() - np.bincount(entries.col, stored, minlength=p)
+            squares = squares + np.maximum(weight_of_zeros, 0) * center**2
+        return np.sqrt(squares).astype(self.matrix.dtype)

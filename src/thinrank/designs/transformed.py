@@ -1,0 +1,170 @@
+"""Centring, scaling and weighting of a design without touching it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
+
+__all__ = ["Standardization", "Transformed", "standardize"]
+
+
+class Transformed:
+    """The design diag(row_scale) (X − 1·centerᵀ) diag(column_scale), never formed.
+
+    A sparse X stays sparse: the three vectors enter the products.
+
+    Parameters
+    ----------
+    base : Design
+        X.
+    row_scale : array of shape (n,), optional
+        Roots of the sample weights.
+    center : array of shape (p,), optional
+        Column means.
+    column_scale : array of shape (p,), optional
+        One over the units of the columns; zero drops a column.
+    """
+
+    def __init__(
+        self,
+        base: Design,
+        row_scale: Array | None = None,
+        center: Array | None = None,
+        column_scale: Array | None = None,
+    ) -> None:
+        self.base = base
+        self.row_scale = row_scale
+        self.center = center
+        self.column_scale = column_scale
+        self.prototype = base.prototype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        return self.base.shape
+
+    def __matmul__(self, block: Array) -> Array:
+        block = _times_rows(block, self.column_scale)
+        product = self.base @ block
+        if self.center is not None:
+            product = product - self.center @ block
+        return _times_rows(product, self.row_scale)
+
+    def transposed_product(self, block: Array) -> Array:
+        """Transpose of this design, times block."""
+        block = _times_rows(block, self.row_scale)
+        product = self.base.transposed_product(block)
+        if self.center is not None:
+            total = arrays.namespace(block).sum(block, axis=0)
+            product = product - _outer(self.center, total)
+        return _times_rows(product, self.column_scale)
+
+    def columns(self, index: Array) -> Array:
+        """The transformed columns ``index``, dense."""
+        block = self.base.columns(index)
+        if self.center is not None:
+            block = block - arrays.take_rows(self.center, index)
+        if self.column_scale is not None:
+            block = block * arrays.take_rows(self.column_scale, index)
+        return _times_rows(block, self.row_scale)
+
+    def gram(self, index: Array | None = None) -> Array:
+        """Gram matrix of the transformed columns."""
+        if index is not None:
+            active = self.columns(index)
+            return active.T @ active
+        if self.row_scale is not None:
+            return blockwise_gram(self)  # the weights stand between the two factors
+        gram = self.base.gram()
+        if self.center is not None:
+            ones = arrays.zeros((self.shape[0],), like=self.prototype) + 1
+            total = self.base.transposed_product(ones)
+            gram = (
+                gram
+                - _outer(self.center, total)
+                - _outer(total, self.center)
+                + self.shape[0] * _outer(self.center, self.center)
+            )
+        if self.column_scale is not None:
+            gram = _times_rows(gram, self.column_scale) * self.column_scale
+        return gram
+
+    def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
+        """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
+        return blockwise_column_norms(self, row_scale, center)
+
+
+@dataclass(frozen=True)
+class Standardization:
+    """How a design was brought to unit columns, and the way back.
+
+    Attributes
+    ----------
+    design : Design
+        The transformed design.
+    center : array of shape (p,) or None
+        The column means that were taken out.
+    scale : array of shape (p,) or None
+        The root mean squares that the columns were divided by; constant columns have 0 here and
+        are zero in ``design``.
+    """
+
+    design: Design
+    center: Array | None
+    scale: Array | None
+
+    @property
+    def inverse_scale(self) -> Array | None:
+        """One over ``scale``, and 0 for constant columns."""
+        return None if self.scale is None else _inverse(self.scale)
+
+
+def standardize(
+    design: Design, *, sample_weight: Array | None = None, center: bool = True, scale: bool = True
+) -> Standardization:
+    """Centre a design and bring its columns to unit root mean square, implicitly.
+
+    Means and mean squares are weighted; the mean square is about the mean when ``center``, about
+    zero otherwise. A column that is constant up to rounding becomes zero when ``center``.
+    """
+    n, _ = design.shape
+    prototype = design.prototype
+    xp = arrays.namespace(prototype)
+    weight = arrays.zeros((n,), like=prototype) + 1 if sample_weight is None else sample_weight
+    total = float(xp.sum(weight))
+    mean = design.transposed_product(weight / total) if center else None
+    deviation = None
+    if scale:
+        root = None if sample_weight is None else xp.sqrt(sample_weight)
+        deviation = design.column_norms(root, mean) / total**0.5
+        if mean is not None:
+            # what rounding leaves of a constant column
+            floor = 10 * arrays.eps(prototype) * xp.abs(mean) * n**0.5
+            deviation = xp.where(deviation <= floor, arrays.zeros((1,), prototype), deviation)
+    if mean is None and deviation is None:
+        return Standardization(design, None, None)
+    inverse = None if deviation is None else _inverse(deviation)
+    transformed = Transformed(design, center=mean, column_scale=inverse)
+    return Standardization(transformed, mean, deviation)
+
+
+def _inverse(scale: Array) -> Array:
+    xp = arrays.namespace(scale)
+    live = scale > 0
+    return xp.where(live, 1 / xp.where(live, scale, scale + 1), scale * 0)
+
+
+def _times_rows(block: Array, scale: Array | None) -> Array:
+    """diag(scale) @ block, for vectors and matrices."""
+    if scale is None:
+        return block
+    return block * scale if block.ndim == 1 else block * scale[:, None]
+
+
+def _outer(left: Array, right: Array) -> Array:
+    """Left ⊗ right, or a plain multiple when ``right`` is a number."""
+    return left * right if right.ndim == 0 else left[:, None] * right

@@ -1,0 +1,100 @@
+"""What every regressor with factored coefficients shares once it is fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.factors import Factors
+from thinrank.estimators.validation import check_new_X
+
+__all__ = ["FactorRegressor"]
+
+
+class FactorRegressor(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    BaseEstimator,
+):
+    """Prediction, coefficients, supports and latent factors from ``factors_`` and ``intercept_``.
+
+    A subclass's ``fit`` calls :meth:`_keep`.
+    """
+
+    factors_: Factors
+    intercept_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _keep(self, factors: Factors, intercept: Array, single_target: bool) -> None:
+        """Store the answer of a fit, in the user's units."""
+        self.factors_ = factors
+        self._single_target = single_target
+        self.intercept_ = float(intercept[0]) if single_target else intercept
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of shape (k, p), or (p,) for a one-dimensional Y; computed at each call."""
+        check_is_fitted(self, "factors_")
+        theta = self.factors_.theta
+        return theta[:, 0] if self._single_target else theta.T
+
+    @property
+    def rank_(self) -> int:
+        """Rank of the coefficients."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.rank
+
+    @property
+    def row_support_(self) -> np.ndarray:
+        """Sorted indices of the predictors in use."""
+        check_is_fitted(self, "factors_")
+        return arrays.to_numpy(self.factors_.row_support)
+
+    @property
+    def column_support_(self) -> np.ndarray:
+        """Sorted indices of the responses that are predicted by more than their mean."""
+        check_is_fitted(self, "factors_")
+        return arrays.to_numpy(self.factors_.column_support)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.rank_
+
+    def predict(self, X: Any) -> Array:
+        """Predict the responses.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design of shape (n, p)
+
+        Returns
+        -------
+        array of shape (n, k), or (n,) when Y was one-dimensional
+        """
+        check_is_fitted(self, "factors_")
+        scores = check_new_X(self, X) @ self.factors_.U
+        if self._single_target:
+            return scores @ self.factors_.V[0, :] + self.intercept_
+        return scores @ self.factors_.V.T + self.intercept_
+
+    def transform(self, X: Any) -> Array:
+        """The latent factors X @ U of shape (n, rank_), of which the responses are mixtures."""
+        check_is_fitted(self, "factors_")
+        return check_new_X(self, X) @ self.factors_.U

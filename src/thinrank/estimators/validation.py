@@ -1,0 +1,103 @@
+"""What comes into fit and predict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.designs import as_design
+
+__all__ = ["check_new_X", "check_training_data", "check_weights"]
+
+_FLOATS = (np.float64, np.float32)
+
+
+def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Design, Array]:
+    """X as a Design and Y as an array of one or two dimensions, of X's dtype.
+
+    Arrays, data frames and sparse matrices go through scikit-learn's validation; operators,
+    Designs and arrays of other libraries through our own.
+    """
+    if Y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+    _check_rows(X, Y)
+    if _is_ours(X):
+        design = as_design(X)
+        _check_finite(X, "X")
+        estimator.n_features_in_ = design.shape[1]
+        target = Y if arrays.is_array(Y) else np.asarray(Y)
+        _check_finite(target, "Y")
+        if target.ndim not in (1, 2):
+            raise ValueError(f"Y must have one or two dimensions, got {target.ndim}")
+        return design, arrays.from_numpy(target, design.prototype)
+    X, Y = validate_data(
+        estimator,
+        X,
+        Y,
+        accept_sparse=("csr", "csc"),
+        multi_output=True,
+        y_numeric=True,
+        dtype=_FLOATS,
+    )
+    return as_design(X), np.asarray(Y).astype(X.dtype, copy=False)
+
+
+def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
+    """X for predict and transform, with the columns that fit saw."""
+    if not _is_ours(X):
+        X = validate_data(estimator, X, accept_sparse=("csr", "csc"), dtype=_FLOATS, reset=False)
+        return as_design(X)
+    design = as_design(X)
+    if design.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {design.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
+    return design
+
+
+def check_weights(sample_weight: Any, design: Design) -> Array | None:
+    """Weights of the rows, at least 0 and not all 0; None stays None."""
+    if sample_weight is None:
+        return None
+    n = design.shape[0]
+    weight = _check_sample_weight(
+        arrays.to_numpy(sample_weight) if arrays.is_array(sample_weight) else sample_weight,
+        np.empty((n, 0)),
+        dtype=_FLOATS,
+        ensure_non_negative=True,
+    )
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight must have a positive entry; all of them are 0")
+    return arrays.from_numpy(weight, design.prototype)
+
+
+def _is_ours(X: Any) -> bool:
+    foreign = arrays.is_array(X) and not isinstance(X, (np.ndarray, np.generic))
+    return isinstance(X, (LinearOperator, Design)) or foreign
+
+
+def _check_rows(X: Any, Y: Any) -> None:
+    """A message that names both, before scikit-learn's, which names neither."""
+    rows_x, rows_y = getattr(X, "shape", None), getattr(Y, "shape", None)
+    if rows_x and rows_y and rows_x[0] != rows_y[0]:
+        raise ValueError(
+            f"X and Y must have the same number of rows: X has {rows_x[0]}, Y has {rows_y[0]}"
+        )
+
+
+def _check_finite(x: Any, name: str) -> None:
+    if not arrays.is_array(x):
+        return
+    xp = arrays.namespace(x)
+    if xp.isdtype(x.dtype, "real floating") and not bool(xp.all(xp.isfinite(x))):
+        raise ValueError(f"{name} must be finite; it contains NaN or infinity")

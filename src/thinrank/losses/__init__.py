@@ -1,0 +1,7 @@
+"""f(Θ): the losses that thinrank minimises."""
+
+from thinrank.losses.custom import Custom
+from thinrank.losses.denoising import Denoising
+from thinrank.losses.least_squares import LeastSquares
+
+__all__ = ["Custom", "Denoising", "LeastSquares"]

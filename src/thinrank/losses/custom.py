@@ -1,0 +1,102 @@
+"""A loss given by the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.factors import Factors
+
+__all__ = ["Custom"]
+
+
+class Custom:
+    """Any smooth loss f(Θ), given by its value and the products of its gradient with U and V.
+
+    Parameters
+    ----------
+    value_and_gradient : callable
+        ``value_and_gradient(factors) -> (f, ∇f·V, ∇fᵀ·U)`` at Θ = factors.U @ factors.V.T: a
+        number and arrays of shapes (m1, r) and (m2, r). Rank 0 never occurs.
+    shape : (int, int)
+        Shape (m1, m2) of Θ.
+    full_gradient : callable, optional
+        ``full_gradient(theta) -> (f, ∇f)`` at a dense Θ. With ``smoothness`` it opens the convex
+        starts (with a penalty given as a number).
+    smoothness : float, optional
+        L with ‖∇f(A) − ∇f(B)‖ ≤ L‖A − B‖.
+    like : array, optional
+        Any array of the library, dtype and device to work in; NumPy float64 when missing.
+
+    Examples
+    --------
+    Denoising with weights that differ from entry to entry:
+
+    >>> import numpy as np, thinrank as tr
+    >>> rng = np.random.default_rng(0)
+    >>> M = np.outer([5.0, 0.0, 5.0, 0.0], [1.0, 1.0, 0.0]) + 0.1 * rng.standard_normal((4, 3))
+    >>> W = rng.uniform(0.5, 1.5, size=M.shape)
+    >>> def weighted(factors):
+    ...     residual = W * (factors.theta - M)
+    ...     value = 0.5 * np.sum(residual * (factors.theta - M))
+    ...     return value, residual @ factors.V, residual.T @ factors.U
+    >>> loss = tr.losses.Custom(weighted, shape=M.shape)
+    >>> tr.minimize(loss, rank=1, row_sparsity=2, column_sparsity=2).factors.row_support
+    array([0, 2])
+    """
+
+    def __init__(
+        self,
+        value_and_gradient: Callable[[Factors], tuple[Any, Array, Array]],
+        shape: tuple[int, int],
+        *,
+        full_gradient: Callable[[Array], tuple[Any, Array]] | None = None,
+        smoothness: float | None = None,
+        like: Array | None = None,
+    ) -> None:
+        if not callable(value_and_gradient):
+            raise TypeError(
+                "value_and_gradient must be a function of tr.Factors, "
+                f"got {type(value_and_gradient).__name__}"
+            )
+        if len(shape) != 2 or any(int(size) != size or size < 1 for size in shape):
+            raise ValueError(f"shape must be two integers at least 1, got {shape!r}")
+        if smoothness is not None and not 0 < smoothness < float("inf"):
+            raise ValueError(f"smoothness must be a positive number, got {smoothness!r}")
+        self.shape = (int(shape[0]), int(shape[1]))
+        self.prototype = arrays.zeros((0,), like=np.zeros(0) if like is None else like)
+        self.magnitude = 0.0
+        self._value_and_gradient = value_and_gradient
+        self._full_gradient = full_gradient
+        self._smoothness = smoothness
+        given = {"full_gradient": full_gradient, "smoothness": smoothness}
+        self.capabilities = frozenset(name for name, what in given.items() if what is not None)
+
+    def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
+        """The user's function, its answer checked for shape."""
+        value, gradient_u, gradient_v = self._value_and_gradient(factors)
+        for name, array, expected in (
+            ("∇f·V", gradient_u, factors.U.shape),
+            ("∇fᵀ·U", gradient_v, factors.V.shape),
+        ):
+            if tuple(array.shape) != tuple(expected):
+                raise ValueError(
+                    f"value_and_gradient returned {name} of shape {tuple(array.shape)}, "
+                    f"expected {tuple(expected)}"
+                )
+        return float(value), gradient_u, gradient_v
+
+    def full_gradient(self, theta: Array) -> tuple[float, Array]:
+        """The user's function; present when 'full_gradient' is among the capabilities."""
+        assert self._full_gradient is not None
+        value, gradient = self._full_gradient(theta)
+        return float(value), gradient
+
+    def smoothness(self) -> float:
+        """The user's number; present when 'smoothness' is among the capabilities."""
+        assert self._smoothness is not None
+        return self._smoothness

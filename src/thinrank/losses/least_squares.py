@@ -1,0 +1,191 @@
+"""Multi-task least squares: the loss of the paper."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core import memory
+from thinrank.designs import Dense, Transformed, as_design
+from thinrank.losses.noise import noise_scale
+from thinrank.losses.quadratic import Quadratic
+
+__all__ = ["LeastSquares"]
+
+Form = Literal["auto", "direct", "gram"]
+
+# Up to this many rows or columns the spectrum of the Gram matrix is computed outright.
+_EXACT_SPECTRUM = 400
+
+
+class LeastSquares(Quadratic):
+    """f(Θ) = 1/(2n)·‖Y − XΘ‖²_F + ridge/2·‖Θ‖²_F.
+
+    Parameters
+    ----------
+    X : dense array, scipy sparse matrix, LinearOperator or Design, of shape (n, p)
+        Used as it is: neither centred nor scaled (see :func:`thinrank.designs.standardize`).
+    Y : array of shape (n, k)
+        Responses, of the library and device of X; taken in X's dtype.
+    sample_weight : array of shape (n,), optional
+        Then f = 1/(2·Σw)·Σᵢ wᵢ‖yᵢ − Θᵀxᵢ‖²: integer weights equal repeated rows.
+    ridge : float, default 0
+        Weight of ½‖Θ‖².
+    form : {"auto", "direct", "gram"}
+        "direct" multiplies by X and Y at each evaluation, r·n·(2p + 2k) operations. "gram" holds
+        XᵀX/n and XᵀY/n, made once, and then needs r·p·(p + 2k) whatever n. The two agree to
+        rounding. "auto" takes the Gram form when it is cheaper and no larger than X.
+    """
+
+    capabilities = Quadratic.capabilities | {"folds"}
+
+    def __init__(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        sample_weight: Array | None = None,
+        ridge: float = 0.0,
+        form: Form = "auto",
+    ) -> None:
+        self.X = as_design(X)
+        n, p = self.X.shape
+        self.Y = self._responses(Y)
+        self.sample_weight = sample_weight
+        self.samples = float(n)
+        self._weighted_X, self._weighted_Y = self.X, self.Y
+        if sample_weight is not None:
+            xp = arrays.namespace(self.Y)
+            weight = arrays.from_numpy(sample_weight, self.Y)
+            if weight.shape != (n,) or not bool(xp.all(weight >= 0)) or not xp.sum(weight) > 0:
+                raise ValueError(
+                    f"sample_weight must hold {n} numbers at least 0, not all of them 0; "
+                    f"it has shape {tuple(weight.shape)}"
+                )
+            self.sample_weight = weight
+            self.samples = float(xp.sum(weight))
+            root = xp.sqrt(weight)
+            self._weighted_X = Transformed(self.X, row_scale=root)
+            self._weighted_Y = self.Y * root[:, None]
+        if form not in ("auto", "direct", "gram"):
+            raise ValueError(f'form must be "auto", "direct" or "gram", got {form!r}')
+        constant = arrays.norm(self._weighted_Y) ** 2 / self.samples
+        super().__init__((p, self.Y.shape[1]), constant, ridge, self.X.prototype)
+        self.form = self._cheaper_form() if form == "auto" else form
+        self._cross: Array | None = None
+        self._gram: Array | None = None
+
+    def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
+        """A, K and B from X and Y, or from XᵀX and XᵀY."""
+        if self.form == "gram":
+            image = self._held_gram() @ U
+            return image @ VV - self.cross() @ V, U.T @ image, self.cross().T @ U
+        X, Y, n = self._weighted_X, self._weighted_Y, self.samples
+        XU = X @ U
+        return (
+            X.transposed_product((XU @ VV - Y @ V) / n),
+            (XU.T @ XU) / n,
+            (Y.T @ XU) / n,
+        )
+
+    def hessian_product(self, theta: Array) -> Array:
+        """XᵀXΘ/n."""
+        if self.form == "gram":
+            return self._held_gram() @ theta
+        return self._weighted_X.transposed_product((self._weighted_X @ theta) / self.samples)
+
+    def cross(self) -> Array:
+        """XᵀY/n, computed once and held."""
+        if self._cross is None:
+            memory.check_fits(
+                self.shape,
+                arrays.itemsize(self.prototype),
+                "XᵀY",
+                'use form="direct" and a start that does not need it ("spectral")',
+            )
+            self._cross = self._weighted_X.transposed_product(self._weighted_Y / self.samples)
+        return self._cross
+
+    def smoothness(self) -> float:
+        """L: the largest eigenvalue of XᵀX/n, plus the ridge."""
+        n, p = self.X.shape
+        if min(n, p) > _EXACT_SPECTRUM:
+            return super().smoothness()
+        if not hasattr(self, "_smoothness"):
+            self._smoothness = self.ridge + arrays.extreme_eigenvalues(self._small_gram())[1]
+        return self._smoothness
+
+    def curvature(self, rows: Array) -> tuple[float, float]:
+        """Extreme eigenvalues of X_SᵀX_S/n, S the rows, plus the ridge."""
+        low, high = arrays.extreme_eigenvalues(self._weighted_X.gram(rows) / self.samples)
+        return max(low, 0.0) + self.ridge, high + self.ridge
+
+    def row_scales(self) -> Array:
+        """Root mean squares of the columns of X."""
+        return self._weighted_X.column_norms() / self.samples**0.5
+
+    def noise(self) -> float:
+        """Standard deviation of the errors, from the median singular value of Y."""
+        return noise_scale(self._weighted_Y, self.samples)
+
+    def restrict(self, rows: Array, columns: Array) -> LeastSquares:
+        """The same loss over Θ that vanish outside ``rows`` and ``columns``."""
+        inner = LeastSquares(
+            Dense(self.X.columns(rows)),
+            arrays.take_columns(self.Y, columns),
+            sample_weight=self.sample_weight,
+            ridge=self.ridge,
+        )
+        inner.constant = inner.magnitude = self.constant
+        return inner
+
+    def folds(self, count: int, seed: int) -> list[tuple[LeastSquares, LeastSquares]]:
+        """Training and held-out losses of a K-fold split of the rows, as zero weights."""
+        n = self.X.shape[0]
+        label = np.random.default_rng(seed).permutation(n) % count
+        pairs = []
+        for fold in range(count):
+            held_out = arrays.from_numpy((label == fold).astype(float), self.prototype)
+            pairs.append((self._reweighted(1 - held_out), self._reweighted(held_out)))
+        return pairs
+
+    def _reweighted(self, factor: Array) -> LeastSquares:
+        weight = factor if self.sample_weight is None else factor * self.sample_weight
+        return LeastSquares(self.X, self.Y, sample_weight=weight, ridge=self.ridge, form=self.form)
+
+    def _responses(self, Y: Any) -> Array:
+        if not arrays.is_array(Y):
+            Y = np.asarray(Y)
+        n = self.X.shape[0]
+        if Y.ndim != 2 or Y.shape[0] != n:
+            raise ValueError(
+                f"Y must be a matrix with {n} rows, as X has; it has shape {tuple(Y.shape)}"
+            )
+        xp = arrays.namespace(self.X.prototype, Y)
+        return xp.astype(Y, self.X.prototype.dtype, copy=False)
+
+    def _cheaper_form(self) -> Form:
+        (n, p), k = self.X.shape, self.shape[1]
+        cheaper = p * (p + 2 * k) < n * (2 * p + 2 * k)
+        no_larger_than_X = max(p, k) <= n
+        fits = memory.fits(p * max(p, k), arrays.itemsize(self.prototype))
+        return "gram" if cheaper and no_larger_than_X and fits else "direct"
+
+    def _held_gram(self) -> Array:
+        if self._gram is None:
+            self._gram = self._weighted_X.gram() / self.samples
+        return self._gram
+
+    def _small_gram(self) -> Array:
+        """XᵀX/n or XXᵀ/n, whichever is smaller: they share their largest eigenvalue."""
+        n, p = self.X.shape
+        if p <= n:
+            return (
+                self._held_gram() if self.form == "gram" else self._weighted_X.gram() / self.samples
+            )
+        xp = arrays.namespace(self.prototype)
+        unit = xp.eye(n, dtype=self.prototype.dtype, device=arrays.device_of(self.prototype))
+        return self._weighted_X @ (self._weighted_X.transposed_product(unit) / self.samples)

@@ -1,0 +1,54 @@
+"""The noise level of a matrix of few strong directions."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+
+__all__ = ["noise_scale"]
+
+_MOST_COLUMNS = 400
+
+
+def noise_scale(Y: Array, total: float, seed: int = 0) -> float:
+    """Robust standard deviation of the noise in Y = (low rank) + noise.
+
+    The median singular value of Y over that of pure unit noise of the same shape (Gavish &
+    Donoho 2014, "The optimal hard threshold for singular values is 4/√3"): a signal of low
+    rank moves the few largest values only. With few columns it errs on the large side.
+
+    Parameters
+    ----------
+    Y : array of shape (n, k)
+        With the rows already multiplied by the roots of the weights.
+    total : float
+        Sum of the weights, the effective number of rows: integer weights equal repeated rows.
+    seed : int
+        Of the draw of columns, when there are more than 400.
+    """
+    k = Y.shape[1]
+    if k > _MOST_COLUMNS:
+        drawn = np.sort(np.random.default_rng(seed).choice(k, _MOST_COLUMNS, replace=False))
+        xp = arrays.namespace(Y)
+        Y = arrays.take_columns(Y, xp.asarray(drawn, device=arrays.device_of(Y)))
+        k = _MOST_COLUMNS
+    rows = max(round(total), 1)
+    short, long = min(rows, k), max(rows, k)
+    squares = np.linalg.eigvalsh(arrays.to_numpy(Y.T @ Y).astype(np.float64))[::-1][:short]
+    median = float(np.median(np.maximum(squares, 0.0)))
+    return (median / (long * _median_noise_eigenvalue(short / long))) ** 0.5
+
+
+@functools.lru_cache(maxsize=256)
+def _median_noise_eigenvalue(aspect: float) -> float:
+    """Median of the Marchenko-Pastur law of aspect ratio in (0, 1] and unit variance."""
+    low, high = (1 - aspect**0.5) ** 2, (1 + aspect**0.5) ** 2
+    # x = low + (high − low)·sin²t takes the square-root edges out of the integrand
+    t = np.linspace(0.0, np.pi / 2, 4001)[1:]
+    x = low + (high - low) * np.sin(t) ** 2
+    cumulative = np.cumsum((np.sin(t) * np.cos(t)) ** 2 / x)
+    return float(np.interp(0.5, cumulative / cumulative[-1], x))

@@ -1,0 +1,104 @@
+"""Losses that are quadratic in Θ, of which least squares and denoising are two."""
+
+from __future__ import annotations
+
+import abc
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.factors import Factors
+
+__all__ = ["Quadratic"]
+
+
+class Quadratic(abc.ABC):
+    """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖², with H acting on the rows of Θ.
+
+    A subclass says how H and C multiply; with Θ = UVᵀ this class needs of them only
+
+    - A = HU·VᵀV − CV, of shape (m1, r),
+    - K = UᵀHU, of shape (r, r),
+    - B = CᵀU, of shape (m2, r),
+
+    since then ∇f·V = A + ridge·U·VᵀV, ∇fᵀ·U = VK − B + ridge·V·UᵀU and
+    f = c/2 − ⟨V, B⟩ + ½⟨VᵀV, K⟩ + ridge/2·⟨UᵀU, VᵀV⟩: nothing of the size of Θ is formed.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Shape of Θ.
+    constant : float
+        c.
+    ridge : float
+        Weight of ½‖Θ‖².
+    prototype : array
+        Carries the library, dtype and device.
+    """
+
+    capabilities = frozenset(
+        {
+            "full_gradient",
+            "smoothness",
+            "curvature",
+            "samples",
+            "noise",
+            "row_scales",
+            "restrict",
+        }
+    )
+
+    samples: float
+
+    def __init__(
+        self, shape: tuple[int, int], constant: float, ridge: float, prototype: Array
+    ) -> None:
+        if not ridge >= 0:
+            raise ValueError(f"ridge must be a number at least 0, got {ridge!r}")
+        self.shape = shape
+        self.constant = constant
+        self.ridge = float(ridge)
+        self.prototype = prototype
+        self.magnitude = constant
+
+    @abc.abstractmethod
+    def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
+        """Return A, K and B of the class docstring; ``VV`` is VᵀV."""
+
+    @abc.abstractmethod
+    def hessian_product(self, theta: Array) -> Array:
+        """H @ theta."""
+
+    @abc.abstractmethod
+    def cross(self) -> Array:
+        """C, a dense matrix of the shape of Θ."""
+
+    def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
+        """f(UVᵀ), ∇f·V and ∇fᵀ·U."""
+        U, V = factors.U, factors.V
+        VV = V.T @ V
+        A, K, B = self.products(U, V, VV)
+        value = 0.5 * self.constant - arrays.inner(V, B) + 0.5 * arrays.inner(VV, K)
+        gradient_v = V @ K - B
+        if self.ridge:
+            UU = U.T @ U
+            value += 0.5 * self.ridge * arrays.inner(UU, VV)
+            A = A + self.ridge * (U @ VV)
+            gradient_v = gradient_v + self.ridge * (V @ UU)
+        return max(value, 0.0), A, gradient_v
+
+    def full_gradient(self, theta: Array) -> tuple[float, Array]:
+        """F and its gradient, both at a dense Θ."""
+        cross = self.cross()
+        image = self.hessian_product(theta)
+        if self.ridge:
+            image = image + self.ridge * theta
+        value = 0.5 * self.constant + arrays.inner(theta, 0.5 * image - cross)
+        return max(value, 0.0), image - cross
+
+    def smoothness(self) -> float:
+        """L: the largest eigenvalue of H, plus the ridge."""
+        if not hasattr(self, "_smoothness"):
+            self._smoothness = self.ridge + arrays.largest_eigenvalue(
+                self.hessian_product, self.shape[0], self.prototype
+            )
+        return self._smoothness

@@ -1,0 +1,1 @@
+"""The solvers, the one loop that drives them, and their step rules."""

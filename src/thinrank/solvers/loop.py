@@ -1,0 +1,79 @@
+"""The one loop: it owns iteration, history, callbacks, time and the check for non-finite values."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Solver
+from thinrank.core.factors import Factors
+from thinrank.core.result import Callback, History, Outcome, Record, Status
+
+__all__ = ["run"]
+
+
+def run(
+    solver: Solver, loss: Any, start: Factors, callback: Callback | None = None
+) -> tuple[Any, History, Status]:
+    """Iterate a solver from a start until it is done, stopped, or at its limit.
+
+    The state must have ``objective``, ``change`` and ``factors``. A state whose objective is not
+    finite is thrown away: the last finite one is returned, with a status that says so.
+
+    Returns
+    -------
+    state, history, status
+    """
+    began = time.perf_counter()
+    state = solver.init(loss, start)
+    history = History()
+    rows = columns = None
+    for iteration in range(1, solver.max_iter + 1):
+        with arrays.quiet():
+            candidate = solver.step(loss, state)
+        if not math.isfinite(candidate.objective):
+            return state, history, _diverged(iteration)
+        state = candidate
+        rows = _same_or_new(rows, state.factors.row_support)
+        columns = _same_or_new(columns, state.factors.column_support)
+        seconds = time.perf_counter() - began
+        record = Record(iteration, state.objective, state.change, rows, columns, seconds)
+        history.append(record)
+        if callback is not None and callback(replace(record, factors=state.factors)) is True:
+            message = f"Stopped by the callback after {iteration} iterations."
+            return state, history, Status(Outcome.STOPPED, message)
+        if solver.done(state):
+            return state, history, _converged(iteration, state.change)
+    return state, history, _at_limit(solver.max_iter, state.change)
+
+
+def _same_or_new(old: Array | None, new: Array) -> Array:
+    """The old support when the new one equals it, so that a long history shares its arrays."""
+    if old is None or old.shape != new.shape:
+        return new
+    return old if bool(arrays.namespace(new).all(old == new)) else new
+
+
+def _converged(iteration: int, change: float) -> Status:
+    message = f"Converged after {iteration} iterations (relative change {change:.1e})."
+    return Status(Outcome.CONVERGED, message)
+
+
+def _at_limit(limit: int, change: float) -> Status:
+    message = (
+        f"Reached the limit of {limit} iterations before convergence "
+        f"(relative change {change:.1e}); raise max_iter or tol."
+    )
+    return Status(Outcome.ITERATION_LIMIT, message)
+
+
+def _diverged(iteration: int) -> Status:
+    message = (
+        f"Diverged: the objective was not finite at iteration {iteration}; the iterate before it "
+        'is returned. The step is too long for these data: use step="auto".'
+    )
+    return Status(Outcome.DIVERGED, message)

@@ -1,0 +1,65 @@
+"""Θ⁰: where the solvers begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thinrank import arrays
+from thinrank.core import memory
+from thinrank.core.contracts import Start
+from thinrank.core.factors import Factors
+from thinrank.starts.convex import GroupLasso, Lasso
+from thinrank.starts.given import Given
+from thinrank.starts.proximal import ProximalSteps
+from thinrank.starts.screening import Screening
+from thinrank.starts.spectral import Spectral, completed
+
+__all__ = [
+    "Auto",
+    "Given",
+    "GroupLasso",
+    "Lasso",
+    "ProximalSteps",
+    "Screening",
+    "Spectral",
+    "as_start",
+    "completed",
+]
+
+
+class Auto:
+    """The lasso where the loss allows it and memory suffices, else the spectral start."""
+
+    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """Factors of rank at most ``rank``."""
+        able = loss.capabilities >= {"full_gradient", "smoothness", "noise", "row_scales"}
+        fits = memory.fits(loss.shape[0] * loss.shape[1], arrays.itemsize(loss.prototype))
+        start: Start = Lasso() if able and fits else Spectral()
+        return start(loss, rank, rows, columns, seed)
+
+
+_NAMED = {
+    "auto": Auto,
+    "lasso": Lasso,
+    "group_lasso": GroupLasso,
+    "proximal": ProximalSteps,
+    "screening": Screening,
+    "spectral": Spectral,
+}
+
+
+def as_start(start: Any) -> Start:
+    """Turn the ``start`` parameter of the public interface into a Start."""
+    if isinstance(start, str):
+        if start not in _NAMED:
+            names = ", ".join(f'"{name}"' for name in _NAMED)
+            raise ValueError(f"start must be {names}, an array or tr.Factors, got {start!r}")
+        return _NAMED[start]()
+    if isinstance(start, Factors) or arrays.is_array(start):
+        return Given(start)
+    if callable(start):
+        return start
+    raise TypeError(
+        "start must be a name, an array of shape (m1, m2) or tr.Factors, "
+        f"got {type(start).__name__}"
+    )

@@ -1,0 +1,79 @@
+"""Starts from convex problems: lasso and group lasso."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from thinrank import arrays
+from thinrank.core import memory
+from thinrank.core.contracts import require
+from thinrank.core.factors import Factors
+from thinrank.solvers.proximal import Prox, Proximal, shrink_entries, shrink_rows
+from thinrank.starts.penalties import Penalty, row_penalties
+
+__all__ = ["ConvexStart", "GroupLasso", "Lasso"]
+
+
+@dataclass(frozen=True)
+class ConvexStart:
+    """Θ⁰ = argmin f(Θ) + Σⱼ λⱼ·pen(Θⱼ), solved by accelerated proximal gradient.
+
+    The responses are solved together, as the columns of one matrix. Holds a few dense (m1, m2)
+    matrices and refuses when one is over the memory budget.
+
+    Parameters
+    ----------
+    penalty : "auto", "authors", "cv" or a number
+        λ; see :func:`thinrank.starts.penalties.row_penalties`.
+    max_iter : int
+        Iteration limit of the proximal gradient.
+    tol : float
+        Its tolerance, relative to the largest entry of the gradient at zero.
+    """
+
+    penalty: Penalty = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-4
+
+    name: ClassVar[str]
+
+    @property
+    def prox(self) -> Prox:
+        """The proximal map of the penalty."""
+        raise NotImplementedError
+
+    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """Balanced factors of the solution's best rank-``rank`` approximation."""
+        purpose = f'start="{self.name}"'
+        require(loss, "full_gradient", purpose)
+        require(loss, "smoothness", purpose)
+        size = arrays.itemsize(loss.prototype)
+        memory.check_fits(loss.shape, size, purpose, 'use start="spectral"')
+        penalties = row_penalties(loss, self.penalty, self.prox, seed)
+        solver = Proximal(self.prox, max_iter=self.max_iter, tol=self.tol)
+        return Factors.from_theta(solver.solve(loss, penalties), rank)
+
+
+@dataclass(frozen=True)
+class Lasso(ConvexStart):
+    """Θ⁰ = argmin f(Θ) + λ‖Θ‖₁: the start of the paper's simulations."""
+
+    name: ClassVar[str] = "lasso"
+
+    @property
+    def prox(self) -> Prox:
+        """Entries shrink."""
+        return shrink_entries
+
+
+@dataclass(frozen=True)
+class GroupLasso(ConvexStart):
+    """Θ⁰ = argmin f(Θ) + λ‖Θ‖₂,₁: whole rows enter or leave together."""
+
+    name: ClassVar[str] = "group_lasso"
+
+    @property
+    def prox(self) -> Prox:
+        """Rows shrink."""
+        return shrink_rows

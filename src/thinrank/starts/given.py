@@ -1,0 +1,41 @@
+"""A start that the user has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.factors import Factors
+
+__all__ = ["Given"]
+
+
+@dataclass(frozen=True)
+class Given:
+    """Θ⁰ itself: a dense array of shape (m1, m2), or factors of it."""
+
+    theta: Array | Factors
+
+    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """The best rank-``rank`` approximation of Θ⁰."""
+        theta = self.theta
+        if tuple(theta.shape) != tuple(loss.shape):
+            raise ValueError(
+                f"start must have shape {tuple(loss.shape)}, one row a predictor and one column "
+                f"a response; it has {tuple(theta.shape)}"
+            )
+        if isinstance(theta, Factors):
+            balanced = Factors(_like(theta.U, loss), _like(theta.V, loss)).balanced()
+            return Factors(balanced.U[:, :rank], balanced.V[:, :rank])
+        return Factors.from_theta(_like(theta, loss), rank)
+
+
+def _like(array: Array, loss: Any) -> Array:
+    """The array in the library, dtype and device of the loss, if its entries are finite."""
+    array = arrays.from_numpy(array, loss.prototype)
+    xp = arrays.namespace(array)
+    if not bool(xp.all(xp.isfinite(array))):
+        raise ValueError("start must be finite; it holds NaN or infinity")
+    return array

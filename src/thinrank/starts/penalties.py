@@ -1,0 +1,96 @@
+"""How much to penalise in a convex start."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import require
+from thinrank.solvers.proximal import Prox, Proximal, shrink_rows
+
+__all__ = ["Penalty", "row_penalties"]
+
+Penalty = float | Literal["auto", "authors", "cv"]
+
+# Never less than this part of the penalty that makes everything zero: without noise the rule
+# would ask for no penalty at all.
+_LEAST_PART = 1e-3
+_PATH_LENGTH = 15
+_PATH_END = 1e-2
+_FOLDS = 5
+
+
+def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
+    """λⱼ for every row of Θ.
+
+    Parameters
+    ----------
+    loss : Loss
+        With full_gradient, smoothness and, unless ``penalty`` is a number, what the rule needs.
+    penalty : "auto", "authors", "cv" or a number
+        "auto" is ½·σ̂·√(log p/n) times the scale of the predictor, σ̂ the noise estimate of the
+        loss (for groups ½·σ̂·(√k + √(2·log p))/√n): the same whatever the units. "authors" is
+        ½·√(log p/n), the literal rule of the authors' script, for noise of standard deviation 1
+        and predictors of unit scale. "cv" is the best of a path of 15 by 5-fold
+        cross-validation. A number is λ itself for all rows.
+    prox : callable
+        The penalty's proximal map, shrink_entries or shrink_rows.
+    seed : int
+        Of the folds.
+    """
+    ones = arrays.zeros((loss.shape[0],), like=loss.prototype) + 1
+    if isinstance(penalty, (int, float)) and not isinstance(penalty, bool):
+        if not 0 <= penalty < math.inf:
+            raise ValueError(f"penalty must be at least 0 and finite, got {penalty!r}")
+        return penalty * ones
+    if penalty == "authors":
+        require(loss, "samples", 'penalty="authors"')
+        return 0.5 * math.sqrt(math.log(loss.shape[0]) / loss.samples) * ones
+    if penalty == "auto":
+        for capability in ("samples", "noise", "row_scales"):
+            require(loss, capability, 'penalty="auto"')
+        most, scales = _largest_penalty(loss, prox)
+        return max(_noise_level(loss, prox), _LEAST_PART * most) * scales
+    if penalty == "cv":
+        return _cross_validated(loss, prox, seed)
+    raise ValueError(f'penalty must be "auto", "authors", "cv" or a number, got {penalty!r}')
+
+
+def _noise_level(loss: Any, prox: Prox) -> float:
+    p, k = loss.shape
+    size = math.sqrt(math.log(p))
+    if prox is shrink_rows:
+        size = math.sqrt(k) + math.sqrt(2) * size
+    return 0.5 * loss.noise() * size / math.sqrt(loss.samples)
+
+
+def _largest_penalty(loss: Any, prox: Prox) -> tuple[float, Array]:
+    """The least λ that makes Θ zero, per unit of scale, and the scales."""
+    xp = arrays.namespace(loss.prototype)
+    scales = loss.row_scales()
+    gradient = loss.full_gradient(arrays.zeros(loss.shape, like=loss.prototype))[1]
+    if prox is shrink_rows:
+        sizes = xp.linalg.vector_norm(gradient, axis=1)
+    else:
+        sizes = xp.max(xp.abs(gradient), axis=1)
+    live = scales > 0
+    return float(
+        xp.max(xp.where(live, sizes / xp.where(live, scales, scales + 1), sizes * 0))
+    ), scales
+
+
+def _cross_validated(loss: Any, prox: Prox, seed: int) -> Array:
+    require(loss, "folds", 'penalty="cv"')
+    most, scales = _largest_penalty(loss, prox)
+    solver = Proximal(prox)
+    parts = [_PATH_END ** (i / (_PATH_LENGTH - 1)) for i in range(_PATH_LENGTH)]
+    errors = [0.0] * _PATH_LENGTH
+    for training, held_out in loss.folds(_FOLDS, seed):
+        theta = None
+        for i, part in enumerate(parts):  # from all zero downwards, each from the one before
+            theta = solver.solve(training, part * most * scales, theta)
+            errors[i] += held_out.samples * held_out.full_gradient(theta)[0]
+    best = min(range(_PATH_LENGTH), key=errors.__getitem__)
+    return parts[best] * most * scales

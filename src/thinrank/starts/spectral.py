@@ -1,0 +1,107 @@
+"""The leading singular vectors of the gradient at zero, and completion by them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.factors import Factors
+
+__all__ = ["Spectral", "completed"]
+
+
+@dataclass(frozen=True)
+class Spectral:
+    """Θ⁰ = t·(best rank-r approximation of −∇f(0)), t by line search.
+
+    For regression −∇f(0) = XᵀY/n. Needs products of the gradient with thin blocks only, so it
+    works for every loss and never holds a matrix of the size of Θ.
+    """
+
+    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """Balanced factors; of rank 0 when the gradient at zero vanishes."""
+        zero = Factors.zero(loss.shape, like=loss.prototype)
+        return completed(zero, loss, rank, seed)
+
+
+def completed(start: Factors, loss: Any, rank: int, seed: int) -> Factors:
+    """Bring a start of lower rank to ``rank`` with directions from the gradient at zero.
+
+    The directions are the leading singular pairs of −∇f(0) orthogonal to the start's row and
+    column spaces. The answer has a lower rank when there are not enough of them: rank 0 when
+    the start and the gradient are both zero.
+    """
+    missing = rank - start.rank
+    if missing <= 0:
+        return start
+    left, values, right = _deflated_svd(start, loss, missing, seed)
+    direction = Factors.from_svd(left, values, right)
+    floor = 100 * arrays.eps(loss.prototype) * _gradient_size(start, loss, right)
+    if direction.rank == 0 or float(values[0]) <= floor:
+        return start
+    length = _line_search(start, direction, loss)
+    return _joined(start, direction, length).balanced()
+
+
+def _deflated_svd(start: Factors, loss: Any, rank: int, seed: int) -> tuple[Array, Array, Array]:
+    xp = arrays.namespace(loss.prototype)
+    m1, m2 = loss.shape
+    basis_u = xp.linalg.qr(start.U)[0] if start.rank else start.U
+    basis_v = xp.linalg.qr(start.V)[0] if start.rank else start.V
+
+    def without(basis: Array, block: Array) -> Array:
+        return block - basis @ (basis.T @ block)
+
+    def product(block: Array) -> Array:
+        block = without(basis_v, block)
+        at_zero = Factors(arrays.zeros((m1, block.shape[1]), loss.prototype), block)
+        return -without(basis_u, loss.value_and_gradient(at_zero)[1])
+
+    def transposed(block: Array) -> Array:
+        block = without(basis_u, block)
+        at_zero = Factors(block, arrays.zeros((m2, block.shape[1]), loss.prototype))
+        return -without(basis_v, loss.value_and_gradient(at_zero)[2])
+
+    return arrays.truncated_svd(
+        (product, transposed), rank, shape=loss.shape, like=loss.prototype, seed=seed
+    )
+
+
+def _gradient_size(start: Factors, loss: Any, right: Array) -> float:
+    """Size of ∇f(0) along the start, against which rounding in its deflation is judged."""
+    if start.rank == 0:
+        return 0.0
+    xp = arrays.namespace(loss.prototype)
+    basis = xp.linalg.qr(start.V)[0]
+    at_zero = Factors(arrays.zeros((loss.shape[0], start.rank), loss.prototype), basis)
+    return arrays.norm(loss.value_and_gradient(at_zero)[1])
+
+
+def _joined(start: Factors, direction: Factors, length: float) -> Factors:
+    """Factors of start + length·direction."""
+    xp = arrays.namespace(start.U)
+    return Factors(
+        xp.concat([start.U, length * direction.U], axis=1),
+        xp.concat([start.V, direction.V], axis=1),
+    )
+
+
+def _line_search(start: Factors, direction: Factors, loss: Any) -> float:
+    """T that minimises f(start + t·direction), exact for quadratic f."""
+    value, gradient_u, _ = loss.value_and_gradient(_joined(start, direction, 0.0))
+    slope = arrays.inner(gradient_u[:, start.rank :], direction.U)
+    if slope >= 0:
+        # not a way down from here; still the solver may use the directions, so keep them small
+        least = float(start.singular_values()[-1]) if start.rank else 1.0
+        return 1e-2 * least / float(direction.singular_values()[0])
+    trial = 1.0
+    for _ in range(100):
+        bend = 2 * (loss.value_and_gradient(_joined(start, direction, trial))[0] - value)
+        bend = (bend - 2 * trial * slope) / trial**2
+        if math.isfinite(bend) and bend > 0:
+            return -slope / bend
+        trial = trial * 0.1
+    return trial
