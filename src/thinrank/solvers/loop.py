@@ -43,7 +43,7 @@ def run(
         seconds = time.perf_counter() - began
         record = Record(iteration, state.objective, state.change, rows, columns, seconds)
         history.append(record)
-        if callback is not None and callback(replace(record, factors=state.factors)) is True:
+        if callback is not None and callback(replace(record, factors=state.factors)):
             message = f"Stopped by the callback after {iteration} iterations."
             return state, history, Status(Outcome.STOPPED, message)
         if solver.done(state):

@@ -1,0 +1,113 @@
+"""Fixtures that every room shares: the array libraries, the dtypes, the real data."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from array_api_compat import array_namespace
+from array_api_compat import device as device_of
+
+_MODULES = {
+    "numpy": "array_api_compat.numpy",
+    "array_api_strict": "array_api_strict",
+    "torch": "array_api_compat.torch",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--require-torch",
+        action="store_true",
+        help="fail, rather than skip, the tests on PyTorch when it is not installed",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        if "xp" in fixtures:
+            item.add_marker(pytest.mark.arrays)
+        if "data_dir" in fixtures:
+            item.add_marker(pytest.mark.data)
+
+
+@pytest.fixture(params=list(_MODULES))
+def xp(request: pytest.FixtureRequest) -> Any:
+    """The array API namespace of each supported library in turn."""
+    name = request.param
+    if importlib.util.find_spec(name) is None:
+        reason = f"{name} is not installed"
+        if name == "torch" and not request.config.getoption("--require-torch"):
+            pytest.skip(reason)
+        pytest.fail(reason)
+    return importlib.import_module(_MODULES[name])
+
+
+@pytest.fixture(params=["float32", "float64"])
+def dtype(request: pytest.FixtureRequest) -> str:
+    """The two dtypes that stay what they are."""
+    return request.param
+
+
+class Library:
+    """Moves NumPy arrays to an array library, and checks that what comes back is of it.
+
+    Arrays of array-api-strict live on a device that is not its default, so that code which
+    forgets the device fails here as it would on a GPU.
+    """
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+        self.is_strict = xp.__name__ == "array_api_strict"
+        self.device = xp.Device("device1") if self.is_strict else "cpu"
+
+    def array(self, x: Any, dtype: str = "float64") -> Any:
+        return self.xp.asarray(np.array(x, dtype=dtype), device=self.device)
+
+    def index(self, x: Any) -> Any:
+        return self.array(x, dtype="int64")
+
+    def numpy(self, x: Any) -> np.ndarray:
+        if self.is_strict:
+            x = self.xp.asarray(x, device=self.xp.Device("CPU_DEVICE"))
+        return np.asarray(x)
+
+    def check(self, *outputs: Any, dtype: str = "float64") -> None:
+        """Assert the namespace, dtype and device of every output."""
+        for out in outputs:
+            assert array_namespace(out) is self.xp
+            assert out.dtype == getattr(self.xp, dtype)
+            assert str(device_of(out)) == str(self.device)
+
+
+@pytest.fixture
+def library(xp: Any) -> Library:
+    """The namespace ``xp`` with the way there, the way back and the check."""
+    return Library(xp)
+
+
+@pytest.fixture
+def numpy_library() -> Library:
+    """NumPy alone, for answers to compare with."""
+    return Library(importlib.import_module(_MODULES["numpy"]))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def data_dir() -> Path:
+    """The folder of the real data, from the environment variable THINRANK_DATA."""
+    folder = os.environ.get("THINRANK_DATA")
+    if not folder:
+        pytest.skip("THINRANK_DATA is not set: no real data")
+    return Path(folder)

@@ -1,0 +1,90 @@
+"""The memory budget and the check of capabilities: their words matter."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.linalg import aslinearoperator
+
+from thinrank import designs
+from thinrank.core import memory
+from thinrank.core.contracts import Design, require
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"), [(None, 4 * 2**30), ("", 4 * 2**30), ("0.5", 2**29)]
+)
+def test_budget(monkeypatch, stated, expected):
+    monkeypatch.delenv("THINRANK_MEMORY_GIB", raising=False)
+    if stated is not None:
+        monkeypatch.setenv("THINRANK_MEMORY_GIB", stated)
+    assert memory.budget_bytes() == expected
+
+
+@pytest.mark.parametrize("stated", ["0", "-1", "nan", "many"])
+def test_budget_must_be_a_positive_number(monkeypatch, stated):
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", stated)
+    with pytest.raises(ValueError, match=f"THINRANK_MEMORY_GIB.*{stated}"):
+        memory.budget_bytes()
+
+
+def test_budget_may_be_infinite(monkeypatch):
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", "inf")
+    assert memory.fits(10**15, 8)
+
+
+def test_fits_exactly(monkeypatch):
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", str(800 / 2**30))
+    assert memory.fits(100, 8)
+    assert not memory.fits(101, 8)
+    memory.check_fits((10, 10), 8, "the lasso", "use something else")
+
+
+def test_message_names_the_size_the_budget_and_the_way_out(monkeypatch):
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", "2")
+    with pytest.raises(MemoryError) as error:
+        memory.check_fits((2**17, 2**12), 8, "the lasso", 'use start="spectral"')
+    assert str(error.value) == (
+        "the lasso would hold a dense 131072×4096 matrix of 4.0 GiB, over the budget of 2.0 GiB; "
+        'use start="spectral", or raise the environment variable THINRANK_MEMORY_GIB'
+    )
+
+
+class Bare:
+    capabilities = frozenset()
+
+
+class Able:
+    capabilities = frozenset({"smoothness", "curvature"})
+
+
+def test_require_passes_what_is_there():
+    require(Able(), "curvature", "this")
+
+
+@pytest.mark.parametrize(("loss", "has"), [(Bare(), "none"), (Able(), "curvature, smoothness")])
+def test_require_says_what_is_missing(loss, has):
+    message = (
+        f"^start='x' needs a loss with the capability 'noise', which {type(loss).__name__} does "
+        rf"not have \(it has: {has}\)$"
+    )
+    with pytest.raises(TypeError, match=message):
+        require(loss, "noise", "start='x'")
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (np.eye(3), designs.Dense),
+        ([[1, 2], [3, 4]], designs.Dense),
+        (sp.coo_array(np.eye(3)), designs.Sparse),
+        (sp.csr_matrix(np.eye(3)), designs.Sparse),
+        (aslinearoperator(np.eye(3)), designs.Operator),
+    ],
+)
+def test_everything_becomes_a_design(given, kind):
+    design = designs.as_design(given)
+    assert type(design) is kind
+    assert isinstance(design, Design)
+    assert designs.as_design(design) is design
+    wrapped = designs.Transformed(design)
+    assert designs.as_design(wrapped) is wrapped

@@ -1,0 +1,175 @@
+"""Awkward data give sensible results; bad input gets a message that names it."""
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+from thinrank.core.result import Outcome
+
+
+def fit(X, Y, rank=1, rows=None, columns=None, **options):
+    return tr.SparseReducedRankRegressor(rank, rows, columns, **options).fit(X, Y)
+
+
+def data(n, p, k, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    theta = np.zeros((p, k))
+    theta[: min(p, 3)] = rng.standard_normal((min(p, 3), k))
+    return X, X @ theta + 0.1 * rng.standard_normal((n, k))
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "k", "rank", "rows", "columns"),
+    [
+        (10, 40, 5, 2, 3, 5),  # n < p
+        (30, 4, 25, 2, 3, 10),  # p < k
+        (30, 8, 1, 1, 3, 1),  # k = 1
+        (30, 8, 6, 1, 3, 2),  # r = 1
+        (30, 8, 6, 2, 8, 6),  # no limits
+        (30, 1, 1, 1, 1, 1),
+        (2, 3, 3, 1, 1, 1),
+        (8, 20, 20, 8, 20, 20),  # s1 > n, r = n
+    ],
+)
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_shapes(n, p, k, rank, rows, columns, intercept):
+    X, Y = data(n, p, k)
+    est = fit(X, Y, rank, rows, columns, fit_intercept=intercept, max_iter=2000)
+    assert np.isfinite(est.coef_).all()
+    assert est.rank_ <= rank
+    assert len(est.row_support_) <= rows
+    assert len(est.column_support_) <= columns
+    null = np.mean((Y - (Y.mean(0) if intercept else 0)) ** 2)
+    assert np.mean((Y - est.predict(X)) ** 2) <= null
+
+
+def test_constant_columns_are_never_used():
+    X, Y = data(40, 8, 5)
+    X[:, [1, 6]] = [3.0, 1e6 / 3]
+    est = fit(X, Y, rank=2, rows=8)
+    assert not set(est.row_support_) & {1, 6}
+    assert np.isfinite(est.coef_).all()
+    # without intercept a constant column is a predictor like any other
+    assert np.isfinite(fit(X, Y, rank=2, rows=8, fit_intercept=False).coef_).all()
+
+
+def test_all_columns_constant():
+    _, Y = data(20, 3, 4)
+    est = fit(np.ones((20, 3)), Y)
+    assert est.rank_ == 0
+    np.testing.assert_allclose(est.predict(np.ones((2, 3))), np.tile(Y.mean(0), (2, 1)))
+
+
+def test_duplicate_columns():
+    X, Y = data(40, 6, 5)
+    doubled = np.hstack([X, X])
+    est = fit(doubled, Y, rank=2, rows=3)
+    single = fit(X, Y, rank=2, rows=3)
+    assert np.isfinite(est.coef_).all()
+    assert len(est.row_support_) <= 3
+    assert est.score(doubled, Y) > 0.85 * single.score(X, Y)
+
+
+@pytest.mark.parametrize("constant", [0.0, 5.0])
+def test_nothing_to_fit_is_rank_zero(constant):
+    X, _ = data(20, 6, 4)
+    est = fit(X, np.full((20, 4), constant))
+    assert est.rank_ == 0
+    assert est.factors_.U.shape == (6, 0)
+    assert est.row_support_.size == est.column_support_.size == 0
+    assert est.status_.outcome is Outcome.ZERO
+    assert est.n_iter_ == 0
+    np.testing.assert_allclose(est.predict(X), constant)
+    assert est.transform(X).shape == (20, 0)
+
+
+def test_a_rank_that_the_data_do_not_carry():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 6))
+    Y = np.outer(X[:, 0], rng.standard_normal(5))
+    est = fit(X, Y, rank=3, start="spectral")  # XᵀY has rank 1
+    assert est.rank_ == 1
+    assert "rank 1, less than the 3 asked for" in str(est.status_)
+    np.testing.assert_allclose(est.predict(X), Y, atol=1e-5)
+
+
+GOOD = {"rank": 2, "row_sparsity": 3, "column_sparsity": 4}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rank": 4}, r"rank must be an integer from 1 to 3 .*got 4"),
+        ({"rank": 0}, r"rank .*from 1 to 3.*got 0"),
+        ({"rank": -1}, r"rank .*got -1"),
+        ({"rank": 1.5}, r"rank must be an integer .*got 1.5"),
+        ({"rank": 2.0}, r"rank must be an integer .*got 2.0"),
+        ({"rank": True}, r"rank must be an integer .*got True"),
+        ({"rank": None}, r"rank must be an integer .*got None"),
+        ({"rank": "many"}, r"rank must be an integer .*got 'many'"),
+        ({"row_sparsity": 9}, r"row_sparsity .*from 1 to 8 .*got 9"),
+        ({"row_sparsity": 0}, r"row_sparsity .*got 0"),
+        ({"row_sparsity": 2.5}, r"row_sparsity .*got 2.5"),
+        ({"column_sparsity": 7}, r"column_sparsity .*from 1 to 6 .*got 7"),
+        ({"column_sparsity": -3}, r"column_sparsity .*got -3"),
+        ({"rank": "auto"}, r'rank="auto" is not available .*pass an integer'),
+        ({"row_sparsity": "auto"}, r'row_sparsity="auto" is not available .*or None'),
+        ({"column_sparsity": "auto"}, r'column_sparsity="auto" is not available'),
+        ({"ridge": -1.0}, r"ridge must be .*got -1.0"),
+        ({"ridge": float("nan")}, r"ridge must be .*got nan"),
+        ({"solver": "newton"}, r"solver must be one of .*got 'newton'"),
+        ({"update": "random"}, r"update must be one of .*got 'random'"),
+        ({"step": "long"}, r"step must be .*got 'long'"),
+        ({"step": 0.0}, r"step must be positive .*got 0.0"),
+        ({"start": "zero"}, r"start must be .*got 'zero'"),
+        ({"start": np.zeros((6, 8))}, r"start must have shape \(8, 6\).*\(6, 8\)"),
+        ({"start": np.full((8, 6), np.nan)}, r"start must be finite"),
+        ({"max_iter": 0}, r"max_iter .*got 0"),
+        ({"tol": -1.0}, r"tol must be .*got -1.0"),
+        ({"random_state": "x"}, r"random_state must be .*got 'x'"),
+    ],
+)
+def test_bad_parameters(change, message):
+    X, Y = data(20, 8, 6)
+    with pytest.raises(ValueError, match=message):
+        tr.SparseReducedRankRegressor(**(GOOD | change)).fit(X, Y)
+
+
+def test_rank_above_the_number_of_rows():
+    X, Y = data(3, 8, 6)
+    with pytest.raises(ValueError, match=r"rank must be an integer from 1 to 3 .*got 4"):
+        fit(X, Y, rank=4, rows=8, columns=6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("where", ["X", "y"])
+def test_not_finite(bad, where):
+    X, Y = data(20, 8, 6)
+    (X if where == "X" else Y)[3, 2] = bad
+    with pytest.raises(ValueError, match=f"Input {where} contains (NaN|infinity)"):
+        tr.SparseReducedRankRegressor(**GOOD).fit(X, Y)
+
+
+def test_shapes_that_do_not_match():
+    X, Y = data(20, 8, 6)
+    with pytest.raises(ValueError, match="X has 20, Y has 19"):
+        tr.SparseReducedRankRegressor(**GOOD).fit(X, Y[:-1])
+    est = tr.SparseReducedRankRegressor(**GOOD).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 7 features"):
+        est.predict(X[:, :7])
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.zeros(20), "non-zero|all of them are 0"),
+        (-np.ones(20), "Negative values"),
+        (np.ones(5), "sample_weight.shape"),
+    ],
+)
+def test_bad_weights(weight, message):
+    X, Y = data(20, 8, 6)
+    with pytest.raises(ValueError, match=message):
+        tr.SparseReducedRankRegressor(**GOOD).fit(X, Y, sample_weight=weight)

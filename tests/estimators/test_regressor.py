@@ -1,0 +1,262 @@
+"""The estimator as its users meet it."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import thinrank as tr
+from thinrank.core.result import Outcome
+from thinrank.losses import LeastSquares
+
+SMALL = {
+    "n_samples": 60,
+    "n_features": 20,
+    "n_targets": 12,
+    "rank": 2,
+    "row_sparsity": 4,
+    "column_sparsity": 5,
+}
+SIZES = {"rank": 2, "row_sparsity": 4, "column_sparsity": 5}
+
+
+@pytest.fixture(scope="module")
+def small():
+    return tr.datasets.make_two_way_sparse(**SMALL, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def fitted(small):
+    X, Y, _ = small
+    return tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
+
+
+def relative(a, b):
+    return np.linalg.norm(a - b) / np.linalg.norm(b)
+
+
+def test_finds_the_truth(small, fitted):
+    _, _, truth = small
+    np.testing.assert_array_equal(fitted.row_support_, truth.row_support)
+    np.testing.assert_array_equal(fitted.column_support_, truth.column_support)
+    assert fitted.rank_ == 2
+    assert relative(fitted.factors_.theta, truth.theta) < 0.15
+    assert fitted.status_.outcome is Outcome.CONVERGED
+    assert fitted.n_iter_ == len(fitted.history_)
+
+
+def test_attributes_agree(small, fitted):
+    X, Y, _ = small
+    assert fitted.coef_.shape == (12, 20)
+    np.testing.assert_allclose(fitted.coef_.T, fitted.factors_.theta)
+    np.testing.assert_allclose(fitted.predict(X), X @ fitted.coef_.T + fitted.intercept_)
+    balance = fitted.factors_.U.T @ fitted.factors_.U - fitted.factors_.V.T @ fitted.factors_.V
+    assert np.abs(balance).max() < 1e-10
+    objective = 0.5 * np.mean(np.sum((Y - fitted.predict(X)) ** 2, axis=1))
+    assert fitted.history_[-1].objective == pytest.approx(objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
+@pytest.mark.parametrize("step", ["auto", "backtracking"])
+@pytest.mark.parametrize(
+    "start", ["auto", "lasso", "group_lasso", "proximal", "screening", "spectral"]
+)
+def test_every_start_and_step(small, fitted, start, step, update):
+    X, Y, _ = small
+    est = tr.SparseReducedRankRegressor(**SIZES, start=start, step=step, update=update).fit(X, Y)
+    assert relative(est.coef_, fitted.coef_) < 1e-5
+
+
+@pytest.mark.parametrize("x_scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("y_scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
+def test_units_do_not_matter(small, x_scale, y_scale, intercept, update):
+    X, Y, _ = small
+    est = tr.SparseReducedRankRegressor(**SIZES, fit_intercept=intercept, update=update)
+    reference = clone(est).fit(X, Y)
+    scaled = clone(est).fit(X * x_scale, Y * y_scale)
+    np.testing.assert_array_equal(scaled.row_support_, reference.row_support_)
+    np.testing.assert_array_equal(scaled.column_support_, reference.column_support_)
+    assert relative(scaled.coef_ * x_scale / y_scale, reference.coef_) < 1e-6
+
+
+def test_units_of_single_columns_do_not_matter(small):
+    X, Y, _ = small
+    scale = 10 ** np.random.default_rng(0).uniform(-3, 3, X.shape[1])
+    est = tr.SparseReducedRankRegressor(**SIZES)
+    reference, scaled = clone(est).fit(X, Y), clone(est).fit(X * scale, Y)
+    np.testing.assert_array_equal(scaled.row_support_, reference.row_support_)
+    assert relative(scaled.predict(X * scale), reference.predict(X)) < 1e-6
+
+
+def test_start_in_the_users_units(small, fitted):
+    X, Y, _ = small
+    scale = 10 ** np.random.default_rng(0).uniform(-2, 2, X.shape[1])
+    moved = tr.SparseReducedRankRegressor(**SIZES).fit(X * scale, 1e3 * Y)
+    for start in (moved.factors_, moved.factors_.theta):
+        again = tr.SparseReducedRankRegressor(**SIZES, start=start).fit(X * scale, 1e3 * Y)
+        assert again.n_iter_ < moved.n_iter_ / 5
+        assert relative(again.coef_, moved.coef_) < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "operator", "design"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_design_gives_the_same_fit(small, kind, weighted):
+    X, Y, _ = small
+    X = np.where(np.abs(X) > 0.5, X, 0.0) + 0.0
+    weight = np.random.default_rng(1).integers(1, 4, len(X)) if weighted else None
+    other = {
+        "operator": aslinearoperator,
+        "design": tr.designs.as_design,
+    }.get(kind) or sparse.csr_array(X).asformat(kind).__class__
+    est = tr.SparseReducedRankRegressor(**SIZES)
+    dense = clone(est).fit(X, Y, sample_weight=weight)
+    same = clone(est).fit(other(X), Y, sample_weight=weight)
+    assert relative(same.coef_, dense.coef_) < 1e-8
+    np.testing.assert_allclose(same.predict(other(X)), dense.predict(X), atol=1e-8)
+
+
+def test_integer_weights_equal_repeated_rows(small):
+    X, Y, _ = small
+    weight = np.random.default_rng(2).integers(0, 4, len(X))
+    est = tr.SparseReducedRankRegressor(**SIZES)
+    weighted = clone(est).fit(X, Y, sample_weight=weight)
+    repeated = clone(est).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
+    assert relative(weighted.coef_, repeated.coef_) < 1e-7
+    np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, atol=1e-7)
+
+
+def test_intercept_is_the_mean_of_the_residual(small):
+    X, Y, _ = small
+    est = tr.SparseReducedRankRegressor(**SIZES).fit(X + 5, Y - 7)
+    np.testing.assert_allclose(np.mean(Y - 7 - est.predict(X + 5), axis=0), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dtype_stays(small, dtype):
+    X, Y, _ = small
+    est = tr.SparseReducedRankRegressor(**SIZES).fit(X.astype(dtype), Y)
+    arrays = (est.coef_, est.factors_.U, est.intercept_, est.predict(X.astype(dtype)))
+    assert {a.dtype for a in arrays} == {np.dtype(dtype)}
+    assert est.status_.converged
+
+
+def test_ridge_shrinks_towards_the_closed_form(small):
+    """Without sparsity and at full rank the answer is ridge regression."""
+    X, Y, _ = small
+    ridge = 0.3
+    est = tr.SparseReducedRankRegressor(
+        rank=12, row_sparsity=None, column_sparsity=None, ridge=ridge, standardize=False, tol=1e-10
+    ).fit(X, Y)
+    Xc, Yc = X - X.mean(0), Y - Y.mean(0)
+    closed = np.linalg.solve(Xc.T @ Xc / 60 + ridge * np.eye(20), Xc.T @ Yc / 60)
+    assert relative(est.coef_.T, closed) < 1e-6
+
+
+def test_one_dimensional_target(small):
+    X, Y, _ = small
+    y = Y[:, small[2].column_support[0]]
+    est = tr.SparseReducedRankRegressor(rank=1, row_sparsity=4, column_sparsity=1).fit(X, y)
+    assert est.coef_.shape == (20,)
+    assert isinstance(est.intercept_, float)
+    assert est.predict(X).shape == y.shape
+    two = tr.SparseReducedRankRegressor(rank=1, row_sparsity=4, column_sparsity=1).fit(
+        X, y[:, None]
+    )
+    assert two.coef_.shape == (1, 20)
+    np.testing.assert_allclose(two.coef_[0], est.coef_)
+
+
+def test_pandas_names(small):
+    X, Y, _ = small
+    frame = pd.DataFrame(X, columns=[f"gene{i}" for i in range(20)])
+    targets = pd.DataFrame(Y, columns=[f"trait{i}" for i in range(12)])
+    est = tr.SparseReducedRankRegressor(**SIZES).set_output(transform="pandas").fit(frame, targets)
+    assert list(est.feature_names_in_) == list(frame.columns)
+    assert list(est.target_names_in_) == list(targets.columns)
+    latent = est.transform(frame)
+    assert list(latent.columns) == list(est.get_feature_names_out())
+    assert latent.shape == (60, 2)
+    with pytest.raises(ValueError, match="feature names"):
+        est.predict(frame.rename(columns={"gene0": "other"}))
+
+
+def test_clone_pickle_pipeline_grid_search(small, fitted):
+    X, Y, _ = small
+    restored = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(restored.predict(X), fitted.predict(X))
+    pipeline = make_pipeline(StandardScaler(), clone(fitted)).fit(X, Y)
+    np.testing.assert_allclose(pipeline.predict(X), fitted.predict(X), atol=1e-6)
+    search = GridSearchCV(clone(fitted), {"row_sparsity": [2, 4], "column_sparsity": [5, 12]}, cv=3)
+    assert search.fit(X, Y).best_params_["row_sparsity"] == 4
+
+
+def test_callback_sees_everything_and_stops(small):
+    X, Y, _ = small
+    seen = []
+
+    def watch(record):
+        seen.append(record)
+        return record.iteration == 7
+
+    est = tr.SparseReducedRankRegressor(**SIZES, callback=watch).fit(X, Y)
+    assert est.n_iter_ == 7
+    assert est.status_.outcome is Outcome.STOPPED
+    assert "callback" in str(est.status_)
+    assert seen[0].factors.shape == (20, 12)
+    assert est.history_[0].factors is None
+    assert [r.objective for r in seen] == est.history_.objectives
+
+
+def test_iteration_limit_warns(small):
+    X, Y, _ = small
+    with pytest.warns(ConvergenceWarning, match="limit of 3 iterations"):
+        tr.SparseReducedRankRegressor(**SIZES, max_iter=3).fit(X, Y)
+
+
+def test_too_long_a_step_says_so_and_stays_finite(small):
+    X, Y, _ = small
+    with pytest.warns(ConvergenceWarning, match='step="auto"'):
+        est = tr.SparseReducedRankRegressor(**SIZES, step=10.0).fit(X, Y)
+    assert est.status_.outcome is Outcome.DIVERGED
+    assert np.isfinite(est.coef_).all()
+
+
+def test_verbose_shows_a_bar(small, capsys):
+    X, Y, _ = small
+    tr.SparseReducedRankRegressor(**SIZES, verbose=1).fit(X, Y)
+    captured = capsys.readouterr()
+    assert "fitting" in captured.err
+    assert captured.out == ""
+
+
+def test_literal_when_not_standardised(small):
+    """standardize=False without intercept runs on the data as given."""
+    X, Y, _ = small
+    X = X * np.linspace(0.5, 2, 20)
+    est = tr.SparseReducedRankRegressor(**SIZES, standardize=False, fit_intercept=False).fit(X, Y)
+    answer = tr.minimize(LeastSquares(X, Y), **SIZES)
+    np.testing.assert_allclose(est.factors_.theta, answer.factors.theta, atol=1e-10)
+    assert est.n_iter_ == answer.n_iter
+
+
+@pytest.mark.arrays
+def test_tensors_in_tensors_out(small, xp):
+    X, Y, _ = small
+    Xt, Yt = xp.asarray(X), xp.asarray(Y)
+    est = tr.SparseReducedRankRegressor(**SIZES).fit(Xt, Yt)
+    reference = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
+    assert type(est.coef_) is type(Xt)
+    assert type(est.predict(Xt)) is type(Xt)
+    assert est.coef_.dtype == Xt.dtype
+    assert isinstance(est.row_support_, np.ndarray)
+    assert relative(np.asarray(est.coef_), reference.coef_) < 1e-6

@@ -1,0 +1,14 @@
+"""scikit-learn's own checks."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import thinrank as tr
+
+
+@parametrize_with_checks(
+    [tr.SparseReducedRankRegressor(rank=1, row_sparsity=None, column_sparsity=None)]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_sklearn_compatible(estimator, check):
+    check(estimator)

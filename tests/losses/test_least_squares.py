@@ -1,0 +1,261 @@
+"""Weights, folds, spectra, noise and errors of the least squares loss."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import thinrank as tr
+from thinrank import Factors
+from thinrank.losses import Denoising, LeastSquares
+from thinrank.losses.noise import noise_scale
+
+
+def data(n=20, p=7, k=5):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, p)), rng.standard_normal((n, k)), rng
+
+
+def assert_equal_losses(library, loss, other, rel=1e-10):
+    rng = np.random.default_rng(1)
+    U, V = (library.array(rng.standard_normal((m, 2))) for m in loss.shape)
+    factors = Factors(U, V)
+    value, gradient_u, gradient_v = loss.value_and_gradient(factors)
+    wanted, wanted_u, wanted_v = other.value_and_gradient(factors)
+    assert value == pytest.approx(wanted, rel=rel)
+    for out, expected in ((gradient_u, wanted_u), (gradient_v, wanted_v)):
+        library.check(out)
+        np.testing.assert_allclose(library.numpy(out), library.numpy(expected), atol=1e-10)
+    assert loss.samples == other.samples
+    assert loss.noise() == pytest.approx(other.noise(), rel=rel)
+    assert loss.smoothness() == pytest.approx(other.smoothness(), rel=rel)
+    rows = library.index([0, 3])
+    assert loss.curvature(rows) == pytest.approx(other.curvature(rows), rel=rel)
+    scales = library.numpy(other.row_scales())
+    np.testing.assert_allclose(library.numpy(loss.row_scales()), scales, rtol=rel)
+
+
+# --------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("form", ["direct", "gram"])
+@pytest.mark.parametrize("least", [0, 1])
+@pytest.mark.parametrize("p", [7, 30])
+def test_integer_weights_equal_repeated_rows(library, form, least, p):
+    X, Y, rng = data(p=p)
+    weight = rng.integers(least, 4, len(X))
+    weight[2] = least  # zero weights equal removed rows
+    repeated = np.repeat(np.arange(len(X)), weight)
+    loss = LeastSquares(
+        library.array(X), library.array(Y), sample_weight=library.array(weight), form=form
+    )
+    other = LeastSquares(library.array(X[repeated]), library.array(Y[repeated]), form=form)
+    assert_equal_losses(library, loss, other)
+
+
+def test_unit_weights_change_nothing(library):
+    X, Y, _ = data()
+    X, Y = library.array(X), library.array(Y)
+    weight = library.array(np.ones(20))
+    assert_equal_losses(library, LeastSquares(X, Y, sample_weight=weight), LeastSquares(X, Y))
+
+
+def test_weights_of_a_sparse_matrix():
+    X, Y, rng = data()
+    X[rng.uniform(size=X.shape) < 0.5] = 0
+    weight = rng.integers(0, 4, len(X))
+    loss = LeastSquares(sp.csr_array(X), Y, sample_weight=weight)
+    repeated = np.repeat(np.arange(len(X)), weight)
+    other = LeastSquares(X[repeated], Y[repeated])
+    factors = Factors(rng.standard_normal((7, 2)), rng.standard_normal((5, 2)))
+    for out, wanted in zip(
+        loss.value_and_gradient(factors), other.value_and_gradient(factors), strict=True
+    ):
+        np.testing.assert_allclose(out, wanted, rtol=1e-10)
+
+
+def test_weights_may_be_a_list():
+    X, Y, _ = data()
+    loss = LeastSquares(X, Y, sample_weight=[1] * 10 + [0] * 10)
+    assert loss.samples == 10.0
+    assert loss.noise() == pytest.approx(LeastSquares(X[:10], Y[:10]).noise())
+
+
+# --------------------------------------------------------------------------- folds
+
+
+def test_folds_split_the_rows(library):
+    X, Y, rng = data(n=23)
+    weight = rng.uniform(0.5, 2, 23)
+    loss = LeastSquares(
+        library.array(X), library.array(Y), sample_weight=library.array(weight), ridge=0.0
+    )
+    pairs = loss.folds(4, seed=1)
+    assert len(pairs) == 4
+    theta = library.array(rng.standard_normal((7, 5)))
+    total = 0.0
+    seen = np.zeros(23)
+    for training, held_out in pairs:
+        library.check(training.sample_weight, held_out.sample_weight)
+        out, kept = (library.numpy(each.sample_weight) for each in (held_out, training))
+        np.testing.assert_allclose(out + kept, weight)
+        assert not np.any(out * kept)
+        assert 5 <= np.count_nonzero(out) <= 6
+        seen += out
+        total += held_out.samples * held_out.full_gradient(theta)[0]
+        rows = np.flatnonzero(out)
+        alone = LeastSquares(
+            library.array(X[rows]),
+            library.array(Y[rows]),
+            sample_weight=library.array(weight[rows]),
+        )
+        expected = alone.full_gradient(theta)[0]
+        assert held_out.full_gradient(theta)[0] == pytest.approx(expected, rel=1e-10)
+    np.testing.assert_allclose(seen, weight)
+    assert total == pytest.approx(loss.samples * loss.full_gradient(theta)[0], rel=1e-10)
+
+
+def test_folds_depend_on_the_seed_alone():
+    X, Y, _ = data()
+    loss = LeastSquares(X, Y)
+    first, again, other = (loss.folds(4, seed)[0][1].sample_weight for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert np.any(first != other)
+
+
+def test_folds_among_rows_that_count():
+    # nearly all weights are zero, as in the folds of an outer cross-validation
+    X, Y, _ = data(n=60)
+    weight = np.zeros(60)
+    weight[::6] = 1
+    for training, held_out in LeastSquares(X, Y, sample_weight=weight).folds(5, seed=0):
+        assert (training.samples, held_out.samples) == (8.0, 2.0)
+
+
+# --------------------------------------------------------------------------- spectra
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30), (450, 420), (420, 450)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_smoothness_is_a_close_upper_bound(shape, weighted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape)
+    weight = rng.integers(0, 3, shape[0]) if weighted else np.ones(shape[0])
+    loss = LeastSquares(X, np.ones((shape[0], 1)), sample_weight=weight, ridge=0.25)
+    truth = 0.25 + np.linalg.norm(np.sqrt(weight)[:, None] * X, 2) ** 2 / weight.sum()
+    assert loss.smoothness() >= truth * (1 - 1e-9)
+    assert loss.smoothness() <= truth * 1.01
+
+
+@pytest.mark.parametrize("form", ["direct", "gram"])
+def test_curvature(form):
+    X, Y, rng = data()
+    weight = rng.uniform(0, 2, 20)
+    loss = LeastSquares(X, Y, sample_weight=weight, ridge=0.5, form=form)
+    rows = np.array([1, 2, 6])
+    values = np.linalg.eigvalsh((X[:, rows].T * weight) @ X[:, rows] / weight.sum()) + 0.5
+    assert loss.curvature(rows) == pytest.approx((values[0], values[-1]), rel=1e-10)
+
+
+def test_curvature_of_more_rows_than_samples_is_not_negative():
+    X, Y, _ = data(n=5, p=20)
+    assert LeastSquares(X, Y).curvature(np.arange(20))[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_curvatures_of_denoising(library):
+    loss = Denoising(library.array(np.ones((3, 2))), ridge=0.5)
+    assert loss.smoothness() == 1.5
+    assert loss.curvature(library.index([0])) == (1.5, 1.5)
+    np.testing.assert_array_equal(library.numpy(loss.row_scales()), [1, 1, 1])
+
+
+def test_auto_takes_the_cheaper_form():
+    X, Y, _ = data(n=200, p=7)
+    assert LeastSquares(X, Y).form == "gram"
+    assert LeastSquares(X[:5], Y[:5]).form == "direct"
+
+
+# --------------------------------------------------------------------------- noise
+
+
+@pytest.mark.parametrize("sigma", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_of_a_low_rank_matrix(sigma, seed):
+    rng = np.random.default_rng(seed)
+    n, k, rank = 100, 60, 5
+    X = rng.standard_normal((n, 20))
+    signal = X[:, :rank] @ rng.standard_normal((rank, k))
+    Y = signal + sigma * rng.standard_normal((n, k))
+    assert LeastSquares(X, Y).noise() == pytest.approx(sigma, rel=0.15)
+    assert Denoising(Y).noise() == pytest.approx(sigma, rel=0.15)
+    assert Denoising(Y.T).noise() == pytest.approx(sigma, rel=0.15)
+
+
+def test_noise_of_many_responses():
+    Y = 2.0 * np.random.default_rng(0).standard_normal((100, 900))
+    assert noise_scale(Y, 100.0) == pytest.approx(2.0, rel=0.05)
+    assert noise_scale(Y, 100.0) == noise_scale(Y, 100.0)
+
+
+def test_noise_scales_with_the_data(library):
+    X, Y, _ = data()
+    noise = [
+        LeastSquares(library.array(X), library.array(scale * Y)).noise()
+        for scale in (1.0, 1024.0, 1e6)
+    ]
+    assert noise[1] == 1024 * noise[0]
+    assert noise[2] == pytest.approx(1e6 * noise[0], rel=1e-12)
+
+
+def test_no_noise_in_nothing():
+    assert LeastSquares(np.ones((4, 2)), np.zeros((4, 3))).noise() == 0.0
+
+
+# --------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"ridge": -1.0}, "ridge must be a number at least 0, got -1.0"),
+        ({"ridge": float("nan")}, "ridge must be a number at least 0"),
+        ({"form": "fast"}, 'form must be "auto", "direct" or "gram", got \'fast\''),
+        ({"Y": np.zeros(20)}, r"Y must be a matrix with 20 rows.*\(20,\)"),
+        ({"Y": np.zeros((19, 5))}, r"Y must be a matrix with 20 rows.*\(19, 5\)"),
+        ({"Y": np.zeros((20, 5)) * 1j}, "Complex data not supported"),
+        ({"X": np.zeros(20)}, r"X must be a matrix.*\(20,\)"),
+        ({"sample_weight": -np.ones(20)}, "sample_weight must hold 20 numbers at least 0"),
+        ({"sample_weight": np.zeros(20)}, "sample_weight must hold 20 numbers.*not all of them 0"),
+        ({"sample_weight": np.ones(19)}, r"sample_weight must hold 20 numbers.*\(19,\)"),
+        ({"sample_weight": np.full(20, np.nan)}, "sample_weight"),
+        ({"sample_weight": np.ones((20, 1))}, r"sample_weight.*\(20, 1\)"),
+    ],
+)
+def test_errors_name_the_argument(keywords, message):
+    X, Y, _ = data()
+    with pytest.raises(ValueError, match=message):
+        LeastSquares(**({"X": X, "Y": Y} | keywords))
+
+
+def test_errors_of_denoising():
+    with pytest.raises(ValueError, match=r"M must be a matrix; it has shape \(3,\)"):
+        Denoising(np.zeros(3))
+    with pytest.raises(ValueError, match="ridge must be a number at least 0"):
+        Denoising(np.zeros((3, 3)), ridge=-0.1)
+
+
+def test_numbers_become_floats():
+    X, Y, _ = data()
+    assert LeastSquares(X.astype("float32"), Y).Y.dtype == np.float32
+    assert LeastSquares([[1, 2], [3, 4]], [[1], [0]]).prototype.dtype == np.float64
+    assert Denoising([[1, 2], [3, 4]]).prototype.dtype == np.float64
+
+
+def test_held_products_respect_the_budget(monkeypatch):
+    X, Y, _ = data()
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", "1e-9")
+    loss = LeastSquares(X, Y)
+    assert loss.form == "direct"
+    with pytest.raises(MemoryError, match=r'form="direct".*"spectral"'):
+        loss.cross()
+    answer = tr.minimize(loss, rank=2, max_iter=3, tol=0)  # needs no held product
+    assert np.isfinite(answer.value)

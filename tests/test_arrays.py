@@ -1,0 +1,200 @@
+"""The linear algebra on top of the array API, against NumPy."""
+
+import numpy as np
+import pytest
+
+from thinrank import arrays
+
+LOOSE = {"float32": 1e-4, "float64": 1e-8}
+
+
+def with_spectrum(rng, shape, values):
+    """A matrix with the given leading singular values; the others are zero."""
+    left = np.linalg.qr(rng.standard_normal((shape[0], len(values))))[0]
+    right = np.linalg.qr(rng.standard_normal((shape[1], len(values))))[0]
+    return (left * np.asarray(values)) @ right.T
+
+
+# --------------------------------------------------------------------------- conversion
+
+
+def test_as_float_array_keeps_floats(library, dtype):
+    x = library.array([[1, 2], [3, 4]], dtype)
+    assert arrays.as_float_array(x) is x
+
+
+@pytest.mark.parametrize("kind", ["int64", "bool"])
+def test_as_float_array_makes_the_rest_float64(library, kind):
+    out = arrays.as_float_array(library.array([[0, 1], [1, 1]], kind))
+    library.check(out)
+    np.testing.assert_array_equal(library.numpy(out), [[0.0, 1.0], [1.0, 1.0]])
+
+
+def test_as_float_array_takes_lists():
+    out = arrays.as_float_array([[1, 2]])
+    assert isinstance(out, np.ndarray)
+    assert out.dtype == np.float64
+
+
+def test_as_float_array_refuses_complex_numbers(library):
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        arrays.as_float_array(library.array([1.0, 2.0], "complex128"))
+
+
+def test_there_and_back(library, dtype, rng):
+    x = rng.standard_normal((3, 2)).astype(dtype)
+    there = arrays.from_numpy(x, like=library.array([0.0], dtype))
+    library.check(there, arrays.zeros((2, 3), like=there), dtype=dtype)
+    back = arrays.to_numpy(there)
+    assert type(back) is np.ndarray
+    assert back.dtype == dtype
+    np.testing.assert_array_equal(back, x)
+
+
+def test_numbers_of_a_dtype(library, dtype):
+    x = library.array([0.0], dtype)
+    assert arrays.eps(x) == np.finfo(dtype).eps
+    assert arrays.itemsize(x) == np.dtype(dtype).itemsize
+
+
+def test_norm_and_inner_are_python_numbers(library, dtype):
+    a, b = library.array([[3, 0], [0, 4]], dtype), library.array([[1, 9], [9, 2]], dtype)
+    for out, expected in ((arrays.norm(a), 5.0), (arrays.inner(a, b), 11.0)):
+        assert type(out) is float
+        assert out == expected
+
+
+# --------------------------------------------------------------------------- rows and columns
+
+
+def test_take(library, dtype):
+    a = library.array(np.arange(12).reshape(4, 3), dtype)
+    rows = arrays.take_rows(a, library.index([3, 1]))
+    columns = arrays.take_columns(a, library.index([2, 0]))
+    library.check(rows, columns, dtype=dtype)
+    np.testing.assert_array_equal(library.numpy(rows), [[9, 10, 11], [3, 4, 5]])
+    np.testing.assert_array_equal(library.numpy(columns), [[2, 0], [5, 3], [8, 6], [11, 9]])
+
+
+@pytest.mark.parametrize("index", [[], [0], [4], [1, 3], [0, 1, 2, 3, 4]])
+@pytest.mark.parametrize("tail", [(), (2,)])
+def test_scatter_rows(library, dtype, rng, index, tail):
+    rows = rng.standard_normal((len(index), *tail)).astype(dtype)
+    out = arrays.scatter_rows(library.array(rows, dtype), library.index(index), 5)
+    library.check(out, dtype=dtype)
+    expected = np.zeros((5, *tail), dtype=dtype)
+    expected[index] = rows
+    np.testing.assert_array_equal(library.numpy(out), expected)
+
+
+def test_row_norms_squared(library, dtype):
+    out = arrays.row_norms_squared(library.array([[3, 4], [0, 0], [1, 2]], dtype))
+    library.check(out, dtype=dtype)
+    np.testing.assert_array_equal(library.numpy(out), [25, 0, 5])
+
+
+def test_select(library):
+    out = arrays.select(library.array([1, 0, 0, 1, 1], "bool"))
+    np.testing.assert_array_equal(library.numpy(out), [0, 3, 4])
+
+
+@pytest.mark.parametrize(
+    ("values", "count", "expected"),
+    [
+        ([1, 5, 3, 4], 2, [1, 3]),
+        ([1, 5, 3, 4], 4, [0, 1, 2, 3]),
+        ([1, 5, 3, 4], 9, [0, 1, 2, 3]),
+        ([2, 2, 2, 2], 2, [0, 1]),  # ties go to the first rows
+        ([1, 2, 3, 2, 2], 3, [1, 2, 3]),
+        ([-3, 1, 3, 0], 1, [0]),
+        ([0, 7, 0, 0], 3, [1]),  # rows of zeros are never kept
+        ([0, 7, 0, 0], 4, [1]),
+        ([0, 0, 0], 2, []),
+    ],
+)
+def test_top_rows(library, dtype, values, count, expected):
+    block = library.array(np.array(values)[:, None] * [0.0, 1.0], dtype)
+    kept = library.numpy(arrays.top_rows(block, count))
+    assert kept.dtype.kind == "i"
+    np.testing.assert_array_equal(kept, expected)
+
+
+# --------------------------------------------------------------------------- spectra
+
+
+def test_extreme_eigenvalues(library, dtype, rng):
+    basis = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    symmetric = (basis * [-2.0, 0.5, 1.0, 3.0, 7.0]) @ basis.T
+    low, high = arrays.extreme_eigenvalues(library.array(symmetric, dtype))
+    assert (low, high) == pytest.approx((-2.0, 7.0), rel=LOOSE[dtype])
+
+
+SPECTRA = {
+    "gap": np.concatenate([[5.0], np.linspace(0, 1, 299)]),
+    "one cluster": np.concatenate([np.full(40, 2.0), np.linspace(0, 1, 260)]),
+    "smaller than the block": np.array([1.0, 2.0, 3.0]),
+    "no gap": np.linspace(0, 1, 2000),
+    "flat": np.linspace(0.9, 1, 2000),
+}
+
+
+@pytest.mark.parametrize("spectrum", SPECTRA)
+def test_largest_eigenvalue_is_a_close_upper_bound(library, dtype, spectrum):
+    values = SPECTRA[spectrum]
+    diagonal = library.array(values[:, None], dtype)
+    out = arrays.largest_eigenvalue(lambda block: diagonal * block, len(values), diagonal)
+    assert type(out) is float
+    assert out >= values.max()
+    assert out <= 1.01 * values.max()
+
+
+def test_largest_eigenvalue_of_zero(library):
+    like = library.array([0.0])
+    assert arrays.largest_eigenvalue(lambda block: 0 * block, 20, like) == 0.0
+
+
+def function_pair(A):
+    return (lambda block: A @ block), (lambda block: A.T @ block)
+
+
+@pytest.mark.parametrize("kind", ["dense", "functions"])
+@pytest.mark.parametrize("shape", [(30, 20), (20, 30), (12, 4), (600, 500)])
+def test_truncated_svd(library, dtype, rng, kind, shape):
+    rank = 3
+    matrix = with_spectrum(rng, shape, [10.0, 8.0, 5.0, 0.2][: min(shape)])
+    matrix += 1e-3 * rng.standard_normal(shape)
+    A = library.array(matrix, dtype)
+    if kind == "dense":
+        left, values, right = arrays.truncated_svd(A, rank)
+    else:
+        left, values, right = arrays.truncated_svd(function_pair(A), rank, shape=shape, like=A)
+    library.check(left, values, right, dtype=dtype)
+    assert (left.shape, values.shape, right.shape) == ((shape[0], 3), (3,), (shape[1], 3))
+    left, values, right = (library.numpy(x) for x in (left, values, right))
+    u, s, vt = np.linalg.svd(matrix, full_matrices=False)
+    np.testing.assert_allclose(values, s[:rank], rtol=LOOSE[dtype])
+    best = (u[:, :rank] * s[:rank]) @ vt[:rank]
+    np.testing.assert_allclose((left * values) @ right.T, best, atol=10 * LOOSE[dtype])
+    for basis in (left, right):
+        np.testing.assert_allclose(basis.T @ basis, np.eye(rank), atol=LOOSE[dtype])
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5)])
+@pytest.mark.parametrize("kind", ["dense", "functions"])
+def test_truncated_svd_returns_no_more_than_there_is(rng, shape, kind):
+    A = rng.standard_normal(shape)
+    matrix = A if kind == "dense" else function_pair(A)
+    left, values, right = arrays.truncated_svd(matrix, 9, shape=shape, like=A)
+    assert (left.shape, values.shape, right.shape) == ((shape[0], 3), (3,), (shape[1], 3))
+    np.testing.assert_allclose((left * values) @ right.T, A, atol=1e-12)
+
+
+def test_truncated_svd_of_zero(library):
+    A = library.array(np.zeros((600, 500)))
+    _, values, _ = arrays.truncated_svd(A, 2)
+    np.testing.assert_array_equal(library.numpy(values), [0.0, 0.0])
+
+
+def test_truncated_svd_of_functions_needs_a_shape(rng):
+    with pytest.raises(TypeError, match="shape and like"):
+        arrays.truncated_svd(function_pair(rng.standard_normal((4, 3))), 2)
