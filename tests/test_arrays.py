@@ -133,6 +133,7 @@ SPECTRA = {
     "gap": np.concatenate([[5.0], np.linspace(0, 1, 299)]),
     "one cluster": np.concatenate([np.full(40, 2.0), np.linspace(0, 1, 260)]),
     "smaller than the block": np.array([1.0, 2.0, 3.0]),
+    "little larger than the block": np.linspace(0, 1, 15),
     "no gap": np.linspace(0, 1, 2000),
     "flat": np.linspace(0.9, 1, 2000),
 }

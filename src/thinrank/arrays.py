@@ -7,10 +7,11 @@ what the standard lacks (taking and scattering rows, the largest rows, truncated
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from array_api_compat import (
     array_namespace,
     is_array_api_obj,
@@ -27,20 +28,29 @@ Array = Any
 __all__ = [
     "Array",
     "as_float_array",
+    "cholesky",
+    "column_norms_squared",
     "device_of",
     "eps",
     "extreme_eigenvalues",
     "from_numpy",
+    "identity",
+    "indices",
     "inner",
+    "inverse_diagonal",
     "is_array",
     "itemsize",
     "largest_eigenvalue",
+    "leading_left_vectors",
     "namespace",
     "norm",
+    "put_rows",
     "quiet",
+    "random_block",
     "row_norms_squared",
     "scatter_rows",
     "select",
+    "solve_triangular",
     "take_columns",
     "take_rows",
     "to_numpy",
@@ -52,6 +62,9 @@ __all__ = [
 # Below this many entries a full SVD is cheaper than the bookkeeping of a truncated one.
 _DENSE_SVD_ENTRIES = 250_000
 _OVERSAMPLING = 8
+# Up to this many rows or columns an SVD is cheaper than iterating.
+_OUTRIGHT = 64
+_BLOCK = 128
 # Relative change of singular values at which the subspace iteration stops.
 _SETTLED = 1e-5
 
@@ -102,6 +115,11 @@ def zeros(shape: tuple[int, ...], like: Array) -> Array:
     return namespace(like).zeros(shape, dtype=like.dtype, device=device_of(like))
 
 
+def identity(size: int, like: Array) -> Array:
+    """The identity matrix in the library, dtype and device of ``like``."""
+    return namespace(like).eye(size, dtype=like.dtype, device=device_of(like))
+
+
 def eps(x: Array) -> float:
     """Distance from 1 to the next number in the dtype of ``x``."""
     return float(namespace(x).finfo(x.dtype).eps)
@@ -146,7 +164,7 @@ def take_columns(a: Array, index: Array) -> Array:
 def scatter_rows(rows: Array, index: Array, size: int) -> Array:
     """Put ``rows`` at the positions of the sorted ``index`` in a zero array of ``size`` rows."""
     xp = namespace(rows)
-    if is_numpy_namespace(xp) or is_torch_namespace(xp) or is_cupy_namespace(xp):
+    if _has_item_assignment(xp):
         out = zeros((size, *rows.shape[1:]), like=rows)
         out[index] = rows
         return out
@@ -160,6 +178,27 @@ def scatter_rows(rows: Array, index: Array, size: int) -> Array:
     return xp.where(hit, xp.take(rows, place, axis=0), zeros((1,), like=rows))
 
 
+def put_rows(target: Array, index: Array, rows: Array) -> Array:
+    """``target`` with ``rows`` at the sorted ``index``, in place where the library allows it."""
+    xp = namespace(target)
+    if _has_item_assignment(xp):
+        target[index] = rows
+        return target
+    marks = zeros((index.shape[0], *(1 for _ in rows.shape[1:])), rows) + 1
+    marks = scatter_rows(marks, index, target.shape[0])
+    return xp.where(marks > 0, scatter_rows(rows, index, target.shape[0]), target)
+
+
+def indices(values: Iterable[int], like: Array) -> Array:
+    """An index array on the device of ``like``."""
+    xp = namespace(like)
+    return xp.asarray(list(values), dtype=xp.int64, device=device_of(like))
+
+
+def _has_item_assignment(xp: Any) -> bool:
+    return is_numpy_namespace(xp) or is_torch_namespace(xp) or is_cupy_namespace(xp)
+
+
 def select(flags: Array) -> Array:
     """Sorted positions of the true entries of a vector."""
     return namespace(flags).nonzero(flags)[0]
@@ -170,6 +209,13 @@ def row_norms_squared(a: Array) -> Array:
     if isinstance(a, np.ndarray):
         return np.einsum("ij,ij->i", a, a)
     return namespace(a).sum(a * a, axis=1)
+
+
+def column_norms_squared(a: Array) -> Array:
+    """Squared Euclidean norm of every column."""
+    if isinstance(a, np.ndarray):
+        return np.einsum("ij,ij->j", a, a)
+    return namespace(a).sum(a * a, axis=0)
 
 
 def _kth_largest(x: Array, k: int) -> Array:
@@ -199,6 +245,72 @@ def top_rows(a: Array, count: int) -> Array:
     return kept
 
 
+# --------------------------------------------------------------------------- factorisations
+
+
+def cholesky(symmetric: Array) -> Array:
+    """Lower Cholesky factor; a matrix that is singular to rounding gets a small ridge first.
+
+    The ridge is the least of 10, 10³, … roundings of the mean diagonal that makes all pivots
+    stand clear of rounding, so that dependent columns share what one of them would carry.
+    """
+    xp = namespace(symmetric)
+    size = symmetric.shape[0]
+    diagonal = xp.linalg.diagonal(symmetric)
+    scale = float(xp.mean(diagonal)) if size else 1.0
+    ridge = 0.0
+    while True:
+        shifted = symmetric if not ridge else symmetric + ridge * identity(size, symmetric)
+        factor = _try_cholesky(shifted)
+        if factor is not None:
+            pivots = xp.linalg.diagonal(factor)
+            if not size or float(xp.min(pivots)) ** 2 > 5 * eps(symmetric) * scale:
+                return factor
+        ridge = 100 * ridge if ridge else 10 * eps(symmetric) * (scale if scale > 0 else 1.0)
+
+
+def _try_cholesky(symmetric: Array) -> Array | None:
+    xp = namespace(symmetric)
+    try:
+        factor = xp.linalg.cholesky(symmetric)
+    except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error is a RuntimeError
+        return None
+    return factor if bool(xp.all(xp.isfinite(xp.linalg.diagonal(factor)))) else None
+
+
+def solve_triangular(lower: Array, block: Array, *, transposed: bool = False) -> Array:
+    """L⁻¹ @ block for a lower triangular L, or L⁻ᵀ @ block."""
+    xp = namespace(lower)
+    if type(lower) is np.ndarray:
+        return scipy.linalg.solve_triangular(
+            lower, block, lower=True, trans=1 if transposed else 0, check_finite=False
+        )
+    if is_torch_namespace(xp):
+        if transposed:
+            return xp.linalg.solve_triangular(lower.T, block, upper=True)
+        return xp.linalg.solve_triangular(lower, block, upper=False)
+    if is_cupy_namespace(xp):
+        from cupyx.scipy.linalg import (  # type: ignore[import-not-found]
+            solve_triangular as cupy_solve_triangular,
+        )
+
+        return cupy_solve_triangular(lower, block, lower=True, trans=1 if transposed else 0)
+    return xp.linalg.solve(lower.T if transposed else lower, block)
+
+
+def inverse_diagonal(lower: Array) -> Array:
+    """Diagonal of (L Lᵀ)⁻¹, a few columns of L⁻¹ at a time, from their first non-zero row."""
+    xp = namespace(lower)
+    size = lower.shape[0]
+    unit = identity(size, like=lower)[:, : min(size, _BLOCK)]
+    parts = []
+    for first in range(0, size, _BLOCK):
+        trailing = lower[first:, first:]
+        columns = solve_triangular(trailing, unit[: size - first, : size - first])
+        parts.append(column_norms_squared(columns))
+    return xp.concat(parts)
+
+
 # --------------------------------------------------------------------------- spectra
 
 
@@ -208,7 +320,8 @@ def extreme_eigenvalues(symmetric: Array) -> tuple[float, float]:
     return float(values[0]), float(values[-1])
 
 
-def _random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
+def random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
+    """Standard normal numbers, the same in every library."""
     return from_numpy(np.random.default_rng(seed).standard_normal((rows, columns)), like)
 
 
@@ -221,7 +334,7 @@ def largest_eigenvalue(
     over it are safe.
     """
     xp = namespace(like)
-    block, _ = xp.linalg.qr(_random_block(size, min(size, _OVERSAMPLING), like, seed=0))
+    block, _ = xp.linalg.qr(random_block(size, min(size, _OVERSAMPLING), like, seed=0))
     value = 0.0
     for _ in range(200):
         image = product(block)
@@ -230,6 +343,47 @@ def largest_eigenvalue(
             break
         block, _ = xp.linalg.qr(image)
     return max(value, 0.0) * (1 + tol)
+
+
+def leading_left_vectors(matrix: Array, rank: int, guess: Array) -> Array:
+    """Orthonormal basis of the leading left singular vectors.
+
+    Small matrices are decomposed outright. For others, subspace iteration from a guess at the
+    right vectors, which a few passes improve to rounding when there is a gap after ``rank``.
+
+    Parameters
+    ----------
+    matrix : array of shape (m, n)
+    rank : int
+        How many; fewer come back when the matrix has not so many, or carries less.
+    guess : array of shape (n, any)
+        A block whose columns lie near the right singular vectors.
+    """
+    xp = namespace(matrix)
+    small = min(matrix.shape)
+    rank = min(rank, small)
+    if small <= _OUTRIGHT:
+        left, values, _ = xp.linalg.svd(matrix, full_matrices=False)
+        return left[:, : max(_numerical_rank(values[:rank], max(matrix.shape)), 1)]
+    width = min(rank + _OVERSAMPLING, small)
+    extra = random_block(matrix.shape[1], max(width - guess.shape[1], 0), matrix, seed=0)
+    basis, _ = xp.linalg.qr(matrix @ xp.concat([guess, extra], axis=1))
+    captured = 0.0
+    for _ in range(50):
+        right, triangle = xp.linalg.qr(matrix.T @ basis)
+        _, values, rotation = xp.linalg.svd(triangle, full_matrices=False)
+        previous, captured = captured, inner(values[:rank], values[:rank])
+        if captured - previous <= 1e-12 * captured:
+            break
+        basis, _ = xp.linalg.qr(matrix @ right)
+    left = basis @ rotation.T
+    return left[:, : max(_numerical_rank(values[:rank], max(matrix.shape)), 1)]
+
+
+def _numerical_rank(values: Array, size: int) -> int:
+    """How many of the decreasing singular values are more than rounding."""
+    xp = namespace(values)
+    return int(xp.count_nonzero(values > size * eps(values) * values[0]))
 
 
 def truncated_svd(
@@ -280,7 +434,7 @@ def truncated_svd(
         left, values, right = xp.linalg.svd(matrix, full_matrices=False)
         return left[:, :rank], values[:rank], right[:rank, :].T
 
-    basis, _ = xp.linalg.qr(product(_random_block(shape[1], width, like, seed)))
+    basis, _ = xp.linalg.qr(product(random_block(shape[1], width, like, seed)))
     values = zeros((width,), like=like)
     for _ in range(50):
         # basis.T @ A has the singular values that the current subspace captures

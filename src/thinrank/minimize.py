@@ -14,13 +14,14 @@ from thinrank.core.factors import Factors
 from thinrank.core.result import Callback, History, Outcome, Solution, Status
 from thinrank.solvers.gdt import GDT
 from thinrank.solvers.loop import run
+from thinrank.solvers.pursuit import Pursuit
 from thinrank.solvers.steps import as_step_rule
 from thinrank.starts import as_start, completed
 
 __all__ = ["check_size", "check_sizes", "iteration_limit", "minimize", "seed_from"]
 
 _UPDATES = ("simultaneous", "sequential")
-_MAX_ITER = {"gdt": 10_000}
+_MAX_ITER = {"pursuit": 100, "gdt": 10_000}
 
 
 def minimize(
@@ -81,16 +82,16 @@ def minimize(
     Examples
     --------
     >>> import thinrank as tr
-    >>> X, Y, truth = tr.datasets.make_two_way_sparse(rank=3, random_state=0)
+    >>> X, Y, truth = tr.datasets.make_two_way_sparse(100, rank=3, random_state=0)
     >>> answer = tr.minimize(
     ...     tr.losses.LeastSquares(X, Y), rank=3, row_sparsity=10, column_sparsity=10)
     >>> bool((answer.factors.row_support == truth.row_support).all())
     True
     """
     rows, columns = check_sizes(loss.shape, rank, row_sparsity, column_sparsity)
-    engine = _engine(solver, rows, columns, step, update, balance, max_iter, tol)
+    engine = _engine(solver, int(rank), rows, columns, step, update, balance, max_iter, tol)
     seed = seed_from(random_state)
-    first = as_start(start)(loss, rank, rows, columns, seed)
+    first = as_start(start, solver)(loss, rank, rows, columns, seed)
     first = completed(first, loss, rank, seed)
     if first.rank == 0:
         return _nothing_to_fit(loss)
@@ -146,6 +147,7 @@ def seed_from(random_state: Any) -> int:
 
 def _engine(
     solver: str,
+    rank: int,
     rows: int,
     columns: int,
     step: Any,
@@ -160,13 +162,16 @@ def _engine(
         raise ValueError(f"balance must be at least 0 and finite, got {balance!r}")
     if not 0 <= tol < float("inf"):
         raise ValueError(f"tol must be at least 0 and finite, got {tol!r}")
+    limit = iteration_limit(solver, max_iter)
+    if solver == "pursuit":
+        return Pursuit(rank, rows, columns, max_iter=limit, tol=float(tol))
     return GDT(
         row_sparsity=rows,
         column_sparsity=columns,
         step_rule=as_step_rule(step),
         update=update,  # type: ignore[arg-type]
         balance=float(balance),
-        max_iter=iteration_limit(solver, max_iter),
+        max_iter=limit,
         tol=float(tol),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -14,7 +15,7 @@ from thinrank.estimators import SparseReducedRankRegressor
 
 __all__ = ["run_demo"]
 
-_SIZES = {"rank": 8, "row_sparsity": 10, "column_sparsity": 10}
+_RANK, _ROWS, _COLUMNS = 8, 10, 10
 
 
 def run_demo(console: Console, seed: int) -> None:
@@ -24,10 +25,10 @@ def run_demo(console: Console, seed: int) -> None:
         "n=50, p=100, k=50, rank 8, 10 predictors, 10 responses.",
         highlight=False,
     )
-    X, Y, truth = make_two_way_sparse(random_state=seed, **_SIZES)
+    X, Y, truth = make_two_way_sparse(50, 100, 50, _RANK, _ROWS, _COLUMNS, random_state=seed)
     began = time.perf_counter()
     with console.status("fitting"):
-        est = SparseReducedRankRegressor(**_SIZES).fit(X, Y)
+        est = SparseReducedRankRegressor(_RANK, _ROWS, _COLUMNS).fit(X, Y)
     seconds = time.perf_counter() - began
 
     table = Table(title=f"What was found (seed {seed})")
@@ -48,8 +49,8 @@ def run_demo(console: Console, seed: int) -> None:
     console.print(str(est.status_), highlight=False)
 
 
-def _ratio(error: np.ndarray, truth: Factors, order: int | str) -> float:
-    return float(np.linalg.norm(error, order) / np.linalg.norm(truth.theta, order))  # type: ignore[arg-type]
+def _ratio(error: np.ndarray, truth: Factors, order: Any) -> float:
+    return float(np.linalg.norm(error, order) / np.linalg.norm(truth.theta, order))
 
 
 def _prediction_error(est: SparseReducedRankRegressor, truth: Factors, seed: int) -> float:

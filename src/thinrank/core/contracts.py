@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 
-__all__ = ["Design", "Loss", "Solver", "Start", "StepRule", "Trial", "require"]
+__all__ = ["Design", "Loss", "QuadraticForm", "Solver", "Start", "StepRule", "Trial", "require"]
 
 
 @runtime_checkable
@@ -35,7 +35,7 @@ class Design(Protocol):
         ...
 
     def columns(self, index: Array) -> Array:
-        """The columns ``index`` as a dense (n, |index|) array."""
+        """The columns ``index`` as a dense array of n rows."""
         ...
 
     def gram(self, index: Array | None = None) -> Array:
@@ -69,6 +69,8 @@ class Loss(Protocol):
     ``restrict``
         ``restrict(rows, columns) -> Loss``: f over the Θ that vanish elsewhere; its values equal
         f's, the part of the data left out included.
+    ``quadratic``
+        ``quadratic() -> QuadraticForm``: f as an explicit quadratic; pursuit needs it.
     ``folds``
         ``folds(count, seed) -> list of (training loss, held-out loss)``.
 
@@ -93,6 +95,55 @@ class Loss(Protocol):
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
         """Return f(UVᵀ), ∇f·V of shape (m1, r) and ∇fᵀ·U of shape (m2, r)."""
+        ...
+
+
+class QuadraticForm(Protocol):
+    """f(Θ) = constant/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩, with weights, centring, scaling and ridge inside.
+
+    For regression C = XᵀY/n and H = XᵀX/n + ridge·I. Columns and products that were paid for
+    are kept where that is cheap.
+
+    Attributes
+    ----------
+    constant : float
+        Twice the value at zero.
+    shape : (m1, m2)
+        Shape of Θ.
+    prototype : array
+        Carries the library, dtype and device.
+    """
+
+    constant: float
+    shape: tuple[int, int]
+    prototype: Array
+
+    def diagonal(self) -> Array:
+        """Diagonal of H, of shape (m1,)."""
+        ...
+
+    def cross(self, block: Array) -> Array:
+        """C @ block, for block of shape (m2, q)."""
+        ...
+
+    def cross_rows(self, rows: Array) -> Array:
+        """Rows of C, of shape (len(rows), m2)."""
+        ...
+
+    def cross_norms(self) -> tuple[Array, Array]:
+        """Squared norms of the rows and of the columns of C."""
+        ...
+
+    def gram(self, rows: Array) -> Array:
+        """H over ``rows`` on both sides; a fresh array that the caller may overwrite."""
+        ...
+
+    def gram_between(self, rows: Array, others: Array) -> Array:
+        """H between ``rows`` and ``others``."""
+        ...
+
+    def product(self, rows: Array, block: Array) -> Array:
+        """H[:, rows] @ block, of shape (m1, q)."""
         ...
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from array_api_extra import pad
+
 from thinrank import arrays
 from thinrank.arrays import Array
 
@@ -159,8 +161,4 @@ class Factors:
 
 
 def _padded(block: Array, width: int) -> Array:
-    missing = width - block.shape[1]
-    if missing == 0:
-        return block
-    xp = arrays.namespace(block)
-    return xp.concat([block, arrays.zeros((block.shape[0], missing), block)], axis=1)
+    return pad(block, ((0, 0), (0, width - block.shape[1])))

@@ -60,7 +60,7 @@ class Dense:
                 block = block - center
             if row_scale is not None:
                 block = block * xp.reshape(row_scale[rows], (-1, 1))
-            squares = squares + xp.sum(block * block, axis=0)
+            squares = squares + arrays.column_norms_squared(block)
         return xp.sqrt(squares)
 
     def _row_blocks(self) -> Iterator[slice]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from array_api_extra import apply_where
+
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
@@ -27,6 +29,8 @@ class Transformed:
         Column means.
     column_scale : array of shape (p,), optional
         One over the units of the columns; zero drops a column.
+    norms : array of shape (p,), optional
+        The column norms of this design, when they are known beforehand.
     """
 
     def __init__(
@@ -35,11 +39,13 @@ class Transformed:
         row_scale: Array | None = None,
         center: Array | None = None,
         column_scale: Array | None = None,
+        norms: Array | None = None,
     ) -> None:
         self.base = base
         self.row_scale = row_scale
         self.center = center
         self.column_scale = column_scale
+        self._norms = norms
         self.prototype = base.prototype
 
     @property
@@ -95,7 +101,16 @@ class Transformed:
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
-        return blockwise_column_norms(self, row_scale, center)
+        if center is not None:
+            return blockwise_column_norms(self, row_scale, center)
+        if row_scale is None and self._norms is not None:
+            return self._norms
+        if self.row_scale is not None:
+            row_scale = self.row_scale if row_scale is None else row_scale * self.row_scale
+        norms = self.base.column_norms(row_scale, self.center)
+        if self.column_scale is None:
+            return norms
+        return norms * arrays.namespace(norms).abs(self.column_scale)
 
 
 @dataclass(frozen=True)
@@ -148,14 +163,15 @@ def standardize(
     if mean is None and deviation is None:
         return Standardization(design, None, None)
     inverse = None if deviation is None else _inverse(deviation)
-    transformed = Transformed(design, center=mean, column_scale=inverse)
+    norms = None
+    if deviation is not None and sample_weight is None:
+        norms = xp.astype(deviation > 0, prototype.dtype) * total**0.5
+    transformed = Transformed(design, center=mean, column_scale=inverse, norms=norms)
     return Standardization(transformed, mean, deviation)
 
 
 def _inverse(scale: Array) -> Array:
-    xp = arrays.namespace(scale)
-    live = scale > 0
-    return xp.where(live, 1 / xp.where(live, scale, scale + 1), scale * 0)
+    return apply_where(scale > 0, scale, lambda live: 1 / live, fill_value=0.0)
 
 
 def _times_rows(block: Array, scale: Array | None) -> Array:

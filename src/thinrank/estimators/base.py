@@ -95,6 +95,6 @@ class FactorRegressor(
         return scores @ self.factors_.V.T + self.intercept_
 
     def transform(self, X: Any) -> Array:
-        """The latent factors X @ U of shape (n, rank_), of which the responses are mixtures."""
+        """The latent factors X @ U of shape (n, ``rank_``), of which the responses are mixtures."""
         check_is_fitted(self, "factors_")
         return check_new_X(self, X) @ self.factors_.U

@@ -6,6 +6,7 @@ from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.losses.forms import IdentityForm
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
 
@@ -61,7 +62,7 @@ class Denoising(Quadratic):
         return 1.0 + self.ridge
 
     def curvature(self, rows: Array) -> tuple[float, float]:
-        """F curves alike in all directions."""
+        """The loss curves alike in all directions."""
         return 1.0 + self.ridge, 1.0 + self.ridge
 
     def row_scales(self) -> Array:
@@ -71,6 +72,10 @@ class Denoising(Quadratic):
     def noise(self) -> float:
         """Standard deviation of the entries of M about a matrix of low rank."""
         return noise_scale(self.M, self.shape[0])
+
+    def quadratic(self) -> IdentityForm:
+        """H = (1 + ridge)·I and C = M."""
+        return IdentityForm(self.M, self.constant, 1 + self.ridge)
 
     def restrict(self, rows: Array, columns: Array) -> Denoising:
         """The same loss over matrices that vanish outside ``rows`` and ``columns``."""

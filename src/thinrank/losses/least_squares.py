@@ -9,7 +9,9 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import memory
+from thinrank.core.contracts import QuadraticForm
 from thinrank.designs import Dense, Transformed, as_design
+from thinrank.losses.forms import GramForm, ProductForm
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
 
@@ -19,6 +21,8 @@ Form = Literal["auto", "direct", "gram"]
 
 # Up to this many rows or columns the spectrum of the Gram matrix is computed outright.
 _EXACT_SPECTRUM = 400
+# Multiplications that nobody waits for.
+_CHEAP_GRAM = 50_000_000
 
 
 class LeastSquares(Quadratic):
@@ -41,6 +45,8 @@ class LeastSquares(Quadratic):
     """
 
     capabilities = Quadratic.capabilities | {"folds"}
+
+    _form: QuadraticForm | None = None
 
     def __init__(
         self,
@@ -142,6 +148,27 @@ class LeastSquares(Quadratic):
         inner.constant = inner.magnitude = self.constant
         return inner
 
+    def quadratic(self) -> QuadraticForm:
+        """XᵀX and XᵀY behind one interface, held or computed on the fly; made once."""
+        if self._form is None:
+            (n, p), k = self.X.shape, self.shape[1]
+            itemsize = arrays.itemsize(self.prototype)
+            no_larger_than_X = k <= n and memory.fits(p * k, itemsize)
+            cross = self.cross() if no_larger_than_X or self.form == "gram" else None
+            if cross is not None and (self.form == "gram" or self._gram_is_cheap()):
+                gram = self._held_gram()
+                self._form = GramForm(gram, cross, self.constant, self.ridge)
+            else:
+                self._form = ProductForm(
+                    self._weighted_X,
+                    Dense(self._weighted_Y),
+                    self.samples,
+                    cross,
+                    self.constant,
+                    self.ridge,
+                )
+        return self._form
+
     def folds(self, count: int, seed: int) -> list[tuple[LeastSquares, LeastSquares]]:
         """Training and held-out losses of a K-fold split of the rows, as zero weights."""
         n = self.X.shape[0]
@@ -173,6 +200,11 @@ class LeastSquares(Quadratic):
         no_larger_than_X = max(p, k) <= n
         fits = memory.fits(p * max(p, k), arrays.itemsize(self.prototype))
         return "gram" if cheaper and no_larger_than_X and fits else "direct"
+
+    def _gram_is_cheap(self) -> bool:
+        """Whether all of XᵀX costs little, in itself or beside XᵀY."""
+        (n, p), k = self.X.shape, self.shape[1]
+        return n * p * p <= _CHEAP_GRAM or (p <= 2 * k and p <= n)
 
     def _held_gram(self) -> Array:
         if self._gram is None:

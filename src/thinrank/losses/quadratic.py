@@ -44,6 +44,7 @@ class Quadratic(abc.ABC):
             "noise",
             "row_scales",
             "restrict",
+            "quadratic",
         }
     )
 
@@ -87,7 +88,7 @@ class Quadratic(abc.ABC):
         return max(value, 0.0), A, gradient_v
 
     def full_gradient(self, theta: Array) -> tuple[float, Array]:
-        """F and its gradient, both at a dense Θ."""
+        """Value of f and its gradient, both at a dense Θ."""
         cross = self.cross()
         image = self.hessian_product(theta)
         if self.ridge:

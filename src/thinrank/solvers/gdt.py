@@ -47,7 +47,7 @@ class GDT:
     ----------
     row_sparsity, column_sparsity : int
         s₁ and s₂.
-    step : StepRule
+    step_rule : StepRule
         Step-size rule η.
     update : {"simultaneous", "sequential"}
         "simultaneous" moves V and U from the same iterate, as the paper prints it. "sequential"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from thinrank import arrays
@@ -27,11 +28,20 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
 class Auto:
-    """The lasso where the loss allows it and memory suffices, else the spectral start."""
+    """A start that suits the solver.
+
+    Pursuit, which exchanges rows, begins from screening. Gradient descent begins from the lasso
+    where the loss allows it and memory suffices, else from the spectral start.
+    """
+
+    solver: str = "gdt"
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of rank at most ``rank``."""
+        if self.solver == "pursuit":
+            return Screening(fit=False)(loss, rank, rows, columns, seed)
         able = loss.capabilities >= {"full_gradient", "smoothness", "noise", "row_scales"}
         fits = memory.fits(loss.shape[0] * loss.shape[1], arrays.itemsize(loss.prototype))
         start: Start = Lasso() if able and fits else Spectral()
@@ -48,13 +58,13 @@ _NAMED = {
 }
 
 
-def as_start(start: Any) -> Start:
+def as_start(start: Any, solver: str = "gdt") -> Start:
     """Turn the ``start`` parameter of the public interface into a Start."""
     if isinstance(start, str):
         if start not in _NAMED:
             names = ", ".join(f'"{name}"' for name in _NAMED)
             raise ValueError(f"start must be {names}, an array or tr.Factors, got {start!r}")
-        return _NAMED[start]()
+        return Auto(solver) if start == "auto" else _NAMED[start]()
     if isinstance(start, Factors) or arrays.is_array(start):
         return Given(start)
     if callable(start):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+from array_api_extra import apply_where
+
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import require
@@ -75,10 +77,8 @@ def _largest_penalty(loss: Any, prox: Prox) -> tuple[float, Array]:
         sizes = xp.linalg.vector_norm(gradient, axis=1)
     else:
         sizes = xp.max(xp.abs(gradient), axis=1)
-    live = scales > 0
-    return float(
-        xp.max(xp.where(live, sizes / xp.where(live, scales, scales + 1), sizes * 0))
-    ), scales
+    ratios = apply_where(scales > 0, (sizes, scales), lambda a, b: a / b, fill_value=0.0)
+    return float(xp.max(ratios)), scales
 
 
 def _cross_validated(loss: Any, prox: Prox, seed: int) -> Array:

@@ -1,15 +1,16 @@
-"""Row and column screening (Fan & Lv 2008), then an unpenalised fit on what is left."""
+"""Row and column screening (Fan & Lv 2008), then an exact fit on what is left."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from array_api_extra import apply_where
+
 from thinrank import arrays
-from thinrank.core import memory
+from thinrank.arrays import Array
 from thinrank.core.contracts import require
 from thinrank.core.factors import Factors
-from thinrank.solvers.proximal import Proximal, shrink_entries
 
 __all__ = ["Screening"]
 
@@ -18,33 +19,55 @@ __all__ = ["Screening"]
 class Screening:
     """Keep the rows and columns where the gradient at zero is large, and fit those.
 
-    For regression the gradient at zero is −XᵀY/n: marginal covariances. Cheap and good when
-    predictors are nearly uncorrelated, misled when they are not.
+    For regression the gradient at zero is −XᵀY/n: marginal covariances, here per unit of scale
+    of the predictor. Cheap; good when predictors are nearly uncorrelated, misled when they are
+    not.
 
     Parameters
     ----------
     excess : float
         Rows and columns kept, as a multiple of the sparsities asked for.
+    fit : bool
+        Whether to fit what is kept. Pursuit fits it anyway; without, the start is a quick look
+        at the leading directions of the covariances that were kept.
     """
 
-    excess: float = 1.5
+    excess: float = 1.0
+    fit: bool = True
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Balanced factors of the fit's best rank-``rank`` approximation."""
-        for capability in ("full_gradient", "smoothness", "restrict"):
-            require(loss, capability, 'start="screening"')
-        size = arrays.itemsize(loss.prototype)
-        memory.check_fits(loss.shape, size, 'start="screening"', 'use start="spectral"')
-        gradient = loss.full_gradient(arrays.zeros(loss.shape, like=loss.prototype))[1]
-        kept_rows = arrays.top_rows(gradient, max(rank, int(self.excess * rows)))
-        kept_columns = arrays.top_rows(gradient.T, max(rank, int(self.excess * columns)))
-        if kept_rows.shape[0] == 0:
+        require(loss, "quadratic", 'start="screening"')
+        form = loss.quadratic()
+        by_row, by_column = form.cross_norms()
+        scale = form.diagonal()
+        by_row = apply_where(scale > 0, (by_row, scale), lambda a, b: a / b, fill_value=0.0)
+        kept_rows = _largest(by_row, int(self.excess * rows))
+        kept_columns = _largest(by_column, int(self.excess * columns))
+        if kept_rows.shape[0] == 0 or kept_columns.shape[0] == 0:
             return Factors.zero(loss.shape, like=loss.prototype)
-        inner = loss.restrict(kept_rows, kept_columns)
-        no_penalty = arrays.zeros((inner.shape[0],), like=loss.prototype)
-        theta = Proximal(shrink_entries).solve(inner, no_penalty)
-        small = Factors.from_theta(theta, rank)
+        cross = arrays.take_columns(form.cross_rows(kept_rows), kept_columns)
+        if self.fit:
+            lower = arrays.cholesky(form.gram(kept_rows))
+            half = arrays.solve_triangular(lower, cross)
+            small = Factors.from_theta(arrays.solve_triangular(lower, half, transposed=True), rank)
+        else:
+            small = _leading_directions(cross, rank, seed)
         return Factors(
             arrays.scatter_rows(small.U, kept_rows, loss.shape[0]),
             arrays.scatter_rows(small.V, kept_columns, loss.shape[1]),
         )
+
+
+def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
+    """The cross-covariances on a subspace that one pass of power iteration finds."""
+    xp = arrays.namespace(cross)
+    sketch = cross @ arrays.random_block(cross.shape[1], rank, cross, seed)
+    basis, _ = xp.linalg.qr(cross.T @ sketch)
+    return Factors(cross @ basis, basis).balanced()
+
+
+def _largest(squares: Array, count: int) -> Array:
+    """Sorted indices of the ``count`` largest, zeros never among them."""
+    xp = arrays.namespace(squares)
+    return arrays.top_rows(xp.sqrt(squares)[:, None], count)

@@ -1,0 +1,196 @@
+"""Pursuit: exact fits on given supports, and exchanges of rows that are sure to help.
+
+For squared loss f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ the best Θ on given rows S and columns T is
+reduced-rank regression, in closed form; given the row space the best columns are exact too. What
+remains is the choice of S, by exchanging the rows that are missed least for those that promise
+most. An exchange is made only when it lowers the objective.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from array_api_extra import apply_where
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import QuadraticForm, require
+from thinrank.core.factors import Factors
+
+__all__ = ["Pursuit"]
+
+# Rows outside the support whose gain is computed exactly; the others' gains are bounded below.
+_EXACT_GAINS = 128
+# Fits of alternating columns and factors on one set of rows.
+_MOST_COLUMN_CHANGES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The best Θ found on rows S: Θ_S = U Qᵀ, Q orthonormal with its rows in T.
+
+    Attributes
+    ----------
+    rows, columns : arrays of int
+        S and T, sorted.
+    lower : array of shape (|S|, |S|)
+        Cholesky factor of H over S.
+    U : array of shape (|S|, q)
+    Q : array of shape (m2, q)
+    objective : float
+    """
+
+    rows: Array
+    columns: Array
+    lower: Array
+    U: Array
+    Q: Array
+    objective: float
+    shape: tuple[int, int]
+    change: float = float("inf")
+    final: bool = False
+
+    @cached_property
+    def factors(self) -> Factors:
+        """Θ as balanced factors."""
+        U = arrays.scatter_rows(self.U, self.rows, self.shape[0])
+        return Factors(U, self.Q).balanced()
+
+
+@dataclass(frozen=True)
+class Pursuit:
+    """Minimise a quadratic loss by exact fits and exchanges of rows.
+
+    Parameters
+    ----------
+    rank, row_sparsity, column_sparsity : int
+        r, s₁ and s₂.
+    max_iter : int
+        Limit on accepted exchanges.
+    tol : float
+        An exchange must lower the objective by this part of itself.
+    """
+
+    rank: int
+    row_sparsity: int
+    column_sparsity: int
+    max_iter: int = 100
+    tol: float = 1e-7
+
+    def init(self, loss: Any, start: Factors) -> Fit:
+        """The best fit on the rows and columns of the start."""
+        require(loss, "quadratic", 'solver="pursuit"')
+        form = loss.quadratic()
+        rows = arrays.top_rows(start.U, self.row_sparsity)
+        columns = arrays.top_rows(start.V, self.column_sparsity)
+        return self._fit(form, rows, columns, start.V)
+
+    def step(self, loss: Any, state: Fit) -> Fit:
+        """The largest exchange of rows that lowers the objective; the state is final if none."""
+        form = loss.quadratic()
+        costs, candidates, gains = self._worth(form, state)
+        size = _promising(costs, gains, self.row_sparsity - state.rows.shape[0])
+        while size > 0:
+            rows = self._exchanged(state.rows, costs, candidates, gains, size)
+            trial = self._fit(form, rows, state.columns, state.Q)
+            decrease = state.objective - trial.objective
+            if decrease > self.tol * abs(state.objective) + self._rounding(form):
+                return replace(trial, change=decrease / max(state.objective, decrease))
+            size //= 2
+        return replace(state, change=0.0, final=True)
+
+    def done(self, state: Fit) -> bool:
+        """Whether no exchange helps."""
+        return state.final
+
+    def _rounding(self, form: QuadraticForm) -> float:
+        return 10 * arrays.eps(form.prototype) * form.constant
+
+    def _fit(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
+        """Reduced-rank regression on S, alternating with the best columns for its row space."""
+        lower = arrays.cholesky(form.gram(rows))
+        whitened = arrays.solve_triangular(lower, form.cross_rows(rows))  # (|S|, m2)
+        xp = arrays.namespace(whitened)
+        for _ in range(_MOST_COLUMN_CHANGES):
+            left = arrays.leading_left_vectors(
+                arrays.take_columns(whitened, columns),
+                self.rank,
+                guess=arrays.take_rows(guess, columns),
+            )
+            V = whitened.T @ left
+            best = arrays.top_rows(V, self.column_sparsity)
+            settled = best.shape == columns.shape and bool(xp.all(best == columns))
+            columns, guess = best, V
+            if settled:
+                break
+        V = arrays.take_rows(V, columns)
+        explained = arrays.inner(V, V)
+        orthonormal, triangle = xp.linalg.qr(V)
+        U = arrays.solve_triangular(lower, left, transposed=True) @ triangle.T
+        Q = arrays.scatter_rows(orthonormal, columns, form.shape[1])
+        objective = max(0.5 * (form.constant - explained), 0.0)
+        return Fit(rows, columns, lower, U, Q, objective, form.shape)
+
+    def _worth(self, form: QuadraticForm, fit: Fit) -> tuple[Array, Array, Array]:
+        """What each row in S is worth, and what each row outside would be, with Q held fixed.
+
+        Leaving out row i raises the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Taking in row j lowers it by
+        ½‖gⱼ‖²/(H_jj − H_jS H_SS⁻¹ H_Sj), g the gradient; the denominator is at most H_jj, which
+        bounds all gains from below, and the most promising get theirs exactly.
+
+        Returns
+        -------
+        costs (|S|,), candidates (m1 − |S|,), gains (m1 − |S|,)
+        """
+        xp = arrays.namespace(fit.U)
+        costs = arrays.row_norms_squared(fit.U) / arrays.inverse_diagonal(fit.lower)
+        inside = arrays.scatter_rows(costs * 0 + 1, fit.rows, form.shape[0])
+        candidates = arrays.select(inside == 0)
+        gradient = form.product(fit.rows, fit.U) - form.cross(fit.Q)
+        slopes = arrays.take_rows(arrays.row_norms_squared(gradient), candidates)
+        curvature = arrays.take_rows(form.diagonal(), candidates)
+        gains = apply_where(curvature > 0, (slopes, curvature), _ratio, fill_value=0.0)
+        # long before the end many exchanges are sure to help, and the bounds will do
+        sure = _promising(costs, gains, self.row_sparsity - fit.rows.shape[0])
+        if candidates.shape[0] == 0 or sure > _EXACT_GAINS:
+            return costs, candidates, gains
+        count = min(_EXACT_GAINS, candidates.shape[0])
+        best = xp.sort(xp.argsort(gains, descending=True)[:count])
+        between = form.gram_between(fit.rows, arrays.take_rows(candidates, best))
+        explained = arrays.column_norms_squared(arrays.solve_triangular(fit.lower, between))
+        curvature = arrays.take_rows(curvature, best)
+        # a column that S explains to rounding would bring nothing but instability
+        clear = curvature - explained > 1e3 * arrays.eps(curvature) * curvature
+        exact = apply_where(
+            clear, (arrays.take_rows(slopes, best), curvature - explained), _ratio, fill_value=0.0
+        )
+        return costs, candidates, arrays.put_rows(gains, best, exact)
+
+    def _exchanged(
+        self, rows: Array, costs: Array, candidates: Array, gains: Array, size: int
+    ) -> Array:
+        """S without the ``size`` cheapest rows, filled up with the most promising ones."""
+        xp = arrays.namespace(costs)
+        room = self.row_sparsity - rows.shape[0]
+        leaving = max(size - room, 0)
+        kept = arrays.take_rows(rows, xp.argsort(costs)[leaving:])
+        entering = arrays.take_rows(candidates, xp.argsort(gains, descending=True)[:size])
+        return xp.sort(xp.concat([kept, entering]))
+
+
+def _ratio(slope: Array, curvature: Array) -> Array:
+    return slope / curvature
+
+
+def _promising(costs: Array, gains: Array, room: int) -> int:
+    """How many exchanges promise a lower objective: best gains against least costs, in order."""
+    xp = arrays.namespace(costs)
+    costs, gains = xp.sort(costs), xp.sort(gains, descending=True)
+    room = min(room, gains.shape[0])
+    free = int(xp.count_nonzero(gains[:room] > 0))
+    if free < room:
+        return free
+    pairs = min(costs.shape[0], gains.shape[0] - room)
+    return room + int(xp.count_nonzero(gains[room : room + pairs] > costs[:pairs]))

@@ -1,0 +1,158 @@
+"""Every loss × solver × step rule × array library through the front door."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+from thinrank.losses import Custom, Denoising, LeastSquares
+
+RANK, ROWS, COLUMNS = 2, 5, 4
+
+
+@cache
+def data():
+    X, Y, truth = tr.datasets.make_two_way_sparse(
+        n_samples=30, n_features=15, n_targets=9, rank=2, row_sparsity=4, column_sparsity=3
+    )
+    rng = np.random.default_rng(0)
+    M = truth.theta + 0.1 * rng.standard_normal(truth.shape)
+    return X, Y, rng.integers(0, 3, len(X)), M, rng.uniform(0.5, 1.5, M.shape)
+
+
+def weighted_denoising(library, dtype):
+    """A loss of the user: every entry with its own weight."""
+    _, _, _, M, W = data()
+    M, W = library.array(M, dtype), library.array(W, dtype)
+
+    def full_gradient(theta):
+        residual = W * (theta - M)
+        return 0.5 * library.xp.sum(residual * (theta - M)), residual
+
+    def value_and_gradient(factors):
+        value, full = full_gradient(factors.theta)
+        return value, full @ factors.V, full.T @ factors.U
+
+    return Custom(
+        value_and_gradient,
+        (M.shape[0], M.shape[1]),
+        full_gradient=full_gradient,
+        smoothness=1.5,
+        like=M,
+    )
+
+
+LOSSES = {
+    "direct": lambda X, Y, weight, M: LeastSquares(X, Y, form="direct"),
+    "gram": lambda X, Y, weight, M: LeastSquares(X, Y, form="gram"),
+    "weights and ridge": lambda X, Y, weight, M: LeastSquares(
+        X, Y, sample_weight=weight, ridge=0.1
+    ),
+    "denoising": lambda X, Y, weight, M: Denoising(M),
+    "denoising with ridge": lambda X, Y, weight, M: Denoising(M, ridge=0.1),
+    "custom": None,
+}
+
+SOLVERS = [
+    {"solver": "gdt", "update": update, "step": step, "max_iter": 20, "tol": 0}
+    for update in ("simultaneous", "sequential")
+    for step in ("auto", "backtracking", "theory", 0.005)
+]
+
+
+def loss_of(kind, library, dtype):
+    if kind == "custom":
+        return weighted_denoising(library, dtype)
+    X, Y, weight, M, _ = data()
+    return LOSSES[kind](*(library.array(x, dtype) for x in (X, Y, weight, M)))
+
+
+def solve(kind, library, dtype, settings):
+    return tr.minimize(
+        loss_of(kind, library, dtype),
+        rank=RANK,
+        row_sparsity=ROWS,
+        column_sparsity=COLUMNS,
+        **settings,
+    )
+
+
+@pytest.fixture(scope="module")
+def references():
+    """Answers of NumPy in float64, by loss and settings: each is computed once."""
+    return {}
+
+
+@pytest.fixture
+def reference(references, numpy_library):
+    def look_up(kind, settings):
+        key = (kind, *settings.items())
+        if key not in references:
+            references[key] = solve(kind, numpy_library, "float64", settings)
+        return references[key]
+
+    return look_up
+
+
+@pytest.mark.parametrize(
+    "settings", SOLVERS, ids=lambda s: f"{s['solver']}-{s['update']}-{s['step']}"
+)
+@pytest.mark.parametrize("kind", LOSSES)
+def test_contract(library, reference, dtype, kind, settings):
+    if kind == "custom" and settings["step"] == "theory":
+        with pytest.raises(TypeError, match="needs a loss with the capability 'curvature'"):
+            solve(kind, library, dtype, settings)
+        return
+    answer = solve(kind, library, dtype, settings)
+    factors = answer.factors
+    library.check(factors.U, factors.V, dtype=dtype)
+    assert factors.rank <= RANK
+    assert factors.row_support.shape[0] <= ROWS
+    assert factors.column_support.shape[0] <= COLUMNS
+    assert type(answer.value) is float
+    assert np.isfinite(answer.value)
+    assert answer.n_iter == len(answer.history) == settings["max_iter"]
+    assert answer.value == answer.history.objectives[-1]
+    for factor in (factors.U, factors.V):
+        assert np.all(np.isfinite(library.numpy(factor)))
+    # the value is that of the factors that come back, and the same on every library
+    value = loss_of(kind, library, dtype).value_and_gradient(factors)[0]
+    assert value == pytest.approx(answer.value, rel=1e-4 if dtype == "float32" else 1e-9)
+    expected = reference(kind, settings).value
+    assert answer.value == pytest.approx(expected, rel=1e-2 if dtype == "float32" else 1e-6)
+
+
+@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
+@pytest.mark.parametrize("kind", ["direct", "denoising", "custom"])
+def test_to_the_end_of_the_road(library, reference, kind, update):
+    settings = {"update": update, "tol": 1e-8}
+    answer, expected = solve(kind, library, "float64", settings), reference(kind, settings)
+    assert answer.status.converged
+    assert answer.value == pytest.approx(expected.value, rel=1e-6)
+    theta = library.numpy(answer.factors.theta)
+    np.testing.assert_allclose(theta, expected.factors.theta, atol=1e-5)
+
+
+def fit(X, Y, **settings):
+    limits = {"rank": RANK, "row_sparsity": ROWS, "column_sparsity": COLUMNS}
+    return tr.minimize(LeastSquares(X, Y, form="direct"), **limits, **settings)
+
+
+@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
+@pytest.mark.parametrize("scale", [1e-4, 1e4])
+def test_answers_do_not_depend_on_the_units_of_the_responses(update, scale):
+    X, Y, *_ = data()
+    one, other = (fit(X, factor * Y, update=update) for factor in (1.0, scale))
+    assert other.value == pytest.approx(scale**2 * one.value, rel=1e-6)
+    np.testing.assert_allclose(other.factors.theta / scale, one.factors.theta, atol=1e-4)
+
+
+@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_converged_means_converged_whatever_the_units_of_the_predictors(update, scale):
+    X, Y, *_ = data()
+    answer = fit(scale * X, Y, update=update)
+    assert answer.status.converged
+    again = fit(X, Y, update=update, start=answer.factors.scaled(factor=scale))
+    assert again.value >= answer.value * (1 - 1e-3)

@@ -1,0 +1,161 @@
+"""Lasso and group lasso against scikit-learn and against their optimality conditions."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso, MultiTaskLasso
+
+from thinrank.losses import Custom, LeastSquares
+from thinrank.solvers.proximal import Proximal, shrink_entries, shrink_rows
+
+SHAPES = {"n > p": (60, 30, 8), "p > n": (25, 40, 8)}
+PROXES = {"lasso": shrink_entries, "group lasso": shrink_rows}
+
+
+def data(shape):
+    n, p, k = SHAPES[shape]
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    theta = rng.standard_normal((p, k)) * (rng.uniform(size=(p, 1)) < 0.3)
+    return X, X @ theta + 0.5 * rng.standard_normal((n, k))
+
+
+def amount(kind, X, Y, part=0.2):
+    """A part of the penalty at which everything is zero."""
+    gradient = X.T @ Y / len(X)
+    most = np.abs(gradient).max() if kind == "lasso" else np.linalg.norm(gradient, axis=1).max()
+    return part * most
+
+
+def solve(kind, loss, penalty, **keywords):
+    return Proximal(PROXES[kind], max_iter=100_000, tol=1e-12, **keywords).solve(loss, penalty)
+
+
+@pytest.mark.parametrize("form", ["direct", "gram"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_lasso_equals_scikit_learn(shape, form):
+    X, Y = data(shape)
+    alpha = amount("lasso", X, Y)
+    theta = solve("lasso", LeastSquares(X, Y, form=form), np.full(X.shape[1], alpha))
+    for j in range(Y.shape[1]):
+        rival = Lasso(alpha, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, Y[:, j])
+        np.testing.assert_allclose(theta[:, j], rival.coef_, atol=1e-6)
+    assert 0 < np.count_nonzero(theta) < theta.size
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_group_lasso_equals_scikit_learn(shape):
+    X, Y = data(shape)
+    alpha = amount("group lasso", X, Y)
+    theta = solve("group lasso", LeastSquares(X, Y), np.full(X.shape[1], alpha))
+    rival = MultiTaskLasso(alpha, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, Y)
+    np.testing.assert_allclose(theta, rival.coef_.T, atol=1e-6)
+    assert 0 < np.count_nonzero(np.any(theta, axis=1)) < len(theta)
+
+
+def assert_optimal(kind, theta, gradient, penalty, tol):
+    """−∇f is in λ times the subdifferential of the penalty."""
+    penalty = penalty[:, None]
+    if kind == "lasso":
+        live = theta != 0
+        stationary = gradient + penalty * np.sign(theta)
+        np.testing.assert_allclose(stationary[live], 0, atol=tol)
+        assert np.all((np.abs(gradient) - penalty)[~live] <= tol)
+    else:
+        norms = np.linalg.norm(theta, axis=1, keepdims=True)
+        live = norms[:, 0] > 0
+        stationary = gradient + penalty * theta / np.where(norms > 0, norms, 1)
+        np.testing.assert_allclose(stationary[live], 0, atol=tol)
+        sizes = np.linalg.norm(gradient, axis=1, keepdims=True)
+        assert np.all((sizes - penalty)[~live] <= tol)
+    assert live.any()
+    assert not live.all()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", PROXES)
+def test_optimality_with_weights_ridge_and_row_penalties(kind, shape):
+    X, Y = data(shape)
+    rng = np.random.default_rng(1)
+    penalty = amount(kind, X, Y) * rng.uniform(0.5, 1.5, X.shape[1])
+    loss = LeastSquares(X, Y, sample_weight=rng.uniform(0.2, 2, len(X)), ridge=0.1)
+    theta = solve(kind, loss, penalty)
+    assert_optimal(kind, theta, loss.full_gradient(theta)[1], penalty, 1e-6)
+
+
+@pytest.mark.parametrize("kind", PROXES)
+def test_every_library_has_the_same_answer(library, numpy_library, dtype, kind):
+    X, Y = data("n > p")
+    penalty = np.full(X.shape[1], amount(kind, X, Y))
+
+    def answer(where, dtype):
+        loss = LeastSquares(where.array(X, dtype), where.array(Y, dtype))
+        return Proximal(PROXES[kind], tol=1e-6).solve(loss, where.array(penalty, dtype))
+
+    theta = answer(library, dtype)
+    library.check(theta, dtype=dtype)
+    tol = {"float32": 1e-4, "float64": 1e-9}[dtype]
+    np.testing.assert_allclose(library.numpy(theta), answer(numpy_library, "float64"), atol=tol)
+
+
+@pytest.mark.parametrize("kind", PROXES)
+def test_no_penalty_is_least_squares(kind):
+    X, Y = data("n > p")
+    theta = solve(kind, LeastSquares(X, Y), np.zeros(X.shape[1]))
+    np.testing.assert_allclose(theta, np.linalg.lstsq(X, Y)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", PROXES)
+def test_a_large_penalty_leaves_nothing(kind):
+    X, Y = data("p > n")
+    penalty = np.full(X.shape[1], amount(kind, X, Y, part=1.0 + 1e-9))
+    assert not np.any(solve(kind, LeastSquares(X, Y), penalty))
+
+
+def test_a_start_at_the_answer_is_kept():
+    X, Y = data("n > p")
+    loss, penalty = LeastSquares(X, Y), np.full(X.shape[1], amount("lasso", X, Y))
+    theta = solve("lasso", loss, penalty)
+    again = Proximal(shrink_entries, max_iter=1, tol=1e-9).solve(loss, penalty, start=theta)
+    np.testing.assert_allclose(again, theta, atol=1e-9)
+
+
+def test_iteration_limit():
+    X, Y = data("n > p")
+    loss = LeastSquares(X, Y)
+    penalty = np.full(X.shape[1], amount("lasso", X, Y))
+    one = Proximal(shrink_entries, max_iter=1).solve(loss, penalty)
+    gradient = loss.full_gradient(np.zeros(loss.shape))[1]
+    step = 1 / loss.smoothness()
+    np.testing.assert_allclose(one, shrink_entries(-step * gradient, step * penalty[:, None]))
+
+
+def test_nothing_to_fit(library):
+    zeros = library.array(np.zeros((5, 3)))
+    theta = Proximal(shrink_entries).solve(LeastSquares(zeros, zeros), library.array(np.zeros(3)))
+    np.testing.assert_array_equal(library.numpy(theta), np.zeros((3, 3)))
+
+
+def test_any_loss_with_a_full_gradient(numpy_library):
+    # ½‖Θ − B‖²: the answer is the proximal map itself
+    B = np.random.default_rng(0).standard_normal((6, 4))
+    loss = Custom(
+        lambda factors: None,
+        B.shape,
+        full_gradient=lambda theta: (0.5 * np.sum((theta - B) ** 2), theta - B),
+        smoothness=1.0,
+    )
+    penalty = np.full(6, 0.5)
+    for prox in PROXES.values():
+        theta = Proximal(prox, tol=1e-12).solve(loss, penalty)
+        np.testing.assert_allclose(theta, prox(B, penalty[:, None]), atol=1e-10)
+
+
+def test_proximal_maps(library, dtype):
+    theta = library.array([[3.0, -4.0], [0.3, 0.4], [0.0, 0.0], [-2.0, 0.0]], dtype)
+    amount = library.array([[1.0], [1.0], [1.0], [0.0]], dtype)
+    entries, rows = shrink_entries(theta, amount), shrink_rows(theta, amount)
+    library.check(entries, rows, dtype=dtype)
+    np.testing.assert_allclose(library.numpy(entries), [[2, -3], [0, 0], [0, 0], [-2, 0]])
+    np.testing.assert_allclose(
+        library.numpy(rows), [[2.4, -3.2], [0, 0], [0, 0], [-2, 0]], rtol=1e-6
+    )

@@ -1,0 +1,171 @@
+"""Pursuit: exact steps, decreasing objective, robust on awkward data."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+from thinrank import arrays
+from thinrank.core.result import Outcome
+from thinrank.losses import Denoising, LeastSquares
+from thinrank.solvers.pursuit import Pursuit
+
+
+def problem(seed=0, **change):
+    sizes = {"n_samples": 60, "n_features": 40, "n_targets": 15, "rank": 2}
+    return tr.datasets.make_two_way_sparse(
+        **(sizes | {"row_sparsity": 5, "column_sparsity": 6, "random_state": seed} | change)
+    )
+
+
+SIZES = {"rank": 2, "row_sparsity": 6, "column_sparsity": 7}
+
+
+def solve(loss, **options):
+    return tr.minimize(loss, solver="pursuit", **(SIZES | options))
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.9])
+@pytest.mark.parametrize("start", ["auto", "lasso", "spectral"])
+def test_objective_never_rises_and_is_the_loss(correlation, start):
+    X, Y, _ = problem(correlation=correlation)
+    loss = LeastSquares(X, Y, ridge=0.05)
+    answer = solve(loss, start=start)
+    objectives = answer.history.objectives
+    assert all(b <= a for a, b in pairwise(objectives))
+    theta = answer.factors.theta
+    value = np.sum((Y - X @ theta) ** 2) / 120 + 0.025 * np.sum(theta**2)
+    assert answer.value == pytest.approx(value, rel=1e-10)
+    assert answer.status.outcome is Outcome.CONVERGED
+    assert answer.factors.rank == 2
+    assert len(answer.factors.row_support) <= 6
+    assert len(answer.factors.column_support) <= 7
+
+
+def test_without_sparsity_it_is_reduced_rank_regression():
+    X, Y, _ = problem(n_features=10)
+    q, r = np.linalg.qr(X)
+    left, values, right = np.linalg.svd(q.T @ Y, full_matrices=False)
+    closed = np.linalg.solve(r, (left[:, :2] * values[:2]) @ right[:2])
+    answer = solve(LeastSquares(X, Y), row_sparsity=None, column_sparsity=None)
+    np.testing.assert_allclose(answer.factors.theta, closed, atol=1e-10)
+
+
+def test_stationary_on_its_supports():
+    """The gradient vanishes along U and V on the supports that were found."""
+    X, Y, _ = problem()
+    loss = LeastSquares(X, Y, ridge=0.1)
+    answer = solve(loss)
+    _, gradient_u, gradient_v = loss.value_and_gradient(answer.factors)
+    assert np.abs(gradient_u[answer.factors.row_support]).max() < 1e-9
+    assert np.abs(gradient_v[answer.factors.column_support]).max() < 1e-9
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_costs_and_gains_against_refitting(exact, monkeypatch):
+    """With Q held fixed, what leaving a row out costs and taking one in gains."""
+    X, Y, _ = problem(correlation=0.7)
+    if not exact:
+        monkeypatch.setattr("thinrank.solvers.pursuit._EXACT_GAINS", 3)
+    loss = LeastSquares(X, Y, ridge=0.1)
+    form = loss.quadratic()
+    solver = Pursuit(**SIZES)
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.choice(40, 6, replace=False))
+    fit = solver._fit(form, rows, np.arange(7), rng.standard_normal((15, 2)))
+    costs, candidates, gains = solver._worth(form, fit)
+
+    def value(rows):
+        H, C = form.gram(rows), form.cross_rows(rows) @ fit.Q
+        return 0.5 * (form.constant - np.sum(C * np.linalg.solve(H, C)))
+
+    assert value(rows) == pytest.approx(fit.objective)
+    for i in range(6):
+        assert 0.5 * costs[i] == pytest.approx(value(np.delete(rows, i)) - value(rows))
+    truth = np.array([value(rows) - value(np.sort(np.append(rows, j))) for j in candidates])
+    if exact:
+        np.testing.assert_allclose(0.5 * gains, truth, rtol=1e-8)
+    else:
+        assert np.all(0.5 * gains <= truth * (1 + 1e-9))
+        assert np.argmax(gains) == np.argmax(truth)
+
+
+@pytest.mark.parametrize("loss_kind", ["regression", "denoising"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_library(xp, dtype, loss_kind):
+    X, Y, _ = problem(correlation=0.5)
+    dtype = getattr(xp, dtype)
+
+    def loss(as_array):
+        if loss_kind == "denoising":
+            return Denoising(as_array(Y))
+        return LeastSquares(as_array(X), as_array(Y), sample_weight=as_array(np.arange(60.0)))
+
+    answer = solve(loss(lambda a: xp.asarray(a, dtype=dtype)))
+    reference = solve(loss(np.asarray))
+    assert arrays.namespace(answer.factors.U) is arrays.namespace(xp.asarray(0.0))
+    assert answer.factors.U.dtype == dtype
+    tol = 1e-3 if dtype == xp.float32 else 1e-9
+    np.testing.assert_allclose(
+        arrays.to_numpy(answer.factors.theta), reference.factors.theta, atol=tol
+    )
+
+
+def test_tiny_problems_against_exhaustive_search():
+    rng = np.random.default_rng(5)
+    found = 0
+    for _ in range(100):
+        p, k = rng.integers(2, 7, size=2)
+        rows, columns = rng.integers(1, p + 1), rng.integers(1, k + 1)
+        rank = rng.integers(1, min(rows, columns) + 1)
+        X = rng.standard_normal((50, p))
+        U, V = np.zeros((p, rank)), np.zeros((k, rank))
+        U[:rows], V[:columns] = (
+            2 * rng.standard_normal((rows, rank)),
+            2 * rng.standard_normal((columns, rank)),
+        )
+        Y = X @ U @ V.T + rng.standard_normal((50, k))
+        best = min(
+            tr.minimize(LeastSquares(X[:, S], Y[:, T]), solver="pursuit", rank=int(rank)).value
+            + np.sum(np.delete(Y, T, axis=1) ** 2) / 100
+            for S in combinations(range(p), rows)
+            for T in combinations(range(k), columns)
+        )
+        answer = solve(
+            LeastSquares(X, Y), rank=int(rank), row_sparsity=int(rows), column_sparsity=int(columns)
+        )
+        assert answer.value >= best * (1 - 1e-9)
+        found += answer.value <= best * (1 + 1e-6)
+    assert found >= 97
+
+
+def test_too_many_rows_for_the_data():
+    X, Y, _ = problem(n_samples=10)
+    answer = solve(LeastSquares(X, Y), row_sparsity=30, column_sparsity=None)
+    assert np.isfinite(answer.factors.theta).all()
+    assert len(answer.factors.row_support) <= 30
+
+
+def test_dependent_columns():
+    X, Y, _ = problem()
+    doubled = np.hstack([X, X, X[:, :1] + X[:, 1:2]])
+    answer = solve(LeastSquares(doubled, Y))
+    single = solve(LeastSquares(X, Y))
+    assert np.isfinite(answer.factors.theta).all()
+    assert answer.value <= single.value * (1 + 1e-6)
+
+
+def test_a_rank_that_the_data_do_not_carry():
+    X, _, _ = problem()
+    Y = np.outer(X[:, 3], np.arange(1.0, 16.0))
+    answer = solve(LeastSquares(X, Y), rank=4, row_sparsity=6, column_sparsity=15)
+    assert answer.factors.rank == 1
+    assert "rank 1, less than the 4 asked for" in str(answer.status)
+    assert answer.value < 1e-20
+
+
+def test_other_losses_are_told_what_is_missing():
+    loss = tr.losses.Custom(lambda f: (0.0, f.U, f.V), shape=(8, 8))
+    with pytest.raises(TypeError, match=r"pursuit.* needs .*quadratic"):
+        solve(loss, start=np.eye(8))

@@ -1,0 +1,172 @@
+"""Step-size rules."""
+
+import numpy as np
+import pytest
+
+from thinrank import Factors
+from thinrank.core.contracts import Trial
+from thinrank.losses import Custom, Denoising, LeastSquares
+from thinrank.solvers.gdt import GDT
+from thinrank.solvers.steps import Constant, Safeguarded, Theory, as_step_rule
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ("auto", Safeguarded()),
+        ("backtracking", Safeguarded(growth=2.0)),
+        ("theory", Theory()),
+        (0.25, Constant(0.25)),
+        (1, Constant(1.0)),
+        (np.float64(0.5), Constant(0.5)),
+        (np.float32(0.5), Constant(0.5)),
+        (np.int64(2), Constant(2.0)),
+    ],
+)
+def test_step_rules_by_name(given, rule):
+    assert as_step_rule(given) == rule
+
+
+def test_a_rule_passes():
+    rule = Safeguarded(growth=1.1)
+    assert as_step_rule(rule) is rule
+
+
+@pytest.mark.parametrize("given", ["fast", None, True, [0.1]])
+def test_unknown_steps_are_refused(given):
+    with pytest.raises(ValueError, match='step must be "auto", "theory", "backtracking" or a pos'):
+        as_step_rule(given)
+
+
+@pytest.mark.parametrize("given", [0, -1.0, float("inf"), float("nan")])
+def test_steps_are_positive(given):
+    with pytest.raises(ValueError, match=f"step must be positive and finite, got {given!r}"):
+        as_step_rule(given)
+
+
+def sparse_point(library):
+    rng = np.random.default_rng(1)
+    U, V = rng.standard_normal((8, 2)), rng.standard_normal((5, 2))
+    U[[0, 3, 6]] = 0
+    return U, V, Factors(library.array(U), library.array(V))
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 10.0])
+def test_theory_is_the_formula(library, scale):
+    rng = np.random.default_rng(0)
+    X, Y = scale * rng.standard_normal((20, 8)), rng.standard_normal((20, 5))
+    U, V, factors = sparse_point(library)
+    active = X[:, [1, 2, 4, 5, 7]]
+    values = np.linalg.eigvalsh(active.T @ active / 20)
+    spectral = np.linalg.norm(np.vstack([U, V]), 2) ** 2
+    expected = 1 / (16 * spectral) * min(1 / (2 * (values[0] + values[-1])), 1)
+    loss = LeastSquares(library.array(X), library.array(Y))
+    rule = Theory()
+    step = rule.first(loss, factors, 1.0)
+    assert type(step) is float
+    assert step == pytest.approx(expected, rel=1e-10)
+    assert rule.longer(step) == step
+
+
+def test_theory_needs_curvature():
+    bare = Custom(lambda factors: (0.0, factors.U, factors.V), (8, 5))
+    with pytest.raises(TypeError, match=r'step="theory" needs .* .curvature.'):
+        Theory().first(bare, Factors(np.ones((8, 1)), np.ones((5, 1))), 1.0)
+
+
+def test_safeguarded_begins_with_what_the_loss_knows(library):
+    U, V, factors = sparse_point(library)
+    spectral = np.linalg.norm(np.vstack([U, V]), 2) ** 2
+
+    def first(loss, balance=1.0):
+        return Safeguarded().first(loss, factors, balance)
+
+    known = Denoising(library.array(np.ones((8, 5))), ridge=3.0)
+    assert first(known) == pytest.approx(1 / (4 * spectral))
+    assert first(known, balance=9.0) == pytest.approx(1 / (9 * spectral))
+    like, gradient = library.array([0.0]), lambda factors: (0.0, factors.U, factors.V)
+    smooth = Custom(gradient, (8, 5), smoothness=2.0, like=like)
+    assert first(smooth) == pytest.approx(1 / (2 * spectral))
+    assert first(Custom(gradient, (8, 5), like=like)) == pytest.approx(1 / spectral)
+
+
+def test_constant_stays():
+    rule = Constant(0.3)
+    assert rule.first(None, None, 1.0) == 0.3
+    assert rule.longer(0.3) == 0.3
+    assert rule.accepts(trial(after=1e300))
+
+
+def trial(after, *, slope_after=-0.5, rounding=1e-16):
+    # the model promises 1 − 1 + ½·1/1 = 0.5
+    return Trial(1.0, 1.0, after, -1.0, slope_after, 1.0, rounding)
+
+
+@pytest.mark.parametrize("after", [0.49, -3.0])
+def test_safeguarded_accepts_what_the_model_promises(after):
+    assert Safeguarded().accepts(trial(after))
+
+
+@pytest.mark.parametrize("after", [0.51, 2.0, float("inf"), float("nan")])
+def test_safeguarded_refuses_what_the_model_does_not(after):
+    assert not Safeguarded().accepts(trial(after))
+
+
+@pytest.mark.parametrize(("slope_after", "accepted"), [(-0.5, True), (0.0, True), (0.5, False)])
+def test_safeguarded_looks_at_slopes_where_values_say_nothing(slope_after, accepted):
+    given = trial(0.5, slope_after=slope_after, rounding=1.0)
+    assert Safeguarded().accepts(given) is accepted
+
+
+def test_safeguarded_shrinks_and_grows():
+    rule = Safeguarded(growth=1.5, shrinkage=0.25)
+    assert rule.shorter(1.0) == 0.25
+    assert rule.longer(1.0) == 1.5
+
+
+def problem(kind, seed):
+    """A loss and a rough start of it."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((30, 20)), rng.standard_normal((30, 10))
+    start = Factors(rng.standard_normal((20, 3)), rng.standard_normal((10, 3)))
+    if kind == "columns in all units":
+        X = X * 10 ** rng.uniform(-3, 3, 20)
+    elif kind == "large responses":
+        Y = 1e4 * Y
+    elif kind == "collinear":
+        X = X[:, :1] + 1e-3 * X
+    elif kind == "far start":
+        start = Factors(1e3 * start.U, 1e3 * start.V)
+    elif kind == "tiny start":
+        start = Factors(1e-4 * start.U, 1e-4 * start.V)
+    elif kind == "denoising":
+        return Denoising(10 * rng.standard_normal((20, 10)), ridge=0.1), start
+    return LeastSquares(X, Y), start
+
+
+PROBLEMS = [
+    "plain",
+    "columns in all units",
+    "large responses",
+    "collinear",
+    "far start",
+    "tiny start",
+    "denoising",
+]
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
+@pytest.mark.parametrize("growth", [1.02, 2.0])
+def test_safeguarded_never_lets_the_objective_rise(kind, update, growth):
+    for seed in range(3):
+        loss, start = problem(kind, seed)
+        solver = GDT(6, 4, step_rule=Safeguarded(growth=growth), update=update)
+        state = first = solver.init(loss, start)
+        for _ in range(100):
+            new = solver.step(loss, state)
+            slack = 1e4 * np.finfo(float).eps * max(loss.magnitude, state.penalized)
+            assert new.penalized <= state.penalized + slack
+            state = new
+        assert state.penalized < first.penalized
+        assert np.isfinite(state.objective)

@@ -1,0 +1,338 @@
+"""Every start: where it begins, in which library, and what it refuses."""
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+from thinrank import Factors, starts
+from thinrank.losses import Custom, Denoising, LeastSquares
+from thinrank.solvers.proximal import Proximal, shrink_entries, shrink_rows
+from thinrank.starts import as_start
+from thinrank.starts.penalties import row_penalties
+
+N, P, K, R = 40, 20, 12, 2
+
+
+def data(**keywords):
+    given = {"n_samples": N, "n_features": P, "n_targets": K, "rank": R, "noise": 0.5}
+    return tr.datasets.make_two_way_sparse(row_sparsity=5, column_sparsity=4, **(given | keywords))
+
+
+def least_squares(library, dtype="float64", scale_x=1.0, scale_y=1.0, **keywords):
+    X, Y, _ = data()
+    X, Y = library.array(scale_x * X, dtype), library.array(scale_y * Y, dtype)
+    return LeastSquares(X, Y, **keywords)
+
+
+NAMES = ["auto", "lasso", "group_lasso", "proximal", "screening", "spectral"]
+STARTS = {name: as_start(name) for name in NAMES} | {
+    "lasso authors": starts.Lasso("authors"),
+    "lasso cv": starts.Lasso("cv"),
+    "lasso number": starts.Lasso(0.1),
+    "group lasso authors": starts.GroupLasso("authors"),
+    "array": None,
+    "factors": None,
+}
+
+
+def start_of(name, library, dtype="float64"):
+    truth = data()[2]
+    if name == "array":
+        return as_start(library.array(truth.theta, dtype))
+    if name == "factors":
+        return as_start(Factors(library.array(truth.U, dtype), library.array(truth.V, dtype)))
+    return STARTS[name]
+
+
+def error(theta):
+    """Relative to the truth."""
+    truth = data()[2].theta
+    return np.linalg.norm(theta - truth) / np.linalg.norm(truth)
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_every_start_on_every_library(library, dtype, name):
+    loss = least_squares(library, dtype)
+    factors = start_of(name, library, dtype)(loss, R, 5, 4, 0)
+    library.check(factors.U, factors.V, dtype=dtype)
+    assert factors.shape == (P, K)
+    assert factors.rank == R
+    U, V = library.numpy(factors.U), library.numpy(factors.V)
+    np.testing.assert_allclose(U.T @ U, V.T @ V, atol=1e-3 if dtype == "float32" else 1e-8)
+    assert error(library.numpy(factors.theta)) < 0.8  # it knows something of the truth
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_starts_of_denoising(library, dtype, name):
+    truth = data()[2].theta
+    noise = np.random.default_rng(0).standard_normal(truth.shape)
+    loss = Denoising(library.array(truth + 0.1 * noise, dtype))
+    factors = as_start(name)(loss, R, 5, 4, 0)
+    library.check(factors.U, factors.V, dtype=dtype)
+    assert (factors.U.shape, factors.V.shape) == ((P, R), (K, R))
+    assert error(library.numpy(factors.theta)) < 0.5
+
+
+@pytest.mark.parametrize("name", [*NAMES, "lasso authors"])
+def test_libraries_agree(library, numpy_library, name):
+    theta = STARTS[name](least_squares(library), R, 5, 4, 0).theta
+    expected = STARTS[name](least_squares(numpy_library), R, 5, 4, 0).theta
+    np.testing.assert_allclose(library.numpy(theta), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_starts_do_not_depend_on_the_units_of_the_responses(library, name):
+    one, other = (
+        library.numpy(STARTS[name](least_squares(library, scale_y=scale), R, 5, 4, 0).theta)
+        for scale in (1.0, 1e6)
+    )
+    np.testing.assert_allclose(other, 1e6 * one, rtol=1e-6, atol=1e6 * 1e-8)
+
+
+@pytest.mark.parametrize("penalty", ["auto", "cv"])
+@pytest.mark.parametrize("kind", [starts.Lasso, starts.GroupLasso])
+@pytest.mark.parametrize("ridge", [0.0, 0.2])
+def test_penalties_follow_the_units_of_the_responses(numpy_library, kind, penalty, ridge):
+    one, other = (
+        kind(penalty)(least_squares(numpy_library, scale_y=scale, ridge=ridge), R, 5, 4, 0).theta
+        for scale in (1.0, 1e6)
+    )
+    np.testing.assert_allclose(other, 1e6 * one, rtol=1e-6, atol=1e6 * 1e-8)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "lasso cv"])
+@pytest.mark.parametrize("scale", [1e-5, 1e5])
+def test_starts_do_not_depend_on_the_units_of_the_predictors(numpy_library, name, scale):
+    one = STARTS[name](least_squares(numpy_library), R, 5, 4, 0).theta
+    other = STARTS[name](least_squares(numpy_library, scale_x=scale), R, 5, 4, 0).theta
+    np.testing.assert_allclose(scale * other, one, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_spectral_in_single_precision_and_odd_units(library, scale):
+    one = starts.Spectral()(least_squares(library, "float32"), R, P, K, 0)
+    other = starts.Spectral()(least_squares(library, "float32", scale_x=scale), R, P, K, 0)
+    library.check(other.U, other.V, dtype="float32")
+    expected = library.numpy(one.theta)
+    np.testing.assert_allclose(scale * library.numpy(other.theta), expected, rtol=1e-2, atol=1e-2)
+
+
+# --------------------------------------------------------------------------- names and errors
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("auto", starts.Auto),
+        ("lasso", starts.Lasso),
+        ("group_lasso", starts.GroupLasso),
+        ("proximal", starts.ProximalSteps),
+        ("screening", starts.Screening),
+        ("spectral", starts.Spectral),
+    ],
+)
+def test_starts_by_name(name, kind):
+    assert type(as_start(name)) is kind
+
+
+def test_functions_are_starts(library):
+    loss = least_squares(library)
+    truth = start_of("factors", library).theta
+    given = as_start(lambda loss, rank, rows, columns, seed: truth)
+    assert given(loss, R, 5, 4, 0) is truth
+    answer = tr.minimize(loss, rank=R, row_sparsity=5, column_sparsity=4, start=given)
+    assert answer.status.converged
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match=r'start must be "auto", "lasso".*Factors, got .ridge.'):
+        as_start("ridge")
+
+
+@pytest.mark.parametrize("given", [None, 3, [[1.0, 2.0]]])
+def test_what_is_no_start(given):
+    with pytest.raises(TypeError, match=f"start must be a name.*got {type(given).__name__}"):
+        as_start(given)
+
+
+@pytest.mark.parametrize("given", [np.zeros((K, P)), Factors(np.ones((P, 1)), np.ones((3, 1)))])
+def test_given_starts_have_the_right_shape(numpy_library, given):
+    with pytest.raises(ValueError, match=r"start must have shape \(20, 12\)"):
+        as_start(given)(least_squares(numpy_library), R, 5, 4, 0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_given_starts_are_finite(library, bad):
+    theta = np.ones((P, K))
+    theta[3, 2] = bad
+    with pytest.raises(ValueError, match="start must be finite"):
+        as_start(library.array(theta))(least_squares(library), R, 5, 4, 0)
+
+
+def test_given_starts_come_to_the_library_of_the_loss(library, dtype):
+    theta = data()[2].theta  # NumPy, float64
+    loss = least_squares(library, dtype)
+    for given in (theta, data()[2]):
+        factors = as_start(given)(loss, 1, 5, 4, 0)
+        library.check(factors.U, factors.V, dtype=dtype)
+        left, values, right = np.linalg.svd(theta)
+        best = values[0] * np.outer(left[:, 0], right[0])
+        np.testing.assert_allclose(library.numpy(factors.theta), best, atol=1e-5)
+
+
+# --------------------------------------------------------------------------- penalties
+
+
+@pytest.mark.parametrize("prox", [shrink_entries, shrink_rows])
+def test_penalty_of_the_authors(library, dtype, prox):
+    weight = library.array(np.full(N, 2.0), dtype)
+    loss = least_squares(library, dtype, sample_weight=weight)
+    penalties = row_penalties(loss, "authors", prox, 0)
+    library.check(penalties, dtype=dtype)
+    expected = np.full(P, 0.5 * np.sqrt(np.log(P) / (2 * N)))
+    np.testing.assert_allclose(library.numpy(penalties), expected, rtol=1e-6)
+
+
+def test_penalty_by_the_noise(library, dtype):
+    loss = least_squares(library, dtype)
+    X = data()[0]
+    scales = np.sqrt(np.mean(X**2, axis=0))
+    entry = 0.5 * loss.noise() * np.sqrt(np.log(P) / N)
+    group = 0.5 * loss.noise() * (np.sqrt(K) + np.sqrt(2 * np.log(P))) / np.sqrt(N)
+    for prox, size in ((shrink_entries, entry), (shrink_rows, group)):
+        penalties = row_penalties(loss, "auto", prox, 0)
+        library.check(penalties, dtype=dtype)
+        np.testing.assert_allclose(library.numpy(penalties), size * scales, rtol=1e-4)
+
+
+def test_penalty_without_noise_is_not_zero(numpy_library):
+    X = data()[0]
+    loss = LeastSquares(X, X @ data()[2].theta)
+    most = np.abs(X.T @ loss.Y / N).max()
+    penalties = row_penalties(loss, "auto", shrink_entries, 0)
+    assert np.all(penalties > 1e-4 * most)
+
+
+def test_penalty_is_a_number(library, dtype):
+    loss = least_squares(library, dtype)
+    for number in (0.3, np.float64(0.3), np.float32(0.3), 0):
+        penalties = row_penalties(loss, number, shrink_entries, 0)
+        library.check(penalties, dtype=dtype)
+        np.testing.assert_allclose(library.numpy(penalties), np.full(P, float(number)), rtol=1e-6)
+
+
+def test_penalty_by_cross_validation(numpy_library):
+    loss = least_squares(numpy_library)
+    penalties = row_penalties(loss, "cv", shrink_entries, 0)
+    np.testing.assert_array_equal(penalties, row_penalties(loss, "cv", shrink_entries, 0))
+
+    def held_out_error(part):
+        """At a part of the chosen penalty."""
+        total = 0.0
+        for training, held_out in loss.folds(5, 0):
+            theta = Proximal(shrink_entries).solve(training, part * penalties)
+            total += held_out.samples * held_out.full_gradient(theta)[0]
+        return total
+
+    assert held_out_error(1.0) < min(held_out_error(0.1), held_out_error(10.0))
+
+
+def test_cross_validation_with_few_rows_that_count(numpy_library):
+    weight = np.zeros(N)
+    weight[::5] = 1
+    loss = least_squares(numpy_library, sample_weight=weight)
+    for seed in range(5):
+        assert starts.Lasso("cv")(loss, R, 5, 4, seed).rank <= R
+
+
+@pytest.mark.parametrize("penalty", [-0.1, float("inf"), float("nan"), "bic", None])
+def test_penalties_that_make_no_sense(numpy_library, penalty):
+    with pytest.raises(ValueError, match="penalty must be"):
+        starts.Lasso(penalty)(least_squares(numpy_library), R, 5, 4, 0)
+
+
+def test_lasso_penalties_do_not_depend_on_the_units_of_a_predictor():
+    X, Y, _ = data()
+    units = 10 ** np.random.default_rng(0).uniform(-1, 1, P)
+    answers = []
+    for matrix in (X, X * units):
+        loss = LeastSquares(matrix, Y)
+        solver = Proximal(shrink_entries, max_iter=100_000, tol=1e-10)
+        answers.append(solver.solve(loss, row_penalties(loss, "auto", shrink_entries, 0)))
+    np.testing.assert_allclose(answers[1] * units[:, None], answers[0], atol=1e-5)
+
+
+# --------------------------------------------------------------------------- what a loss must have
+
+
+def custom(**keywords):
+    B = data()[2].theta
+
+    def gradient(theta):
+        return 0.5 * np.sum((theta - B) ** 2), theta - B
+
+    def value_and_gradient(factors):
+        value, full = gradient(factors.theta)
+        return value, full @ factors.V, full.T @ factors.U
+
+    return Custom(value_and_gradient, B.shape, full_gradient=gradient, **keywords)
+
+
+@pytest.mark.parametrize(
+    ("start", "missing"),
+    [
+        ("lasso", "smoothness"),
+        ("group_lasso", "smoothness"),
+        ("screening", "quadratic"),
+        (starts.Lasso("cv"), "smoothness"),
+    ],
+)
+def test_missing_capabilities_are_named(start, missing):
+    with pytest.raises(TypeError, match=f"needs a loss with the capability '{missing}'"):
+        as_start(start)(custom(), R, 5, 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "missing"), [("auto", "samples"), ("authors", "samples"), ("cv", "folds")]
+)
+def test_penalties_name_what_they_miss(penalty, missing):
+    with pytest.raises(TypeError, match=f"penalty=\"{penalty}\" needs .* '{missing}'"):
+        starts.Lasso(penalty)(custom(smoothness=1.0), R, 5, 4, 0)
+
+
+@pytest.mark.parametrize("start", ["auto", "spectral", starts.Lasso(0.01), starts.GroupLasso(0.01)])
+def test_starts_of_a_custom_loss(start):
+    factors = as_start(start)(custom(smoothness=1.0), R, 5, 4, 0)
+    assert factors.rank == R
+    assert error(factors.theta) < 0.1
+
+
+# --------------------------------------------------------------------------- memory
+
+
+@pytest.mark.parametrize("name", ["lasso", "group_lasso", "proximal"])
+def test_over_budget_the_way_out_is_named(monkeypatch, numpy_library, name):
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", "1e-9")
+    message = f'start="{name}" would hold a dense 20×12 matrix.*use start="spectral"'
+    with pytest.raises(MemoryError, match=message):
+        as_start(name)(least_squares(numpy_library), R, 5, 4, 0)
+
+
+@pytest.mark.parametrize("name", ["screening", "spectral"])
+def test_starts_that_need_no_budget(monkeypatch, library, name):
+    expected = library.numpy(as_start(name)(least_squares(library), R, 5, 4, 0).theta)
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", "1e-9")
+    theta = library.numpy(as_start(name)(least_squares(library), R, 5, 4, 0).theta)
+    np.testing.assert_allclose(theta, expected, atol=1e-6)
+
+
+def test_over_budget_auto_is_spectral(monkeypatch, library):
+    loss = least_squares(library)
+    lasso = library.numpy(as_start("auto")(loss, R, 5, 4, 0).theta)
+    np.testing.assert_array_equal(lasso, library.numpy(starts.Lasso()(loss, R, 5, 4, 0).theta))
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", "1e-9")
+    loss = least_squares(library)
+    auto = library.numpy(as_start("auto")(loss, R, 5, 4, 0).theta)
+    expected = library.numpy(starts.Spectral()(loss, R, 5, 4, 0).theta)
+    np.testing.assert_array_equal(auto, expected)
+    assert np.abs(auto - lasso).max() > 1e-3
