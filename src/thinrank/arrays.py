@@ -334,15 +334,25 @@ def largest_eigenvalue(
     over it are safe.
     """
     xp = namespace(like)
-    block, _ = xp.linalg.qr(random_block(size, min(size, _OVERSAMPLING), like, seed=0))
-    value = 0.0
-    for _ in range(200):
+    width = size if size <= 3 * _OVERSAMPLING else _OVERSAMPLING
+    block, _ = xp.linalg.qr(random_block(size, width, like, seed=0))
+    moved = block[:, :0]
+    value = residual = 0.0
+    for _ in range(100):  # LOBPCG: Rayleigh-Ritz over the block, its residuals and the last move
         image = product(block)
-        previous, value = value, extreme_eigenvalues(block.T @ image)[1]
-        if value <= 0 or abs(value - previous) <= 0.1 * tol * value:
+        small = block.T @ image
+        values, vectors = xp.linalg.eigh(small)
+        top = vectors[:, -1:]
+        value = float(values[-1])
+        residual = norm(image @ top - value * (block @ top))
+        if value <= 0 or residual <= tol * value or width == size:
             break
-        block, _ = xp.linalg.qr(image)
-    return max(value, 0.0) * (1 + tol)
+        basis, _ = xp.linalg.qr(xp.concat([block, image - block @ small, moved], axis=1))
+        _, vectors = xp.linalg.eigh(basis.T @ product(basis))
+        new = basis @ vectors[:, -width:]
+        moved = new - block @ (block.T @ new)
+        block, _ = xp.linalg.qr(new)
+    return max(value, 0.0) * (1 + tol) + residual
 
 
 def leading_left_vectors(matrix: Array, rank: int, guess: Array) -> Array:

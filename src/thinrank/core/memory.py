@@ -9,7 +9,7 @@ __all__ = ["budget_bytes", "check_fits", "fits"]
 _DEFAULT_GIB = 4.0
 
 
-def budget_bytes() -> int:
+def budget_bytes() -> float:
     """Largest optional array in bytes: THINRANK_MEMORY_GIB in the environment, else 4 GiB."""
     stated = os.environ.get("THINRANK_MEMORY_GIB", "")
     try:
@@ -18,7 +18,7 @@ def budget_bytes() -> int:
         gib = -1.0
     if not gib > 0:
         raise ValueError(f"THINRANK_MEMORY_GIB must be a positive number of GiB, got {stated!r}")
-    return int(gib * 2**30)
+    return gib * 2**30
 
 
 def fits(entries: int, itemsize: int) -> bool:

@@ -24,6 +24,11 @@ class Sparse:
             raise ValueError(f"X must be a matrix (n, p); it has shape {X.shape}")
         if X.format not in ("csr", "csc"):
             X = X.tocsc()
+        if X.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: X is sparse of dtype {X.dtype}")
+        if not X.has_canonical_format:
+            X = X.copy()  # the user's matrix is left as it is
+            X.sum_duplicates()
         if X.dtype not in (np.float32, np.float64):
             X = X.astype(np.float64)
         self.matrix = X

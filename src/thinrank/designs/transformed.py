@@ -83,18 +83,10 @@ class Transformed:
         if index is not None:
             active = self.columns(index)
             return active.T @ active
-        if self.row_scale is not None:
-            return blockwise_gram(self)  # the weights stand between the two factors
+        if self.row_scale is not None or self.center is not None:
+            # weights stand between the two factors, and XᵀX − n·mean² cancels
+            return blockwise_gram(self)
         gram = self.base.gram()
-        if self.center is not None:
-            ones = arrays.zeros((self.shape[0],), like=self.prototype) + 1
-            total = self.base.transposed_product(ones)
-            gram = (
-                gram
-                - _outer(self.center, total)
-                - _outer(total, self.center)
-                + self.shape[0] * _outer(self.center, self.center)
-            )
         if self.column_scale is not None:
             gram = _times_rows(gram, self.column_scale) * self.column_scale
         return gram
@@ -149,6 +141,8 @@ def standardize(
     n, _ = design.shape
     prototype = design.prototype
     xp = arrays.namespace(prototype)
+    if sample_weight is not None:
+        sample_weight = arrays.from_numpy(sample_weight, prototype)
     weight = arrays.zeros((n,), like=prototype) + 1 if sample_weight is None else sample_weight
     total = float(xp.sum(weight))
     mean = design.transposed_product(weight / total) if center else None

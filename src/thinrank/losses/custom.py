@@ -72,7 +72,7 @@ class Custom:
         self.magnitude = 0.0
         self._value_and_gradient = value_and_gradient
         self._full_gradient = full_gradient
-        self._smoothness = smoothness
+        self._smoothness = None if smoothness is None else float(smoothness)
         given = {"full_gradient": full_gradient, "smoothness": smoothness}
         self.capabilities = frozenset(name for name, what in given.items() if what is not None)
 

@@ -38,6 +38,9 @@ class Denoising(Quadratic):
         self.M = arrays.as_float_array(M)
         if self.M.ndim != 2:
             raise ValueError(f"M must be a matrix; it has shape {tuple(self.M.shape)}")
+        xp = arrays.namespace(self.M)
+        if not bool(xp.all(xp.isfinite(self.M))):
+            raise ValueError("M must be finite; it holds NaN or infinity")
         super().__init__(
             (self.M.shape[0], self.M.shape[1]),
             arrays.norm(self.M) ** 2,

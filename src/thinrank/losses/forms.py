@@ -161,7 +161,8 @@ class ProductForm:
         column_norms = []
         targets = xp.arange(self.shape[1], device=arrays.device_of(self.prototype))
         for first in range(0, self.shape[1], _BLOCK_TARGETS):
-            block = self._Y.columns(targets[first : first + _BLOCK_TARGETS]) / self._samples
+            last = min(first + _BLOCK_TARGETS, self.shape[1])  # the standard knows no longer slices
+            block = self._Y.columns(targets[first:last]) / self._samples
             part = self._X.transposed_product(block)
             row_norms = row_norms + arrays.row_norms_squared(part)
             column_norms.append(arrays.column_norms_squared(part))

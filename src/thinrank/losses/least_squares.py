@@ -172,7 +172,13 @@ class LeastSquares(Quadratic):
     def folds(self, count: int, seed: int) -> list[tuple[LeastSquares, LeastSquares]]:
         """Training and held-out losses of a K-fold split of the rows, as zero weights."""
         n = self.X.shape[0]
-        label = np.random.default_rng(seed).permutation(n) % count
+        live = np.ones(n, dtype=bool)
+        if self.sample_weight is not None:
+            live = arrays.to_numpy(self.sample_weight) > 0
+        total = int(live.sum())
+        count = min(count, total)
+        label = np.full(n, -1)
+        label[live] = np.random.default_rng(seed).permutation(total) % count
         pairs = []
         for fold in range(count):
             held_out = arrays.from_numpy((label == fold).astype(float), self.prototype)
@@ -191,7 +197,10 @@ class LeastSquares(Quadratic):
             raise ValueError(
                 f"Y must be a matrix with {n} rows, as X has; it has shape {tuple(Y.shape)}"
             )
+        Y = arrays.as_float_array(Y)
         xp = arrays.namespace(self.X.prototype, Y)
+        if not bool(xp.all(xp.isfinite(Y))):
+            raise ValueError("Y must be finite; it holds NaN or infinity")
         return xp.astype(Y, self.X.prototype.dtype, copy=False)
 
     def _cheaper_form(self) -> Form:

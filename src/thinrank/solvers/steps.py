@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from thinrank import arrays
@@ -54,7 +55,8 @@ class Theory(_Fixed):
         """η from the start."""
         require(loss, "curvature", 'step="theory"')
         mu, smooth = loss.curvature(factors.row_support)
-        return min(1 / (2 * (mu + smooth)), 1.0) / (16 * _spectral_norm_squared(factors))
+        curvature = 2 * (mu + smooth)
+        return 1 / max(curvature, 1.0) / (16 * _spectral_norm_squared(factors))
 
 
 @dataclass(frozen=True)
@@ -88,13 +90,13 @@ class Safeguarded:
             smooth = loss.curvature(factors.row_support)[1]
         elif "smoothness" in loss.capabilities:
             smooth = loss.smoothness()
-        return 1 / (max(smooth, balance) * _spectral_norm_squared(factors))
+        return 1 / ((max(smooth, balance) or 1.0) * _spectral_norm_squared(factors))
 
     def accepts(self, trial: Trial) -> bool:
         """The inequality of the class docstring."""
         model = trial.before + trial.slope_before + 0.5 * trial.length_squared / trial.step
         excess = trial.after - model
-        if excess > _INDISTINCT * trial.rounding:
+        if not excess <= _INDISTINCT * trial.rounding:  # NaN too
             return False
         if excess <= -_INDISTINCT * trial.rounding:
             return True
@@ -117,7 +119,7 @@ def as_step_rule(step: Any) -> StepRule:
         return Safeguarded(growth=2.0)
     if step == "theory":
         return Theory()
-    if isinstance(step, (int, float)) and not isinstance(step, bool):
+    if isinstance(step, Real) and not isinstance(step, bool):
         if not 0 < step < float("inf"):
             raise ValueError(f"step must be positive and finite, got {step!r}")
         return Constant(float(step))

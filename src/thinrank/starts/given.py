@@ -28,7 +28,8 @@ class Given:
             )
         if isinstance(theta, Factors):
             balanced = Factors(_like(theta.U, loss), _like(theta.V, loss)).balanced()
-            return Factors(balanced.U[:, :rank], balanced.V[:, :rank])
+            kept = min(rank, balanced.rank)
+            return Factors(balanced.U[:, :kept], balanced.V[:, :kept])
         return Factors.from_theta(_like(theta, loss), rank)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any, Literal
 
 from array_api_extra import apply_where
@@ -43,10 +44,10 @@ def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
         Of the folds.
     """
     ones = arrays.zeros((loss.shape[0],), like=loss.prototype) + 1
-    if isinstance(penalty, (int, float)) and not isinstance(penalty, bool):
+    if isinstance(penalty, Real) and not isinstance(penalty, bool):
         if not 0 <= penalty < math.inf:
             raise ValueError(f"penalty must be at least 0 and finite, got {penalty!r}")
-        return penalty * ones
+        return float(penalty) * ones
     if penalty == "authors":
         require(loss, "samples", 'penalty="authors"')
         return 0.5 * math.sqrt(math.log(loss.shape[0]) / loss.samples) * ones

@@ -34,6 +34,8 @@ def completed(start: Factors, loss: Any, rank: int, seed: int) -> Factors:
     column spaces. The answer has a lower rank when there are not enough of them: rank 0 when
     the start and the gradient are both zero.
     """
+    if start.row_support.shape[0] == 0 or start.column_support.shape[0] == 0:
+        start = Factors.zero(start.shape, like=start.U)
     missing = rank - start.rank
     if missing <= 0:
         return start
@@ -97,7 +99,8 @@ def _line_search(start: Factors, direction: Factors, loss: Any) -> float:
         # not a way down from here; still the solver may use the directions, so keep them small
         least = float(start.singular_values()[-1]) if start.rank else 1.0
         return 1e-2 * least / float(direction.singular_values()[0])
-    trial = 1.0
+    # as f >= 0 the answer is no longer than this, and there the bend is as large as f itself
+    trial = 2 * value / -slope if value > 0 else 1.0
     for _ in range(100):
         bend = 2 * (loss.value_and_gradient(_joined(start, direction, trial))[0] - value)
         bend = (bend - 2 * trial * slope) / trial**2
