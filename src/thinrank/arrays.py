@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from array_api_compat import (
     array_namespace,
     is_array_api_obj,
@@ -28,7 +27,6 @@ Array = Any
 __all__ = [
     "Array",
     "as_float_array",
-    "cholesky",
     "column_norms_squared",
     "device_of",
     "eps",
@@ -37,7 +35,7 @@ __all__ = [
     "identity",
     "indices",
     "inner",
-    "inverse_diagonal",
+    "inverse_cholesky",
     "is_array",
     "itemsize",
     "largest_eigenvalue",
@@ -47,10 +45,10 @@ __all__ = [
     "put_rows",
     "quiet",
     "random_block",
+    "ratio",
     "row_norms_squared",
     "scatter_rows",
     "select",
-    "solve_triangular",
     "take_columns",
     "take_rows",
     "to_numpy",
@@ -64,7 +62,6 @@ _DENSE_SVD_ENTRIES = 250_000
 _OVERSAMPLING = 8
 # Up to this many rows or columns an SVD is cheaper than iterating.
 _OUTRIGHT = 64
-_BLOCK = 128
 # Relative change of singular values at which the subspace iteration stops.
 _SETTLED = 1e-5
 
@@ -146,6 +143,17 @@ def inner(a: Array, b: Array) -> float:
     if type(a) is np.ndarray:
         return float(np.vdot(a, b))
     return float(namespace(a, b).sum(a * b))
+
+
+def ratio(numerator: Array, denominator: Array) -> Array:
+    """numerator / denominator, and 0 where the denominator is not positive."""
+    if type(denominator) is np.ndarray:
+        shape = np.broadcast_shapes(numerator.shape, denominator.shape)
+        out = np.zeros(shape, dtype=denominator.dtype)
+        return np.divide(numerator, denominator, out=out, where=denominator > 0)
+    xp = namespace(denominator)
+    live = denominator > 0
+    return xp.where(live, numerator / xp.where(live, denominator, denominator * 0 + 1), 0.0)
 
 
 # --------------------------------------------------------------------------- rows and columns
@@ -248,24 +256,24 @@ def top_rows(a: Array, count: int) -> Array:
 # --------------------------------------------------------------------------- factorisations
 
 
-def cholesky(symmetric: Array) -> Array:
-    """Lower Cholesky factor; a matrix that is singular to rounding gets a small ridge first.
+def inverse_cholesky(symmetric: Array) -> Array:
+    """R = L⁻¹ for the lower Cholesky factor L, so that R A Rᵀ = I.
 
-    The ridge is the least of 10, 10³, … roundings of the mean diagonal that makes all pivots
-    stand clear of rounding, so that dependent columns share what one of them would carry.
+    A matrix that is singular to rounding gets a small ridge first: the least of 10, 10³, …
+    roundings of its mean diagonal that makes all pivots stand clear of rounding, so that
+    dependent columns share what one of them would carry.
     """
     xp = namespace(symmetric)
     size = symmetric.shape[0]
-    diagonal = xp.linalg.diagonal(symmetric)
-    scale = float(xp.mean(diagonal)) if size else 1.0
+    scale = float(xp.mean(xp.linalg.diagonal(symmetric)))
     ridge = 0.0
     while True:
         shifted = symmetric if not ridge else symmetric + ridge * identity(size, symmetric)
         factor = _try_cholesky(shifted)
         if factor is not None:
             pivots = xp.linalg.diagonal(factor)
-            if not size or float(xp.min(pivots)) ** 2 > 5 * eps(symmetric) * scale:
-                return factor
+            if float(xp.min(pivots)) ** 2 > 5 * eps(symmetric) * scale:
+                return _inverse_lower(factor)
         ridge = 100 * ridge if ridge else 10 * eps(symmetric) * (scale if scale > 0 else 1.0)
 
 
@@ -278,37 +286,24 @@ def _try_cholesky(symmetric: Array) -> Array | None:
     return factor if bool(xp.all(xp.isfinite(xp.linalg.diagonal(factor)))) else None
 
 
-def solve_triangular(lower: Array, block: Array, *, transposed: bool = False) -> Array:
-    """L⁻¹ @ block for a lower triangular L, or L⁻ᵀ @ block."""
-    xp = namespace(lower)
-    if type(lower) is np.ndarray:
-        return scipy.linalg.solve_triangular(
-            lower, block, lower=True, trans=1 if transposed else 0, check_finite=False
-        )
-    if is_torch_namespace(xp):
-        if transposed:
-            return xp.linalg.solve_triangular(lower.T, block, upper=True)
-        return xp.linalg.solve_triangular(lower, block, upper=False)
-    if is_cupy_namespace(xp):
-        from cupyx.scipy.linalg import (  # type: ignore[import-not-found]
-            solve_triangular as cupy_solve_triangular,
-        )
+def _inverse_lower(lower: Array) -> Array:
+    """Inverse of a lower triangular matrix by halves: products of large blocks do the work.
 
-        return cupy_solve_triangular(lower, block, lower=True, trans=1 if transposed else 0)
-    return xp.linalg.solve(lower.T if transposed else lower, block)
-
-
-def inverse_diagonal(lower: Array) -> Array:
-    """Diagonal of (L Lᵀ)⁻¹, a few columns of L⁻¹ at a time, from their first non-zero row."""
+    An explicit inverse serves many right-hand sides with plain products, which every library
+    has and threads well.
+    """
     xp = namespace(lower)
     size = lower.shape[0]
-    unit = identity(size, like=lower)[:, : min(size, _BLOCK)]
-    parts = []
-    for first in range(0, size, _BLOCK):
-        trailing = lower[first:, first:]
-        columns = solve_triangular(trailing, unit[: size - first, : size - first])
-        parts.append(column_norms_squared(columns))
-    return xp.concat(parts)
+    if size <= _OUTRIGHT:
+        return xp.linalg.inv(lower)
+    half = size // 2
+    first = _inverse_lower(lower[:half, :half])
+    second = _inverse_lower(lower[half:, half:])
+    corner = -(second @ (lower[half:, :half] @ first))
+    upper = zeros((half, size - half), like=lower)
+    return xp.concat(
+        [xp.concat([first, upper], axis=1), xp.concat([corner, second], axis=1)], axis=0
+    )
 
 
 # --------------------------------------------------------------------------- spectra

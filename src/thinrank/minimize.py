@@ -188,9 +188,9 @@ def _nothing_to_fit(loss: Any) -> Solution:
 def _solution(
     factors: Factors, value: float, asked: int, status: Status, history: History
 ) -> Solution:
-    """Drop directions that carry nothing, and say so."""
+    """Balance the factors; if that drops directions that carry nothing, say so."""
     compact = factors.balanced()
     if compact.rank == asked:
-        return Solution(factors, value, status, history)
+        return Solution(compact, value, status, history)
     note = f" The data carry rank {compact.rank}, less than the {asked} asked for."
     return Solution(compact, value, replace(status, message=status.message + note), history)

@@ -108,6 +108,8 @@ class QuadraticForm(Protocol):
     ----------
     constant : float
         Twice the value at zero.
+    observations : float
+        Number of entries of the data: n·k for regression.
     shape : (m1, m2)
         Shape of Θ.
     prototype : array
@@ -115,6 +117,7 @@ class QuadraticForm(Protocol):
     """
 
     constant: float
+    observations: float
     shape: tuple[int, int]
     prototype: Array
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from array_api_extra import apply_where
-
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
@@ -165,7 +163,7 @@ def standardize(
 
 
 def _inverse(scale: Array) -> Array:
-    return apply_where(scale > 0, scale, lambda live: 1 / live, fill_value=0.0)
+    return arrays.ratio(scale * 0 + 1, scale)
 
 
 def _times_rows(block: Array, scale: Array | None) -> Array:

@@ -15,9 +15,10 @@ _BLOCK_TARGETS = 256
 class _HeldCross:
     """What all forms with a dense C share."""
 
-    def __init__(self, cross: Array, constant: float) -> None:
+    def __init__(self, cross: Array, constant: float, samples: float) -> None:
         self._cross = cross
         self.constant = constant
+        self.observations = samples * cross.shape[1]
         self.shape = (cross.shape[0], cross.shape[1])
         self.prototype = arrays.zeros((0,), like=cross)
 
@@ -38,7 +39,7 @@ class IdentityForm(_HeldCross):
     """H = scale·I: denoising."""
 
     def __init__(self, cross: Array, constant: float, scale: float) -> None:
-        super().__init__(cross, constant)
+        super().__init__(cross, constant, cross.shape[0])
         self._scale = scale
 
     def diagonal(self) -> Array:
@@ -69,12 +70,16 @@ class GramForm(_HeldCross):
         XᵀY/n.
     constant : float
         ‖Y‖²/n.
+    samples : float
+        n, the sum of the weights.
     ridge : float
         Added to the diagonal.
     """
 
-    def __init__(self, gram: Array, cross: Array, constant: float, ridge: float) -> None:
-        super().__init__(cross, constant)
+    def __init__(
+        self, gram: Array, cross: Array, constant: float, samples: float, ridge: float
+    ) -> None:
+        super().__init__(cross, constant, samples)
         self._gram = gram
         if ridge:
             self._gram = gram + ridge * arrays.identity(gram.shape[0], like=gram)
@@ -125,13 +130,15 @@ class ProductForm:
         ridge: float,
     ) -> None:
         self.constant = constant
+        self.observations = samples * Y.shape[1]
         self.shape = (X.shape[1], Y.shape[1])
         self.prototype = X.prototype
         self._X, self._Y = X, Y
         self._samples = samples
-        self._held = None if cross is None else _HeldCross(cross, constant)
+        self._held = None if cross is None else _HeldCross(cross, constant, samples)
         self._ridge = ridge
         self._diagonal: Array | None = None
+        self._norms: tuple[Array, Array] | None = None
         self._active = ActiveColumns(X)
 
     def diagonal(self) -> Array:
@@ -156,6 +163,11 @@ class ProductForm:
         """Squared norms of the rows and columns of XᵀY/n, a few columns at a time."""
         if self._held is not None:
             return self._held.cross_norms()
+        if self._norms is None:
+            self._norms = self._blockwise_cross_norms()
+        return self._norms
+
+    def _blockwise_cross_norms(self) -> tuple[Array, Array]:
         xp = arrays.namespace(self.prototype)
         row_norms = arrays.zeros((self.shape[0],), like=self.prototype)
         column_norms = []

@@ -157,7 +157,7 @@ class LeastSquares(Quadratic):
             cross = self.cross() if no_larger_than_X or self.form == "gram" else None
             if cross is not None and (self.form == "gram" or self._gram_is_cheap()):
                 gram = self._held_gram()
-                self._form = GramForm(gram, cross, self.constant, self.ridge)
+                self._form = GramForm(gram, cross, self.constant, self.samples, self.ridge)
             else:
                 self._form = ProductForm(
                     self._weighted_X,

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from array_api_extra import apply_where
-
 from thinrank import arrays
 from thinrank.arrays import Array
 
@@ -27,12 +25,7 @@ def shrink_rows(theta: Array, amount: Array) -> Array:
     """Soft thresholding of every row's norm: the proximal map of the ℓ₂,₁ norm."""
     xp = arrays.namespace(theta)
     norms = xp.linalg.vector_norm(theta, axis=1, keepdims=True)
-    kept = apply_where(norms > amount, (norms, amount + 0 * norms), _kept_part, fill_value=0.0)
-    return theta * kept
-
-
-def _kept_part(norms: Array, amount: Array) -> Array:
-    return 1 - amount / norms
+    return theta * arrays.ratio(xp.clip(norms - amount, min=0), norms)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from array_api_extra import apply_where
-
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
@@ -35,8 +33,8 @@ class Fit:
     ----------
     rows, columns : arrays of int
         S and T, sorted.
-    lower : array of shape (|S|, |S|)
-        Cholesky factor of H over S.
+    root : array of shape (|S|, |S|)
+        R with R H_SS Rᵀ = I: the inverse of the lower Cholesky factor.
     U : array of shape (|S|, q)
     Q : array of shape (m2, q)
     objective : float
@@ -44,7 +42,7 @@ class Fit:
 
     rows: Array
     columns: Array
-    lower: Array
+    root: Array
     U: Array
     Q: Array
     objective: float
@@ -54,9 +52,8 @@ class Fit:
 
     @cached_property
     def factors(self) -> Factors:
-        """Θ as balanced factors."""
-        U = arrays.scatter_rows(self.U, self.rows, self.shape[0])
-        return Factors(U, self.Q).balanced()
+        """Θ as factors, the right one orthonormal."""
+        return Factors(arrays.scatter_rows(self.U, self.rows, self.shape[0]), self.Q)
 
 
 @dataclass(frozen=True)
@@ -71,6 +68,11 @@ class Pursuit:
         Limit on accepted exchanges.
     tol : float
         An exchange must lower the objective by this part of itself.
+    worth : float
+        An exchange must also lower the deviance N·log(objective), N the number of entries of
+        the data, by this much times √r for each row exchanged: about what chance makes of rows
+        that carry nothing, whose r coefficients are noise. With more rows allowed than needed,
+        the last of them could be exchanged for a long time, to no good.
     """
 
     rank: int
@@ -78,6 +80,7 @@ class Pursuit:
     column_sparsity: int
     max_iter: int = 100
     tol: float = 1e-7
+    worth: float = 2.0
 
     def init(self, loss: Any, start: Factors) -> Fit:
         """The best fit on the rows and columns of the start."""
@@ -91,12 +94,14 @@ class Pursuit:
         """The largest exchange of rows that lowers the objective; the state is final if none."""
         form = loss.quadratic()
         costs, candidates, gains = self._worth(form, state)
-        size = _promising(costs, gains, self.row_sparsity - state.rows.shape[0])
+        room = self.row_sparsity - state.rows.shape[0]
+        size = _promising(costs, gains, room, self._margin(form, state))
         while size > 0:
             rows = self._exchanged(state.rows, costs, candidates, gains, size)
             trial = self._fit(form, rows, state.columns, state.Q)
             decrease = state.objective - trial.objective
-            if decrease > self.tol * abs(state.objective) + self._rounding(form):
+            feigned = 10 * arrays.eps(form.prototype) * form.constant  # by rounding
+            if decrease > size * self._margin(form, state) + feigned:
                 return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
         return replace(state, change=0.0, final=True)
@@ -105,13 +110,15 @@ class Pursuit:
         """Whether no exchange helps."""
         return state.final
 
-    def _rounding(self, form: QuadraticForm) -> float:
-        return 10 * arrays.eps(form.prototype) * form.constant
+    def _margin(self, form: QuadraticForm, fit: Fit) -> float:
+        """What the exchange of a row must bring to be worth it."""
+        chance = self.worth * fit.U.shape[1] ** 0.5 / form.observations
+        return max(self.tol, chance) * fit.objective
 
     def _fit(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
-        lower = arrays.cholesky(form.gram(rows))
-        whitened = arrays.solve_triangular(lower, form.cross_rows(rows))  # (|S|, m2)
+        root = arrays.inverse_cholesky(form.gram(rows))
+        whitened = root @ form.cross_rows(rows)  # (|S|, m2)
         xp = arrays.namespace(whitened)
         for _ in range(_MOST_COLUMN_CHANGES):
             left = arrays.leading_left_vectors(
@@ -128,10 +135,10 @@ class Pursuit:
         V = arrays.take_rows(V, columns)
         explained = arrays.inner(V, V)
         orthonormal, triangle = xp.linalg.qr(V)
-        U = arrays.solve_triangular(lower, left, transposed=True) @ triangle.T
+        U = root.T @ (left @ triangle.T)
         Q = arrays.scatter_rows(orthonormal, columns, form.shape[1])
         objective = max(0.5 * (form.constant - explained), 0.0)
-        return Fit(rows, columns, lower, U, Q, objective, form.shape)
+        return Fit(rows, columns, root, U, Q, objective, form.shape)
 
     def _worth(self, form: QuadraticForm, fit: Fit) -> tuple[Array, Array, Array]:
         """What each row in S is worth, and what each row outside would be, with Q held fixed.
@@ -145,27 +152,26 @@ class Pursuit:
         costs (|S|,), candidates (m1 − |S|,), gains (m1 − |S|,)
         """
         xp = arrays.namespace(fit.U)
-        costs = arrays.row_norms_squared(fit.U) / arrays.inverse_diagonal(fit.lower)
+        costs = arrays.row_norms_squared(fit.U) / arrays.column_norms_squared(fit.root)
         inside = arrays.scatter_rows(costs * 0 + 1, fit.rows, form.shape[0])
         candidates = arrays.select(inside == 0)
         gradient = form.product(fit.rows, fit.U) - form.cross(fit.Q)
         slopes = arrays.take_rows(arrays.row_norms_squared(gradient), candidates)
         curvature = arrays.take_rows(form.diagonal(), candidates)
-        gains = apply_where(curvature > 0, (slopes, curvature), _ratio, fill_value=0.0)
+        gains = arrays.ratio(slopes, curvature)
         # long before the end many exchanges are sure to help, and the bounds will do
-        sure = _promising(costs, gains, self.row_sparsity - fit.rows.shape[0])
+        sure = _promising(costs, gains, self.row_sparsity - fit.rows.shape[0], 0.0)
         if candidates.shape[0] == 0 or sure > _EXACT_GAINS:
             return costs, candidates, gains
         count = min(_EXACT_GAINS, candidates.shape[0])
         best = xp.sort(xp.argsort(gains, descending=True)[:count])
         between = form.gram_between(fit.rows, arrays.take_rows(candidates, best))
-        explained = arrays.column_norms_squared(arrays.solve_triangular(fit.lower, between))
+        explained = arrays.column_norms_squared(fit.root @ between)
         curvature = arrays.take_rows(curvature, best)
         # a column that S explains to rounding would bring nothing but instability
-        clear = curvature - explained > 1e3 * arrays.eps(curvature) * curvature
-        exact = apply_where(
-            clear, (arrays.take_rows(slopes, best), curvature - explained), _ratio, fill_value=0.0
-        )
+        left_over = curvature - explained
+        left_over = xp.where(left_over > 1e3 * arrays.eps(curvature) * curvature, left_over, 0.0)
+        exact = arrays.ratio(arrays.take_rows(slopes, best), left_over)
         return costs, candidates, arrays.put_rows(gains, best, exact)
 
     def _exchanged(
@@ -180,12 +186,11 @@ class Pursuit:
         return xp.sort(xp.concat([kept, entering]))
 
 
-def _ratio(slope: Array, curvature: Array) -> Array:
-    return slope / curvature
+def _promising(costs: Array, gains: Array, room: int, margin: float) -> int:
+    """How many exchanges promise a lower objective: best gains against least costs, in order.
 
-
-def _promising(costs: Array, gains: Array, room: int) -> int:
-    """How many exchanges promise a lower objective: best gains against least costs, in order."""
+    Costs and gains are twice the changes of the objective, hence twice the margin.
+    """
     xp = arrays.namespace(costs)
     costs, gains = xp.sort(costs), xp.sort(gains, descending=True)
     room = min(room, gains.shape[0])
@@ -193,4 +198,4 @@ def _promising(costs: Array, gains: Array, room: int) -> int:
     if free < room:
         return free
     pairs = min(costs.shape[0], gains.shape[0] - room)
-    return room + int(xp.count_nonzero(gains[room : room + pairs] > costs[:pairs]))
+    return room + int(xp.count_nonzero(gains[room : room + pairs] > costs[:pairs] + 2 * margin))

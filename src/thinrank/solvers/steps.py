@@ -120,7 +120,7 @@ def as_step_rule(step: Any) -> StepRule:
     if step == "theory":
         return Theory()
     if isinstance(step, Real) and not isinstance(step, bool):
-        if not 0 < step < float("inf"):
+        if not 0 < float(step) < float("inf"):
             raise ValueError(f"step must be positive and finite, got {step!r}")
         return Constant(float(step))
     if isinstance(step, str) or not hasattr(step, "accepts"):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from thinrank import arrays
-from thinrank.core import memory
 from thinrank.core.contracts import Start
 from thinrank.core.factors import Factors
+from thinrank.starts.auto import Auto
 from thinrank.starts.convex import GroupLasso, Lasso
 from thinrank.starts.given import Given
 from thinrank.starts.proximal import ProximalSteps
@@ -26,26 +25,6 @@ __all__ = [
     "as_start",
     "completed",
 ]
-
-
-@dataclass(frozen=True)
-class Auto:
-    """A start that suits the solver.
-
-    Pursuit, which exchanges rows, begins from screening. Gradient descent begins from the lasso
-    where the loss allows it and memory suffices, else from the spectral start.
-    """
-
-    solver: str = "gdt"
-
-    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """Factors of rank at most ``rank``."""
-        if self.solver == "pursuit":
-            return Screening(fit=False)(loss, rank, rows, columns, seed)
-        able = loss.capabilities >= {"full_gradient", "smoothness", "noise", "row_scales"}
-        fits = memory.fits(loss.shape[0] * loss.shape[1], arrays.itemsize(loss.prototype))
-        start: Start = Lasso() if able and fits else Spectral()
-        return start(loss, rank, rows, columns, seed)
 
 
 _NAMED = {

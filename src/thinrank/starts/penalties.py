@@ -6,8 +6,6 @@ import math
 from numbers import Real
 from typing import Any, Literal
 
-from array_api_extra import apply_where
-
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import require
@@ -78,8 +76,7 @@ def _largest_penalty(loss: Any, prox: Prox) -> tuple[float, Array]:
         sizes = xp.linalg.vector_norm(gradient, axis=1)
     else:
         sizes = xp.max(xp.abs(gradient), axis=1)
-    ratios = apply_where(scales > 0, (sizes, scales), lambda a, b: a / b, fill_value=0.0)
-    return float(xp.max(ratios)), scales
+    return float(xp.max(arrays.ratio(sizes, scales))), scales
 
 
 def _cross_validated(loss: Any, prox: Prox, seed: int) -> Array:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from array_api_extra import apply_where
-
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.contracts import require
+from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
 
 __all__ = ["Screening"]
@@ -36,21 +34,17 @@ class Screening:
     fit: bool = True
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """Balanced factors of the fit's best rank-``rank`` approximation."""
+        """Factors of the fit's best rank-``rank`` approximation."""
         require(loss, "quadratic", 'start="screening"')
         form = loss.quadratic()
-        by_row, by_column = form.cross_norms()
-        scale = form.diagonal()
-        by_row = apply_where(scale > 0, (by_row, scale), lambda a, b: a / b, fill_value=0.0)
-        kept_rows = _largest(by_row, int(self.excess * rows))
-        kept_columns = _largest(by_column, int(self.excess * columns))
+        kept_rows = self.picked_rows(form, rows)
+        kept_columns = _largest(form.cross_norms()[1], int(self.excess * columns))
         if kept_rows.shape[0] == 0 or kept_columns.shape[0] == 0:
             return Factors.zero(loss.shape, like=loss.prototype)
         cross = arrays.take_columns(form.cross_rows(kept_rows), kept_columns)
         if self.fit:
-            lower = arrays.cholesky(form.gram(kept_rows))
-            half = arrays.solve_triangular(lower, cross)
-            small = Factors.from_theta(arrays.solve_triangular(lower, half, transposed=True), rank)
+            root = arrays.inverse_cholesky(form.gram(kept_rows))
+            small = Factors.from_theta(root.T @ (root @ cross), rank)
         else:
             small = _leading_directions(cross, rank, seed)
         return Factors(
@@ -58,13 +52,18 @@ class Screening:
             arrays.scatter_rows(small.V, kept_columns, loss.shape[1]),
         )
 
+    def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
+        """The rows that are kept, sorted."""
+        by_row = arrays.ratio(form.cross_norms()[0], form.diagonal())
+        return _largest(by_row, int(self.excess * rows))
+
 
 def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
     """The cross-covariances on a subspace that one pass of power iteration finds."""
     xp = arrays.namespace(cross)
     sketch = cross @ arrays.random_block(cross.shape[1], rank, cross, seed)
     basis, _ = xp.linalg.qr(cross.T @ sketch)
-    return Factors(cross @ basis, basis).balanced()
+    return Factors(cross @ basis, basis)
 
 
 def _largest(squares: Array, count: int) -> Array:

@@ -1,0 +1,74 @@
+"""The default start: cheap on easy designs, right on hard ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core import memory
+from thinrank.core.contracts import QuadraticForm, Start, require
+from thinrank.core.factors import Factors
+from thinrank.starts.convex import Lasso
+from thinrank.starts.screening import Screening
+from thinrank.starts.spectral import Spectral
+
+__all__ = ["Auto"]
+
+# Predictors that screening picked are misleading when two of them are correlated beyond this.
+_TOO_CORRELATED = 0.75
+# Multiplications of one proximal step beyond which gradient descent starts from screening too.
+_SLOW_STEP = 100_000_000
+_MOST_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Auto:
+    """A start that suits the solver and the predictors.
+
+    Pursuit, which exchanges rows, begins from screening, which costs nothing beside XᵀY. If the
+    predictors that screening picks are strongly correlated with one another, they may stand for
+    others that matter, and the lasso is worth its price. Gradient descent, which seldom leaves
+    the rows it starts from, begins from the lasso unless that would be slow. Losses that are not
+    quadratic, or too large for a dense Θ, get the spectral start.
+
+    Parameters
+    ----------
+    solver : {"pursuit", "gdt"}
+        Which solver it is for.
+    """
+
+    solver: str = "gdt"
+
+    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """Factors of rank at most ``rank``."""
+        return self._suited(loss, rows)(loss, rank, rows, columns, seed)
+
+    def _suited(self, loss: Any, rows: int) -> Start:
+        m1, m2 = loss.shape
+        dense_fits = memory.fits(m1 * m2, arrays.itemsize(loss.prototype))
+        if self.solver == "pursuit":
+            require(loss, "quadratic", 'solver="pursuit"')
+        elif "quadratic" not in loss.capabilities or not dense_fits:
+            return Spectral()
+        elif m1 * m2 * min(loss.samples, m1) <= _SLOW_STEP:
+            return Lasso()
+        screening = Screening(fit=self.solver == "gdt")
+        picked = screening.picked_rows(loss.quadratic(), rows)
+        if dense_fits and _correlated(loss.quadratic(), picked):
+            return Lasso(max_iter=_MOST_STEPS)
+        return screening
+
+
+def _correlated(form: QuadraticForm, rows: Array) -> bool:
+    """Whether two of the predictors are strongly correlated."""
+    if rows.shape[0] < 2:
+        return False
+    gram = form.gram(rows)
+    xp = arrays.namespace(gram)
+    diagonal = xp.linalg.diagonal(gram)
+    inverse = xp.sqrt(arrays.ratio(diagonal * 0 + 1, diagonal))
+    correlations = gram * inverse * inverse[:, None]
+    off_diagonal = correlations - arrays.identity(gram.shape[0], like=gram)
+    return float(xp.max(xp.abs(off_diagonal))) > _TOO_CORRELATED
