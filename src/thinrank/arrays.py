@@ -259,9 +259,9 @@ def top_rows(a: Array, count: int) -> Array:
 def inverse_cholesky(symmetric: Array) -> Array:
     """R = L⁻¹ for the lower Cholesky factor L, so that R A Rᵀ = I.
 
-    A matrix that is singular to rounding gets a small ridge first: the least of 10, 10³, …
-    roundings of its mean diagonal that makes all pivots stand clear of rounding, so that
-    dependent columns share what one of them would carry.
+    A matrix that is singular to rounding gets a ridge first, eps^0.4 of its mean diagonal (5e-7
+    in double precision): dependent columns then share what one of them would carry, and rounding
+    in the part that is singular stays far below what the ridge itself changes.
     """
     xp = namespace(symmetric)
     size = symmetric.shape[0]
@@ -272,9 +272,9 @@ def inverse_cholesky(symmetric: Array) -> Array:
         factor = _try_cholesky(shifted)
         if factor is not None:
             pivots = xp.linalg.diagonal(factor)
-            if float(xp.min(pivots)) ** 2 > 5 * eps(symmetric) * scale:
+            if float(xp.min(pivots)) ** 2 > 1e3 * eps(symmetric) * scale:
                 return _inverse_lower(factor)
-        ridge = 100 * ridge if ridge else 10 * eps(symmetric) * (scale if scale > 0 else 1.0)
+        ridge = 100 * ridge if ridge else eps(symmetric) ** 0.4 * (scale if scale > 0 else 1.0)
 
 
 def _try_cholesky(symmetric: Array) -> Array | None:

@@ -53,11 +53,13 @@ def minimize(
     start : str, array of shape (m1, m2), Factors, or a start of :mod:`thinrank.starts`
         Θ⁰: "auto", "lasso", "group_lasso", "proximal", "screening" or "spectral". A start that
         is zero or of rank below r is completed from the gradient at zero.
-    solver : {"gdt"}
-        Gradient descent with hard thresholding, Algorithm 1 of the paper.
+    solver : {"gdt", "pursuit"}
+        "gdt" is gradient descent with hard thresholding, Algorithm 1 of the paper, for every
+        loss. "pursuit", for quadratic losses (least squares, denoising), fits exactly on the
+        rows it has and exchanges rows while that is worth it.
     step : {"auto", "theory", "backtracking"} or float
-        Step size. "auto" adapts to the curvature it meets and never lets the objective rise;
-        "backtracking" does the same but tries twice the last step first, at about two
+        Step size of gradient descent. "auto" adapts to the curvature it meets and never lets the
+        objective rise; "backtracking" does the same but tries twice the last step first, at two
         evaluations an iteration; "theory" is the constant of the paper's theorem, safe and slow;
         a number is taken as it is, and may diverge.
     update : {"simultaneous", "sequential"}
@@ -65,9 +67,10 @@ def minimize(
     balance : float
         Weight of the penalty ¼‖UᵀU − VᵀV‖² that keeps the factors balanced; 1 in the paper.
     max_iter : int, optional
-        Iteration limit; 10,000 when None.
+        Iteration limit; None is 10,000 for "gdt" and 100 for "pursuit".
     tol : float
-        Stop when the relative change of (U, V) in an iteration is below.
+        "gdt" stops when the relative change of (U, V) in an iteration is below; an exchange of
+        "pursuit" must lower the objective by at least this part of itself.
     random_state : int, RandomState, Generator or None
         For the random blocks of truncated decompositions and the folds of cross-validated
         penalties; None is 0, so that answers are the same every time.
@@ -163,12 +166,13 @@ def _engine(
     if not 0 <= tol < float("inf"):
         raise ValueError(f"tol must be at least 0 and finite, got {tol!r}")
     limit = iteration_limit(solver, max_iter)
+    step_rule = as_step_rule(step)
     if solver == "pursuit":
         return Pursuit(rank, rows, columns, max_iter=limit, tol=float(tol))
     return GDT(
         row_sparsity=rows,
         column_sparsity=columns,
-        step_rule=as_step_rule(step),
+        step_rule=step_rule,
         update=update,  # type: ignore[arg-type]
         balance=float(balance),
         max_iter=limit,

@@ -71,17 +71,25 @@ def test_attributes_agree(small, fitted):
 )
 def test_every_start_and_step(small, fitted, start, step, update):
     X, Y, _ = small
-    est = tr.SparseReducedRankRegressor(**SIZES, start=start, step=step, update=update).fit(X, Y)
+    options = {"solver": "gdt", "start": start, "step": step, "update": update}
+    est = tr.SparseReducedRankRegressor(**SIZES, **options).fit(X, Y)
     assert relative(est.coef_, fitted.coef_) < 1e-5
 
 
 @pytest.mark.parametrize("x_scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("y_scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
-def test_units_do_not_matter(small, x_scale, y_scale, intercept, update):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"solver": "pursuit"},
+        *({"solver": "gdt", "update": u} for u in ("simultaneous", "sequential")),
+    ],
+    ids=str,
+)
+def test_units_do_not_matter(small, x_scale, y_scale, intercept, options):
     X, Y, _ = small
-    est = tr.SparseReducedRankRegressor(**SIZES, fit_intercept=intercept, update=update)
+    est = tr.SparseReducedRankRegressor(**SIZES, fit_intercept=intercept, **options)
     reference = clone(est).fit(X, Y)
     scaled = clone(est).fit(X * x_scale, Y * y_scale)
     np.testing.assert_array_equal(scaled.row_support_, reference.row_support_)
@@ -101,9 +109,10 @@ def test_units_of_single_columns_do_not_matter(small):
 def test_start_in_the_users_units(small, fitted):
     X, Y, _ = small
     scale = 10 ** np.random.default_rng(0).uniform(-2, 2, X.shape[1])
-    moved = tr.SparseReducedRankRegressor(**SIZES).fit(X * scale, 1e3 * Y)
+    moved = tr.SparseReducedRankRegressor(**SIZES, solver="gdt").fit(X * scale, 1e3 * Y)
     for start in (moved.factors_, moved.factors_.theta):
-        again = tr.SparseReducedRankRegressor(**SIZES, start=start).fit(X * scale, 1e3 * Y)
+        again = tr.SparseReducedRankRegressor(**SIZES, solver="gdt", start=start)
+        again.fit(X * scale, 1e3 * Y)
         assert again.n_iter_ < moved.n_iter_ / 5
         assert relative(again.coef_, moved.coef_) < 1e-6
 
@@ -150,12 +159,13 @@ def test_dtype_stays(small, dtype):
     assert est.status_.converged
 
 
-def test_ridge_shrinks_towards_the_closed_form(small):
+@pytest.mark.parametrize("options", [{"solver": "pursuit"}, {"solver": "gdt", "tol": 1e-10}])
+def test_ridge_shrinks_towards_the_closed_form(small, options):
     """Without sparsity and at full rank the answer is ridge regression."""
     X, Y, _ = small
     ridge = 0.3
     est = tr.SparseReducedRankRegressor(
-        rank=12, row_sparsity=None, column_sparsity=None, ridge=ridge, standardize=False, tol=1e-10
+        rank=12, row_sparsity=None, column_sparsity=None, ridge=ridge, standardize=False, **options
     ).fit(X, Y)
     Xc, Yc = X - X.mean(0), Y - Y.mean(0)
     closed = np.linalg.solve(Xc.T @ Xc / 60 + ridge * np.eye(20), Xc.T @ Yc / 60)
@@ -208,7 +218,7 @@ def test_callback_sees_everything_and_stops(small):
         seen.append(record)
         return record.iteration == 7
 
-    est = tr.SparseReducedRankRegressor(**SIZES, callback=watch).fit(X, Y)
+    est = tr.SparseReducedRankRegressor(**SIZES, solver="gdt", callback=watch).fit(X, Y)
     assert est.n_iter_ == 7
     assert est.status_.outcome is Outcome.STOPPED
     assert "callback" in str(est.status_)
@@ -220,13 +230,13 @@ def test_callback_sees_everything_and_stops(small):
 def test_iteration_limit_warns(small):
     X, Y, _ = small
     with pytest.warns(ConvergenceWarning, match="limit of 3 iterations"):
-        tr.SparseReducedRankRegressor(**SIZES, max_iter=3).fit(X, Y)
+        tr.SparseReducedRankRegressor(**SIZES, solver="gdt", max_iter=3).fit(X, Y)
 
 
 def test_too_long_a_step_says_so_and_stays_finite(small):
     X, Y, _ = small
     with pytest.warns(ConvergenceWarning, match='step="auto"'):
-        est = tr.SparseReducedRankRegressor(**SIZES, step=10.0).fit(X, Y)
+        est = tr.SparseReducedRankRegressor(**SIZES, solver="gdt", step=10.0).fit(X, Y)
     assert est.status_.outcome is Outcome.DIVERGED
     assert np.isfinite(est.coef_).all()
 
@@ -243,7 +253,9 @@ def test_literal_when_not_standardised(small):
     """standardize=False without intercept runs on the data as given."""
     X, Y, _ = small
     X = X * np.linspace(0.5, 2, 20)
-    est = tr.SparseReducedRankRegressor(**SIZES, standardize=False, fit_intercept=False).fit(X, Y)
+    est = tr.SparseReducedRankRegressor(
+        **SIZES, solver="gdt", standardize=False, fit_intercept=False
+    ).fit(X, Y)
     answer = tr.minimize(LeastSquares(X, Y), **SIZES)
     np.testing.assert_allclose(est.factors_.theta, answer.factors.theta, atol=1e-10)
     assert est.n_iter_ == answer.n_iter

@@ -7,7 +7,12 @@ import thinrank as tr
 
 
 @parametrize_with_checks(
-    [tr.SparseReducedRankRegressor(rank=1, row_sparsity=None, column_sparsity=None)]
+    [
+        tr.SparseReducedRankRegressor(
+            rank=1, row_sparsity=None, column_sparsity=None, solver=solver
+        )
+        for solver in ("pursuit", "gdt")
+    ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_sklearn_compatible(estimator, check):

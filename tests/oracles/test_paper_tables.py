@@ -25,10 +25,9 @@ def validated_fit(X, Y, X_valid, Y_valid, columns_grid):
     """Choose s2, then s1, then s2 again, by the error on the validation set."""
 
     def fit(rows, columns, tol):
-        # the lasso start of the paper, and its data as they are
-        return tr.SparseReducedRankRegressor(
-            8, rows, columns, standardize=False, fit_intercept=False, tol=tol
-        ).fit(X, Y)
+        # the solver and the start of the paper, and its data as they are
+        literal = {"solver": "gdt", "start": "lasso", "standardize": False, "fit_intercept": False}
+        return tr.SparseReducedRankRegressor(8, rows, columns, tol=tol, **literal).fit(X, Y)
 
     def error(rows, columns):
         return np.sum((Y_valid - fit(rows, columns, 1e-5).predict(X_valid)) ** 2)

@@ -49,7 +49,8 @@ class Record:
     objective : float
         The loss f at the new iterate (GDT's balance penalty is not in it).
     change : float
-        ‖ΔZ‖ / ‖Z‖ in Frobenius norm, Z = [U; V].
+        Gradient descent: ‖ΔZ‖ / ‖Z‖ in Frobenius norm, Z = [U; V]. Pursuit: the relative
+        decrease of the objective.
     row_support, column_support : arrays of int
         Sorted indices; iterations with the same support share one array.
     seconds : float

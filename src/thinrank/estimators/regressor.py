@@ -25,7 +25,8 @@ class SparseReducedRankRegressor(FactorRegressor):
 
     Minimises 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank`` with at most
     ``row_sparsity`` non-zero rows (predictors in use) and ``column_sparsity`` non-zero columns
-    (responses they predict), by gradient descent with hard thresholding (Yu, Gupta & Kolar).
+    (responses they predict), by pursuit (exact fits and exchanges of predictors) or by gradient
+    descent with hard thresholding (Yu, Gupta & Kolar).
 
     Parameters
     ----------
@@ -41,21 +42,25 @@ class SparseReducedRankRegressor(FactorRegressor):
         thresholding depends on units, so leave this on unless the columns of X are alike.
         Together with step="auto" or "backtracking" the scale of Y is taken out too, so that the
         answer does not depend on the units of X or Y.
-    solver : {"gdt"}
-        Gradient descent with hard thresholding.
+    solver : {"pursuit", "gdt"}
+        "pursuit" fits exactly on the rows it has and exchanges rows while that is worth it; fast.
+        "gdt" is gradient descent with hard thresholding, the algorithm of the paper.
     start : str, array of shape (p, k), Factors or a start of :mod:`thinrank.starts`
-        Where to begin: "auto" (at present the lasso), "lasso", "group_lasso", "proximal",
-        "screening", "spectral", or coefficients in the units of X and Y.
+        Where to begin: "auto" (what suits the solver and the predictors, see
+        :class:`thinrank.starts.Auto`), "lasso", "group_lasso", "proximal", "screening",
+        "spectral", or coefficients in the units of X and Y.
     step : {"auto", "theory", "backtracking"} or float
-        Step size of gradient descent; see :func:`thinrank.minimize`.
+        Step size of gradient descent; see :func:`thinrank.minimize`. Pursuit has none.
     update : {"simultaneous", "sequential"}
-        Whether both factors move from the same iterate.
+        Gradient descent only: whether both factors move from the same iterate.
     fit_intercept : bool, default True
         Whether to centre X and Y.
     max_iter : int, optional
-        Iteration limit, 10,000 when None. Reaching it raises a ConvergenceWarning.
+        Iteration limit; None is 100 for pursuit and 10,000 for gradient descent. Reaching it
+        raises a ConvergenceWarning.
     tol : float, default 1e-7
-        Stop when the relative change of the factors is below.
+        Pursuit: the part of the objective that an exchange must save at least. Gradient descent:
+        stop when the relative change of the factors is below.
     random_state : int, RandomState, Generator or None
         For randomised decompositions in the starts; None gives the same answer every time.
     verbose : int, default 0
@@ -108,7 +113,7 @@ class SparseReducedRankRegressor(FactorRegressor):
         *,
         ridge: float = 0.0,
         standardize: bool = True,
-        solver: str = "gdt",
+        solver: str = "pursuit",
         start: Any = "auto",
         step: Any = "auto",
         update: str = "simultaneous",
@@ -169,7 +174,7 @@ class SparseReducedRankRegressor(FactorRegressor):
             weight,
             fit_intercept=self.fit_intercept,
             standardize_columns=self.standardize,
-            scale_targets=self.standardize and adaptive,
+            scale_targets=self.standardize and (adaptive or self.solver == "pursuit"),
             ridge=self.ridge,
         )
         limit = iteration_limit(self.solver, self.max_iter)
