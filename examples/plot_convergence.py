@@ -46,6 +46,7 @@ def errors_of(start="auto", step="auto", max_iter=None):
         rank=8,
         row_sparsity=10,
         column_sparsity=10,
+        solver="gdt",
         standardize=False,
         fit_intercept=False,
         start=start,

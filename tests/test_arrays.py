@@ -1,5 +1,7 @@
 """The linear algebra on top of the array API, against NumPy."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -199,3 +201,54 @@ def test_truncated_svd_of_zero(library):
 def test_truncated_svd_of_functions_needs_a_shape(rng):
     with pytest.raises(TypeError, match="shape and like"):
         arrays.truncated_svd(function_pair(rng.standard_normal((4, 3))), 2)
+
+
+@pytest.mark.parametrize("size", [1, 5, 128, 129, 300])
+def test_inverse_cholesky(library, dtype, size):
+    rng = np.random.default_rng(size)
+    factor = rng.standard_normal((2 * size, size))
+    A = factor.T @ factor / size
+    R = arrays.inverse_cholesky(library.array(A.copy(), dtype))
+    library.check(R, dtype=dtype)
+    R = library.numpy(R)
+    assert np.all(np.triu(R, 1) == 0)
+    tol = 1e-3 if dtype == "float32" else 1e-10
+    np.testing.assert_allclose(R @ A @ R.T, np.eye(size), atol=tol)
+
+
+def test_inverse_cholesky_of_a_singular_matrix(library):
+    rng = np.random.default_rng(0)
+    factor = rng.standard_normal((50, 150))  # rank 50 of 150
+    A = factor.T @ factor
+    R = library.numpy(arrays.inverse_cholesky(library.array(A.copy(), "float64")))
+    assert np.all(np.isfinite(R))
+    b = A @ rng.standard_normal(150)
+    solution = R.T @ (R @ b)
+    assert np.linalg.norm(A @ solution - b) < 1e-4 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_taking_columns_does_not_copy_the_rest(order):
+    a = np.asarray(np.zeros((1000, 1000)), order=order)
+    index = np.arange(0, 1000, 100)
+    tracemalloc.start()
+    arrays.take_columns(a, index)
+    arrays.take_rows(a, index)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < a.nbytes / 10
+
+
+@pytest.mark.parametrize("shape", [(20, 12), (150, 100), (100, 150)])
+def test_leading_left_vectors(library, shape):
+    rng = np.random.default_rng(1)
+    left, _ = np.linalg.qr(rng.standard_normal((shape[0], 4)))
+    right, _ = np.linalg.qr(rng.standard_normal((shape[1], 4)))
+    A = (left * [8.0, 6.0, 4.0, 1e-3]) @ right.T
+    guess = library.array(rng.standard_normal((shape[1], 2)), "float64")
+    found = arrays.leading_left_vectors(library.array(A, "float64"), 3, guess)
+    found = library.numpy(found)
+    assert found.shape == (shape[0], 3)
+    np.testing.assert_allclose(found @ found.T, left[:, :3] @ left[:, :3].T, atol=1e-6)
+    fewer = arrays.leading_left_vectors(library.array(A, "float64"), 8, guess)
+    assert fewer.shape == (shape[0], 4)

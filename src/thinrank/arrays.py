@@ -49,6 +49,7 @@ __all__ = [
     "row_norms_squared",
     "scatter_rows",
     "select",
+    "submatrix",
     "take_columns",
     "take_rows",
     "to_numpy",
@@ -62,6 +63,7 @@ _DENSE_SVD_ENTRIES = 250_000
 _OVERSAMPLING = 8
 # Up to this many rows or columns an SVD is cheaper than iterating.
 _OUTRIGHT = 64
+_BLOCK = 128
 # Relative change of singular values at which the subspace iteration stops.
 _SETTLED = 1e-5
 
@@ -145,11 +147,10 @@ def inner(a: Array, b: Array) -> float:
     return float(namespace(a, b).sum(a * b))
 
 
-def ratio(numerator: Array, denominator: Array) -> Array:
+def ratio(numerator: Array | float, denominator: Array) -> Array:
     """numerator / denominator, and 0 where the denominator is not positive."""
     if type(denominator) is np.ndarray:
-        shape = np.broadcast_shapes(numerator.shape, denominator.shape)
-        out = np.zeros(shape, dtype=denominator.dtype)
+        out = np.zeros_like(denominator)
         return np.divide(numerator, denominator, out=out, where=denominator > 0)
     xp = namespace(denominator)
     live = denominator > 0
@@ -161,12 +162,23 @@ def ratio(numerator: Array, denominator: Array) -> Array:
 
 def take_rows(a: Array, index: Array) -> Array:
     """Rows ``index`` of ``a``."""
+    if type(a) is np.ndarray and a.ndim == 2 and not a.flags.c_contiguous:
+        return a[index]  # numpy.take would first copy all of it
     return namespace(a).take(a, index, axis=0)
 
 
 def take_columns(a: Array, index: Array) -> Array:
     """Columns ``index`` of ``a``."""
+    if type(a) is np.ndarray and not a.flags.c_contiguous:
+        return a.T[index].T
     return namespace(a).take(a, index, axis=1)
+
+
+def submatrix(a: Array, rows: Array, columns: Array) -> Array:
+    """Rows and columns of ``a``; a fresh array."""
+    if type(a) is np.ndarray:
+        return a[rows[:, None], columns]
+    return take_columns(take_rows(a, rows), columns)
 
 
 def scatter_rows(rows: Array, index: Array, size: int) -> Array:
@@ -257,24 +269,48 @@ def top_rows(a: Array, count: int) -> Array:
 
 
 def inverse_cholesky(symmetric: Array) -> Array:
-    """R = L⁻¹ for the lower Cholesky factor L, so that R A Rᵀ = I.
+    """R = L⁻¹ for the lower Cholesky factor L of A, so that R A Rᵀ = I; A is overwritten.
 
-    A matrix that is singular to rounding gets a ridge first, eps^0.4 of its mean diagonal (5e-7
-    in double precision): dependent columns then share what one of them would carry, and rounding
-    in the part that is singular stays far below what the ridge itself changes.
+    An explicit inverse serves many right-hand sides with plain products, which every library has
+    and threads well; so does this blocked algorithm, which needs no second matrix of the size
+    of A. A block that is singular to rounding gets a ridge first, eps^0.4 of the mean diagonal
+    (5e-7 in double precision): a column that depends on earlier ones then brings next to
+    nothing, and rounding in the part that is singular stays far below what the ridge changes.
     """
     xp = namespace(symmetric)
     size = symmetric.shape[0]
     scale = float(xp.mean(xp.linalg.diagonal(symmetric)))
+    blocks = [slice(i, min(i + _BLOCK, size)) for i in range(0, size, _BLOCK)]
+    for here in blocks:  # Cholesky, with the diagonal blocks inverted at once
+        root = _inverse_root(symmetric[here, here], scale)
+        symmetric[here, here] = root
+        below = slice(here.stop, size)
+        if here.stop < size:
+            symmetric[below, here] = symmetric[below, here] @ root.T
+        for there in blocks[here.stop // _BLOCK if here.stop < size else len(blocks) :]:
+            rest = slice(there.start, size)
+            symmetric[rest, there] -= symmetric[rest, here] @ symmetric[there, here].T
+    for here in blocks:  # the inverse of L, from the top
+        before = slice(0, here.start)
+        if here.start:
+            left = symmetric[here, before] @ symmetric[before, before]
+            symmetric[here, before] = -(symmetric[here, here] @ left)
+        if here.stop < size:
+            symmetric[here, here.stop :] = 0.0
+    return symmetric
+
+
+def _inverse_root(block: Array, scale: float) -> Array:
+    """Inverse of the lower Cholesky factor of a small block, with a ridge if it needs one."""
+    xp = namespace(block)
     ridge = 0.0
     while True:
-        shifted = symmetric if not ridge else symmetric + ridge * identity(size, symmetric)
-        factor = _try_cholesky(shifted)
+        factor = _try_cholesky(block + ridge * identity(block.shape[0], like=block))
         if factor is not None:
-            pivots = xp.linalg.diagonal(factor)
-            if float(xp.min(pivots)) ** 2 > 1e3 * eps(symmetric) * scale:
-                return _inverse_lower(factor)
-        ridge = 100 * ridge if ridge else eps(symmetric) ** 0.4 * (scale if scale > 0 else 1.0)
+            least = float(xp.min(xp.linalg.diagonal(factor)))
+            if least**2 > 1e3 * eps(block) * scale:
+                return xp.linalg.inv(factor)
+        ridge = 100 * ridge if ridge else eps(block) ** 0.4 * (scale if scale > 0 else 1.0)
 
 
 def _try_cholesky(symmetric: Array) -> Array | None:
@@ -284,26 +320,6 @@ def _try_cholesky(symmetric: Array) -> Array | None:
     except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error is a RuntimeError
         return None
     return factor if bool(xp.all(xp.isfinite(xp.linalg.diagonal(factor)))) else None
-
-
-def _inverse_lower(lower: Array) -> Array:
-    """Inverse of a lower triangular matrix by halves: products of large blocks do the work.
-
-    An explicit inverse serves many right-hand sides with plain products, which every library
-    has and threads well.
-    """
-    xp = namespace(lower)
-    size = lower.shape[0]
-    if size <= _OUTRIGHT:
-        return xp.linalg.inv(lower)
-    half = size // 2
-    first = _inverse_lower(lower[:half, :half])
-    second = _inverse_lower(lower[half:, half:])
-    corner = -(second @ (lower[half:, :half] @ first))
-    upper = zeros((half, size - half), like=lower)
-    return xp.concat(
-        [xp.concat([first, upper], axis=1), xp.concat([corner, second], axis=1)], axis=0
-    )
 
 
 # --------------------------------------------------------------------------- spectra

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import thinrank as tr
 from thinrank import Factors
+from thinrank.designs import Dense
 from thinrank.losses import Denoising, LeastSquares
 from thinrank.losses.noise import noise_scale
 
@@ -195,8 +196,8 @@ def test_noise_of_a_low_rank_matrix(sigma, seed):
 
 def test_noise_of_many_responses():
     Y = 2.0 * np.random.default_rng(0).standard_normal((100, 900))
-    assert noise_scale(Y, 100.0) == pytest.approx(2.0, rel=0.05)
-    assert noise_scale(Y, 100.0) == noise_scale(Y, 100.0)
+    assert noise_scale(Dense(Y), 100.0) == pytest.approx(2.0, rel=0.05)
+    assert noise_scale(Dense(Y), 100.0) == noise_scale(Y, 100.0)
 
 
 def test_noise_scales_with_the_data(library):
@@ -258,7 +259,7 @@ def test_data_are_finite(bad):
 
 def test_numbers_become_floats():
     X, Y, _ = data()
-    assert LeastSquares(X.astype("float32"), Y).Y.dtype == np.float32
+    assert LeastSquares(X.astype("float32"), Y).Y.prototype.dtype == np.float32
     assert LeastSquares([[1, 2], [3, 4]], [[1], [0]]).prototype.dtype == np.float64
     assert Denoising([[1, 2], [3, 4]]).prototype.dtype == np.float64
 

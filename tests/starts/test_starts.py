@@ -208,7 +208,7 @@ def test_penalty_by_the_noise(library, dtype):
 def test_penalty_without_noise_is_not_zero(numpy_library):
     X = data()[0]
     loss = LeastSquares(X, X @ data()[2].theta)
-    most = np.abs(X.T @ loss.Y / N).max()
+    most = np.abs(X.T @ loss.Y.array / N).max()
     penalties = row_penalties(loss, "auto", shrink_entries, 0)
     assert np.all(penalties > 1e-4 * most)
 

@@ -35,7 +35,7 @@ class Design(Protocol):
         ...
 
     def columns(self, index: Array) -> Array:
-        """The columns ``index`` as a dense array of n rows."""
+        """The columns ``index`` as a dense array of n rows, which the caller may change."""
         ...
 
     def gram(self, index: Array | None = None) -> Array:
@@ -125,10 +125,6 @@ class QuadraticForm(Protocol):
         """Diagonal of H, of shape (m1,)."""
         ...
 
-    def cross(self, block: Array) -> Array:
-        """C @ block, for block of shape (m2, q)."""
-        ...
-
     def cross_rows(self, rows: Array) -> Array:
         """Rows of C, of shape (len(rows), m2)."""
         ...
@@ -145,8 +141,8 @@ class QuadraticForm(Protocol):
         """H between ``rows`` and ``others``."""
         ...
 
-    def product(self, rows: Array, block: Array) -> Array:
-        """H[:, rows] @ block, of shape (m1, q)."""
+    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+        """H[:, rows] @ U − C @ V, of shape (m1, q)."""
         ...
 
 

@@ -35,13 +35,13 @@ class Operator:
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:
         product = self.operator.matvec(block) if block.ndim == 1 else self.operator.matmat(block)
-        return np.asarray(product, dtype=self.prototype.dtype)
+        return np.array(product, dtype=self.prototype.dtype)  # a copy, which callers may change
 
     def transposed_product(self, block: np.ndarray) -> np.ndarray:
         """Xᵀ @ block."""
         adjoint = self.operator
         product = adjoint.rmatvec(block) if block.ndim == 1 else adjoint.rmatmat(block)
-        return np.asarray(product, dtype=self.prototype.dtype)
+        return np.array(product, dtype=self.prototype.dtype)
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         """The columns ``index``, by products with unit vectors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from thinrank import arrays
@@ -64,17 +65,25 @@ class Transformed:
         product = self.base.transposed_product(block)
         if self.center is not None:
             total = arrays.namespace(block).sum(block, axis=0)
-            product = product - _outer(self.center, total)
-        return _times_rows(product, self.column_scale)
+            if block.ndim == 1:
+                product -= self.center * total
+            else:
+                for few in _slices(block.shape[1]):  # no second array of the product's size
+                    product[:, few] -= self.center[:, None] * total[few]
+        if self.column_scale is not None:
+            product *= self.column_scale if block.ndim == 1 else self.column_scale[:, None]
+        return product
 
     def columns(self, index: Array) -> Array:
         """The transformed columns ``index``, dense."""
-        block = self.base.columns(index)
+        block = self.base.columns(index)  # ours to change
         if self.center is not None:
-            block = block - arrays.take_rows(self.center, index)
+            block -= arrays.take_rows(self.center, index)
         if self.column_scale is not None:
-            block = block * arrays.take_rows(self.column_scale, index)
-        return _times_rows(block, self.row_scale)
+            block *= arrays.take_rows(self.column_scale, index)
+        if self.row_scale is not None:
+            block *= self.row_scale[:, None]
+        return block
 
     def gram(self, index: Array | None = None) -> Array:
         """Gram matrix of the transformed columns."""
@@ -163,7 +172,7 @@ def standardize(
 
 
 def _inverse(scale: Array) -> Array:
-    return arrays.ratio(scale * 0 + 1, scale)
+    return arrays.ratio(1.0, scale)
 
 
 def _times_rows(block: Array, scale: Array | None) -> Array:
@@ -173,6 +182,6 @@ def _times_rows(block: Array, scale: Array | None) -> Array:
     return block * scale if block.ndim == 1 else block * scale[:, None]
 
 
-def _outer(left: Array, right: Array) -> Array:
-    """Left ⊗ right, or a plain multiple when ``right`` is a number."""
-    return left * right if right.ndim == 0 else left[:, None] * right
+def _slices(size: int, width: int = 64) -> Iterator[slice]:
+    for first in range(0, size, width):
+        yield slice(first, min(first + width, size))

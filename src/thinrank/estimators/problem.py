@@ -10,7 +10,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.result import Record
-from thinrank.designs import Standardization, standardize
+from thinrank.designs import Dense, Standardization, Transformed, standardize
 from thinrank.losses import LeastSquares
 
 __all__ = ["Problem"]
@@ -53,14 +53,13 @@ class Problem:
         columns = standardize(
             design, sample_weight=weight, center=fit_intercept, scale=standardize_columns
         )
-        mean = None
-        if fit_intercept:
-            mean = _weighted_mean(Y, weight)
-            Y = Y - mean
-        scale = _root_mean_square(Y, weight) if scale_targets else 1.0
+        mean = _weighted_mean(Y, weight) if fit_intercept else None
+        targets: Design = Transformed(Dense(Y), center=mean)
+        scale = _root_mean_square(targets, weight) if scale_targets else 1.0
         if scale != 1.0:
-            Y = Y / scale
-        loss = LeastSquares(columns.design, Y, sample_weight=weight, ridge=ridge)
+            inverse = arrays.zeros((Y.shape[1],), like=Y) + 1 / scale
+            targets = Transformed(Dense(Y), center=mean, column_scale=inverse)
+        loss = LeastSquares(columns.design, targets, sample_weight=weight, ridge=ridge)
         return cls(loss, columns, mean, scale)
 
     def to_user(self, factors: Factors) -> tuple[Factors, Array]:
@@ -94,12 +93,14 @@ def _weighted_mean(Y: Array, weight: Array | None) -> Array:
     return (weight / xp.sum(weight)) @ Y
 
 
-def _root_mean_square(Y: Array, weight: Array | None) -> float:
+def _root_mean_square(Y: Design, weight: Array | None) -> float:
     """Of the entries of Y; 1 when they are all zero."""
-    xp = arrays.namespace(Y)
+    xp = arrays.namespace(Y.prototype)
+    root = None if weight is None else xp.sqrt(weight)
+    norms = Y.column_norms(root)
     # against overflow and underflow of the squares: Y may be in any units
-    largest = float(xp.max(xp.abs(Y)))
+    largest = float(xp.max(norms))
     if largest == 0:
         return 1.0
-    mean = _weighted_mean((Y / largest) ** 2, weight)
-    return largest * float(xp.mean(mean)) ** 0.5
+    total = Y.shape[0] if weight is None else float(xp.sum(weight))
+    return largest * arrays.norm(norms / largest) / (total * Y.shape[1]) ** 0.5

@@ -6,6 +6,7 @@ from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.designs import Dense
 from thinrank.losses.forms import IdentityForm
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
@@ -74,7 +75,7 @@ class Denoising(Quadratic):
 
     def noise(self) -> float:
         """Standard deviation of the entries of M about a matrix of low rank."""
-        return noise_scale(self.M, self.shape[0])
+        return noise_scale(Dense(self.M), self.shape[0])
 
     def quadratic(self) -> IdentityForm:
         """H = (1 + ridge)·I and C = M."""

@@ -10,6 +10,8 @@ __all__ = ["GramForm", "IdentityForm", "ProductForm"]
 
 # Responses that are visited at a time when XᵀY is not held.
 _BLOCK_TARGETS = 256
+# Columns of X that are fetched at a time.
+_BLOCK_COLUMNS = 128
 
 
 class _HeldCross:
@@ -21,10 +23,6 @@ class _HeldCross:
         self.observations = samples * cross.shape[1]
         self.shape = (cross.shape[0], cross.shape[1])
         self.prototype = arrays.zeros((0,), like=cross)
-
-    def cross(self, block: Array) -> Array:
-        """C @ block."""
-        return self._cross @ block
 
     def cross_rows(self, rows: Array) -> Array:
         """Rows of C."""
@@ -54,9 +52,9 @@ class IdentityForm(_HeldCross):
         """Zero between different rows."""
         return arrays.zeros((rows.shape[0], others.shape[0]), like=self.prototype)
 
-    def product(self, rows: Array, block: Array) -> Array:
-        """scale·block in its place."""
-        return arrays.scatter_rows(self._scale * block, rows, self.shape[0])
+    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+        """scale·U in its place, less C @ V."""
+        return arrays.scatter_rows(self._scale * U, rows, self.shape[0]) - self._cross @ V
 
 
 class GramForm(_HeldCross):
@@ -94,15 +92,19 @@ class GramForm(_HeldCross):
 
     def gram_between(self, rows: Array, others: Array) -> Array:
         """H between ``rows`` and ``others``."""
-        return arrays.take_columns(arrays.take_rows(self._gram, rows), others)
+        return arrays.submatrix(self._gram, rows, others)
 
-    def product(self, rows: Array, block: Array) -> Array:
-        """H[:, rows] @ block; H is symmetric, and its rows are contiguous."""
-        return arrays.take_rows(self._gram, rows).T @ block
+    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+        """H[:, rows] @ U − C @ V; H is symmetric, and its rows are contiguous."""
+        return arrays.take_rows(self._gram, rows).T @ U - self._cross @ V
 
 
 class ProductForm:
-    """H through products with X; each active column is taken from X once and kept.
+    """H and C through products with X and Y; what concerns active columns is kept.
+
+    XᵀY is computed once, for the norms of its rows and columns, and not held: of its rows only
+    those of active columns are needed, and the gradient takes one product with Xᵀ,
+    Xᵀ(X_S U − YV)/n.
 
     Parameters
     ----------
@@ -112,34 +114,23 @@ class ProductForm:
         Likewise.
     samples : float
         n, the sum of the weights.
-    cross : array of shape (p, k) or None
-        XᵀY/n, when it is held.
     constant : float
         ‖Y‖²/n.
     ridge : float
         Added to the diagonal of H.
     """
 
-    def __init__(
-        self,
-        X: Design,
-        Y: Design,
-        samples: float,
-        cross: Array | None,
-        constant: float,
-        ridge: float,
-    ) -> None:
+    def __init__(self, X: Design, Y: Design, samples: float, constant: float, ridge: float) -> None:
         self.constant = constant
         self.observations = samples * Y.shape[1]
         self.shape = (X.shape[1], Y.shape[1])
         self.prototype = X.prototype
         self._X, self._Y = X, Y
         self._samples = samples
-        self._held = None if cross is None else _HeldCross(cross, constant, samples)
         self._ridge = ridge
         self._diagonal: Array | None = None
         self._norms: tuple[Array, Array] | None = None
-        self._active = ActiveColumns(X)
+        self._active = ActiveColumns(X, Y)
 
     def diagonal(self) -> Array:
         """Mean squares of the columns of X, plus the ridge."""
@@ -147,81 +138,73 @@ class ProductForm:
             self._diagonal = self._X.column_norms() ** 2 / self._samples + self._ridge
         return self._diagonal
 
-    def cross(self, block: Array) -> Array:
-        """XᵀY block/n, from XᵀY or on the fly."""
-        if self._held is not None:
-            return self._held.cross(block)
-        return self._X.transposed_product((self._Y @ block) / self._samples)
-
     def cross_rows(self, rows: Array) -> Array:
         """Rows of XᵀY/n."""
-        if self._held is not None:
-            return self._held.cross_rows(rows)
-        return self._Y.transposed_product(self._X.columns(rows) / self._samples).T
+        return self._active.cross(rows) / self._samples
 
     def cross_norms(self) -> tuple[Array, Array]:
         """Squared norms of the rows and columns of XᵀY/n, a few columns at a time."""
-        if self._held is not None:
-            return self._held.cross_norms()
         if self._norms is None:
-            self._norms = self._blockwise_cross_norms()
+            xp = arrays.namespace(self.prototype)
+            by_row = arrays.zeros((self.shape[0],), like=self.prototype)
+            by_column = []
+            targets = xp.arange(self.shape[1], device=arrays.device_of(self.prototype))
+            for first in range(0, self.shape[1], _BLOCK_TARGETS):
+                last = min(first + _BLOCK_TARGETS, self.shape[1])
+                block = self._Y.columns(targets[first:last]) / self._samples
+                part = self._X.transposed_product(block)
+                by_row += arrays.row_norms_squared(part)
+                by_column.append(arrays.column_norms_squared(part))
+            self._norms = by_row, xp.concat(by_column)
         return self._norms
-
-    def _blockwise_cross_norms(self) -> tuple[Array, Array]:
-        xp = arrays.namespace(self.prototype)
-        row_norms = arrays.zeros((self.shape[0],), like=self.prototype)
-        column_norms = []
-        targets = xp.arange(self.shape[1], device=arrays.device_of(self.prototype))
-        for first in range(0, self.shape[1], _BLOCK_TARGETS):
-            last = min(first + _BLOCK_TARGETS, self.shape[1])  # the standard knows no longer slices
-            block = self._Y.columns(targets[first:last]) / self._samples
-            part = self._X.transposed_product(block)
-            row_norms = row_norms + arrays.row_norms_squared(part)
-            column_norms.append(arrays.column_norms_squared(part))
-        return row_norms, xp.concat(column_norms)
 
     def gram(self, rows: Array) -> Array:
         """H over ``rows``, from the kept columns."""
-        gram = self._active.gram(rows) / self._samples
+        gram = self._active.gram(rows)
+        gram /= self._samples
         if self._ridge:
-            gram = gram + self._ridge * arrays.identity(rows.shape[0], like=gram)
+            gram += self._ridge * arrays.identity(rows.shape[0], like=gram)
         return gram
 
     def gram_between(self, rows: Array, others: Array) -> Array:
         """H between ``rows`` and ``others``; the others are not kept."""
         return self._active.products(rows, self._X.columns(others)) / self._samples
 
-    def product(self, rows: Array, block: Array) -> Array:
-        """H[:, rows] @ block by two products with X."""
-        image = self._active.combine(rows, block) / self._samples
-        product = self._X.transposed_product(image)
+    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+        """Xᵀ(X_S U − YV)/n, plus the ridge."""
+        residual = (self._active.combine(rows, U) - self._Y @ V) / self._samples
+        gradient = self._X.transposed_product(residual)
         if self._ridge:
-            product = product + self._ridge * arrays.scatter_rows(block, rows, self.shape[0])
-        return product
+            gradient += self._ridge * arrays.scatter_rows(U, rows, self.shape[0])
+        return gradient
 
 
 class ActiveColumns:
-    """Columns of a design that are in use, with their inner products.
+    """Columns of X that are in use, with their inner products with one another and with Y.
 
     Each is taken from X once and kept as a row of one array with some room to spare; when that is
     full, columns that went out of use give up their places.
 
     Parameters
     ----------
-    X : Design
-        Where the columns come from.
+    X, Y : Design
+        With the same number of rows.
     """
 
-    def __init__(self, X: Design) -> None:
-        self._X = X
+    def __init__(self, X: Design, Y: Design) -> None:
+        self._X, self._Y = X, Y
         self._place: dict[int, int] = {}  # the row that holds a column of X
-        self._rows = arrays.zeros((0, X.shape[0]), like=X.prototype)
-        self._gram = arrays.zeros((0, 0), like=X.prototype)
+        self._allot(0)
 
     def gram(self, index: Array) -> Array:
-        """Inner products of the columns ``index``."""
+        """Inner products of the columns ``index``; a fresh array."""
         places = self._places(index)
-        return arrays.take_columns(arrays.take_rows(self._gram, places), places)
+        return arrays.submatrix(self._gram, places, places)
+
+    def cross(self, index: Array) -> Array:
+        """Inner products of the columns ``index`` with those of Y; a fresh array."""
+        places = self._places(index)
+        return arrays.take_rows(self._cross, places)
 
     def products(self, index: Array, block: Array) -> Array:
         """X[:, index]ᵀ @ block."""
@@ -242,32 +225,41 @@ class ActiveColumns:
         wanted = arrays.to_numpy(index).tolist()
         missing = [column for column in wanted if column not in self._place]
         if missing and len(wanted) > self._rows.shape[0]:
-            self._fetch_all(wanted)
-        elif missing:
+            self._allot(len(wanted) + 32 + len(wanted) // 32)
+            missing = wanted
+        if missing:
             self._fetch(missing, set(wanted))
         return arrays.indices([self._place[column] for column in wanted], self._X.prototype)
 
-    def _fetch_all(self, wanted: list[int]) -> None:
-        room = len(wanted) + len(wanted) // 8 + 16
+    def _allot(self, room: int) -> None:
+        """Empty places."""
+        like = self._X.prototype
+        self._place = {}
         # the old ones go before the new ones come: they may be large
-        self._rows = self._gram = arrays.zeros((0, 0), like=self._X.prototype)
-        places = arrays.indices(range(len(wanted)), self._X.prototype)
-        rows = arrays.zeros((room, self._X.shape[0]), like=self._X.prototype)
-        columns = self._X.columns(arrays.indices(wanted, self._X.prototype))
-        self._rows = arrays.put_rows(rows, places, columns.T)
-        self._gram = self._rows @ self._rows.T
-        self._place = {column: place for place, column in enumerate(wanted)}
+        self._rows = self._gram = self._cross = arrays.zeros((0, 0), like)
+        self._rows = arrays.zeros((room, self._X.shape[0]), like)
+        self._gram = arrays.zeros((room, room), like)
+        self._cross = arrays.zeros((room, self._Y.shape[1]), like)
 
     def _fetch(self, missing: list[int], wanted: set[int]) -> None:
         empty = set(range(self._rows.shape[0])) - set(self._place.values())
         given_up = {place for column, place in self._place.items() if column not in wanted}
         chosen = sorted([*sorted(empty), *sorted(given_up)][: len(missing)])
-        columns = self._X.columns(arrays.indices(missing, self._X.prototype))
-        places = arrays.indices(chosen, self._X.prototype)
-        self._rows = arrays.put_rows(self._rows, places, columns.T)
-        block = (self._rows @ columns).T
-        self._gram = arrays.put_rows(self._gram, places, block)
-        self._gram = arrays.put_rows(self._gram.T, places, block).T
         reused = set(chosen)
         self._place = {c: place for c, place in self._place.items() if place not in reused}
+        for first in range(0, len(missing), _BLOCK_COLUMNS):
+            some = slice(first, first + _BLOCK_COLUMNS)
+            self._load(missing[some], chosen[some])
+        if len(missing) == len(wanted):  # everything is new: one symmetric product
+            self._gram = self._rows @ self._rows.T
         self._place.update(zip(missing, chosen, strict=True))
+
+    def _load(self, columns: list[int], chosen: list[int]) -> None:
+        block = self._X.columns(arrays.indices(columns, self._X.prototype))
+        places = arrays.indices(chosen, self._X.prototype)
+        self._rows = arrays.put_rows(self._rows, places, block.T)
+        self._cross = arrays.put_rows(self._cross, places, self._Y.transposed_product(block).T)
+        if self._place:
+            products = (self._rows @ block).T
+            self._gram = arrays.put_rows(self._gram, places, products)
+            self._gram = arrays.put_rows(self._gram.T, places, products).T

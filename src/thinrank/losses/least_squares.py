@@ -9,7 +9,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import memory
-from thinrank.core.contracts import QuadraticForm
+from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.designs import Dense, Transformed, as_design
 from thinrank.losses.forms import GramForm, ProductForm
 from thinrank.losses.noise import noise_scale
@@ -32,8 +32,8 @@ class LeastSquares(Quadratic):
     ----------
     X : dense array, scipy sparse matrix, LinearOperator or Design, of shape (n, p)
         Used as it is: neither centred nor scaled (see :func:`thinrank.designs.standardize`).
-    Y : array of shape (n, k)
-        Responses, of the library and device of X; taken in X's dtype.
+    Y : array or Design of shape (n, k)
+        Responses, of the library and device of X; an array is taken in X's dtype.
     sample_weight : array of shape (n,), optional
         Then f = 1/(2·Σw)·Σᵢ wᵢ‖yᵢ − Θᵀxᵢ‖²: integer weights equal repeated rows.
     ridge : float, default 0
@@ -59,13 +59,13 @@ class LeastSquares(Quadratic):
     ) -> None:
         self.X = as_design(X)
         n, p = self.X.shape
-        self.Y = self._responses(Y)
+        self.Y: Design = self._responses(Y)
         self.sample_weight = sample_weight
         self.samples = float(n)
         self._weighted_X, self._weighted_Y = self.X, self.Y
         if sample_weight is not None:
-            xp = arrays.namespace(self.Y)
-            weight = arrays.from_numpy(sample_weight, self.Y)
+            xp = arrays.namespace(self.X.prototype)
+            weight = arrays.from_numpy(sample_weight, self.X.prototype)
             if weight.shape != (n,) or not bool(xp.all(weight >= 0)) or not xp.sum(weight) > 0:
                 raise ValueError(
                     f"sample_weight must hold {n} numbers at least 0, not all of them 0; "
@@ -75,10 +75,10 @@ class LeastSquares(Quadratic):
             self.samples = float(xp.sum(weight))
             root = xp.sqrt(weight)
             self._weighted_X = Transformed(self.X, row_scale=root)
-            self._weighted_Y = self.Y * root[:, None]
+            self._weighted_Y = Transformed(self.Y, row_scale=root)
         if form not in ("auto", "direct", "gram"):
             raise ValueError(f'form must be "auto", "direct" or "gram", got {form!r}')
-        constant = arrays.norm(self._weighted_Y) ** 2 / self.samples
+        constant = arrays.norm(self._weighted_Y.column_norms()) ** 2 / self.samples
         super().__init__((p, self.Y.shape[1]), constant, ridge, self.X.prototype)
         self.form = self._cheaper_form() if form == "auto" else form
         self._cross: Array | None = None
@@ -94,7 +94,7 @@ class LeastSquares(Quadratic):
         return (
             X.transposed_product((XU @ VV - Y @ V) / n),
             (XU.T @ XU) / n,
-            (Y.T @ XU) / n,
+            Y.transposed_product(XU) / n,
         )
 
     def hessian_product(self, theta: Array) -> Array:
@@ -112,7 +112,10 @@ class LeastSquares(Quadratic):
                 "XᵀY",
                 'use form="direct" and a start that does not need it ("spectral")',
             )
-            self._cross = self._weighted_X.transposed_product(self._weighted_Y / self.samples)
+            everything = arrays.indices(range(self.shape[1]), self.prototype)
+            targets = self._weighted_Y.columns(everything)
+            self._cross = self._weighted_X.transposed_product(targets)
+            self._cross /= self.samples
         return self._cross
 
     def smoothness(self) -> float:
@@ -141,7 +144,7 @@ class LeastSquares(Quadratic):
         """The same loss over Θ that vanish outside ``rows`` and ``columns``."""
         inner = LeastSquares(
             Dense(self.X.columns(rows)),
-            arrays.take_columns(self.Y, columns),
+            Dense(self.Y.columns(columns)),
             sample_weight=self.sample_weight,
             ridge=self.ridge,
         )
@@ -151,21 +154,15 @@ class LeastSquares(Quadratic):
     def quadratic(self) -> QuadraticForm:
         """XᵀX and XᵀY behind one interface, held or computed on the fly; made once."""
         if self._form is None:
-            (n, p), k = self.X.shape, self.shape[1]
+            p, k = self.shape
             itemsize = arrays.itemsize(self.prototype)
-            no_larger_than_X = k <= n and memory.fits(p * k, itemsize)
-            cross = self.cross() if no_larger_than_X or self.form == "gram" else None
-            if cross is not None and (self.form == "gram" or self._gram_is_cheap()):
-                gram = self._held_gram()
+            small = self._gram_is_cheap() and memory.fits(p * max(p, k), itemsize)
+            if self.form == "gram" or small:
+                gram, cross = self._held_gram(), self.cross()
                 self._form = GramForm(gram, cross, self.constant, self.samples, self.ridge)
             else:
                 self._form = ProductForm(
-                    self._weighted_X,
-                    Dense(self._weighted_Y),
-                    self.samples,
-                    cross,
-                    self.constant,
-                    self.ridge,
+                    self._weighted_X, self._weighted_Y, self.samples, self.constant, self.ridge
                 )
         return self._form
 
@@ -189,19 +186,20 @@ class LeastSquares(Quadratic):
         weight = factor if self.sample_weight is None else factor * self.sample_weight
         return LeastSquares(self.X, self.Y, sample_weight=weight, ridge=self.ridge, form=self.form)
 
-    def _responses(self, Y: Any) -> Array:
-        if not arrays.is_array(Y):
-            Y = np.asarray(Y)
+    def _responses(self, Y: Any) -> Design:
         n = self.X.shape[0]
-        if Y.ndim != 2 or Y.shape[0] != n:
+        if not isinstance(Y, Design):
+            Y = arrays.as_float_array(Y)
+        if len(Y.shape) != 2 or Y.shape[0] != n:
             raise ValueError(
                 f"Y must be a matrix with {n} rows, as X has; it has shape {tuple(Y.shape)}"
             )
-        Y = arrays.as_float_array(Y)
+        if isinstance(Y, Design):
+            return Y
         xp = arrays.namespace(self.X.prototype, Y)
         if not bool(xp.all(xp.isfinite(Y))):
             raise ValueError("Y must be finite; it holds NaN or infinity")
-        return xp.astype(Y, self.X.prototype.dtype, copy=False)
+        return Dense(xp.astype(Y, self.X.prototype.dtype, copy=False))
 
     def _cheaper_form(self) -> Form:
         (n, p), k = self.X.shape, self.shape[1]

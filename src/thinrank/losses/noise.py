@@ -7,14 +7,14 @@ import functools
 import numpy as np
 
 from thinrank import arrays
-from thinrank.arrays import Array
+from thinrank.core.contracts import Design
 
 __all__ = ["noise_scale"]
 
 _MOST_COLUMNS = 400
 
 
-def noise_scale(Y: Array, total: float, seed: int = 0) -> float:
+def noise_scale(Y: Design, total: float, seed: int = 0) -> float:
     """Robust standard deviation of the noise in Y = (low rank) + noise.
 
     The median singular value of Y over that of pure unit noise of the same shape (Gavish &
@@ -23,22 +23,19 @@ def noise_scale(Y: Array, total: float, seed: int = 0) -> float:
 
     Parameters
     ----------
-    Y : array of shape (n, k)
+    Y : Design of shape (n, k)
         With the rows already multiplied by the roots of the weights.
     total : float
         Sum of the weights, the effective number of rows: integer weights equal repeated rows.
     seed : int
         Of the draw of columns, when there are more than 400.
     """
-    k = Y.shape[1]
-    if k > _MOST_COLUMNS:
-        drawn = np.sort(np.random.default_rng(seed).choice(k, _MOST_COLUMNS, replace=False))
-        xp = arrays.namespace(Y)
-        Y = arrays.take_columns(Y, xp.asarray(drawn, device=arrays.device_of(Y)))
-        k = _MOST_COLUMNS
+    k = min(Y.shape[1], _MOST_COLUMNS)
+    drawn = np.sort(np.random.default_rng(seed).choice(Y.shape[1], k, replace=False))
+    gram = Y.gram(arrays.indices(drawn.tolist(), Y.prototype))
     rows = max(round(total), 1)
     short, long = min(rows, k), max(rows, k)
-    squares = np.linalg.eigvalsh(arrays.to_numpy(Y.T @ Y).astype(np.float64))[::-1][:short]
+    squares = np.linalg.eigvalsh(arrays.to_numpy(gram).astype(np.float64))[::-1][:short]
     median = float(np.median(np.maximum(squares, 0.0)))
     return (median / (long * _median_noise_eigenvalue(short / long))) ** 0.5
 

@@ -59,7 +59,8 @@ def _same_or_new(old: Array | None, new: Array) -> Array:
 
 
 def _converged(iteration: int, change: float) -> Status:
-    message = f"Converged after {iteration} iterations (relative change {change:.1e})."
+    times = "1 iteration" if iteration == 1 else f"{iteration} iterations"
+    message = f"Converged after {times} (relative change {change:.1e})."
     return Status(Outcome.CONVERGED, message)
 
 

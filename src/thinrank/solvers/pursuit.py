@@ -155,7 +155,7 @@ class Pursuit:
         costs = arrays.row_norms_squared(fit.U) / arrays.column_norms_squared(fit.root)
         inside = arrays.scatter_rows(costs * 0 + 1, fit.rows, form.shape[0])
         candidates = arrays.select(inside == 0)
-        gradient = form.product(fit.rows, fit.U) - form.cross(fit.Q)
+        gradient = form.gradient(fit.rows, fit.U, fit.Q)
         slopes = arrays.take_rows(arrays.row_norms_squared(gradient), candidates)
         curvature = arrays.take_rows(form.diagonal(), candidates)
         gains = arrays.ratio(slopes, curvature)

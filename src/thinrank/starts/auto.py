@@ -67,8 +67,8 @@ def _correlated(form: QuadraticForm, rows: Array) -> bool:
         return False
     gram = form.gram(rows)
     xp = arrays.namespace(gram)
-    diagonal = xp.linalg.diagonal(gram)
-    inverse = xp.sqrt(arrays.ratio(diagonal * 0 + 1, diagonal))
-    correlations = gram * inverse * inverse[:, None]
-    off_diagonal = correlations - arrays.identity(gram.shape[0], like=gram)
-    return float(xp.max(xp.abs(off_diagonal))) > _TOO_CORRELATED
+    inverse = xp.sqrt(arrays.ratio(1.0, xp.linalg.diagonal(gram)))
+    gram *= inverse
+    gram *= inverse[:, None]
+    gram -= arrays.identity(gram.shape[0], like=gram)
+    return max(float(xp.max(gram)), -float(xp.min(gram))) > _TOO_CORRELATED
