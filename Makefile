@@ -28,8 +28,22 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/installed
+# The rivals need versions of their own, hence an environment of their own.
+RIVALS := .venv-rivals
+$(RIVALS)/installed: pyproject.toml benchmarks/rivals/requirements.txt
+	test -x $(RIVALS)/bin/python || $(PYTHON) -m venv $(RIVALS)
+	$(RIVALS)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
+		-r benchmarks/rivals/requirements.txt
+	touch $@
+
+RESULTS := docs/benchmarks
+bench: $(VENV)/installed $(RIVALS)/installed
+	mkdir -p $(RESULTS)
+	$(BIN)/python benchmarks/speed.py --json $(RESULTS)/speed.json --markdown $(RESULTS)/speed.md
 	$(BIN)/python benchmarks/scaling.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py
+	OMP_NUM_THREADS=1 $(RIVALS)/bin/python benchmarks/rivals/run.py \
+		--json $(RESULTS)/rivals.json --markdown $(RESULTS)/rivals.md
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

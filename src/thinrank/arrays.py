@@ -70,9 +70,10 @@ _SETTLED = 1e-5
 
 def namespace(*arrays: Array) -> Any:
     """Return the array API namespace that all ``arrays`` share."""
-    if all(type(x) is np.ndarray for x in arrays):  # the general look-up costs more than a product
-        return numpy_namespace
-    return array_namespace(*arrays)
+    for x in arrays:
+        if type(x) is not np.ndarray:
+            return array_namespace(*arrays)
+    return numpy_namespace  # the general look-up costs more than a small product
 
 
 def is_array(x: object) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
-from thinrank.core.contracts import Design
+from thinrank.core.contracts import Design, is_design
 from thinrank.designs.dense import Dense
 from thinrank.designs.operator import Operator
 from thinrank.designs.sparse import Sparse
@@ -30,6 +30,6 @@ def as_design(X: Any) -> Design:
         return Sparse(X)
     if isinstance(X, LinearOperator):
         return Operator(X)
-    if isinstance(X, Design):
+    if is_design(X):
         return X
     return Dense(X)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.contracts import Design
+from thinrank.core.contracts import Design, is_design
 from thinrank.designs import as_design
 
 __all__ = ["check_new_X", "check_training_data", "check_weights"]
@@ -83,7 +83,7 @@ def check_weights(sample_weight: Any, design: Design) -> Array | None:
 
 def _is_ours(X: Any) -> bool:
     foreign = arrays.is_array(X) and not isinstance(X, (np.ndarray, np.generic))
-    return isinstance(X, (LinearOperator, Design)) or foreign
+    return isinstance(X, LinearOperator) or is_design(X) or foreign
 
 
 def _check_rows(X: Any, Y: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import memory
-from thinrank.core.contracts import Design, QuadraticForm
+from thinrank.core.contracts import Design, QuadraticForm, is_design
 from thinrank.designs import Dense, Transformed, as_design
 from thinrank.losses.forms import GramForm, ProductForm
 from thinrank.losses.noise import noise_scale
@@ -188,13 +188,13 @@ class LeastSquares(Quadratic):
 
     def _responses(self, Y: Any) -> Design:
         n = self.X.shape[0]
-        if not isinstance(Y, Design):
+        if not is_design(Y):
             Y = arrays.as_float_array(Y)
         if len(Y.shape) != 2 or Y.shape[0] != n:
             raise ValueError(
                 f"Y must be a matrix with {n} rows, as X has; it has shape {tuple(Y.shape)}"
             )
-        if isinstance(Y, Design):
+        if is_design(Y):
             return Y
         xp = arrays.namespace(self.X.prototype, Y)
         if not bool(xp.all(xp.isfinite(Y))):

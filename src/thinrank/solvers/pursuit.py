@@ -70,9 +70,9 @@ class Pursuit:
         An exchange must lower the objective by this part of itself.
     worth : float
         An exchange must also lower the deviance N·log(objective), N the number of entries of
-        the data, by this much times √r for each row exchanged: about what chance makes of rows
-        that carry nothing, whose r coefficients are noise. With more rows allowed than needed,
-        the last of them could be exchanged for a long time, to no good.
+        the data, by this much for each of the r coefficients of each row exchanged; 2 is what
+        AIC asks. With more rows allowed than needed, the last of them carry nothing and could be
+        exchanged for others that fit the noise better for a long time, to no good.
     """
 
     rank: int
@@ -112,7 +112,7 @@ class Pursuit:
 
     def _margin(self, form: QuadraticForm, fit: Fit) -> float:
         """What the exchange of a row must bring to be worth it."""
-        chance = self.worth * fit.U.shape[1] ** 0.5 / form.observations
+        chance = self.worth * fit.U.shape[1] / form.observations
         return max(self.tol, chance) * fit.objective
 
     def _fit(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
@@ -159,20 +159,28 @@ class Pursuit:
         slopes = arrays.take_rows(arrays.row_norms_squared(gradient), candidates)
         curvature = arrays.take_rows(form.diagonal(), candidates)
         gains = arrays.ratio(slopes, curvature)
-        # long before the end many exchanges are sure to help, and the bounds will do
-        sure = _promising(costs, gains, self.row_sparsity - fit.rows.shape[0], 0.0)
-        if candidates.shape[0] == 0 or sure > _EXACT_GAINS:
+        if candidates.shape[0] == 0:
             return costs, candidates, gains
-        count = min(_EXACT_GAINS, candidates.shape[0])
-        best = xp.sort(xp.argsort(gains, descending=True)[:count])
-        between = form.gram_between(fit.rows, arrays.take_rows(candidates, best))
-        explained = arrays.column_norms_squared(fit.root @ between)
-        curvature = arrays.take_rows(curvature, best)
+        if candidates.shape[0] <= _EXACT_GAINS:
+            exact = self._exact_gains(form, fit, candidates, slopes, curvature)
+            return costs, candidates, exact
+        room = self.row_sparsity - fit.rows.shape[0]
+        if _promising(costs, gains, room, 0.0) > _EXACT_GAINS:
+            # long before the end: so many exchanges are sure to help that the bounds will do
+            return costs, candidates, gains
+        best = xp.sort(xp.argsort(gains, descending=True)[:_EXACT_GAINS])
+        few = (arrays.take_rows(x, best) for x in (candidates, slopes, curvature))
+        return costs, candidates, arrays.put_rows(gains, best, self._exact_gains(form, fit, *few))
+
+    def _exact_gains(
+        self, form: QuadraticForm, fit: Fit, rows: Array, slopes: Array, curvature: Array
+    ) -> Array:
+        """Twice the decrease of the objective that each of ``rows`` would bring."""
+        between = form.gram_between(fit.rows, rows)
+        left_over = curvature - arrays.column_norms_squared(fit.root @ between)
         # a column that S explains to rounding would bring nothing but instability
-        left_over = curvature - explained
-        left_over = xp.where(left_over > 1e3 * arrays.eps(curvature) * curvature, left_over, 0.0)
-        exact = arrays.ratio(arrays.take_rows(slopes, best), left_over)
-        return costs, candidates, arrays.put_rows(gains, best, exact)
+        clear = left_over > 1e3 * arrays.eps(curvature) * curvature
+        return arrays.ratio(slopes, arrays.namespace(slopes).where(clear, left_over, 0.0))
 
     def _exchanged(
         self, rows: Array, costs: Array, candidates: Array, gains: Array, size: int

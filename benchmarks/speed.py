@@ -1,0 +1,224 @@
+"""Seconds and memory of both solvers at the sizes of the paper's running-time table.
+
+Run:  python benchmarks/speed.py [--zeta 1 5 10 20 50 100] [--json F] [--markdown F]
+
+ζ scales n = 50, p = 80 and s1* = s2* = 10 by ζ, k = 50 and r = 4 by ⌊√ζ⌋. Each fit is told r and
+1.2 × the true sparsities, and is timed from raw arrays to fitted estimator, the best of a few,
+beside the best time of one product XᵀY in the same process and beside the seconds that the paper
+prints (another machine). Memory is the peak resident set beyond what was resident before the fit,
+each in a process of its own, after a product XᵀY has made BLAS allocate its buffers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import json
+import os
+import platform
+import pstats
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+import thinrank as tr
+
+PAPER_GDT = {1: 0.11, 5: 0.20, 10: 0.51, 20: 2.14, 50: 29.3, 100: 235.8}
+# gradient descent is stopped after so many seconds, and the table says so
+GDT_LIMIT = 120.0
+
+
+def problem(zeta: int, dtype: str = "float64") -> tuple[np.ndarray, np.ndarray, tr.Factors, dict]:
+    """The data of the paper's running-time table, and the sizes to fit with."""
+    root = int(zeta**0.5)
+    n, p, k, rank = 50 * zeta, 80 * zeta, 50 * root, 4 * root
+    rows, columns = 10 * zeta, min(10 * zeta, k)  # more than k from ζ = 50 on: dense
+    X, Y, truth = tr.datasets.make_two_way_sparse(n, p, k, rank, rows, columns)
+    sizes = {
+        "rank": rank,
+        "row_sparsity": int(1.2 * rows),
+        "column_sparsity": min(int(1.2 * columns), k),
+    }
+    return X.astype(dtype), Y.astype(dtype), truth, sizes
+
+
+def best_seconds(work, repetitions: int) -> float:
+    best = float("inf")
+    for _ in range(repetitions):
+        began = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - began)
+    return best
+
+
+def fit(X, Y, sizes: dict, solver: str) -> tr.SparseReducedRankRegressor:
+    limit = (lambda record: record.seconds > GDT_LIMIT) if solver == "gdt" else None
+    return tr.SparseReducedRankRegressor(**sizes, solver=solver, callback=limit).fit(X, Y)
+
+
+def measure(zeta: int) -> list[dict]:
+    """Both solvers at one size."""
+    X, Y, truth, sizes = problem(zeta)
+    records = []
+    for solver in ("pursuit", "gdt"):
+        fit(X[:50, :40], Y[:50], sizes | {"rank": 2, "row_sparsity": 12}, solver)  # warm up
+        repetitions = {1: 50, 5: 20, 10: 10, 20: 7}.get(zeta, 3) if solver == "pursuit" else 1
+        product = best_seconds(lambda: X.T @ Y, max(repetitions, 3))
+        seconds = best_seconds(lambda: fit(X, Y, sizes, solver), repetitions)  # noqa: B023
+        product = min(product, best_seconds(lambda: X.T @ Y, 3))
+        est = fit(X, Y, sizes, solver) if solver == "pursuit" or seconds < 30 else None
+        records.append(
+            {
+                "zeta": zeta,
+                "solver": solver,
+                "seconds": seconds,
+                "product_seconds": product,
+                "ratio": seconds / product,
+                "paper_gdt_seconds": PAPER_GDT.get(zeta),
+                "iterations": None if est is None else est.n_iter_,
+                "stopped": seconds > GDT_LIMIT,
+                "error": None if est is None else relative_error(est, truth),
+            }
+        )
+    return records
+
+
+def relative_error(est: tr.SparseReducedRankRegressor, truth: tr.Factors) -> float:
+    error = est.factors_.theta - truth.theta
+    return float(np.linalg.norm(error) / np.linalg.norm(truth.theta))
+
+
+def time_shares(zeta: int) -> dict[str, float]:
+    """Where pursuit's time goes, in parts of the whole."""
+    X, Y, _, sizes = problem(zeta)
+    profile = cProfile.Profile()
+    profile.runcall(fit, X, Y, sizes, "pursuit")
+    stats = pstats.Stats(profile)
+    spent = {key[2]: row[3] for key, row in stats.stats.items() if "thinrank" in key[0]}
+    parts = {
+        "norms of XᵀY": spent.get("cross_norms", 0.0),
+        "columns and Gram": spent.get("_fetch", 0.0) + spent.get("gram_between", 0.0),
+        "gradient products": spent.get("gradient", 0.0),
+        "factorisations": spent.get("inverse_cholesky", 0.0),
+        "centring and scaling": spent.get("prepare", 0.0),
+    }
+    whole = spent["fit"]
+    parts["the rest"] = whole - sum(parts.values())
+    return {name: seconds / whole for name, seconds in parts.items()}
+
+
+def peak_memory(zeta: int, dtype: str, order: str) -> float:
+    """Peak resident set beyond what was resident before, in parts of the size of X."""
+    command = [sys.executable, __file__, "--memory-of", str(zeta), dtype, order]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def _measure_memory(zeta: int, dtype: str, order: str) -> None:
+    X, Y, _, sizes = problem(zeta, dtype)
+    X = np.asarray(X, order=order)
+    tr.SparseReducedRankRegressor(2, 5, 5).fit(X[:40, :20], Y[:40, :10])
+    X.T @ Y
+
+    def resident(field: str) -> float:
+        line = next(x for x in Path("/proc/self/status").read_text().splitlines() if field in x)
+        return float(line.split()[1]) * 1024
+
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before = resident("VmRSS")
+    fit(X, Y, sizes, "pursuit")
+    print((resident("VmHWM") - before) / X.nbytes)
+
+
+def machine() -> str:
+    threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or "all"
+    versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
+    cores = f"{os.cpu_count()} cores, {threads} threads"
+    return (
+        f"{platform.system()} {platform.machine()}, {cores}, {versions}, thinrank {tr.__version__}"
+    )
+
+
+def markdown(report: dict) -> str:
+    lines = [
+        "| ζ | solver | seconds | one XᵀY | ratio | iterations | relative error | paper's GDT |",
+        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for r in report["speed"]:
+        seconds = f"> {GDT_LIMIT:.0f}" if r["stopped"] else f"{r['seconds']:.3g}"
+        lines.append(
+            f"| {r['zeta']} | {r['solver']} | {seconds} | {r['product_seconds']:.3g} "
+            f"| {r['ratio']:.1f} | {r['iterations'] or ''} "
+            f"| {'' if r['error'] is None else format(r['error'], '.4f')} "
+            f"| {r['paper_gdt_seconds']} |"
+        )
+    lines += ["", f"Exponents of time against ζ, from 20 to 100: {report['exponents']}", ""]
+    for zeta, shares in report["shares"].items():
+        parts = ", ".join(f"{name} {100 * part:.0f} %" for name, part in shares.items())
+        lines.append(f"Where pursuit's time goes at ζ = {zeta}: {parts}.")
+    lines += ["", "| memory beyond X | peak, part of X |", "| --- | ---: |"]
+    lines += [f"| {name} | {100 * part:.1f} % |" for name, part in report["memory"].items()]
+    lines += ["", f"Machine: {report['machine']}.", f"Command: `{report['command']}`."]
+    return "\n".join(lines) + "\n"
+
+
+def exponents(speed: list[dict]) -> dict[str, float]:
+    """Growth of pursuit's time, and of XᵀY plus the Gram matrix of as many columns, 20 to 100."""
+    pursuit = {r["zeta"]: r for r in speed if r["solver"] == "pursuit"}
+    if not {20, 100} <= pursuit.keys():
+        return {}
+    gram = {}
+    for zeta in (20, 100):
+        active = np.random.default_rng(0).standard_normal((50 * zeta, 12 * zeta))
+        gram[zeta] = best_seconds(lambda: active.T @ active, 3)  # noqa: B023
+    base = {zeta: pursuit[zeta]["product_seconds"] + gram[zeta] for zeta in gram}
+    return {
+        "pursuit": round(
+            float(np.log(pursuit[100]["seconds"] / pursuit[20]["seconds"]) / np.log(5)), 2
+        ),
+        "XᵀY plus Gram": round(float(np.log(base[100] / base[20]) / np.log(5)), 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--zeta", type=int, nargs="+", default=[1, 5, 10, 20, 50, 100])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--memory-of", nargs=3, metavar=("ZETA", "DTYPE", "ORDER"))
+    options = parser.parse_args()
+    if options.memory_of:
+        zeta, dtype, order = options.memory_of
+        _measure_memory(int(zeta), dtype, order)
+        return
+    console = Console()
+    speed = []
+    for zeta in options.zeta:
+        with console.status(f"ζ = {zeta}"):
+            speed += measure(zeta)
+    large = max(options.zeta)
+    report = {
+        "machine": machine(),
+        "command": "python benchmarks/speed.py --zeta " + " ".join(map(str, options.zeta)),
+        "speed": speed,
+        "exponents": exponents(speed),
+        "shares": {zeta: time_shares(zeta) for zeta in options.zeta if zeta >= 20},
+        "memory": {
+            f"ζ = {large}, {dtype}, {order} order": peak_memory(large, dtype, order)
+            for dtype in ("float64", "float32")
+            for order in ("C", "F")
+        },
+    }
+    text = markdown(report)
+    console.print(text, highlight=False, soft_wrap=True)
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    if options.markdown:
+        options.markdown.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

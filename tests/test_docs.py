@@ -1,0 +1,36 @@
+"""What the README and the guide show is what a reader gets."""
+
+import contextlib
+import doctest
+import importlib.util
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+
+
+def test_readme_example_prints_what_it_says():
+    text = (ROOT / "README.md").read_text()
+    code, printed = re.search(
+        r"```python\n(.*?)```\s+prints\s+```text\n(.*?)```", text, re.S
+    ).groups()
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, {})
+    assert out.getvalue() == printed
+
+
+@pytest.mark.arrays
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_guide(page, request):
+    needs_torch = "import torch" in page.read_text()
+    if needs_torch and importlib.util.find_spec("torch") is None:
+        if request.config.getoption("--require-torch"):
+            pytest.fail("torch is not installed")
+        pytest.skip("this page uses torch, which is not installed")
+    failures, _ = doctest.testfile(str(page), module_relative=False)
+    assert failures == 0
