@@ -19,6 +19,9 @@ $(VENV)/installed-%: pyproject.toml $(VENV)/installed
 demo: $(VENV)/installed
 	$(BIN)/thinrank demo
 
+# One BLAS thread a process: the tests themselves run in parallel.
+test: export OMP_NUM_THREADS = 1
+test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto
 
@@ -40,8 +43,8 @@ RESULTS := docs/benchmarks
 bench: $(VENV)/installed $(RIVALS)/installed
 	mkdir -p $(RESULTS)
 	$(BIN)/python benchmarks/speed.py --json $(RESULTS)/speed.json --markdown $(RESULTS)/speed.md
-	$(BIN)/python benchmarks/scaling.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py
+	$(BIN)/python benchmarks/scaling.py --markdown $(RESULTS)/scaling.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py --markdown $(RESULTS)/optimum.md
 	OMP_NUM_THREADS=1 $(RIVALS)/bin/python benchmarks/rivals/run.py \
 		--json $(RESULTS)/rivals.json --markdown $(RESULTS)/rivals.md
 

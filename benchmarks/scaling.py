@@ -9,12 +9,13 @@ alone may give any exponent up to 1.
 
 from __future__ import annotations
 
+import argparse
 import math
 import time
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 import thinrank as tr
 from thinrank.solvers.gdt import GDT
@@ -45,18 +46,27 @@ class Run:
 
 
 def main() -> None:
-    table = Table(title=f"GDT, milliseconds per iteration; base {BASE}")
-    for heading in ("doubled", "base", "doubled", "exponent"):
-        table.add_column(heading, justify="right")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--markdown", type=Path)
+    options = parser.parse_args()
+    sizes = ", ".join(f"{name} = {size}" for name, size in BASE.items())
+    lines = [
+        f"| doubled | milliseconds, base ({sizes}) | milliseconds, doubled | exponent |",
+        "| --- | ---: | ---: | ---: |",
+    ]
     for name in BASE:
         base, doubled = Run(**BASE), Run(**(BASE | {name: 2 * BASE[name]}))
         for _ in range(ROUNDS):  # in turn, so that a busy spell hits both
             base.time_once()
             doubled.time_once()
         exponent = math.log2(doubled.best / base.best)
-        row = (f"{1e3 * base.best:.1f}", f"{1e3 * doubled.best:.1f}", f"{exponent:.2f}")
-        table.add_row(name, *row)
-    Console().print(table)
+        lines.append(
+            f"| {name} | {1e3 * base.best:.1f} | {1e3 * doubled.best:.1f} | {exponent:.2f} |"
+        )
+    text = "\n".join([*lines, "", "Command: `python benchmarks/scaling.py`."]) + "\n"
+    Console().print(text, highlight=False, soft_wrap=True)
+    if options.markdown:
+        options.markdown.write_text(text)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "benchmarks"]  # benchmarks: included in a page of the guide
 default_role = "code"
 smartquotes = False  # values such as "auto" are to be copied as they stand
 

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 
 LOOSE = {"float32": 1e-4, "float64": 1e-8}
 
@@ -127,7 +127,7 @@ def test_top_rows(library, dtype, values, count, expected):
 def test_extreme_eigenvalues(library, dtype, rng):
     basis = np.linalg.qr(rng.standard_normal((5, 5)))[0]
     symmetric = (basis * [-2.0, 0.5, 1.0, 3.0, 7.0]) @ basis.T
-    low, high = arrays.extreme_eigenvalues(library.array(symmetric, dtype))
+    low, high = linalg.extreme_eigenvalues(library.array(symmetric, dtype))
     assert (low, high) == pytest.approx((-2.0, 7.0), rel=LOOSE[dtype])
 
 
@@ -145,7 +145,7 @@ SPECTRA = {
 def test_largest_eigenvalue_is_a_close_upper_bound(library, dtype, spectrum):
     values = SPECTRA[spectrum]
     diagonal = library.array(values[:, None], dtype)
-    out = arrays.largest_eigenvalue(lambda block: diagonal * block, len(values), diagonal)
+    out = linalg.largest_eigenvalue(lambda block: diagonal * block, len(values), diagonal)
     assert type(out) is float
     assert out >= values.max()
     assert out <= 1.01 * values.max()
@@ -153,7 +153,7 @@ def test_largest_eigenvalue_is_a_close_upper_bound(library, dtype, spectrum):
 
 def test_largest_eigenvalue_of_zero(library):
     like = library.array([0.0])
-    assert arrays.largest_eigenvalue(lambda block: 0 * block, 20, like) == 0.0
+    assert linalg.largest_eigenvalue(lambda block: 0 * block, 20, like) == 0.0
 
 
 def function_pair(A):
@@ -168,9 +168,9 @@ def test_truncated_svd(library, dtype, rng, kind, shape):
     matrix += 1e-3 * rng.standard_normal(shape)
     A = library.array(matrix, dtype)
     if kind == "dense":
-        left, values, right = arrays.truncated_svd(A, rank)
+        left, values, right = linalg.truncated_svd(A, rank)
     else:
-        left, values, right = arrays.truncated_svd(function_pair(A), rank, shape=shape, like=A)
+        left, values, right = linalg.truncated_svd(function_pair(A), rank, shape=shape, like=A)
     library.check(left, values, right, dtype=dtype)
     assert (left.shape, values.shape, right.shape) == ((shape[0], 3), (3,), (shape[1], 3))
     left, values, right = (library.numpy(x) for x in (left, values, right))
@@ -187,20 +187,20 @@ def test_truncated_svd(library, dtype, rng, kind, shape):
 def test_truncated_svd_returns_no_more_than_there_is(rng, shape, kind):
     A = rng.standard_normal(shape)
     matrix = A if kind == "dense" else function_pair(A)
-    left, values, right = arrays.truncated_svd(matrix, 9, shape=shape, like=A)
+    left, values, right = linalg.truncated_svd(matrix, 9, shape=shape, like=A)
     assert (left.shape, values.shape, right.shape) == ((shape[0], 3), (3,), (shape[1], 3))
     np.testing.assert_allclose((left * values) @ right.T, A, atol=1e-12)
 
 
 def test_truncated_svd_of_zero(library):
     A = library.array(np.zeros((600, 500)))
-    _, values, _ = arrays.truncated_svd(A, 2)
+    _, values, _ = linalg.truncated_svd(A, 2)
     np.testing.assert_array_equal(library.numpy(values), [0.0, 0.0])
 
 
 def test_truncated_svd_of_functions_needs_a_shape(rng):
     with pytest.raises(TypeError, match="shape and like"):
-        arrays.truncated_svd(function_pair(rng.standard_normal((4, 3))), 2)
+        linalg.truncated_svd(function_pair(rng.standard_normal((4, 3))), 2)
 
 
 @pytest.mark.parametrize("size", [1, 5, 128, 129, 300])
@@ -208,7 +208,7 @@ def test_inverse_cholesky(library, dtype, size):
     rng = np.random.default_rng(size)
     factor = rng.standard_normal((2 * size, size))
     A = factor.T @ factor / size
-    R = arrays.inverse_cholesky(library.array(A.copy(), dtype))
+    R = linalg.inverse_cholesky(library.array(A.copy(), dtype))
     library.check(R, dtype=dtype)
     R = library.numpy(R)
     assert np.all(np.triu(R, 1) == 0)
@@ -220,7 +220,7 @@ def test_inverse_cholesky_of_a_singular_matrix(library):
     rng = np.random.default_rng(0)
     factor = rng.standard_normal((50, 150))  # rank 50 of 150
     A = factor.T @ factor
-    R = library.numpy(arrays.inverse_cholesky(library.array(A.copy(), "float64")))
+    R = library.numpy(linalg.inverse_cholesky(library.array(A.copy(), "float64")))
     assert np.all(np.isfinite(R))
     b = A @ rng.standard_normal(150)
     solution = R.T @ (R @ b)
@@ -246,9 +246,9 @@ def test_leading_left_vectors(library, shape):
     right, _ = np.linalg.qr(rng.standard_normal((shape[1], 4)))
     A = (left * [8.0, 6.0, 4.0, 1e-3]) @ right.T
     guess = library.array(rng.standard_normal((shape[1], 2)), "float64")
-    found = arrays.leading_left_vectors(library.array(A, "float64"), 3, guess)
+    found = linalg.leading_left_vectors(library.array(A, "float64"), 3, guess)
     found = library.numpy(found)
     assert found.shape == (shape[0], 3)
     np.testing.assert_allclose(found @ found.T, left[:, :3] @ left[:, :3].T, atol=1e-6)
-    fewer = arrays.leading_left_vectors(library.array(A, "float64"), 8, guess)
+    fewer = linalg.leading_left_vectors(library.array(A, "float64"), 8, guess)
     assert fewer.shape == (shape[0], 4)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from array_api_extra import pad
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 
 __all__ = ["Factors"]
@@ -54,7 +54,7 @@ class Factors:
         core = arrays.take_columns(arrays.take_rows(theta, rows), columns)
         if rows.shape[0] == 0:
             return cls.zero(theta.shape, like=theta)
-        left, values, right = arrays.truncated_svd(core, rank)
+        left, values, right = linalg.truncated_svd(core, rank)
         small = cls.from_svd(left, values, right)
         return cls(
             arrays.scatter_rows(small.U, rows, theta.shape[0]),

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core import memory
 from thinrank.core.contracts import Design, QuadraticForm, is_design
@@ -124,12 +124,12 @@ class LeastSquares(Quadratic):
         if min(n, p) > _EXACT_SPECTRUM:
             return super().smoothness()
         if not hasattr(self, "_smoothness"):
-            self._smoothness = self.ridge + arrays.extreme_eigenvalues(self._small_gram())[1]
+            self._smoothness = self.ridge + linalg.extreme_eigenvalues(self._small_gram())[1]
         return self._smoothness
 
     def curvature(self, rows: Array) -> tuple[float, float]:
         """Extreme eigenvalues of X_SᵀX_S/n, S the rows, plus the ridge."""
-        low, high = arrays.extreme_eigenvalues(self._weighted_X.gram(rows) / self.samples)
+        low, high = linalg.extreme_eigenvalues(self._weighted_X.gram(rows) / self.samples)
         return max(low, 0.0) + self.ridge, high + self.ridge
 
     def row_scales(self) -> Array:

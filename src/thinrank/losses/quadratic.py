@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 
@@ -99,7 +99,7 @@ class Quadratic(abc.ABC):
     def smoothness(self) -> float:
         """L: the largest eigenvalue of H, plus the ridge."""
         if not hasattr(self, "_smoothness"):
-            self._smoothness = self.ridge + arrays.largest_eigenvalue(
+            self._smoothness = self.ridge + linalg.largest_eigenvalue(
                 self.hessian_product, self.shape[0], self.prototype
             )
         return self._smoothness

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
@@ -117,11 +117,11 @@ class Pursuit:
 
     def _fit(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
-        root = arrays.inverse_cholesky(form.gram(rows))
+        root = linalg.inverse_cholesky(form.gram(rows))
         whitened = root @ form.cross_rows(rows)  # (|S|, m2)
         xp = arrays.namespace(whitened)
         for _ in range(_MOST_COLUMN_CHANGES):
-            left = arrays.leading_left_vectors(
+            left = linalg.leading_left_vectors(
                 arrays.take_columns(whitened, columns),
                 self.rank,
                 guess=arrays.take_rows(guess, columns),

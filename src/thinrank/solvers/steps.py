@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from thinrank import arrays
+from thinrank import linalg
 from thinrank.core.contracts import StepRule, Trial, require
 from thinrank.core.factors import Factors
 
@@ -132,4 +132,4 @@ def as_step_rule(step: Any) -> StepRule:
 
 def _spectral_norm_squared(factors: Factors) -> float:
     """‖[U; V]‖²."""
-    return arrays.extreme_eigenvalues(factors.U.T @ factors.U + factors.V.T @ factors.V)[1]
+    return linalg.extreme_eigenvalues(factors.U.T @ factors.U + factors.V.T @ factors.V)[1]

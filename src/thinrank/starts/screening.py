@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
@@ -43,7 +43,7 @@ class Screening:
             return Factors.zero(loss.shape, like=loss.prototype)
         cross = arrays.take_columns(form.cross_rows(kept_rows), kept_columns)
         if self.fit:
-            root = arrays.inverse_cholesky(form.gram(kept_rows))
+            root = linalg.inverse_cholesky(form.gram(kept_rows))
             small = Factors.from_theta(root.T @ (root @ cross), rank)
         else:
             small = _leading_directions(cross, rank, seed)
@@ -61,7 +61,7 @@ class Screening:
 def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
     """The cross-covariances on a subspace that one pass of power iteration finds."""
     xp = arrays.namespace(cross)
-    sketch = cross @ arrays.random_block(cross.shape[1], rank, cross, seed)
+    sketch = cross @ linalg.random_block(cross.shape[1], rank, cross, seed)
     basis, _ = xp.linalg.qr(cross.T @ sketch)
     return Factors(cross @ basis, basis)
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 
@@ -67,7 +67,7 @@ def _deflated_svd(start: Factors, loss: Any, rank: int, seed: int) -> tuple[Arra
         at_zero = Factors(block, arrays.zeros((m2, block.shape[1]), loss.prototype))
         return -without(basis_v, loss.value_and_gradient(at_zero)[2])
 
-    return arrays.truncated_svd(
+    return linalg.truncated_svd(
         (product, transposed), rank, shape=loss.shape, like=loss.prototype, seed=seed
     )
 
