@@ -208,7 +208,8 @@ def test_inverse_cholesky(library, dtype, size):
     rng = np.random.default_rng(size)
     factor = rng.standard_normal((2 * size, size))
     A = factor.T @ factor / size
-    R = linalg.inverse_cholesky(library.array(A.copy(), dtype))
+    R, ridged = linalg.inverse_cholesky(library.array(A.copy(), dtype))
+    assert not ridged
     library.check(R, dtype=dtype)
     R = library.numpy(R)
     assert np.all(np.triu(R, 1) == 0)
@@ -220,7 +221,9 @@ def test_inverse_cholesky_of_a_singular_matrix(library):
     rng = np.random.default_rng(0)
     factor = rng.standard_normal((50, 150))  # rank 50 of 150
     A = factor.T @ factor
-    R = library.numpy(linalg.inverse_cholesky(library.array(A.copy(), "float64")))
+    R, ridged = linalg.inverse_cholesky(library.array(A.copy(), "float64"))
+    assert ridged
+    R = library.numpy(R)
     assert np.all(np.isfinite(R))
     b = A @ rng.standard_normal(150)
     solution = R.T @ (R @ b)
@@ -252,3 +255,9 @@ def test_leading_left_vectors(library, shape):
     np.testing.assert_allclose(found @ found.T, left[:, :3] @ left[:, :3].T, atol=1e-6)
     fewer = linalg.leading_left_vectors(library.array(A, "float64"), 8, guess)
     assert fewer.shape == (shape[0], 4)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_inverse_cholesky_of_what_is_not_finite(library, bad):
+    with pytest.raises(ValueError, match="not finite"), np.errstate(invalid="ignore"):
+        linalg.inverse_cholesky(library.array(np.full((3, 3), bad), "float64"))

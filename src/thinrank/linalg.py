@@ -27,30 +27,39 @@ _OVERSAMPLING = 8
 # Up to this many rows or columns an SVD is cheaper than iterating.
 _OUTRIGHT = 64
 _BLOCK = 128
+# Ridges, each 100 times the one before, that a singular block is tried with.
+_MOST_RIDGES = 10
 # Relative change of singular values at which the subspace iteration stops.
 _SETTLED = 1e-5
 
 
-def inverse_cholesky(symmetric: Array) -> Array:
+def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     """R = L⁻¹ for the lower Cholesky factor L of A, so that R A Rᵀ = I; A is overwritten.
 
     An explicit inverse serves many right-hand sides with plain products, which every library has
     and threads well; so does this blocked algorithm, which needs no second matrix of the size
     of A. A block that is singular to rounding gets a ridge first, eps^0.4 of the mean diagonal
-    (5e-7 in double precision): a column that depends on earlier ones then brings next to
-    nothing, and rounding in the part that is singular stays far below what the ridge changes.
+    (5e-7 in double precision), or 100 times that and so on until it suffices: a column that
+    depends on earlier ones then brings next to nothing, and rounding in the part that is singular
+    stays far below what the ridge changes.
+
+    Returns
+    -------
+    R, and whether a ridge was added
     """
     xp = arrays.namespace(symmetric)
     size = symmetric.shape[0]
     scale = float(xp.mean(xp.linalg.diagonal(symmetric)))
     blocks = [slice(i, min(i + _BLOCK, size)) for i in range(0, size, _BLOCK)]
-    for here in blocks:  # Cholesky, with the diagonal blocks inverted at once
-        root = _inverse_root(symmetric[here, here], scale)
+    ridged = False
+    for i, here in enumerate(blocks):  # Cholesky, with the diagonal blocks inverted at once
+        root, needed_ridge = _inverse_root(symmetric[here, here], scale)
+        ridged = ridged or needed_ridge
         symmetric[here, here] = root
         below = slice(here.stop, size)
         if here.stop < size:
             symmetric[below, here] = symmetric[below, here] @ root.T
-        for there in blocks[here.stop // _BLOCK if here.stop < size else len(blocks) :]:
+        for there in blocks[i + 1 :]:
             rest = slice(there.start, size)
             symmetric[rest, there] -= symmetric[rest, here] @ symmetric[there, here].T
     for here in blocks:  # the inverse of L, from the top
@@ -60,20 +69,23 @@ def inverse_cholesky(symmetric: Array) -> Array:
             symmetric[here, before] = -(symmetric[here, here] @ left)
         if here.stop < size:
             symmetric[here, here.stop :] = 0.0
-    return symmetric
+    return symmetric, ridged
 
 
-def _inverse_root(block: Array, scale: float) -> Array:
-    """Inverse of the lower Cholesky factor of a small block, with a ridge if it needs one."""
+def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
+    """Inverse of the lower Cholesky factor of a small block, and whether it needed a ridge."""
     xp = arrays.namespace(block)
     ridge = 0.0
-    while True:
+    for _ in range(_MOST_RIDGES):
         factor = _try_cholesky(block + ridge * arrays.identity(block.shape[0], like=block))
         if factor is not None:
             least = float(xp.min(xp.linalg.diagonal(factor)))
             if least**2 > 1e3 * arrays.eps(block) * scale:
-                return xp.linalg.inv(factor)
+                return xp.linalg.inv(factor), ridge > 0
         ridge = 100 * ridge if ridge else arrays.eps(block) ** 0.4 * (scale if scale > 0 else 1.0)
+    raise ValueError(
+        "a matrix of inner products is not finite: the data are too large, or not finite"
+    )
 
 
 def _try_cholesky(symmetric: Array) -> Array | None:
@@ -129,7 +141,7 @@ def largest_eigenvalue(
     return max(value, 0.0) * (1 + tol) + residual
 
 
-def leading_left_vectors(matrix: Array, rank: int, guess: Array) -> Array:
+def leading_left_vectors(matrix: Array, rank: int, guess: Array, floor: float = 0.0) -> Array:
     """Orthonormal basis of the leading left singular vectors.
 
     Small matrices are decomposed outright. For others, subspace iteration from a guess at the
@@ -140,6 +152,8 @@ def leading_left_vectors(matrix: Array, rank: int, guess: Array) -> Array:
     matrix : array of shape (m, n)
     rank : int
         How many; fewer come back when the matrix has not so many, or carries less.
+    floor : float
+        Singular values up to this are rounding.
     guess : array of shape (n, any)
         A block whose columns lie near the right singular vectors.
     """
@@ -148,7 +162,7 @@ def leading_left_vectors(matrix: Array, rank: int, guess: Array) -> Array:
     rank = min(rank, small)
     if small <= _OUTRIGHT:
         left, values, _ = xp.linalg.svd(matrix, full_matrices=False)
-        return left[:, : max(_numerical_rank(values[:rank], max(matrix.shape)), 1)]
+        return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
     width = min(rank + _OVERSAMPLING, small)
     extra = random_block(matrix.shape[1], max(width - guess.shape[1], 0), matrix, seed=0)
     basis, _ = xp.linalg.qr(matrix @ xp.concat([guess, extra], axis=1))
@@ -161,13 +175,15 @@ def leading_left_vectors(matrix: Array, rank: int, guess: Array) -> Array:
             break
         basis, _ = xp.linalg.qr(matrix @ right)
     left = basis @ rotation.T
-    return left[:, : max(_numerical_rank(values[:rank], max(matrix.shape)), 1)]
+    return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
 
 
-def _numerical_rank(values: Array, size: int) -> int:
+def _numerical_rank(values: Array, size: int, floor: float) -> int:
     """How many of the decreasing singular values are more than rounding."""
-    xp = arrays.namespace(values)
-    return int(xp.count_nonzero(values > size * arrays.eps(values) * values[0]))
+    if values.shape[0] == 0:
+        return 0
+    least = max(size * arrays.eps(values) * float(values[0]), floor)
+    return int(arrays.namespace(values).count_nonzero(values > least))
 
 
 def truncated_svd(

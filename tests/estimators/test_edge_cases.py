@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.sparse.linalg import aslinearoperator
 
 import thinrank as tr
 from thinrank.core.result import Outcome
+from thinrank.designs import Dense
 
 
 def fit(X, Y, rank=1, rows=None, columns=None, **options):
@@ -118,6 +120,8 @@ GOOD = {"rank": 2, "row_sparsity": 3, "column_sparsity": 4}
         ({"row_sparsity": "auto"}, r'row_sparsity="auto" is not available .*or None'),
         ({"column_sparsity": "auto"}, r'column_sparsity="auto" is not available'),
         ({"ridge": -1.0}, r"ridge must be .*got -1.0"),
+        ({"ridge": float("inf")}, r"ridge must be .*got inf"),
+        ({"ridge": "auto"}, r'ridge="auto" is not available .*pass a number'),
         ({"ridge": float("nan")}, r"ridge must be .*got nan"),
         ({"solver": "newton"}, r"solver must be one of .*got 'newton'"),
         ({"update": "random"}, r"update must be one of .*got 'random'"),
@@ -125,6 +129,7 @@ GOOD = {"rank": 2, "row_sparsity": 3, "column_sparsity": 4}
         ({"step": 0.0}, r"step must be positive .*got 0.0"),
         ({"start": "zero"}, r"start must be .*got 'zero'"),
         ({"start": np.zeros((6, 8))}, r"start must have shape \(8, 6\).*\(6, 8\)"),
+        ({"start": tr.Factors(np.ones((6, 1)), np.ones((8, 1)))}, r"start must have shape"),
         ({"start": np.full((8, 6), np.nan)}, r"start must be finite"),
         ({"max_iter": 0}, r"max_iter .*got 0"),
         ({"tol": -1.0}, r"tol must be .*got -1.0"),
@@ -150,6 +155,30 @@ def test_not_finite(bad, where):
     (X if where == "X" else Y)[3, 2] = bad
     with pytest.raises(ValueError, match=f"Input {where} contains (NaN|infinity)"):
         tr.SparseReducedRankRegressor(**GOOD).fit(X, Y)
+
+
+@pytest.mark.parametrize("wrap", [aslinearoperator, Dense])
+def test_not_finite_in_operators_and_designs(wrap):
+    X, Y = data(20, 8, 6)
+    X[3, 2] = np.nan
+    with pytest.raises(ValueError, match="X must be finite"):
+        tr.SparseReducedRankRegressor(**GOOD).fit(wrap(X), Y)
+    with pytest.raises(ValueError, match="X must be finite"):
+        tr.losses.LeastSquares(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_squares_that_overflow():
+    X, Y = data(20, 8, 6)
+    with pytest.raises(ValueError, match="squares"):
+        tr.SparseReducedRankRegressor(**GOOD).fit(X * 1e200, Y)
+
+
+def test_float32_columns_with_a_large_mean_are_not_constant():
+    rng = np.random.default_rng(0)
+    X = (1e5 + 5 * rng.standard_normal((20_000, 3))).astype(np.float32)
+    Y = X[:, :1].astype(float) @ np.ones((1, 2)) + rng.standard_normal((20_000, 2))
+    assert fit(X, Y.astype(np.float32)).score(X, Y) > 0.9
 
 
 def test_shapes_that_do_not_match():

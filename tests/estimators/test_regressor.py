@@ -198,6 +198,9 @@ def test_pandas_names(small):
     assert latent.shape == (60, 2)
     with pytest.raises(ValueError, match="feature names"):
         est.predict(frame.rename(columns={"gene0": "other"}))
+    est.set_output(transform="default").fit(aslinearoperator(X), Y)
+    assert not hasattr(est, "feature_names_in_")
+    assert not hasattr(est, "target_names_in_")
 
 
 def test_clone_pickle_pipeline_grid_search(small, fitted):
@@ -272,3 +275,5 @@ def test_tensors_in_tensors_out(small, xp):
     assert est.coef_.dtype == Xt.dtype
     assert isinstance(est.row_support_, np.ndarray)
     assert relative(np.asarray(est.coef_), reference.coef_) < 1e-6
+    again = tr.SparseReducedRankRegressor(**SIZES, start=reference.factors_).fit(Xt, Yt)
+    assert type(again.coef_) is type(Xt)

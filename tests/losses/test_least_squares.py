@@ -220,7 +220,7 @@ def test_no_noise_in_nothing():
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"ridge": -1.0}, "ridge must be a number at least 0, got -1.0"),
+        ({"ridge": -1.0}, "ridge must be a number at least 0 and finite, got -1.0"),
         ({"ridge": float("nan")}, "ridge must be a number at least 0"),
         ({"form": "fast"}, 'form must be "auto", "direct" or "gram", got \'fast\''),
         ({"Y": np.zeros(20)}, r"Y must be a matrix with 20 rows.*\(20,\)"),

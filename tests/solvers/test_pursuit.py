@@ -74,7 +74,7 @@ def test_costs_and_gains_against_refitting(exact, monkeypatch):
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(40, 6, replace=False))
     fit = solver._fit(form, rows, np.arange(7), rng.standard_normal((15, 2)))
-    costs, candidates, gains = solver._worth(form, fit)
+    costs, candidates, gains = solver._costs_and_gains(form, fit)
 
     def value(rows):
         H, C = form.gram(rows), form.cross_rows(rows) @ fit.Q
@@ -169,3 +169,36 @@ def test_other_losses_are_told_what_is_missing():
     loss = tr.losses.Custom(lambda f: (0.0, f.U, f.V), shape=(8, 8))
     with pytest.raises(TypeError, match=r"pursuit.* needs .*quadratic"):
         solve(loss, start=np.eye(8))
+
+
+def test_a_start_on_rows_that_explain_nothing():
+    M = np.zeros((6, 5))
+    M[:3, :3] = np.random.default_rng(0).standard_normal((3, 3))
+    start = np.zeros((6, 5))
+    start[4, 1] = 1.0
+    answer = solve(Denoising(M), start=start, rank=1, row_sparsity=1, column_sparsity=2)
+    assert answer.factors.rank == 1
+    assert answer.value < 0.5 * np.sum(M**2)
+
+
+def test_free_places_are_filled():
+    X, Y, truth = problem(signal=3.0)
+    start = np.zeros((40, 15))
+    start[truth.row_support[:2]] = 1.0
+    answer = solve(LeastSquares(X, Y), start=start)
+    assert set(truth.row_support) <= set(answer.factors.row_support)
+
+
+@pytest.mark.parametrize("case", ["duplicates", "more rows than samples"])
+def test_singular_problems_report_the_loss_and_the_rank(case):
+    X, Y, _ = problem(n_samples=60 if case == "duplicates" else 12)
+    if case == "duplicates":
+        X = np.hstack([X[:, :10], X[:, :10]])
+        Y = X[:, :2] @ np.random.default_rng(0).standard_normal((2, 15))
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    loss = LeastSquares(X, Y)
+    answer = solve(loss, rank=12, row_sparsity=None, column_sparsity=None)
+    direct = np.sum((Y - X @ answer.factors.theta) ** 2) / (2 * len(X))
+    assert answer.value == pytest.approx(direct, rel=1e-9, abs=1e-12 * np.sum(Y**2))
+    assert answer.factors.rank == (2 if case == "duplicates" else 11)
+    assert "asked for" in str(answer.status)

@@ -51,7 +51,7 @@ class Factors:
         """
         rows = arrays.select(arrays.row_norms_squared(theta) > 0)
         columns = arrays.select(arrays.row_norms_squared(theta.T) > 0)
-        core = arrays.take_columns(arrays.take_rows(theta, rows), columns)
+        core = arrays.submatrix(theta, rows, columns)
         if rows.shape[0] == 0:
             return cls.zero(theta.shape, like=theta)
         left, values, right = linalg.truncated_svd(core, rank)

@@ -8,7 +8,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 
-__all__ = ["blockwise_column_norms", "blockwise_gram"]
+__all__ = ["blockwise_column_norms", "blockwise_gram", "column_means"]
 
 _BLOCK_COLUMNS = 256
 
@@ -39,3 +39,18 @@ def blockwise_gram(design: Design) -> Array:
     xp = arrays.namespace(design.prototype)
     products = [design.transposed_product(design.columns(index)) for index in _blocks(design)]
     return xp.concat(products, axis=1)
+
+
+def column_means(design: Design, weight: Array) -> Array:
+    """Weighted means of the columns.
+
+    In single precision the sum of many numbers far from zero loses what matters, so the mean of
+    what is left after centring is added.
+    """
+    xp = arrays.namespace(design.prototype)
+    share = weight / xp.sum(weight)
+    mean = design.transposed_product(share)
+    if arrays.itemsize(design.prototype) >= 8:
+        return mean
+    left_over = [share @ (design.columns(i) - arrays.take_rows(mean, i)) for i in _blocks(design)]
+    return mean + xp.concat(left_over)

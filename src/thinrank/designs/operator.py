@@ -39,8 +39,8 @@ class Operator:
 
     def transposed_product(self, block: np.ndarray) -> np.ndarray:
         """Xᵀ @ block."""
-        adjoint = self.operator
-        product = adjoint.rmatvec(block) if block.ndim == 1 else adjoint.rmatmat(block)
+        X = self.operator
+        product = X.rmatvec(block) if block.ndim == 1 else X.rmatmat(block)
         return np.array(product, dtype=self.prototype.dtype)
 
     def columns(self, index: np.ndarray) -> np.ndarray:

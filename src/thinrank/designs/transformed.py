@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
+from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram, column_means
 
 __all__ = ["Standardization", "Transformed", "standardize"]
 
@@ -152,17 +152,20 @@ def standardize(
         sample_weight = arrays.from_numpy(sample_weight, prototype)
     weight = arrays.zeros((n,), like=prototype) + 1 if sample_weight is None else sample_weight
     total = float(xp.sum(weight))
-    mean = design.transposed_product(weight / total) if center else None
+    mean = column_means(design, weight) if center else None
     deviation = None
     if scale:
         root = None if sample_weight is None else xp.sqrt(sample_weight)
         deviation = design.column_norms(root, mean) / total**0.5
         if mean is not None:
             # what rounding leaves of a constant column
-            floor = 10 * arrays.eps(prototype) * xp.abs(mean) * n**0.5
+            floor = 100 * arrays.eps(prototype) * xp.abs(mean)
             deviation = xp.where(deviation <= floor, arrays.zeros((1,), prototype), deviation)
     if mean is None and deviation is None:
         return Standardization(design, None, None)
+    for moment in (mean, deviation):
+        if moment is not None and not bool(xp.all(xp.isfinite(moment))):
+            raise ValueError("X must be finite, and so must be the squares of its columns")
     inverse = None if deviation is None else _inverse(deviation)
     norms = None
     if deviation is not None and sample_weight is None:

@@ -53,7 +53,7 @@ class Problem:
         columns = standardize(
             design, sample_weight=weight, center=fit_intercept, scale=standardize_columns
         )
-        mean = _weighted_mean(Y, weight) if fit_intercept else None
+        mean = standardize(Dense(Y), sample_weight=weight, center=fit_intercept, scale=False).center
         targets: Design = Transformed(Dense(Y), center=mean)
         scale = _root_mean_square(targets, weight) if scale_targets else 1.0
         if scale != 1.0:
@@ -78,19 +78,16 @@ class Problem:
         """A start given in the user's units, in the solver's; names pass."""
         scale = self.columns.scale
         if isinstance(start, Factors):
-            return start.scaled(scale, 1 / self.target_scale)
+            if start.shape != self.loss.shape:
+                return start  # to be refused with a message
+            like = self.loss.prototype
+            U, V = arrays.from_numpy(start.U, like), arrays.from_numpy(start.V, like)
+            return Factors(U, V).scaled(scale, 1 / self.target_scale)
         if arrays.is_array(start):
             start = start / self.target_scale
             if scale is not None and start.shape == self.loss.shape:
                 start = arrays.from_numpy(start, scale) * scale[:, None]
         return start
-
-
-def _weighted_mean(Y: Array, weight: Array | None) -> Array:
-    xp = arrays.namespace(Y)
-    if weight is None:
-        return xp.mean(Y, axis=0)
-    return (weight / xp.sum(weight)) @ Y
 
 
 def _root_mean_square(Y: Design, weight: Array | None) -> float:

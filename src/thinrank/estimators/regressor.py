@@ -201,13 +201,20 @@ class SparseReducedRankRegressor(FactorRegressor):
         self.history_ = History(map(problem.to_user_record, solution.history))
         if names is not None:
             self.target_names_in_ = names
+        elif hasattr(self, "target_names_in_"):
+            del self.target_names_in_  # of an earlier fit
         return self
 
     def _check_sizes(self, design: Design, k: int, weight: Any) -> None:
         """Sizes against the data, before anything is computed."""
-        for name in ("rank", "row_sparsity", "column_sparsity"):
+        allowed_now = {
+            "rank": "an integer",
+            "row_sparsity": "an integer, or None for no limit",
+            "column_sparsity": "an integer, or None for no limit",
+            "ridge": "a number",
+        }
+        for name, allowed in allowed_now.items():
             if isinstance(getattr(self, name), str) and getattr(self, name) == "auto":
-                allowed = "an integer" if name == "rank" else "an integer, or None for no limit"
                 raise ValueError(
                     f'{name}="auto" is not available in this version of thinrank: pass {allowed}'
                 )

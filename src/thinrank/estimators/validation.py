@@ -34,6 +34,8 @@ def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Desig
         design = as_design(X)
         _check_finite(X, "X")
         estimator.n_features_in_ = design.shape[1]
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_  # of an earlier fit
         target = Y if arrays.is_array(Y) else np.asarray(Y)
         _check_finite(target, "Y")
         if target.ndim not in (1, 2):

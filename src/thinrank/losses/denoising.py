@@ -83,8 +83,6 @@ class Denoising(Quadratic):
 
     def restrict(self, rows: Array, columns: Array) -> Denoising:
         """The same loss over matrices that vanish outside ``rows`` and ``columns``."""
-        inner = Denoising(
-            arrays.take_columns(arrays.take_rows(self.M, rows), columns), ridge=self.ridge
-        )
+        inner = Denoising(arrays.submatrix(self.M, rows, columns), ridge=self.ridge)
         inner.constant = inner.magnitude = self.constant
         return inner

@@ -57,6 +57,8 @@ class LeastSquares(Quadratic):
         ridge: float = 0.0,
         form: Form = "auto",
     ) -> None:
+        if arrays.is_array(X):
+            _check_finite("X", X)
         self.X = as_design(X)
         n, p = self.X.shape
         self.Y: Design = self._responses(Y)
@@ -197,8 +199,7 @@ class LeastSquares(Quadratic):
         if is_design(Y):
             return Y
         xp = arrays.namespace(self.X.prototype, Y)
-        if not bool(xp.all(xp.isfinite(Y))):
-            raise ValueError("Y must be finite; it holds NaN or infinity")
+        _check_finite("Y", Y)
         return Dense(xp.astype(Y, self.X.prototype.dtype, copy=False))
 
     def _cheaper_form(self) -> Form:
@@ -211,7 +212,8 @@ class LeastSquares(Quadratic):
     def _gram_is_cheap(self) -> bool:
         """Whether all of XᵀX costs little, in itself or beside XᵀY."""
         (n, p), k = self.X.shape, self.shape[1]
-        return n * p * p <= _CHEAP_GRAM or (p <= 2 * k and p <= n)
+        cheap = n * p * p <= _CHEAP_GRAM and p * k <= _CHEAP_GRAM / 10
+        return cheap or (p <= 2 * k and p <= n and k <= n)
 
     def _held_gram(self) -> Array:
         if self._gram is None:
@@ -225,6 +227,11 @@ class LeastSquares(Quadratic):
             return (
                 self._held_gram() if self.form == "gram" else self._weighted_X.gram() / self.samples
             )
-        xp = arrays.namespace(self.prototype)
-        unit = xp.eye(n, dtype=self.prototype.dtype, device=arrays.device_of(self.prototype))
+        unit = arrays.identity(n, like=self.prototype)
         return self._weighted_X @ (self._weighted_X.transposed_product(unit) / self.samples)
+
+
+def _check_finite(name: str, array: Array) -> None:
+    xp = arrays.namespace(array)
+    if not bool(xp.all(xp.isfinite(array))):
+        raise ValueError(f"{name} must be finite; it holds NaN or infinity")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+from numbers import Real
+from typing import Any
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
@@ -51,10 +53,10 @@ class Quadratic(abc.ABC):
     samples: float
 
     def __init__(
-        self, shape: tuple[int, int], constant: float, ridge: float, prototype: Array
+        self, shape: tuple[int, int], constant: float, ridge: Any, prototype: Array
     ) -> None:
-        if not ridge >= 0:
-            raise ValueError(f"ridge must be a number at least 0, got {ridge!r}")
+        if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
+            raise ValueError(f"ridge must be a number at least 0 and finite, got {ridge!r}")
         self.shape = shape
         self.constant = constant
         self.ridge = float(ridge)

@@ -44,7 +44,7 @@ def run(
         record = Record(iteration, state.objective, state.change, rows, columns, seconds)
         history.append(record)
         if callback is not None and callback(replace(record, factors=state.factors)):
-            message = f"Stopped by the callback after {iteration} iterations."
+            message = f"Stopped by the callback after {_times(iteration)}."
             return state, history, Status(Outcome.STOPPED, message)
         if solver.done(state):
             return state, history, _converged(iteration, state.change)
@@ -58,15 +58,18 @@ def _same_or_new(old: Array | None, new: Array) -> Array:
     return old if bool(arrays.namespace(new).all(old == new)) else new
 
 
+def _times(count: int) -> str:
+    return "1 iteration" if count == 1 else f"{count} iterations"
+
+
 def _converged(iteration: int, change: float) -> Status:
-    times = "1 iteration" if iteration == 1 else f"{iteration} iterations"
-    message = f"Converged after {times} (relative change {change:.1e})."
+    message = f"Converged after {_times(iteration)} (relative change {change:.1e})."
     return Status(Outcome.CONVERGED, message)
 
 
 def _at_limit(limit: int, change: float) -> Status:
     message = (
-        f"Reached the limit of {limit} iterations before convergence "
+        f"Reached the limit of {_times(limit)} before convergence "
         f"(relative change {change:.1e}); raise max_iter or tol."
     )
     return Status(Outcome.ITERATION_LIMIT, message)
@@ -75,6 +78,6 @@ def _at_limit(limit: int, change: float) -> Status:
 def _diverged(iteration: int) -> Status:
     message = (
         f"Diverged: the objective was not finite at iteration {iteration}; the iterate before it "
-        'is returned. The step is too long for these data: use step="auto".'
+        'is returned. A fixed step that is too long does this: use step="auto".'
     )
     return Status(Outcome.DIVERGED, message)

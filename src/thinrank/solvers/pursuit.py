@@ -1,9 +1,9 @@
-"""Pursuit: exact fits on given supports, and exchanges of rows that are sure to help.
+"""Pursuit: exact fits on given supports, and exchanges of rows.
 
 For squared loss f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ the best Θ on given rows S and columns T is
 reduced-rank regression, in closed form; given the row space the best columns are exact too. What
 remains is the choice of S, by exchanging the rows that are missed least for those that promise
-most. An exchange is made only when it lowers the objective.
+most. An exchange is made only when it lowers the objective by enough.
 """
 
 from __future__ import annotations
@@ -88,12 +88,18 @@ class Pursuit:
         form = loss.quadratic()
         rows = arrays.top_rows(start.U, self.row_sparsity)
         columns = arrays.top_rows(start.V, self.column_sparsity)
-        return self._fit(form, rows, columns, start.V)
+        fit = self._fit(form, rows, columns, start.V)
+        if fit.U.shape[1] == 0:  # rows that explain nothing show no way to better ones
+            by_row, by_column = form.cross_norms()
+            rows = arrays.top_rows(arrays.ratio(by_row, form.diagonal())[:, None], rows.shape[0])
+            columns = arrays.top_rows(by_column[:, None], columns.shape[0])
+            fit = self._fit(form, rows, columns, start.V)
+        return fit
 
     def step(self, loss: Any, state: Fit) -> Fit:
         """The largest exchange of rows that lowers the objective; the state is final if none."""
         form = loss.quadratic()
-        costs, candidates, gains = self._worth(form, state)
+        costs, candidates, gains = self._costs_and_gains(form, state)
         room = self.row_sparsity - state.rows.shape[0]
         size = _promising(costs, gains, room, self._margin(form, state))
         while size > 0:
@@ -101,7 +107,7 @@ class Pursuit:
             trial = self._fit(form, rows, state.columns, state.Q)
             decrease = state.objective - trial.objective
             feigned = 10 * arrays.eps(form.prototype) * form.constant  # by rounding
-            if decrease > size * self._margin(form, state) + feigned:
+            if decrease > max(size - room, 0) * self._margin(form, state) + feigned:
                 return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
         return replace(state, change=0.0, final=True)
@@ -117,30 +123,38 @@ class Pursuit:
 
     def _fit(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
-        root = linalg.inverse_cholesky(form.gram(rows))
-        whitened = root @ form.cross_rows(rows)  # (|S|, m2)
+        root, ridged = linalg.inverse_cholesky(form.gram(rows))
+        cross = form.cross_rows(rows)
+        whitened = root @ cross  # (|S|, m2)
         xp = arrays.namespace(whitened)
+        # what rounding makes of zeros in the whitened matrix
+        floor = rows.shape[0] * arrays.eps(root) * _largest(root) * _largest(cross)
         for _ in range(_MOST_COLUMN_CHANGES):
             left = linalg.leading_left_vectors(
                 arrays.take_columns(whitened, columns),
                 self.rank,
                 guess=arrays.take_rows(guess, columns),
+                floor=floor,
             )
             V = whitened.T @ left
             best = arrays.top_rows(V, self.column_sparsity)
             settled = best.shape == columns.shape and bool(xp.all(best == columns))
             columns, guess = best, V
-            if settled:
+            if settled or columns.shape[0] == 0:
                 break
         V = arrays.take_rows(V, columns)
         explained = arrays.inner(V, V)
         orthonormal, triangle = xp.linalg.qr(V)
         U = root.T @ (left @ triangle.T)
         Q = arrays.scatter_rows(orthonormal, columns, form.shape[1])
-        objective = max(0.5 * (form.constant - explained), 0.0)
+        objective = 0.5 * (form.constant - explained)
+        if ridged:  # then ‖V‖² belongs to another H
+            quadratic = arrays.inner(U, form.gram(rows) @ U)
+            objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
+        objective = max(objective, 0.0)
         return Fit(rows, columns, root, U, Q, objective, form.shape)
 
-    def _worth(self, form: QuadraticForm, fit: Fit) -> tuple[Array, Array, Array]:
+    def _costs_and_gains(self, form: QuadraticForm, fit: Fit) -> tuple[Array, Array, Array]:
         """What each row in S is worth, and what each row outside would be, with Q held fixed.
 
         Leaving out row i raises the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Taking in row j lowers it by
@@ -192,6 +206,10 @@ class Pursuit:
         kept = arrays.take_rows(rows, xp.argsort(costs)[leaving:])
         entering = arrays.take_rows(candidates, xp.argsort(gains, descending=True)[:size])
         return xp.sort(xp.concat([kept, entering]))
+
+
+def _largest(block: Array) -> float:
+    return float(arrays.namespace(block).max(arrays.namespace(block).abs(block)))
 
 
 def _promising(costs: Array, gains: Array, room: int, margin: float) -> int:

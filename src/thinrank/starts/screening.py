@@ -43,7 +43,7 @@ class Screening:
             return Factors.zero(loss.shape, like=loss.prototype)
         cross = arrays.take_columns(form.cross_rows(kept_rows), kept_columns)
         if self.fit:
-            root = linalg.inverse_cholesky(form.gram(kept_rows))
+            root, _ = linalg.inverse_cholesky(form.gram(kept_rows))
             small = Factors.from_theta(root.T @ (root @ cross), rank)
         else:
             small = _leading_directions(cross, rank, seed)

@@ -41,7 +41,7 @@ def completed(start: Factors, loss: Any, rank: int, seed: int) -> Factors:
         return start
     left, values, right = _deflated_svd(start, loss, missing, seed)
     direction = Factors.from_svd(left, values, right)
-    floor = 100 * arrays.eps(loss.prototype) * _gradient_size(start, loss, right)
+    floor = 100 * arrays.eps(loss.prototype) * _gradient_size(start, loss)
     if direction.rank == 0 or float(values[0]) <= floor:
         return start
     length = _line_search(start, direction, loss)
@@ -72,7 +72,7 @@ def _deflated_svd(start: Factors, loss: Any, rank: int, seed: int) -> tuple[Arra
     )
 
 
-def _gradient_size(start: Factors, loss: Any, right: Array) -> float:
+def _gradient_size(start: Factors, loss: Any) -> float:
     """Size of ∇f(0) along the start, against which rounding in its deflation is judged."""
     if start.rank == 0:
         return 0.0
