@@ -19,7 +19,7 @@ __all__ = ["Auto"]
 # Predictors that screening picked are misleading when two of them are correlated beyond this.
 _TOO_CORRELATED = 0.75
 # Multiplications of one proximal step beyond which gradient descent starts from screening too.
-_SLOW_STEP = 100_000_000
+_SLOW_STEP = 5_000_000
 _MOST_STEPS = 200
 
 
