@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from thinrank import datasets, designs, losses, starts
+from thinrank import datasets, designs, losses, selection, starts
 from thinrank.core.factors import Factors
 from thinrank.core.result import Solution
 from thinrank.estimators import SparseReducedRankRegressor
@@ -18,5 +18,6 @@ __all__ = [
     "designs",
     "losses",
     "minimize",
+    "selection",
     "starts",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core.contracts import Design
 
-__all__ = ["noise_scale"]
+__all__ = ["median_noise_eigenvalue", "noise_scale"]
 
 _MOST_COLUMNS = 400
 
@@ -37,11 +37,11 @@ def noise_scale(Y: Design, total: float, seed: int = 0) -> float:
     short, long = min(rows, k), max(rows, k)
     squares = np.linalg.eigvalsh(arrays.to_numpy(gram).astype(np.float64))[::-1][:short]
     median = float(np.median(np.maximum(squares, 0.0)))
-    return (median / (long * _median_noise_eigenvalue(short / long))) ** 0.5
+    return (median / (long * median_noise_eigenvalue(short / long))) ** 0.5
 
 
 @functools.lru_cache(maxsize=256)
-def _median_noise_eigenvalue(aspect: float) -> float:
+def median_noise_eigenvalue(aspect: float) -> float:
     """Median of the Marchenko-Pastur law of aspect ratio in (0, 1] and unit variance."""
     low, high = (1 - aspect**0.5) ** 2, (1 + aspect**0.5) ** 2
     # x = low + (high − low)·sin²t takes the square-root edges out of the integrand
