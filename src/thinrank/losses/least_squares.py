@@ -164,7 +164,12 @@ class LeastSquares(Quadratic):
                 self._form = GramForm(gram, cross, self.constant, self.samples, self.ridge)
             else:
                 self._form = ProductForm(
-                    self._weighted_X, self._weighted_Y, self.samples, self.constant, self.ridge
+                    self._weighted_X,
+                    self._weighted_Y,
+                    self.samples,
+                    self.constant,
+                    self.ridge,
+                    self._cross,
                 )
         return self._form
 
