@@ -5,7 +5,7 @@ from __future__ import annotations
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, QuadraticForm
-from thinrank.losses.forms import AdjustableRidge, blockwise_cross_norms
+from thinrank.losses.forms import AdjustableRidge, GramForm, blockwise_cross_norms
 
 __all__ = ["Remainder"]
 
@@ -81,6 +81,12 @@ class Remainder(AdjustableRidge):
         xp = arrays.namespace(out)
         left = (self._whole.samples * self._whole.diagonal() - out) / self.samples
         return xp.clip(left, min=0.0)
+
+    def held(self) -> GramForm:
+        """The same form with H and C in full, for many small fits."""
+        everything = arrays.indices(range(self.shape[0]), self.prototype)
+        gram, cross = self.with_ridge(0.0).gram(everything), self.cross_columns(0, self.shape[1])
+        return GramForm(gram, cross, self.constant, self.samples, self._ridge)
 
     def diagonal(self) -> Array:
         """Diagonal of H."""
