@@ -54,22 +54,37 @@ class Sample(abc.ABC):
         """Score of the zero matrix."""
 
     @abc.abstractmethod
-    def scores(self, fit: Fit, ridge: float, most: int) -> np.ndarray:
-        """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of a fit."""
+    def _scores(self, known: Directions, fit: Fit, ridge: float) -> np.ndarray:
+        """What :meth:`scores` returns, from the directions of a fit."""
 
-    def fit(self, sizes: Sizes, solver: Pursuit) -> Fit:
-        """The fit that the estimator would make of these rows from its own start."""
+    def scores(self, fit: Fit | None, ridge: float, most: int) -> np.ndarray:
+        """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of a fit.
+
+        Entry (r − 1, s − 1) of the table is for rank r and s columns; ranks that the rows do not
+        have are left out, and a fit of nothing is the zero matrix at any size.
+        """
+        known = None if fit is None else directions(fit, most)
+        if fit is None or known is None or known.weights.shape[0] == 0:
+            return np.full((1, self.form.shape[1]), self.null())
+        return self._scores(known, fit, ridge)
+
+    def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
+        """The fit that the estimator would make of these rows from its own start.
+
+        None when there is nothing to fit.
+        """
         loss = self._loss(sizes.ridge)
-        start = self._start(loss, sizes)
-        start = completed(start, loss, sizes.rank, 0)
-        return run(solver, loss, start)[0]
+        start = completed(self._start(loss, sizes), loss, sizes.rank, 0)
+        return run(solver, loss, start)[0] if start.rank > 0 else None
 
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
         """A fit that begins from one of other sizes."""
         return run(solver, self._loss(sizes.ridge), _trimmed(near, sizes))[0]
 
-    def refit(self, sizes: Sizes, near: Fit) -> Fit:
+    def refit(self, sizes: Sizes, near: Fit | None) -> Fit | None:
         """The best fit on the rows of another one."""
+        if near is None:
+            return None
         solver = Pursuit(sizes.rank, sizes.rows, sizes.columns)
         return solver.init(self._loss(sizes.ridge), near.factors)
 
@@ -127,10 +142,8 @@ class CriterionSample(Sample):
         """Criteria are relative to the zero matrix."""
         return 0.0
 
-    def scores(self, fit: Fit, ridge: float, most: int) -> np.ndarray:
-        """The criterion for all ranks and numbers of columns."""
-        known = directions(fit, most)
-        q, k = known.weights.shape
+    def _scores(self, known: Directions, fit: Fit, ridge: float) -> np.ndarray:
+        q = known.weights.shape[0]
         overlap = arrays.to_numpy(known.map.T @ known.map).astype(np.float64) * ridge
         # the directions are orthonormal in H, of which the ridge is a part
         table = error_table(known, known.weights, np.eye(q) - overlap)
@@ -158,16 +171,20 @@ class HeldOutSample(Sample):
 
     Parameters
     ----------
-    form : Remainder
-        Of the training rows.
+    remainder : Remainder
+        Form of the training rows.
+    noise : float
+        As for every sample.
     X, Y : Design
         The rows held out, in the units of the whole and times the roots of their weights.
     roots : array of shape (h,)
         Those roots.
+    hold : bool
+        Whether to hold the Gram matrix of the training rows: faster, if it is small.
     """
 
     def __init__(
-        self, remainder: Remainder, noise: float, X: Design, Y: Design, roots: Array, hold: bool
+        self, remainder: Remainder, noise: float, X: Design, Y: Design, roots: Array, *, hold: bool
     ) -> None:
         super().__init__(remainder.held() if hold else remainder, noise)
         self._units = remainder
@@ -181,9 +198,7 @@ class HeldOutSample(Sample):
         """Mean squared error of the training means."""
         return self._null
 
-    def scores(self, fit: Fit, ridge: float, most: int) -> np.ndarray:
-        """Mean squared error for all ranks and numbers of columns."""
-        known = directions(fit, most)
+    def _scores(self, known: Directions, fit: Fit, ridge: float) -> np.ndarray:
         X = self._X.columns(fit.rows)
         X -= self._roots[:, None] * arrays.take_rows(self._units.center_x, fit.rows)
         X *= arrays.take_rows(self._units.inverse_scale, fit.rows)
