@@ -177,6 +177,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             scale_targets=self.standardize,
             ridge=0.0,
         )
+        problem.loss.hold_gram()
         splits = list(check_cv(self.cv).split(np.zeros((design.shape[0], 1)), None, groups))
         self.n_splits_ = len(splits)
         if self.refit_rule == "one_se" and self.n_splits_ < 2:

@@ -227,6 +227,7 @@ class SparseReducedRankRegressor(FactorRegressor):
         )
         if not any(_automatic(value) for value in given):
             return _Chosen(*given, self.start)
+        problem.loss.hold_gram()
         ranks, rows, columns, ridges = (None if _automatic(value) else [value] for value in given)
         space = make_space(
             problem.loss.shape,

@@ -24,6 +24,8 @@ Form = Literal["auto", "direct", "gram"]
 _EXACT_SPECTRUM = 400
 # Multiplications that nobody waits for.
 _CHEAP_GRAM = 50_000_000
+# Multiplications that are few beside those of a search.
+_CHEAP_FOR_MANY = 1_000_000_000
 
 
 class LeastSquares(Quadratic):
@@ -173,6 +175,14 @@ class LeastSquares(Quadratic):
                     self._cross,
                 )
         return self._form
+
+    def hold_gram(self) -> None:
+        """Hold all of XᵀX where that pays for a search with many fits."""
+        (n, p), k = self.X.shape, self.shape[1]
+        small = memory.fits(8 * p * p, arrays.itemsize(self.prototype))
+        if self._form is None and small and (n * p * p <= _CHEAP_FOR_MANY or p <= 8 * k):
+            gram = self._held_gram()
+            self._form = GramForm(gram, self.cross(), self.constant, self.samples, self.ridge)
 
     def with_ridge(self, ridge: float) -> LeastSquares:
         """The same loss with another ridge; what was computed from X and Y is shared."""

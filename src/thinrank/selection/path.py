@@ -23,6 +23,8 @@ _MOST_MOVES = 4
 _FEW_ROWS = 16
 # Rounds of rows and ridges.
 _MOST_ROUNDS = 4
+# Numbers of rows that forecasts may propose.
+_MOST_FORECASTS = 12
 # Every so many ridges are looked at before those next to the best.
 _COARSE_RIDGES = 3
 
@@ -88,10 +90,11 @@ class _StopSearch(Exception):  # noqa: N818 (not an error)
 class Search:
     """Find the sizes of least score.
 
-    The number of rows is searched over doublings and then by bisection about the best of them. On
-    each number of rows a table (one fit tells about all ranks and numbers of columns) proposes,
-    and a fit confirms; so it goes with the ridge. What is returned is the best of all the points
-    that were fitted: never worse than the grid it started from.
+    The number of rows is searched over a coarse grid, and then between the best of it and its
+    neighbours, by what the costs and gains of single rows forecast. On each number of rows a
+    table (one fit tells about all ranks and numbers of columns) proposes, and a fit confirms; so
+    it goes with the ridge. What is returned is the best of all the points that were fitted: never
+    worse than the grid it started from.
 
     Parameters
     ----------
@@ -127,6 +130,7 @@ class Search:
         self._samples = samples
         self._space = space
         self._fresh = fresh
+        self._thorough = fresh
         self._guide = guide
         self._max_iter, self._tol = max_iter, tol
         self._n_jobs = n_jobs
@@ -169,12 +173,14 @@ class Search:
             self._evaluate(self._space.exhaustive)
             return
         if self._guide is not None and self._guide.rank > 0:
-            best = self._outwards(self._guide)
+            best = self._settle(
+                self._evaluate([self._space.like(self._guide.rows, self._guide)])[0]
+            )
         else:
-            best = self._over_doublings()
+            best = self._over_grid()
         for _ in range(_MOST_ROUNDS):
             before = best
-            best = self._over_ridges(self._between(best))
+            best = self._neighbours(self._over_rows(self._over_ridges(best)))
             if best is before:
                 return
 
@@ -207,7 +213,7 @@ class Search:
 
     def _fit_and_score(self, sizes: Sizes, i: int, screened: bool) -> tuple[Fit | None, np.ndarray]:
         sample = self._samples[i]
-        solver = Pursuit(*sizes[:3], max_iter=self._max_iter, tol=self._tol)
+        solver = Pursuit(*sizes[:3], max_iter=self._max_iter, tol=self._tol, thorough=self._fresh)
         nearest = None if self._fresh else self._nearest(sizes)
         near = nearest.fits[i] if nearest else None
         fit = sample.fit(sizes, solver) if near is None or screened else None
@@ -252,7 +258,7 @@ class Search:
 
         Less than that is noise, and choosing among many points by noise does harm.
         """
-        if not self._fresh:
+        if self._guide is None:
             return 0.0
         return 2 * score / self._samples[0].form.observations
 
@@ -273,14 +279,14 @@ class Search:
             best = moved
         return best
 
-    def _over_doublings(self) -> Evaluation:
+    def _over_grid(self) -> Evaluation:
         """The grid: each number of rows from the one before, until they get worse."""
         best: Evaluation | None = None
         last: Sizes | None = None
         worse = 0
         for rows in self._space.row_grid():
             point = self._space.like(rows, last)
-            settled = self._settle(self._evaluate([point], screened=True)[0])
+            settled = self._settle(self._evaluate([point], screened=rows <= _FEW_ROWS)[0])
             last = settled.sizes
             if best is None or settled.score < best.score:
                 best, worse = settled, 0
@@ -291,27 +297,62 @@ class Search:
         assert best is not None
         return best
 
-    def _outwards(self, guide: Sizes) -> Evaluation:
-        """From the guide to half and twice the rows, and on while that is better."""
-        best = self._settle(self._evaluate([self._space.like(guide.rows, guide)])[0])
-        tried = {best.sizes.rows}
-        while True:
-            here = best.sizes.rows
-            probes = [r for r in self._space.half_and_twice(here) if r not in tried]
-            if not probes:
-                return best
-            tried.update(probes)
-            best = self._best_with(probes, best)
-            if best.sizes.rows == here:
-                return best
+    def _over_rows(self, start: Evaluation) -> Evaluation:
+        """Other numbers of rows at the same ridge.
 
-    def _between(self, best: Evaluation) -> Evaluation:
-        """Bisection: numbers of rows halfway to the neighbours that were tried."""
+        Held-out samples can forecast fewer rows, not more: so they begin with half again as
+        many, and go on while that is better.
+        """
+        best = start
+        while self._guide is not None:
+            here = best.sizes.rows
+            above = self._space.above(here)
+            if above is None or above in self._tried_rows(best.sizes.ridge):
+                break
+            upper = self._evaluate([self._space.like(above, best.sizes)])[0]
+            best = min(best, self._by_forecast(upper), key=lambda e: e.score)
+            if best.sizes.rows <= here:
+                break
+        return self._by_forecast(best)
+
+    def _by_forecast(self, start: Evaluation) -> Evaluation:
+        """On to the numbers of rows that are forecast, while fits confirm it."""
+        best = start
+        for _ in range(_MOST_FORECASTS):
+            wanted = self._forecast(best)
+            if wanted is None or wanted in self._tried_rows(best.sizes.ridge):
+                break
+            best = self._best_with([wanted], best)
+            if best.sizes.rows != wanted:
+                break
+        return best
+
+    def _forecast(self, near: Evaluation) -> int | None:
+        """The number of rows with the least score to be expected."""
+        rows = self._space.rows
+        forecasts = [
+            sample.rows_forecast(fit, near.sizes, rows)
+            for sample, fit in zip(self._samples, near.fits, strict=True)
+            if fit is not None
+        ]
+        if not forecasts:
+            return None
+        expected = np.mean(forecasts, axis=0)
+        expected[rows < self._space.ranks[0]] = np.inf
+        return int(rows[int(np.argmin(expected))])
+
+    def _neighbours(self, best: Evaluation) -> Evaluation:
+        """Numbers of rows next to the best, as long as that is better."""
         while True:
-            probes = self._space.halfway(best.sizes.rows, {sizes.rows for sizes in self._known})
+            around = self._space.next_to(best.sizes.rows)
+            tried = self._tried_rows(best.sizes.ridge)
+            probes = [rows for rows in around if rows not in tried]
             if not probes:
                 return best
             best = self._best_with(probes, best)
+
+    def _tried_rows(self, ridge: float) -> set[int]:
+        return {sizes.rows for sizes in self._known if sizes.ridge == ridge}
 
     def _best_with(self, probes: Sequence[int], best: Evaluation) -> Evaluation:
         """The best of a point and of others like it with other numbers of rows."""
@@ -326,14 +367,16 @@ class Search:
         ridges = self._space.ridges
         if len(ridges) < 2:
             return best
-        promises = {}
-        look = [*range(0, len(ridges), _COARSE_RIDGES), ridges.index(best.sizes.ridge)]
+        promises: dict[int, tuple[float, Sizes]] = {}
+        look = {ridges.index(best.sizes.ridge)}
+        if best.sizes.ridge == ridges[0]:
+            look.update(range(0, len(ridges), _COARSE_RIDGES))
         while look:
             for i in look:
                 promises[i] = self._promise(best, ridges[i])
             leader = min(promises, key=lambda i: promises[i][0])
             around = (leader - 1, leader + 1)
-            look = [i for i in around if 0 <= i < len(ridges) and i not in promises]
+            look = {i for i in around if 0 <= i < len(ridges)} - promises.keys()
         promised, choice = promises[leader]
         if choice in self._known or not promised < best.score - self._worth(best.score):
             return best

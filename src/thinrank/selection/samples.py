@@ -14,6 +14,7 @@ from thinrank.core.factors import Factors
 from thinrank.losses.explicit import Explicit
 from thinrank.losses.remainder import Remainder
 from thinrank.selection.criteria import Complexity, Criterion
+from thinrank.selection.elimination import held_out_changes
 from thinrank.selection.tables import Directions, directions, error_table
 from thinrank.solvers.loop import run
 from thinrank.solvers.pursuit import Fit, Pursuit
@@ -88,6 +89,13 @@ class Sample(abc.ABC):
         solver = Pursuit(sizes.rank, sizes.rows, sizes.columns)
         return solver.init(self._loss(sizes.ridge), near.factors)
 
+    @abc.abstractmethod
+    def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
+        """Scores to be expected of other numbers of rows, all else being equal.
+
+        Infinite where that cannot be told.
+        """
+
     def _loss(self, ridge: float) -> Explicit:
         if ridge not in self._losses:
             self._losses[ridge] = Explicit(self.form, self._noise, ridge)
@@ -152,6 +160,27 @@ class CriterionSample(Sample):
         complexity = self._complexity(fit, known, overlap, ridge)
         return self._criterion.scores(residual, null, self.form.observations, complexity)
 
+    def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
+        """The cheapest rows leave, or the most promising enter, Q and one another held fixed.
+
+        Right for one row, and a guess for many.
+        """
+        form = self.form.with_ridge(sizes.ridge)
+        solver = Pursuit(sizes.rank, sizes.rows, sizes.columns)
+        costs, _, gains = solver.costs_and_gains(form, fit)
+        costs = np.sort(arrays.to_numpy(costs).astype(np.float64))
+        gains = -np.sort(-arrays.to_numpy(gains).astype(np.float64))
+        # objective by number of rows: what leaves adds its costs, what enters takes its gains off
+        changes = np.concatenate([np.cumsum(costs)[::-1], [0.0], -np.cumsum(gains)])
+        penalised = np.maximum(2 * fit.objective + changes[np.minimum(rows, len(changes) - 1)], 0.0)
+        shrinkage = sizes.ridge * arrays.inner(fit.U, fit.U)
+        residual = self.form.samples * np.maximum(penalised - shrinkage, 0.0)
+        rank = fit.U.shape[1]
+        degrees = (rows + sizes.columns - rank) * rank
+        complexity = Complexity(degrees, rows, sizes.columns, *self.form.shape, *self._selects)
+        null = self.form.samples * self.form.constant
+        return self._criterion.scores(residual, null, self.form.observations, complexity)
+
     def _complexity(
         self, fit: Fit, known: Directions, overlap: np.ndarray, ridge: float
     ) -> Complexity:
@@ -198,11 +227,25 @@ class HeldOutSample(Sample):
         """Mean squared error of the training means."""
         return self._null
 
+    def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
+        """The cheapest row leaves, one after the other, Q held fixed; none enters."""
+        X = arrays.to_numpy(self._predictors(fit.rows)).astype(np.float64)
+        target = arrays.to_numpy(self._Y @ fit.Q).astype(np.float64)
+        root, U = (arrays.to_numpy(x).astype(np.float64) for x in (fit.root, fit.U))
+        changes = held_out_changes(root, U, X, target) / self._entries
+        scores = np.full(max(int(rows[-1]), len(changes) - 1) + 1, np.inf)
+        scores[: len(changes)] = self._null + changes
+        return scores[rows]
+
+    def _predictors(self, rows: Array) -> Array:
+        """The held-out rows of some predictors, in the units of the training rows."""
+        X = self._X.columns(rows)
+        X -= self._roots[:, None] * arrays.take_rows(self._units.center_x, rows)
+        X *= arrays.take_rows(self._units.inverse_scale, rows)
+        return X
+
     def _scores(self, known: Directions, fit: Fit, ridge: float) -> np.ndarray:
-        X = self._X.columns(fit.rows)
-        X -= self._roots[:, None] * arrays.take_rows(self._units.center_x, fit.rows)
-        X *= arrays.take_rows(self._units.inverse_scale, fit.rows)
-        image = X @ known.map
+        image = self._predictors(fit.rows) @ known.map
         products = arrays.to_numpy(image.T @ self._Y).astype(np.float64)
         inner = arrays.to_numpy(image.T @ image).astype(np.float64)
         return self._null + error_table(known, products, inner) / self._entries

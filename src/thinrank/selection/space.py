@@ -77,11 +77,17 @@ class Space:
         return replace(self, ridges=self.ridges[:1])
 
     def row_grid(self) -> list[int]:
-        """Doublings, moved to allowed values."""
+        """Powers of four, moved to allowed values, and the largest value."""
         most = int(self.rows[-1])
-        doublings = [2**i for i in range(most.bit_length())] + [most]
-        grid = np.unique(self.rows[np.searchsorted(self.rows, doublings)])
+        powers = [4**i for i in range((most.bit_length() + 1) // 2)] + [most]
+        grid = np.unique(self.rows[np.searchsorted(self.rows, powers)])
         return [int(rows) for rows in grid if rows >= self.ranks[0]]
+
+    def next_to(self, rows: int) -> list[int]:
+        """The allowed numbers of rows next to one."""
+        here = int(np.searchsorted(self.rows, rows))
+        around = self.rows[[i for i in (here - 1, here + 1) if 0 <= i < len(self.rows)]]
+        return [int(count) for count in around if count >= self.ranks[0]]
 
     def like(self, rows: int, near: Sizes | None) -> Sizes:
         """A point with so many rows, otherwise like another one or as small as can be."""
@@ -101,12 +107,11 @@ class Space:
         """How many ranks a table about a point should cover."""
         return min(int(self.ranks[-1]), 2 * sizes.rank + _FURTHER_RANKS, sizes.rows)
 
-    def half_and_twice(self, rows: int) -> list[int]:
-        """Allowed numbers of rows near half and twice as many."""
-        least = np.searchsorted(self.rows, self.ranks[0])
-        places = np.searchsorted(self.rows, [(rows + 1) // 2, 2 * rows])
-        near = self.rows[np.clip(places, least, len(self.rows) - 1)]
-        return [int(count) for count in near if count != rows]
+    def above(self, rows: int) -> int | None:
+        """An allowed number of rows about half again as large; None when there is none."""
+        place = min(int(np.searchsorted(self.rows, 3 * rows // 2 + 1)), len(self.rows) - 1)
+        larger = int(self.rows[place])
+        return larger if larger > rows else None
 
     def best_of(self, table: np.ndarray, sizes: Sizes) -> Sizes:
         """The allowed rank and number of columns of least score in a table."""
@@ -116,20 +121,6 @@ class Space:
         scores = np.where(ranks[:, None] <= self.columns[None, :], scores, np.inf)
         i, j = np.unravel_index(int(np.argmin(scores)), scores.shape)
         return sizes._replace(rank=int(ranks[i]), columns=int(self.columns[j]))
-
-    def halfway(self, rows: int, tried: set[int]) -> list[int]:
-        """Allowed numbers of rows halfway from one to the nearest that were tried, both ways."""
-        least = int(np.searchsorted(self.rows, self.ranks[0]))
-        here = int(np.searchsorted(self.rows, rows))
-        places = [int(np.searchsorted(self.rows, r)) for r in tried if r > 0]
-        lower = max((i for i in places if i < here), default=least - 1)
-        upper = min((i for i in places if i > here), default=len(self.rows))
-        probes = []
-        if here - lower > 1:
-            probes.append(int(self.rows[(here + lower) // 2]))
-        if upper - here > 1:
-            probes.append(int(self.rows[(here + upper) // 2]))
-        return probes
 
 
 def _at_most(values: np.ndarray, limit: int) -> int:

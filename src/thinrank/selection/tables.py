@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinrank import arrays, linalg
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.solvers.pursuit import Fit
 
@@ -41,9 +41,7 @@ class Directions:
 
 def directions(fit: Fit, most: int) -> Directions:
     """The leading ``most`` directions on the rows and columns of a fit."""
-    inside = arrays.take_columns(fit.whitened, fit.columns)
-    guess = arrays.take_rows(fit.Q, fit.columns)
-    left = linalg.leading_left_vectors(inside, most, guess=guess)
+    left = _left_vectors(arrays.take_columns(fit.whitened, fit.columns), most)
     weights = arrays.to_numpy(left.T @ fit.whitened).astype(np.float64)
     explained = np.cumsum(weights**2, axis=0)
     return Directions(fit.root.T @ left, weights, np.argsort(-explained, axis=1, kind="stable"))
@@ -70,3 +68,19 @@ def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> n
     terms = W * (np.diag(inner)[:, None] * W + 2 * before - 2 * products)
     by_rank = np.cumsum(terms, axis=0)
     return np.cumsum(np.take_along_axis(by_rank, known.order, axis=1), axis=1)
+
+
+def _left_vectors(matrix: Array, most: int) -> Array:
+    """Leading left singular vectors, through the smaller of the two Gram matrices.
+
+    Directions that carry less than rounding of the squares are left out.
+    """
+    xp = arrays.namespace(matrix)
+    wide = matrix.shape[0] <= matrix.shape[1]
+    values, vectors = xp.linalg.eigh(matrix @ matrix.T if wide else matrix.T @ matrix)
+    values, vectors = xp.flip(values)[:most], xp.flip(vectors, axis=1)[:, :most]
+    floor = max(matrix.shape) * arrays.eps(matrix) * float(values[0]) if values.shape[0] else 0.0
+    kept = int(xp.count_nonzero(values > floor))
+    if wide:
+        return vectors[:, :kept]
+    return matrix @ (vectors[:, :kept] / xp.sqrt(values[:kept]))

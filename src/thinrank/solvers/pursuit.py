@@ -26,6 +26,8 @@ __all__ = ["Pursuit"]
 _EXACT_GAINS = 128
 # Rows that may leave, and rows that may enter, in single exchanges before giving up.
 _LAST_RESORTS = 2
+# A row that costs this many times what another promises will not be exchanged for it.
+_HOPELESS = 1.2
 # Fits of alternating columns and factors on one set of rows.
 _MOST_COLUMN_CHANGES = 20
 
@@ -86,6 +88,8 @@ class Pursuit:
         the data, by this much for each of the r coefficients of each row exchanged; 2 is what
         AIC asks. With more rows allowed than needed, the last of them carry nothing and could be
         exchanged for others that fit the noise better for a long time, to no good.
+    thorough : bool
+        Whether a few more exchanges are tried by fits before giving up.
     """
 
     rank: int
@@ -94,6 +98,7 @@ class Pursuit:
     max_iter: int = 100
     tol: float = 1e-7
     worth: float = 2.0
+    thorough: bool = True
 
     def init(self, loss: Any, start: Factors) -> Fit:
         """The best fit on the rows and columns of the start."""
@@ -112,7 +117,7 @@ class Pursuit:
     def step(self, loss: Any, state: Fit) -> Fit:
         """The largest exchange of rows that lowers the objective; the state is final if none."""
         form = loss.quadratic()
-        costs, candidates, gains = self._costs_and_gains(form, state)
+        costs, candidates, gains = self.costs_and_gains(form, state)
         room = self.row_sparsity - state.rows.shape[0]
         size = _promising(costs, gains, room, self._margin(form, state))
         feigned = 10 * arrays.eps(form.prototype) * form.constant  # by rounding
@@ -123,7 +128,9 @@ class Pursuit:
             if decrease > max(size - room, 0) * self._margin(form, state) + feigned:
                 return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
-        trial = self._last_resort(form, state, costs, candidates, gains)
+        trial = state
+        if self.thorough:
+            trial = self._last_resort(form, state, costs, candidates, gains)
         decrease = state.objective - trial.objective
         if decrease > self.tol * state.objective + feigned:
             return replace(trial, change=decrease / state.objective)
@@ -150,6 +157,8 @@ class Pursuit:
             if not gains[j] > evident:
                 break
             for i in xp.argsort(costs)[:_LAST_RESORTS]:
+                if costs[i] > _HOPELESS * gains[j]:
+                    break
                 others = xp.arange(costs.shape[0], device=arrays.device_of(costs)) != i
                 kept = arrays.take_rows(state.rows, arrays.select(others))
                 rows = xp.sort(xp.concat([kept, xp.reshape(candidates[j], (1,))]))
@@ -196,7 +205,7 @@ class Pursuit:
         objective = max(objective, 0.0)
         return Fit(rows, columns, root, whitened, U, Q, objective, form.shape)
 
-    def _costs_and_gains(self, form: QuadraticForm, fit: Fit) -> tuple[Array, Array, Array]:
+    def costs_and_gains(self, form: QuadraticForm, fit: Fit) -> tuple[Array, Array, Array]:
         """What each row in S is worth, and what each row outside would be, with Q held fixed.
 
         Leaving out row i raises the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Taking in row j lowers it by

@@ -1,0 +1,50 @@
+"""Backward elimination of rows from a fit, with its row space held fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["held_out_changes"]
+
+
+def held_out_changes(
+    root: np.ndarray, U: np.ndarray, X: np.ndarray, target: np.ndarray
+) -> np.ndarray:
+    """Squared error on held-out rows, less that of zero, as rows leave one by one.
+
+    The row whose loss costs the training rows least, ‖Uᵢ‖²/(H⁻¹)ᵢᵢ, goes first; the others are
+    fitted anew, U − h·Uᵢ/(H⁻¹)ᵢᵢ with h the column i of H⁻¹.
+
+    Parameters
+    ----------
+    root : ndarray of shape (s, s)
+        R with RᵀR = H⁻¹.
+    U : ndarray of shape (s, q)
+        Coefficients in an orthonormal row space Q.
+    X : ndarray of shape (h, s)
+        Held-out predictors.
+    target : ndarray of shape (h, q)
+        Held-out responses in Q.
+
+    Returns
+    -------
+    ndarray of shape (s + 1,)
+        Entry m is for m rows.
+    """
+    inverse = root.T @ root
+    U, image = U.copy(), X @ U
+    alive = np.ones(len(U), dtype=bool)
+    changes = np.zeros(len(U) + 1)
+    for left in range(len(U), 0, -1):
+        changes[left] = np.vdot(image, image - 2 * target)
+        diagonal = inverse.diagonal()
+        costs = np.full(len(U), np.inf)
+        np.divide(np.einsum("ij,ij->i", U, U), diagonal, out=costs, where=alive & (diagonal > 0))
+        out = int(np.argmin(costs))
+        column = inverse[out] / inverse[out, out]
+        image -= np.outer(X @ column, U[out])
+        U -= np.outer(column, U[out])
+        inverse -= np.outer(column, inverse[out])
+        alive[out] = False
+        U[out], inverse[out], inverse[:, out] = 0.0, 0.0, 0.0
+    return changes
