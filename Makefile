@@ -45,6 +45,15 @@ bench: $(VENV)/installed $(RIVALS)/installed
 	$(BIN)/python benchmarks/speed.py --json $(RESULTS)/speed.json --markdown $(RESULTS)/speed.md
 	$(BIN)/python benchmarks/scaling.py --markdown $(RESULTS)/scaling.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py --markdown $(RESULTS)/optimum.md
+	$(BIN)/python benchmarks/selection_speed.py --markdown $(RESULTS)/selection_speed.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_rank.py \
+		--markdown $(RESULTS)/selection_rank.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --plain --seed 40000 \
+		--markdown $(RESULTS)/selection.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --seed 40000 \
+		--markdown $(RESULTS)/selection_default.md
+	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
+		benchmarks/selection_yeast.py --markdown $(RESULTS)/selection_yeast.md; fi
 	OMP_NUM_THREADS=1 $(RIVALS)/bin/python benchmarks/rivals/run.py \
 		--json $(RESULTS)/rivals.json --markdown $(RESULTS)/rivals.md
 

@@ -144,7 +144,8 @@ def table(records: list[dict], names: list[str]) -> str:
         lines.append(
             f"| {name} | {spectral['oracle'].mean():.4f} | {printed:.4f} "
             f"| {spectral['validation'].mean():.4f} | {ratio:.3f} ± {error:.3f} "
-            f"| {spectral['auto'].mean():.4f} ({auto:.2f}) | {spectral['cv'].mean():.4f} ({cv:.2f}) "
+            f"| {spectral['auto'].mean():.4f} ({auto:.2f}) "
+            f"| {spectral['cv'].mean():.4f} ({cv:.2f}) "
             f"| {', '.join(f'{100 * e:.0f} %' for e in exact)} "
             f"| {rmse['oracle']:.4f}, {printed_rmse:.4f}, "
             f"{', '.join(f'{rmse[m]:.4f}' for m in METHODS)} |"

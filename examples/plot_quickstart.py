@@ -28,21 +28,21 @@ print(f"X {X.shape}, Y {Y.shape}, rank of the truth {truth.rank}")
 # %%
 # Three fits
 # ----------
-# The first one is told the true sizes. The second one is allowed twice as many predictors and
-# responses, as a careful user might guess. scikit-learn's multi-task lasso, which selects
-# predictors but neither responses nor a rank, chooses its penalty by cross-validation.
+# The first one chooses rank, predictors and responses itself. The second one is told the rank and
+# allowed twice as many predictors and responses, as a careful user might guess. scikit-learn's
+# multi-task lasso, which selects predictors but neither responses nor a rank, chooses its penalty
+# by cross-validation.
 
-exact = tr.SparseReducedRankRegressor(rank=8, row_sparsity=10, column_sparsity=10)
+automatic = tr.SparseReducedRankRegressor()
 generous = tr.SparseReducedRankRegressor(rank=8, row_sparsity=20, column_sparsity=20)
 lasso = MultiTaskLassoCV(cv=5)
 
 fits = {
-    "thinrank, sizes known": exact.fit(X, Y).coef_.T,
+    "thinrank": automatic.fit(X, Y).coef_.T,
     "thinrank, supports doubled": generous.fit(X, Y).coef_.T,
     "MultiTaskLassoCV": lasso.fit(X, Y).coef_.T,
 }
-print("known:  ", exact.status_)
-print("doubled:", generous.status_)
+print("chosen:", automatic.best_params_)
 
 # %%
 # How far from the truth, and how many predictors and responses are in use
@@ -60,7 +60,7 @@ for name, theta in fits.items():
 # %%
 # The predictors that were found, beside the true ones:
 
-print("found:", exact.row_support_)
+print("found:", automatic.row_support_)
 print("true: ", truth.row_support)
 
 # %%
@@ -71,7 +71,7 @@ print("true: ", truth.row_support)
 
 shown = {
     "truth": truth.theta,
-    "thinrank, sizes known": fits["thinrank, sizes known"],
+    "thinrank": fits["thinrank"],
     "MultiTaskLassoCV": fits["MultiTaskLassoCV"],
 }
 limit = float(np.abs(truth.theta).max())

@@ -1,4 +1,4 @@
-"""The demonstration: simulate, fit, compare with the truth."""
+"""The demonstration: simulate, fit with automatic tuning, compare with the truth."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def run_demo(console: Console, seed: int) -> None:
     )
     X, Y, truth = make_two_way_sparse(50, 100, 50, _RANK, _ROWS, _COLUMNS, random_state=seed)
     began = time.perf_counter()
-    with console.status("fitting"):
-        est = SparseReducedRankRegressor(_RANK, _ROWS, _COLUMNS).fit(X, Y)
+    with console.status("choosing rank, predictors, responses and ridge"):
+        est = SparseReducedRankRegressor(ridge="auto").fit(X, Y)
     seconds = time.perf_counter() - began
 
     table = Table(title=f"What was found (seed {seed})")
@@ -43,7 +43,8 @@ def run_demo(console: Console, seed: int) -> None:
     table.add_row(
         "responses, right / found / true", _overlap(est.column_support_, truth.column_support)
     )
-    table.add_row("iterations", str(est.n_iter_))
+    table.add_row("ridge", f"{est.best_params_['ridge']:.2g}")
+    table.add_row("models tried", str(len(est.search_)))
     table.add_row("seconds, everything", f"{seconds:.2f}")
     console.print(table)
     console.print(str(est.status_), highlight=False)

@@ -17,7 +17,7 @@ __all__ = ["estimate_rank"]
 Method = Literal["rsc", "gdt", "bcv"]
 
 # Residual degrees of freedom below which their mean square is too unsteady to stand on.
-_FEWEST_RESIDUALS = 100
+_FEWEST_RESIDUALS = 20
 # Chance at which a direction counts as signal while the noise level is sought.
 _CLEAR = 0.01
 # Random halvings of rows and columns in bi-cross-validation.

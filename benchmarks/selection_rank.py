@@ -1,0 +1,76 @@
+"""How often estimate_rank is right, where the weakest direction is twice the threshold of RSC.
+
+python benchmarks/selection_rank.py --markdown docs/benchmarks/selection_rank.md
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from rich.progress import track
+
+from thinrank.selection import estimate_rank
+
+# n, p, k, q = rank of X
+CASES = [
+    (200, 20, 50, 20),
+    (200, 100, 50, 100),
+    (100, 150, 50, 25),
+    (200, 50, 50, 50),
+    (400, 45, 50, 45),
+    (50, 100, 50, 50),
+    (60, 100, 50, 60),
+    (50, 100, 25, 50),
+    (30, 60, 60, 30),
+]
+RANKS = (1, 3, 8)
+METHODS = {
+    "rsc": {},
+    "rsc, level=0.01": {"level": 0.01},
+    "bcv": {"method": "bcv"},
+    "gdt": {"method": "gdt"},
+}
+
+
+def simulate(case: tuple[int, int, int, int], rank: int, seed: int) -> tuple:
+    n, p, k, q = case
+    rng = np.random.default_rng([seed, *case, rank])
+    X = rng.standard_normal((n, p))
+    if q < min(n, p):
+        X = rng.standard_normal((n, q)) @ rng.standard_normal((q, p))
+    signal = X @ rng.standard_normal((p, rank)) @ rng.standard_normal((rank, k))
+    weakest = np.linalg.svd(signal, compute_uv=False)[rank - 1]
+    signal *= 2 * np.sqrt(2 * (k + q)) / weakest
+    return X, signal + rng.standard_normal((n, k))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--simulations", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--markdown", type=Path)
+    arguments = parser.parse_args()
+    lines = ["| n, p, k, rank of X | " + " | ".join(f"{m}: r = 1, 3, 8" for m in METHODS) + " |"]
+    lines.append("|---" * (len(METHODS) + 1) + "|")
+    for case in track(CASES, "cases"):
+        hits = dict.fromkeys(((m, r) for m in METHODS for r in RANKS), 0)
+        for rank in RANKS:
+            for i in range(arguments.simulations):
+                X, Y = simulate(case, rank, 1000 * arguments.seed + i)
+                for method, options in METHODS.items():
+                    hits[method, rank] += estimate_rank(X, Y, **options) == rank
+        cells = [
+            ", ".join(f"{100 * hits[m, r] / arguments.simulations:.0f}" for r in RANKS)
+            for m in METHODS
+        ]
+        lines.append(f"| {', '.join(map(str, case))} | " + " | ".join(cells) + " |")
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if arguments.markdown:
+        arguments.markdown.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
