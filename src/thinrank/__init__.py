@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from thinrank import datasets, designs, losses, selection, starts
+from thinrank import baselines, datasets, designs, losses, selection, starts
 from thinrank.core.factors import Factors
 from thinrank.core.result import Solution
 from thinrank.estimators import SparseReducedRankRegressor
@@ -14,6 +14,7 @@ __all__ = [
     "Factors",
     "Solution",
     "SparseReducedRankRegressor",
+    "baselines",
     "datasets",
     "designs",
     "losses",
