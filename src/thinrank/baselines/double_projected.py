@@ -136,7 +136,7 @@ class DoubleProjectedPenalization(Rival):
                 penalty = setting["penalty"]
                 first = group_lasso(data.X, first_target, penalty, start=first, tol=tol)
                 # the rows of YᵀU, U a basis of the fit
-                loadings = data.Y.T @ _left_basis(data.X @ first)
+                loadings = data.Y.T @ _left_basis(data.X @ first) * data.mean_weight**0.5
             threshold = setting["column_threshold"]
             V = _basis_of_large_rows(loadings, threshold)
             last = found.get(threshold)

@@ -19,8 +19,9 @@ from thinrank.core.factors import Factors
 __all__ = ["ExclusiveExtraction"]
 
 # Smallest penalty of the path, in parts of the one that makes every layer zero.
-_SMALLEST = 1e-5
-_PATH_TOL = 1e-4
+_SMALLEST = 3e-5
+# Accuracy while a path is scanned; the fit at the end has the user's.
+_PATH_TOL = 1e-3
 
 
 class ExclusiveExtraction(Rival):
@@ -101,12 +102,12 @@ class ExclusiveExtraction(Rival):
         penalty: float | str = "auto",
         *,
         gamma: float = 0.5,
-        n_penalties: int = 30,
+        n_penalties: int = 20,
         cv: Any = None,
         fit_intercept: bool = True,
         standardize: bool = True,
         max_iter: int = 200,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
     ) -> None:
         self.rank = rank
         self.penalty = penalty

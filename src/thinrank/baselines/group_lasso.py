@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
@@ -90,7 +91,7 @@ def _descend(
     if 3 * p < 2 * n:
         basis, X = np.linalg.qr(X)
         Y = basis.T @ Y
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
         # on nearly dependent columns the gap may stay above a tight tol; the answer still serves
         warnings.simplefilter("ignore", ConvergenceWarning)
         _, coefficients, _ = lasso_path(

@@ -64,22 +64,32 @@ class Layers:
 
     def settle(self, penalty: float, tol: float, max_iter: int) -> tuple[int, list[float]]:
         """Go through the layers until the objective settles; its value after every step."""
+        n, r = self.data.shape[0], self.U.shape[1]
         fits = self.data.X @ self.U
         residual = self.data.Y - fits @ self.V.T
-        objectives = [self._objective(residual, penalty)]
+        costs = np.array([self._layer_cost(i) for i in range(r)])
+        objectives: list[float] = []
+
+        def record() -> None:
+            misfit = float(np.vdot(residual, residual)) / (2 * n)
+            objectives.append(misfit + penalty * float(np.sum(costs)))
+
+        record()
         for iteration in range(1, max_iter + 1):
             before = objectives[-1]
-            for i in range(self.U.shape[1]):
-                if not (np.any(self.U[:, i]) and np.any(self.V[:, i])):
-                    continue
+            for i in range(r):
+                if costs[i] == 0:
+                    continue  # a layer that is zero stays zero
                 target = residual + np.outer(fits[:, i], self.V[:, i])  # the others held out
                 self._left_step(i, target, penalty)
                 fits[:, i] = self.data.X @ self.U[:, i]
                 residual = target - np.outer(fits[:, i], self.V[:, i])
-                objectives.append(self._objective(residual, penalty))
+                costs[i] = self._layer_cost(i)
+                record()
                 self._right_step(i, target, fits[:, i], penalty)
                 residual = target - np.outer(fits[:, i], self.V[:, i])
-                objectives.append(self._objective(residual, penalty))
+                costs[i] = self._layer_cost(i)
+                record()
             if before - objectives[-1] <= tol * abs(objectives[-1]):
                 return iteration, objectives
         return max_iter, objectives
@@ -110,12 +120,8 @@ class Layers:
         if not np.any(self.V[:, i]):
             self.U[:, i] = 0.0
 
-    def _objective(self, residual: np.ndarray, penalty: float) -> float:
-        cost = sum(
-            _cost(self.U[:, i], self.scale_u[:, i]) * _cost(self.V[:, i], self.scale_v[:, i])
-            for i in range(self.U.shape[1])
-        )
-        return float(np.sum(residual**2)) / (2 * self.data.shape[0]) + penalty * cost
+    def _layer_cost(self, i: int) -> float:
+        return _cost(self.U[:, i], self.scale_u[:, i]) * _cost(self.V[:, i], self.scale_v[:, i])
 
 
 def _cost(vector: np.ndarray, scale: np.ndarray) -> float:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator
 
 from thinrank import arrays
@@ -41,7 +42,8 @@ class Sample:
     def read(cls, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Sample:
         """Validate what ``fit`` was given and make it dense, in double precision."""
         design, target = check_training_data(estimator, X, y)
-        if not isinstance(design.prototype, np.ndarray) or is_design(X):
+        ours = is_design(X) or isinstance(X, LinearOperator)
+        if ours or not isinstance(design.prototype, np.ndarray):
             raise ValueError(
                 f"X must be a NumPy array, a data frame or a scipy sparse matrix for "
                 f"{type(estimator).__name__}, got {type(X).__name__}"
@@ -77,11 +79,13 @@ class Sample:
         if fit_intercept:
             mean = np.average(Y, axis=0, weights=used.weight)
             Y = Y - mean
+        typical = 1.0
         if used.weight is not None:
             # weights with mean 1: then 1/(2n) stands for one over twice the sum of the weights
-            root = np.sqrt(used.weight / used.weight.mean())[:, None]
+            typical = float(used.weight.mean())
+            root = np.sqrt(used.weight / typical)[:, None]
             X, Y = X * root, Y * root
-        return Prepared(np.asfortranarray(X), np.asfortranarray(Y), columns, mean)
+        return Prepared(np.asfortranarray(X), np.asfortranarray(Y), columns, mean, typical)
 
 
 @dataclass(frozen=True)
@@ -96,12 +100,15 @@ class Prepared:
         What was done to X.
     target_mean : ndarray of shape (k,) or None
         What was taken out of Y.
+    mean_weight : float
+        Sums over rows, times this, are sums over as many rows as the weights stand for.
     """
 
     X: np.ndarray
     Y: np.ndarray
     columns: Standardization
     target_mean: np.ndarray | None
+    mean_weight: float = 1.0
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -22,24 +22,34 @@ __all__ = ["ThresholdingSVD"]
 
 # Candidate thresholds for entries of the right vectors, in standard deviations of their noise.
 _NOISE_LEVELS = (0.0, 1.0, 2.0, 3.0, 4.0)
-# Candidate thresholds for entries of the left vectors, in parts of the largest.
-_LARGEST, _SMALLEST = 0.5, 0.01
+# Smallest candidate for the threshold of the left vectors, in parts of the largest.
+_SMALLEST = 0.01
+# How far the row threshold comes down at a time.
+_RATIO = 0.7
+# Up to this many predictors XᵀX is held.
+_MOST_HELD = 3000
+_RIDGE = 1e-10
+# Accuracy while a grid is scanned; the fit at the end has the user's.
+_PATH_TOL, _PATH_ITERATIONS = 3e-3, 30
 
 
 class ThresholdingSVD(Rival):
     """Thresholding SVD regression (TSVD): low rank, sparse left and right singular vectors.
 
-    Keeps Θ = BVᵀ with V (k × rank) orthonormal and alternates two steps, from the V of reduced-rank
-    regression and B = ΘV:
+    Keeps Θ = BVᵀ with V (k × rank) orthonormal and alternates two steps, from B = 0 and the V of
+    reduced-rank regression:
 
-    - left: a gradient step of ½‖YV − XB‖² with step 1/‖X‖², then entries of B up to
-      ``row_threshold`` become zero;
+    - left: a gradient step of ½‖YV − XB‖², entries up to ``row_threshold`` become zero, and least
+      squares fits the others, column by column;
     - right: entries of YᵀXB, each column divided by the norm of its XB, up to ``column_threshold``
       become zero; V is the orthonormal matrix nearest to the rest.
 
-    Layers that become zero are dropped. Choices where the description leaves them open: hard
-    thresholds of single entries, one for all layers; the gradient step, which needs no inverse of
-    XᵀX and so serves p > n; and tuning by held-out error.
+    The row threshold comes down to its value in steps, so that strong entries are in the model
+    before weak ones are judged. Layers that become zero are dropped.
+
+    Choices where the description leaves them open: hard thresholds of single entries, one for all
+    layers; the gradient step, of one over the largest squared column norm, which needs no inverse
+    of XᵀX and so serves p > n; at most n/2 entries a column; and tuning by held-out error.
 
     Parameters
     ----------
@@ -97,12 +107,12 @@ class ThresholdingSVD(Rival):
         row_threshold: float | str = "auto",
         column_threshold: float | str = "auto",
         *,
-        n_thresholds: int = 10,
+        n_thresholds: int = 15,
         cv: Any = 5,
         fit_intercept: bool = True,
         standardize: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
+        max_iter: int = 200,
+        tol: float = 1e-3,
     ) -> None:
         self.rank = rank
         self.row_threshold = row_threshold
@@ -125,26 +135,36 @@ class ThresholdingSVD(Rival):
         rank = self._rank_of(data)
         rows, columns = [self.row_threshold], [self.column_threshold]
         if is_auto(self.row_threshold):
-            largest = float(np.max(np.abs(reduced_rank(data, rank).U), initial=0.0))
-            rows = [*(largest * np.geomspace(_LARGEST, _SMALLEST, self.n_thresholds))]
-            rows = [2 * largest, *rows]  # with nothing in the model
+            largest = LeftStep(data).largest_threshold(reduced_rank(data, rank).V)
+            rows = [*(largest * np.geomspace(1.0, _SMALLEST, self.n_thresholds))]
         if is_auto(self.column_threshold):
             noise = noise_scale(Dense(data.Y), data.shape[0])
             columns = [level * noise for level in _NOISE_LEVELS]
         return [
             {"rank": rank, "row_threshold": float(row), "column_threshold": float(column)}
-            for row in rows
             for column in columns
+            for row in rows
         ]
 
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
-        start = reduced_rank(data, settings[0]["rank"])
+        left = LeftStep(data)
+        V = reduced_rank(data, settings[0]["rank"]).V
+        start = Factors(np.zeros((data.shape[1], V.shape[1])), V)
+        largest = left.largest_threshold(V)
+        tol = self.tol if final else max(self.tol, _PATH_TOL)
+        limit = self.max_iter if final else min(self.max_iter, _PATH_ITERATIONS)
+        factors, reached, column = start, largest, -1.0
         for setting in settings:
-            # always from the same start: a thresholded layer does not come back
-            factors, iterations = self._iterate(data, start, setting)
-            yield factors
+            if setting["column_threshold"] != column:
+                factors, reached, column = start, largest, setting["column_threshold"]
+            row = setting["row_threshold"]
+            for threshold in _descent(reached, row):
+                factors, _ = _iterate(left, factors, threshold, column, tol, max_iter=2)
+            factors, iterations = _iterate(left, factors, row, column, tol, limit)
+            reached = row
+            yield _without_empty_layers(factors, _loadings(data, factors.U, column))
         if final:
             self.n_iter_ = iterations
             if iterations == self.max_iter:
@@ -154,32 +174,89 @@ class ThresholdingSVD(Rival):
                     stacklevel=3,
                 )
 
-    def _iterate(self, data: Prepared, start: Factors, setting: Setting) -> tuple[Factors, int]:
-        zero = Factors.zero(start.shape, like=data.X)
-        if start.rank == 0:
-            return zero, 0
-        step = 1 / data.svd[1][0] ** 2
-        B, V = start.U, start.V
-        for iteration in range(1, self.max_iter + 1):
-            before = B
-            B = before + step * (data.cross @ V - data.X.T @ (data.X @ before))
-            B = np.where(np.abs(B) > setting["row_threshold"], B, 0.0)
-            loadings = _loadings(data, B, setting["column_threshold"])
-            alive = np.any(loadings != 0, axis=0)
-            if not np.any(alive):
-                return zero, iteration
-            B, before, V = B[:, alive], before[:, alive], _nearest_orthonormal(loadings[:, alive])
-            if np.linalg.norm(B - before) <= self.tol * np.linalg.norm(B):
-                return Factors(B, V), iteration
-        return Factors(B, V), self.max_iter
+
+class LeftStep:
+    """Threshold a gradient step of ½‖YV − XB‖² in B, and fit what is left by least squares."""
+
+    def __init__(self, data: Prepared) -> None:
+        self.data = data
+        square = float(np.max(np.sum(data.X**2, axis=0), initial=0.0))
+        self._step = 1 / square if square > 0 else 0.0
+        self._most = max(data.shape[0] // 2, 1)
+        self._gram = data.X.T @ data.X if data.shape[1] <= _MOST_HELD else None
+
+    def __call__(self, B: np.ndarray, V: np.ndarray, threshold: float) -> np.ndarray:
+        cross = self.data.cross @ V
+        moved = B + self._step * (cross - self.data.X.T @ (self.data.X @ B))
+        answer = np.zeros_like(B)
+        for j in range(B.shape[1]):
+            size = np.abs(moved[:, j])
+            kept = np.flatnonzero(size > threshold)
+            if kept.size > self._most:
+                kept = kept[np.argpartition(-size[kept], self._most)[: self._most]]
+            if kept.size:
+                answer[kept, j] = self._least_squares(kept, cross[kept, j])
+        return answer
+
+    def _least_squares(self, kept: np.ndarray, cross: np.ndarray) -> np.ndarray:
+        if self._gram is None:
+            few = self.data.X[:, kept]
+            gram = few.T @ few
+        else:
+            gram = self._gram[np.ix_(kept, kept)]
+        # predictors that repeat each other share their coefficient
+        gram.flat[:: kept.size + 1] += _RIDGE * np.trace(gram) / kept.size
+        return np.linalg.solve(gram, cross)
+
+    def largest_threshold(self, V: np.ndarray) -> float:
+        """The threshold that leaves nothing of the first step."""
+        return self._step * float(np.max(np.abs(self.data.cross @ V), initial=0.0))
+
+
+def _iterate(
+    left: LeftStep, factors: Factors, row: float, column: float, tol: float, max_iter: int
+) -> tuple[Factors, int]:
+    """Left and right steps until B settles, and how many."""
+    B, V = factors.U, factors.V
+    for iteration in range(1, max_iter + 1):
+        before = B
+        B = left(before, V, row)
+        V = _right_step(_loadings(left.data, B, column), V)
+        if np.linalg.norm(B - before) <= tol * np.linalg.norm(B):
+            return Factors(B, V), iteration
+    return Factors(B, V), max_iter
+
+
+def _descent(high: float, low: float) -> list[float]:
+    """Thresholds between two, each a fixed part of the one before; neither end."""
+    if low >= high or high <= 0:
+        return []
+    count = int(np.ceil(np.log(high / max(low, high * _SMALLEST)) / -np.log(_RATIO)))
+    return [high * _RATIO**i for i in range(1, count)]
 
 
 def _loadings(data: Prepared, B: np.ndarray, threshold: float) -> np.ndarray:
     """Thresholded YᵀXB, each column over the norm of its XB; noise of Y keeps its scale."""
     fit = data.X @ B
     norms = np.linalg.norm(fit, axis=0)
-    loadings = data.cross.T @ B / np.where(norms > 0, norms, 1.0)
+    loadings = data.cross.T @ B * data.mean_weight**0.5 / np.where(norms > 0, norms, 1.0)
     return np.where(np.abs(loadings) > threshold, loadings, 0.0)
+
+
+def _right_step(loadings: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """V from its loadings; a layer without any keeps its direction, off those of the others."""
+    alive = np.any(loadings != 0, axis=0)
+    answer = np.empty_like(V)
+    answer[:, alive] = _nearest_orthonormal(loadings[:, alive])
+    if not np.all(alive):
+        rest = V[:, ~alive] - answer[:, alive] @ (answer[:, alive].T @ V[:, ~alive])
+        answer[:, ~alive] = _nearest_orthonormal(rest)
+    return answer
+
+
+def _without_empty_layers(factors: Factors, loadings: np.ndarray) -> Factors:
+    alive = np.any(factors.U != 0, axis=0) & np.any(loadings != 0, axis=0)
+    return Factors(factors.U[:, alive], factors.V[:, alive])
 
 
 def _nearest_orthonormal(matrix: np.ndarray) -> np.ndarray:

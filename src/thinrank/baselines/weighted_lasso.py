@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
@@ -30,32 +31,33 @@ def weighted_lasso(
     scikit-learn's coordinate descent on a working set, which grows by the entries that violate
     scaleⱼ·|Xⱼᵀ(y − Xb)|/n ≤ penalty until none does.
     """
-    n, p = X.shape
+    n = X.shape[0]
     b = np.where(scale > 0, start, 0.0)
+    allowed = np.flatnonzero(scale > 0)
     if penalty == 0:
-        allowed = np.flatnonzero(scale > 0)
         b[allowed] = np.linalg.lstsq(X[:, allowed], y, rcond=None)[0]
         return b
-    working = np.flatnonzero(scale > 0) if p <= _SMALL else np.flatnonzero(b)
-    first = True
+    if allowed.size <= _SMALL:
+        if allowed.size:
+            b[allowed] = _descend(X[:, allowed], y, penalty, scale[allowed], b[allowed], tol)
+        return b
+    working = np.flatnonzero(b)
+    if working.size:
+        b[working] = _descend(X[:, working], y, penalty, scale[working], b[working], tol)
     while True:
         strength = scale * np.abs(X.T @ (y - X[:, working] @ b[working])) / n
-        inside = np.zeros(p, dtype=bool)
-        inside[working] = True
-        violated = np.flatnonzero((strength > penalty * (1 + _SLACK)) & ~inside)
-        if violated.size == 0 and not first:
+        strength[working] = 0.0
+        violated = np.flatnonzero(strength > penalty * (1 + _SLACK))
+        if violated.size == 0:
             return b
         working = np.union1d(working, violated)
-        if working.size == 0:
-            return b
         b[working] = _descend(X[:, working], y, penalty, scale[working], b[working], tol)
-        first = False
 
 
 def _descend(
     X: np.ndarray, y: np.ndarray, penalty: float, scale: np.ndarray, start: np.ndarray, tol: float
 ) -> np.ndarray:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
         warnings.simplefilter("ignore", ConvergenceWarning)
         _, coefficients, _ = lasso_path(
             np.asfortranarray(X * scale),
