@@ -63,7 +63,7 @@ def test_chosen_parameters_fit_the_training_rows(rival, easy):
 
 @pytest.mark.parametrize("rival", RIVALS)
 def test_one_dimensional_y(rival):
-    X, Y, _ = tr.datasets.make_two_way_sparse(150, 25, 1, 1, 5, 1, random_state=5)
+    X, Y, _ = tr.datasets.make_two_way_sparse(150, 25, 1, 1, 5, 1, signal=10.0, random_state=5)
     y = Y[:, 0]
     est = rival().fit(X, y)
     assert est.coef_.shape == (25,)
