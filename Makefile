@@ -45,6 +45,8 @@ bench: $(VENV)/installed $(RIVALS)/installed
 	$(BIN)/python benchmarks/speed.py --json $(RESULTS)/speed.json --markdown $(RESULTS)/speed.md
 	$(BIN)/python benchmarks/scaling.py --markdown $(RESULTS)/scaling.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py --markdown $(RESULTS)/optimum.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/baselines.py accuracy --markdown $(RESULTS)/baselines.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/baselines.py speed --markdown $(RESULTS)/baselines_speed.md
 	OMP_NUM_THREADS=1 $(RIVALS)/bin/python benchmarks/rivals/run.py \
 		--json $(RESULTS)/rivals.json --markdown $(RESULTS)/rivals.md
 

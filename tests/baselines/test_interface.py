@@ -173,3 +173,17 @@ def test_too_few_iterations_warn(est, easy):
     with pytest.warns(Warning, match="max_iter=1"):
         est.fit(X, Y)
     assert est.n_iter_ == 1
+
+
+def test_folds_without_weight_are_left_out(easy):
+    X, Y, truth = easy
+    weight = np.ones(90)
+    weight[:30] = 0  # the first of three folds
+    est = baselines.JointRankRowSelection(cv=3).fit(X, Y, sample_weight=weight)
+    assert error(est, truth) < 0.25
+    assert "split1_test_score" in est.cv_results_
+    assert "split2_test_score" not in est.cv_results_
+    weight[30:] = 0
+    weight[0] = 1
+    with pytest.raises(ValueError, match="cv must leave rows of positive weight"):
+        baselines.MultiTaskGroupLasso(cv=3).fit(X, Y, sample_weight=weight)

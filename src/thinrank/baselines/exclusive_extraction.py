@@ -27,14 +27,14 @@ _PATH_TOL = 1e-3
 class ExclusiveExtraction(Rival):
     """Exclusive extraction (EEA): low rank with sparse singular vectors, layer by layer.
 
-    Minimises, over Θ = Σ_l d_l·u_l·v_lᵀ with ``rank`` layers,
+    Minimises, over Θ = Σ d·u·vᵀ with ``rank`` layers, ::
 
-        1/(2n)·‖Y − XΘ‖² + penalty·Σ_l Σ_ij w_ijl·|d_l·u_il·v_jl|
+        1/(2n)·‖Y − XΘ‖² + penalty · Σ over layers and entries of w_ij·|d·u_i·v_j|
 
     one layer at a time with the others held out: a lasso for the left vector given the right one,
-    a soft threshold for the right one given the left. The adaptive weights w_ijl =
-    (d̃_l·|ũ_il|·|ṽ_jl|)^−gamma come from reduced-rank regression, of least norm where p > n. No
-    step lets the objective rise.
+    a soft threshold for the right one given the left. The adaptive weights of a layer,
+    ``w_ij = |d̃·ũ_i·ṽ_j|^(−gamma)``, come from reduced-rank regression, of least norm where p > n.
+    No step lets the objective rise.
 
     Differences from rrpack's ``rssvd``, where the paper's tables need more: the layers are gone
     through until the objective settles, not once; one penalty serves all layers, their size being

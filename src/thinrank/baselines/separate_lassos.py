@@ -20,7 +20,7 @@ __all__ = ["SeparateLassos"]
 class SeparateLassos(Rival):
     """A lasso for each response, with one penalty for all.
 
-    Minimises 1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|: scikit-learn's coordinate descent on working
+    Minimises ``1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|``: scikit-learn's coordinate descent on working
     sets, response by response. The authors' start for gradient descent.
 
     Parameters

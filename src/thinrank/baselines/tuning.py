@@ -58,7 +58,7 @@ def cross_validate(
         In the layout of scikit-learn's GridSearchCV: "params", "split0_test_score" and so on
         (negative mean squared errors), "mean_test_score", "std_test_score", "rank_test_score".
     """
-    splits = list(check_cv(cv).split(sample.X, sample.Y))
+    splits = _usable_splits(sample, cv)
     scores = np.full((len(splits), len(settings)), -np.inf)
     for fold, (train, test) in enumerate(splits):
         data = sample.rows(train).prepared(fit_intercept, standardize)
@@ -79,6 +79,16 @@ def cross_validate(
     results["rank_test_score"] = np.empty(len(settings), dtype=np.int64)
     results["rank_test_score"][order] = np.arange(1, len(settings) + 1)
     return results
+
+
+def _usable_splits(sample: Sample, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Those with rows of positive weight on both sides."""
+    weights = sample.weights
+    splits = check_cv(cv).split(sample.X, sample.Y)
+    usable = [(a, b) for a, b in splits if weights[a].any() and weights[b].any()]
+    if not usable:
+        raise ValueError("cv must leave rows of positive weight on both sides of a split")
+    return usable
 
 
 def _mean_squared_error(data: Prepared, factors: Factors, held_out: Sample) -> float:
