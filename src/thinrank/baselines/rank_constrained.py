@@ -63,6 +63,14 @@ class RankConstrainedGroupLasso(Rival):
         fits them to other rows.
     cv_results_ : dict, when the penalty was chosen by ``cv``
 
+    Notes
+    -----
+    Over 50 replications of the paper's settings the estimation errors are the printed ones to
+    0.2 sd. So are, or better, predictions of fresh rows under a weak signal; under a strong one
+    they are 1.164 (row sparse) and 1.158 (row and column sparse) where the paper prints
+    1.110 ± 0.017 and 1.108 ± 0.017. No penalty does better; the printed figures agree with
+    predictions at the training rows of X, 1.112 and 1.109.
+
     References
     ----------
     F. Bunea, Y. She and M. Wegkamp, Joint variable and rank selection for parsimonious estimation

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank.baselines.base import Rival, check_count, check_number, is_auto
@@ -28,7 +29,8 @@ _SMALLEST = 0.01
 _RATIO = 0.7
 # Up to this many predictors XᵀX is held.
 _MOST_HELD = 3000
-_RIDGE = 1e-10
+_SINGULAR = 1e-10
+_ROUNDING = 1e-9
 # Accuracy while a grid is scanned; the fit at the end has the user's.
 _PATH_TOL, _PATH_ITERATIONS = 3e-3, 30
 
@@ -182,7 +184,7 @@ class LeftStep:
         self.data = data
         square = float(np.max(np.sum(data.X**2, axis=0), initial=0.0))
         self._step = 1 / square if square > 0 else 0.0
-        self._most = max(data.shape[0] // 2, 1)
+        self._most = max(round(data.shape[0] * data.mean_weight) // 2, 1)
         self._gram = data.X.T @ data.X if data.shape[1] <= _MOST_HELD else None
 
     def __call__(self, B: np.ndarray, V: np.ndarray, threshold: float) -> np.ndarray:
@@ -191,7 +193,8 @@ class LeftStep:
         answer = np.zeros_like(B)
         for j in range(B.shape[1]):
             size = np.abs(moved[:, j])
-            kept = np.flatnonzero(size > threshold)
+            # where the fit is perfect the gradient is rounding, and brings nothing in
+            kept = np.flatnonzero(size > max(threshold, _ROUNDING * size.max()))
             if kept.size > self._most:
                 kept = kept[np.argpartition(-size[kept], self._most)[: self._most]]
             if kept.size:
@@ -204,9 +207,11 @@ class LeftStep:
             gram = few.T @ few
         else:
             gram = self._gram[np.ix_(kept, kept)]
-        # predictors that repeat each other share their coefficient
-        gram.flat[:: kept.size + 1] += _RIDGE * np.trace(gram) / kept.size
-        return np.linalg.solve(gram, cross)
+        factor, answer, failed = dposv(gram, cross, lower=1)  # Cholesky
+        if failed or np.min(np.diag(factor)) ** 2 < _SINGULAR * np.trace(gram):
+            # predictors that repeat each other share their coefficient
+            answer = np.linalg.lstsq(gram, cross, rcond=_SINGULAR)[0]
+        return answer
 
     def largest_threshold(self, V: np.ndarray) -> float:
         """The threshold that leaves nothing of the first step."""
