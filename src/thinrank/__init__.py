@@ -5,7 +5,7 @@ from importlib.metadata import version
 from thinrank import baselines, datasets, designs, losses, selection, starts
 from thinrank.core.factors import Factors
 from thinrank.core.result import Solution
-from thinrank.estimators import SparseReducedRankRegressor
+from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.minimize import minimize
 
 __version__ = version("thinrank")
@@ -14,6 +14,7 @@ __all__ = [
     "Factors",
     "Solution",
     "SparseReducedRankRegressor",
+    "SparseReducedRankRegressorCV",
     "baselines",
     "datasets",
     "designs",

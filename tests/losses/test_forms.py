@@ -8,7 +8,8 @@ from scipy.sparse.linalg import aslinearoperator
 from thinrank import arrays
 from thinrank.designs import Dense, as_design, standardize
 from thinrank.losses import Denoising, LeastSquares
-from thinrank.losses.forms import ActiveColumns, GramForm, ProductForm
+from thinrank.losses.active_columns import ActiveColumns
+from thinrank.losses.forms import GramForm, ProductForm
 
 N, P, K = 30, 12, 7
 

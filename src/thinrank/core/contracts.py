@@ -122,6 +122,8 @@ class QuadraticForm(Protocol):
     ----------
     constant : float
         Twice the value at zero.
+    samples : float
+        n, the sum of the weights.
     observations : float
         Number of entries of the data: n·k for regression.
     shape : (m1, m2)
@@ -131,9 +133,14 @@ class QuadraticForm(Protocol):
     """
 
     constant: float
+    samples: float
     observations: float
     shape: tuple[int, int]
     prototype: Array
+
+    def with_ridge(self, ridge: float) -> QuadraticForm:
+        """The same form with another ridge; what is held or cached is shared."""
+        ...
 
     def diagonal(self) -> Array:
         """Diagonal of H, of shape (m1,)."""
@@ -141,6 +148,10 @@ class QuadraticForm(Protocol):
 
     def cross_rows(self, rows: Array) -> Array:
         """Rows of C, of shape (len(rows), m2)."""
+        ...
+
+    def cross_columns(self, first: int, last: int) -> Array:
+        """Columns of C from ``first`` to before ``last``, of shape (m1, last − first)."""
         ...
 
     def cross_norms(self) -> tuple[Array, Array]:
@@ -152,7 +163,7 @@ class QuadraticForm(Protocol):
         ...
 
     def gram_between(self, rows: Array, others: Array) -> Array:
-        """H between ``rows`` and ``others``."""
+        """H between ``rows`` and ``others``, which have none in common."""
         ...
 
     def gradient(self, rows: Array, U: Array, V: Array) -> Array:

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs.dense import Dense
 from thinrank.designs.operator import Operator
+from thinrank.designs.row_subset import take_rows
 from thinrank.designs.sparse import Sparse
 from thinrank.designs.transformed import Standardization, Transformed, standardize
 
@@ -21,6 +22,7 @@ __all__ = [
     "Transformed",
     "as_design",
     "standardize",
+    "take_rows",
 ]
 
 

@@ -45,6 +45,10 @@ class Dense:
         """The columns ``index``."""
         return arrays.take_columns(self.array, index)
 
+    def rows(self, index: Array) -> Dense:
+        """The design of the rows ``index``, a copy."""
+        return Dense(arrays.take_rows(self.array, index))
+
     def gram(self, index: Array | None = None) -> Array:
         """XᵀX over the columns ``index``."""
         active = self.array if index is None else self.columns(index)

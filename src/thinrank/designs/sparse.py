@@ -50,6 +50,10 @@ class Sparse:
         """The columns ``index``, dense."""
         return self.matrix[:, index].toarray()
 
+    def rows(self, index: np.ndarray) -> Sparse:
+        """The design of the rows ``index``, a copy."""
+        return Sparse(self.matrix[index])
+
     def gram(self, index: np.ndarray | None = None) -> np.ndarray:
         """XᵀX over the columns ``index``, dense."""
         active = self.matrix if index is None else self.matrix[:, index]

@@ -9,6 +9,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram, column_means
+from thinrank.designs.row_subset import take_rows
 
 __all__ = ["Standardization", "Transformed", "standardize"]
 
@@ -84,6 +85,11 @@ class Transformed:
         if self.row_scale is not None:
             block *= self.row_scale[:, None]
         return block
+
+    def rows(self, index: Array) -> Transformed:
+        """The design of the rows ``index``, centred and scaled as all of them are."""
+        scale = None if self.row_scale is None else arrays.take_rows(self.row_scale, index)
+        return Transformed(take_rows(self.base, index), scale, self.center, self.column_scale)
 
     def gram(self, index: Array | None = None) -> Array:
         """Gram matrix of the transformed columns."""

@@ -1,5 +1,6 @@
 """scikit-learn estimators."""
 
+from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
 from thinrank.estimators.regressor import SparseReducedRankRegressor
 
-__all__ = ["SparseReducedRankRegressor"]
+__all__ = ["SparseReducedRankRegressor", "SparseReducedRankRegressorCV"]

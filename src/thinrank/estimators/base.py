@@ -48,6 +48,12 @@ class FactorRegressor(
         self._single_target = single_target
         self.intercept_ = float(intercept[0]) if single_target else intercept
 
+    def _keep_as(self, other: FactorRegressor) -> None:
+        """Store the answer of another regressor's fit."""
+        self.factors_ = other.factors_
+        self._single_target = other._single_target
+        self.intercept_ = other.intercept_
+
     @property
     def coef_(self) -> Array:
         """Coefficients of shape (k, p), or (p,) for a one-dimensional Y; computed at each call."""

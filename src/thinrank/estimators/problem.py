@@ -62,6 +62,10 @@ class Problem:
         loss = LeastSquares(columns.design, targets, sample_weight=weight, ridge=ridge)
         return cls(loss, columns, mean, scale)
 
+    def with_ridge(self, ridge: float) -> Problem:
+        """The same problem with another ridge; nothing is computed again."""
+        return replace(self, loss=self.loss.with_ridge(ridge))
+
     def to_user(self, factors: Factors) -> tuple[Factors, Array]:
         """Coefficients and intercept in the user's units."""
         user = factors.scaled(self.columns.inverse_scale, self.target_scale)

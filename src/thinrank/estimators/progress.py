@@ -1,16 +1,25 @@
-"""A progress bar for long fits."""
+"""Progress bars for long fits and searches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from thinrank.core.result import Callback, Record
+from thinrank.selection.path import SearchCallback, SearchRecord
 
-__all__ = ["shown"]
+__all__ = ["searching", "shown"]
 
 
 @contextmanager
@@ -39,6 +48,32 @@ def shown(
                 objective=record.objective,
                 change=record.change,
             )
+            return callback(record) if callback is not None else None
+
+        yield both
+
+
+@contextmanager
+def searching(
+    callback: Callable[[Any], object] | None, verbose: int
+) -> Iterator[SearchCallback | None]:
+    """The callback, with a line on standard error when ``verbose``; how long is not known."""
+    if verbose <= 0:
+        yield callback
+        return
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("searching  {task.completed} models, now {task.fields[now]}"),
+        TextColumn("best score {task.fields[best]:.6g}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+    ) as bar:
+        task = bar.add_task("search", total=None, now="", best=float("nan"))
+
+        def both(record: SearchRecord) -> object:
+            sizes = record.sizes
+            now = f"rank {sizes.rank}, {sizes.rows} × {sizes.columns}, ridge {sizes.ridge:.2g}"
+            bar.update(task, completed=record.iteration, now=now, best=record.best)
             return callback(record) if callback is not None else None
 
         yield both

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
 from thinrank.core.contracts import Design
-from thinrank.core.result import Callback, History, Outcome, Status
+from thinrank.core.factors import Factors
+from thinrank.core.result import History, Outcome, Solution, Status
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.problem import Problem
-from thinrank.estimators.progress import shown
+from thinrank.estimators.progress import searching, shown
 from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.minimize import check_size, check_sizes, iteration_limit, minimize
+from thinrank.selection.automatic import automatic_ridges, by_criterion
+from thinrank.selection.criteria import as_criterion
+from thinrank.selection.path import SearchRecord
+from thinrank.selection.space import make_space
 
 __all__ = ["SparseReducedRankRegressor"]
 
@@ -30,12 +38,14 @@ class SparseReducedRankRegressor(FactorRegressor):
 
     Parameters
     ----------
-    rank : int
-        Largest rank of Θ.
-    row_sparsity, column_sparsity : int or None
-        How many predictors and responses may enter; None for no limit.
-    ridge : float, default 0
-        Weight of ½‖Θ‖², on the scaled coefficients.
+    rank : int or "auto"
+        Largest rank of Θ; "auto", the default, leaves the choice to ``criterion``.
+    row_sparsity, column_sparsity : int, None or "auto"
+        How many predictors and responses may enter; None for no limit. Again "auto", the default,
+        leaves it to ``criterion``: the sizes are searched for on the training data alone, every
+        fit from the one before, and rank 0 (nothing but the means) competes.
+    ridge : float or "auto", default 0
+        Weight of ½‖Θ‖², on the scaled coefficients. Shrinkage helps when the signal is weak.
     standardize : bool, default True
         Whether the columns of X enter with unit root mean square about their mean (about zero
         without intercept). Done implicitly: X is not copied and a sparse X stays sparse. Hard
@@ -61,13 +71,20 @@ class SparseReducedRankRegressor(FactorRegressor):
     tol : float, default 1e-7
         Pursuit: the part of the objective that an exchange must save at least. Gradient descent:
         stop when the relative change of the factors is below.
+    criterion : {"pic", "aic", "bic", "gic", "ebic", "gcv"} or Criterion
+        What chooses the sizes that are "auto"; see :class:`thinrank.selection.Criterion`.
     random_state : int, RandomState, Generator or None
         For randomised decompositions in the starts; None gives the same answer every time.
+    n_jobs : int, optional
+        Threads of the search for sizes, which has up to two models to fit at a time.
     verbose : int, default 0
-        Whether to show a progress bar on standard error.
+        Whether to show progress on standard error.
     callback : callable, optional
         Called with the :class:`~thinrank.core.result.Record` of each iteration; returning True
         stops the fit, and ``status_`` says so. Its factors are those of the standardised problem.
+        While sizes are searched for it is called with a
+        :class:`~thinrank.selection.SearchRecord` for each model; returning True ends the search,
+        and the best model so far is fitted. So does Ctrl-C.
 
     Attributes
     ----------
@@ -80,6 +97,10 @@ class SparseReducedRankRegressor(FactorRegressor):
         Rank found; smaller than ``rank`` when the data carry less, 0 when Y is constant.
     row_support_, column_support_ : ndarray of int
         Sorted indices of the predictors in use and of the responses they predict.
+    best_params_ : dict
+        Rank, row_sparsity, column_sparsity and ridge in use, when one of them was "auto".
+    search_ : list of SearchRecord
+        The models that were tried, likewise.
     n_iter_ : int
     status_ : Status
         How the fit ended; ``str(status_)`` is a sentence.
@@ -98,7 +119,7 @@ class SparseReducedRankRegressor(FactorRegressor):
     --------
     >>> import thinrank as tr
     >>> X, Y, truth = tr.datasets.make_two_way_sparse(random_state=0)
-    >>> est = tr.SparseReducedRankRegressor(rank=8, row_sparsity=10, column_sparsity=10).fit(X, Y)
+    >>> est = tr.SparseReducedRankRegressor().fit(X, Y)  # or rank=8, row_sparsity=10, ...
     >>> bool((est.row_support_ == truth.row_support).all())
     True
     >>> est.coef_.shape
@@ -111,7 +132,7 @@ class SparseReducedRankRegressor(FactorRegressor):
         row_sparsity: int | str | None = "auto",
         column_sparsity: int | str | None = "auto",
         *,
-        ridge: float = 0.0,
+        ridge: float | str = 0.0,
         standardize: bool = True,
         solver: str = "pursuit",
         start: Any = "auto",
@@ -120,9 +141,11 @@ class SparseReducedRankRegressor(FactorRegressor):
         fit_intercept: bool = True,
         max_iter: int | None = None,
         tol: float = 1e-7,
+        criterion: Any = "pic",
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
-        callback: Callback | None = None,
+        callback: Callable[[Any], object] | None = None,
     ) -> None:
         self.rank = rank
         self.row_sparsity = row_sparsity
@@ -136,13 +159,17 @@ class SparseReducedRankRegressor(FactorRegressor):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.criterion = criterion
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
 
     n_iter_: int
     status_: Status
     history_: History
+    best_params_: dict[str, Any]
+    search_: list[SearchRecord]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseReducedRankRegressor:
         """Fit the coefficients.
@@ -160,7 +187,7 @@ class SparseReducedRankRegressor(FactorRegressor):
         -------
         self
         """
-        names = _column_names(y)
+        names = column_names(y)
         design, target = check_training_data(self, X, y)
         weight = check_weights(sample_weight, design)
         single = target.ndim == 1
@@ -175,16 +202,73 @@ class SparseReducedRankRegressor(FactorRegressor):
             fit_intercept=self.fit_intercept,
             standardize_columns=self.standardize,
             scale_targets=self.standardize and (adaptive or self.solver == "pursuit"),
-            ridge=self.ridge,
+            ridge=0.0 if _automatic(self.ridge) else cast(float, self.ridge),
         )
+        chosen = self._choose(problem, weight)
+        solution = self._solve(problem.with_ridge(chosen.ridge), chosen)
+        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=2)
+        self._keep(*problem.to_user(solution.factors), single)
+        self.n_iter_ = solution.n_iter
+        self.status_ = solution.status
+        self.history_ = History(map(problem.to_user_record, solution.history))
+        keep_target_names(self, names)
+        return self
+
+    def _choose(self, problem: Problem, weight: Any) -> _Chosen:
+        """The sizes: as given, or by the criterion where they are "auto"."""
+        for name in ("best_params_", "search_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        given: tuple[Any, Any, Any, Any] = (
+            self.rank,
+            self.row_sparsity,
+            self.column_sparsity,
+            self.ridge,
+        )
+        if not any(_automatic(value) for value in given):
+            return _Chosen(*given, self.start)
+        ranks, rows, columns, ridges = (None if _automatic(value) else [value] for value in given)
+        space = make_space(
+            problem.loss.shape,
+            rows_of_data(problem.loss.X, weight),
+            ranks=ranks,
+            rows=rows,
+            columns=columns,
+            ridges=automatic_ridges(problem.loss) if ridges is None else ridges,
+        )
+        with searching(self.callback, self.verbose) as callback:
+            search = by_criterion(
+                problem.loss.with_ridge(0.0),
+                space,
+                as_criterion(self.criterion),
+                max_iter=iteration_limit("pursuit", None),
+                tol=self.tol,
+                n_jobs=self.n_jobs,
+                callback=callback,
+            )
+        if search.stopped:
+            warnings.warn(search.message, UserWarning, stacklevel=3)
+        best = search.best
+        self.search_ = search.records
+        self.best_params_ = space.params(best.sizes)
+        start = self.start
+        if isinstance(start, str) and start == "auto" and self.solver == "pursuit" and best.fits:
+            start = best.fits[0].factors if best.fits[0] is not None else start
+        return _Chosen(**self.best_params_, start=start)
+
+    def _solve(self, problem: Problem, chosen: _Chosen) -> Solution:
+        if chosen.rank == 0:
+            nothing = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
+            status = Status(Outcome.ZERO, "No model is worth its complexity: the rank is 0.")
+            return Solution(nothing, 0.5 * problem.loss.constant, status)
         limit = iteration_limit(self.solver, self.max_iter)
         with shown(self.callback, limit, self.verbose, problem.to_user_record) as callback:
-            solution = minimize(
+            return minimize(
                 problem.loss,
-                rank=self.rank,
-                row_sparsity=self.row_sparsity,
-                column_sparsity=self.column_sparsity,
-                start=problem.start(self.start),
+                rank=chosen.rank,
+                row_sparsity=chosen.row_sparsity,
+                column_sparsity=chosen.column_sparsity,
+                start=chosen.start if chosen.start is not self.start else problem.start(self.start),
                 solver=self.solver,
                 step=self.step,
                 update=self.update,
@@ -193,43 +277,74 @@ class SparseReducedRankRegressor(FactorRegressor):
                 random_state=self.random_state,
                 callback=callback,
             )
-        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
-            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=2)
-        self._keep(*problem.to_user(solution.factors), single)
-        self.n_iter_ = solution.n_iter
-        self.status_ = solution.status
-        self.history_ = History(map(problem.to_user_record, solution.history))
-        if names is not None:
-            self.target_names_in_ = names
-        elif hasattr(self, "target_names_in_"):
-            del self.target_names_in_  # of an earlier fit
-        return self
 
     def _check_sizes(self, design: Design, k: int, weight: Any) -> None:
         """Sizes against the data, before anything is computed."""
-        allowed_now = {
-            "rank": "an integer",
-            "row_sparsity": "an integer, or None for no limit",
-            "column_sparsity": "an integer, or None for no limit",
-            "ridge": "a number",
-        }
-        for name, allowed in allowed_now.items():
-            if isinstance(getattr(self, name), str) and getattr(self, name) == "auto":
-                raise ValueError(
-                    f'{name}="auto" is not available in this version of thinrank: pass {allowed}'
-                )
-        n, p = design.shape
-        rows, columns = check_sizes((p, k), self.rank, self.row_sparsity, self.column_sparsity)
-        if weight is not None:
-            xp = arrays.namespace(weight)
-            n = int(xp.count_nonzero(weight))
-        limit = min(rows, columns, n)
-        check_size("rank", self.rank, limit, "row_sparsity, column_sparsity and rows of X")
+        as_criterion(self.criterion)
+        iteration_limit(self.solver, self.max_iter)
+        if _is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
+            return
+        sizes = self.rank, self.row_sparsity, self.column_sparsity
+        check_automatic_sizes((design.shape[1], k), rows_of_data(design, weight), *sizes)
+        if isinstance(self.ridge, str) and not _automatic(self.ridge):
+            raise ValueError(f'ridge must be a number at least 0 or "auto", got {self.ridge!r}')
 
 
-def _column_names(Y: Any) -> np.ndarray | None:
+@dataclass(frozen=True)
+class _Chosen:
+    """Sizes to fit, and where to begin."""
+
+    rank: Any
+    row_sparsity: Any
+    column_sparsity: Any
+    ridge: Any
+    start: Any
+
+
+def _automatic(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _is_nothing(rank: Any, rows: Any, columns: Any) -> bool:
+    """Whether the sizes are those of the zero matrix, as a search returns them.
+
+    Rank 0 by itself is no request that makes sense; with no rows and no columns it is one.
+    """
+    sizes = (rank, rows, 0 if columns is None else columns)
+    return all(isinstance(size, Integral) and size == 0 for size in sizes)
+
+
+def check_automatic_sizes(
+    shape: tuple[int, int], samples: int, rank: Any, rows: Any, columns: Any
+) -> None:
+    """Those of the sizes that are not "auto"."""
+    p, k = shape
+    most_rows = p if rows is None or _automatic(rows) else rows
+    most_columns = k if columns is None or _automatic(columns) else columns
+    smallest = 1 if _automatic(rank) else rank
+    most_rows, most_columns = check_sizes((p, k), smallest, most_rows, most_columns)
+    limit = min(most_rows, most_columns, samples)
+    check_size("rank", smallest, limit, "row_sparsity, column_sparsity and rows of X")
+
+
+def column_names(Y: Any) -> np.ndarray | None:
     """Names of a data frame's columns, if they are all strings."""
     columns = getattr(Y, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
     return np.asarray(columns, dtype=object)
+
+
+def rows_of_data(design: Design, weight: Any) -> int:
+    """Number of rows that count."""
+    if weight is None:
+        return design.shape[0]
+    return int(arrays.namespace(weight).count_nonzero(weight))
+
+
+def keep_target_names(estimator: Any, names: np.ndarray | None) -> None:
+    """Set ``target_names_in_``, or forget that of an earlier fit."""
+    if names is not None:
+        estimator.target_names_in_ = names
+    elif hasattr(estimator, "target_names_in_"):
+        del estimator.target_names_in_

@@ -79,7 +79,7 @@ class Denoising(Quadratic):
 
     def quadratic(self) -> IdentityForm:
         """H = (1 + ridge)·I and C = M."""
-        return IdentityForm(self.M, self.constant, 1 + self.ridge)
+        return IdentityForm(self.M, self.constant, self.ridge)
 
     def restrict(self, rows: Array, columns: Array) -> Denoising:
         """The same loss over matrices that vanish outside ``rows`` and ``columns``."""

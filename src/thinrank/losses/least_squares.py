@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core import memory
 from thinrank.core.contracts import Design, QuadraticForm, is_design
-from thinrank.designs import Dense, Transformed, as_design
+from thinrank.designs import Dense, Transformed, as_design, take_rows
 from thinrank.losses.forms import GramForm, ProductForm
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
@@ -164,9 +165,31 @@ class LeastSquares(Quadratic):
                 self._form = GramForm(gram, cross, self.constant, self.samples, self.ridge)
             else:
                 self._form = ProductForm(
-                    self._weighted_X, self._weighted_Y, self.samples, self.constant, self.ridge
+                    self._weighted_X,
+                    self._weighted_Y,
+                    self.samples,
+                    self.constant,
+                    self.ridge,
+                    self._cross,
                 )
         return self._form
+
+    def with_ridge(self, ridge: float) -> LeastSquares:
+        """The same loss with another ridge; what was computed from X and Y is shared."""
+        form = self.quadratic().with_ridge(ridge)
+        other = copy.copy(self)
+        Quadratic.__init__(other, self.shape, self.constant, ridge, self.prototype)
+        other._form = form
+        other.__dict__.pop("_smoothness", None)
+        return other
+
+    def rows(self, index: Array) -> tuple[Design, Design, Array]:
+        """Some rows of X and of Y, times the roots of their weights, and those roots."""
+        roots = arrays.zeros((index.shape[0],), like=self.prototype) + 1
+        if self.sample_weight is not None:
+            weight = arrays.take_rows(self.sample_weight, index)
+            roots = arrays.namespace(weight).sqrt(weight)
+        return take_rows(self._weighted_X, index), take_rows(self._weighted_Y, index), roots
 
     def folds(self, count: int, seed: int) -> list[tuple[LeastSquares, LeastSquares]]:
         """Training and held-out losses of a K-fold split of the rows, as zero weights."""

@@ -8,9 +8,12 @@ most. An exchange is made only when it lowers the objective by enough.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+
+from scipy.stats import chi2
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
@@ -21,6 +24,8 @@ __all__ = ["Pursuit"]
 
 # Rows outside the support whose gain is computed exactly; the others' gains are bounded below.
 _EXACT_GAINS = 128
+# Rows that may leave, and rows that may enter, in single exchanges before giving up.
+_LAST_RESORTS = 2
 # Fits of alternating columns and factors on one set of rows.
 _MOST_COLUMN_CHANGES = 20
 
@@ -35,6 +40,8 @@ class Fit:
         S and T, sorted.
     root : array of shape (|S|, |S|)
         R with R H_SS Rᵀ = I: the inverse of the lower Cholesky factor.
+    whitened : array of shape (|S|, m2)
+        R C_S, whose squares are what each column explains.
     U : array of shape (|S|, q)
     Q : array of shape (m2, q)
     objective : float
@@ -43,12 +50,18 @@ class Fit:
     rows: Array
     columns: Array
     root: Array
+    whitened: Array
     U: Array
     Q: Array
     objective: float
     shape: tuple[int, int]
     change: float = float("inf")
     final: bool = False
+
+    @cached_property
+    def costs(self) -> Array:
+        """Twice what leaving out each row would add to the objective, Q held fixed."""
+        return arrays.row_norms_squared(self.U) / arrays.column_norms_squared(self.root)
 
     @cached_property
     def factors(self) -> Factors:
@@ -102,19 +115,48 @@ class Pursuit:
         costs, candidates, gains = self._costs_and_gains(form, state)
         room = self.row_sparsity - state.rows.shape[0]
         size = _promising(costs, gains, room, self._margin(form, state))
+        feigned = 10 * arrays.eps(form.prototype) * form.constant  # by rounding
         while size > 0:
             rows = self._exchanged(state.rows, costs, candidates, gains, size)
             trial = self._fit(form, rows, state.columns, state.Q)
             decrease = state.objective - trial.objective
-            feigned = 10 * arrays.eps(form.prototype) * form.constant  # by rounding
             if decrease > max(size - room, 0) * self._margin(form, state) + feigned:
                 return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
+        trial = self._last_resort(form, state, costs, candidates, gains)
+        decrease = state.objective - trial.objective
+        if decrease > self.tol * state.objective + feigned:
+            return replace(trial, change=decrease / state.objective)
         return replace(state, change=0.0, final=True)
 
     def done(self, state: Fit) -> bool:
         """Whether no exchange helps."""
         return state.final
+
+    def _last_resort(
+        self, form: QuadraticForm, state: Fit, costs: Array, candidates: Array, gains: Array
+    ) -> Fit:
+        """The best of a few single exchanges whose newcomer is evidently not noise, or the state.
+
+        Costs and gains hold Q fixed, so that an exchange may bring more than they promise. A row
+        of noise explains a deviance of χ² with r degrees of freedom: a newcomer that would
+        explain more than the best of m1 such rows need not clear the margin.
+        """
+        xp = arrays.namespace(gains)
+        unit = 2 * state.objective / form.observations  # gains and costs are doubled
+        evident = _largest_noise(form.shape[0], state.U.shape[1]) * unit
+        best = state
+        for j in xp.argsort(gains, descending=True)[:_LAST_RESORTS]:
+            if not gains[j] > evident:
+                break
+            for i in xp.argsort(costs)[:_LAST_RESORTS]:
+                others = xp.arange(costs.shape[0], device=arrays.device_of(costs)) != i
+                kept = arrays.take_rows(state.rows, arrays.select(others))
+                rows = xp.sort(xp.concat([kept, xp.reshape(candidates[j], (1,))]))
+                trial = self._fit(form, rows, state.columns, state.Q)
+                if trial.objective < best.objective:
+                    best = trial
+        return best
 
     def _margin(self, form: QuadraticForm, fit: Fit) -> float:
         """What the exchange of a row must bring to be worth it."""
@@ -152,7 +194,7 @@ class Pursuit:
             quadratic = arrays.inner(U, form.gram(rows) @ U)
             objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
         objective = max(objective, 0.0)
-        return Fit(rows, columns, root, U, Q, objective, form.shape)
+        return Fit(rows, columns, root, whitened, U, Q, objective, form.shape)
 
     def _costs_and_gains(self, form: QuadraticForm, fit: Fit) -> tuple[Array, Array, Array]:
         """What each row in S is worth, and what each row outside would be, with Q held fixed.
@@ -166,7 +208,7 @@ class Pursuit:
         costs (|S|,), candidates (m1 − |S|,), gains (m1 − |S|,)
         """
         xp = arrays.namespace(fit.U)
-        costs = arrays.row_norms_squared(fit.U) / arrays.column_norms_squared(fit.root)
+        costs = fit.costs
         inside = arrays.scatter_rows(costs * 0 + 1, fit.rows, form.shape[0])
         candidates = arrays.select(inside == 0)
         gradient = form.gradient(fit.rows, fit.U, fit.Q)
@@ -206,6 +248,12 @@ class Pursuit:
         kept = arrays.take_rows(rows, xp.argsort(costs)[leaving:])
         entering = arrays.take_rows(candidates, xp.argsort(gains, descending=True)[:size])
         return xp.sort(xp.concat([kept, entering]))
+
+
+@functools.lru_cache(maxsize=256)
+def _largest_noise(count: int, degrees: int) -> float:
+    """What the largest of ``count`` χ² numbers typically comes to."""
+    return float(chi2.isf(1 / max(count, 2), max(degrees, 1)))
 
 
 def _largest(block: Array) -> float:

@@ -43,9 +43,10 @@ class Auto:
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of rank at most ``rank``."""
-        return self._suited(loss, rows)(loss, rank, rows, columns, seed)
+        return self.suited(loss, rows)(loss, rank, rows, columns, seed)
 
-    def _suited(self, loss: Any, rows: int) -> Start:
+    def suited(self, loss: Any, rows: int) -> Start:
+        """The start that it comes to, for so many rows."""
         m1, m2 = loss.shape
         dense_fits = memory.fits(m1 * m2, arrays.itemsize(loss.prototype))
         if self.solver == "pursuit":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from thinrank import arrays
+from thinrank.arrays import Array
 from thinrank.core import memory
 from thinrank.core.contracts import require
 from thinrank.core.factors import Factors
@@ -45,6 +46,10 @@ class ConvexStart:
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Balanced factors of the solution's best rank-``rank`` approximation."""
+        return Factors.from_theta(self.solution(loss, seed), rank)
+
+    def solution(self, loss: Any, seed: int) -> Array:
+        """The minimiser, dense: it does not depend on the sizes that a fit shall have."""
         purpose = f'start="{self.name}"'
         require(loss, "full_gradient", purpose)
         require(loss, "smoothness", purpose)
@@ -52,7 +57,7 @@ class ConvexStart:
         memory.check_fits(loss.shape, size, purpose, 'use start="spectral"')
         penalties = row_penalties(loss, self.penalty, self.prox, seed)
         solver = Proximal(self.prox, max_iter=self.max_iter, tol=self.tol)
-        return Factors.from_theta(solver.solve(loss, penalties), rank)
+        return solver.solve(loss, penalties)
 
 
 @dataclass(frozen=True)

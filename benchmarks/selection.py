@@ -1,0 +1,182 @@
+"""Automatic sizes in the paper's four settings, against an oracle that knows the truth.
+
+    python benchmarks/selection.py --seed 40000 --markdown docs/benchmarks/selection.md
+
+Each replication draws n = 50 training rows and as many validation rows. "validation" is
+``SparseReducedRankRegressorCV(cv=PredefinedSplit)`` followed by
+``SparseReducedRankRegressor(**best_params_)`` on the training rows; "auto" is the regressor's
+default criterion and "cv" 5-fold cross-validation, both on the training rows alone. The oracle is
+least squares of rank 8 on the true rows and columns. In the row settings column_sparsity is None.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.progress import track
+from sklearn.model_selection import PredefinedSplit
+
+import thinrank as tr
+
+# the paper's printed GDT rows: estimation error and prediction error
+SETTINGS = {
+    "row, strong": (1.0, None, 0.0452, 1.1060),
+    "two-way, strong": (1.0, 10, 0.0624, 1.0353),
+    "row, weak": (0.2, None, 0.2328, 1.1282),
+    "two-way, weak": (0.2, 10, 0.3173, 1.0380),
+}
+RANK, ROWS = 8, 10
+
+
+@dataclass(frozen=True)
+class Data:
+    """One replication."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    X_validation: np.ndarray
+    Y_validation: np.ndarray
+    truth: tr.Factors
+    columns: int | None
+
+
+def draw(signal: float, columns: int | None, seed: int) -> Data:
+    X, Y, truth = tr.datasets.make_two_way_sparse(
+        50, 100, 50, RANK, ROWS, columns, signal=signal, random_state=seed
+    )
+    rng = np.random.default_rng([seed, 1])
+    X_new = rng.standard_normal((50, 100))
+    Y_new = X_new @ truth.theta + rng.standard_normal((50, 50))
+    return Data(X, Y, X_new, Y_new, truth, columns)
+
+
+def oracle(data: Data) -> np.ndarray:
+    rows, columns = data.truth.row_support, data.truth.column_support
+    X, Y = data.X[:, rows], data.Y[:, columns]
+    free = np.linalg.lstsq(X, Y, rcond=None)[0]
+    right = np.linalg.svd(X @ free, full_matrices=False)[2][:RANK]
+    theta = np.zeros(data.truth.shape)
+    theta[np.ix_(rows, columns)] = free @ right.T @ right
+    return theta
+
+
+def validated(data: Data, options: dict) -> tr.SparseReducedRankRegressor:
+    n = len(data.X)
+    split = PredefinedSplit(np.r_[np.full(n, -1), np.zeros(len(data.X_validation))])
+    search = tr.SparseReducedRankRegressorCV(
+        column_sparsities=None if data.columns else [None], cv=split, **options
+    ).fit(np.r_[data.X, data.X_validation], np.r_[data.Y, data.Y_validation])
+    return tr.SparseReducedRankRegressor(**search.best_params_, **options).fit(data.X, data.Y)
+
+
+def automatic(data: Data, options: dict) -> tr.SparseReducedRankRegressor:
+    columns = "auto" if data.columns else None
+    return tr.SparseReducedRankRegressor(column_sparsity=columns, **options).fit(data.X, data.Y)
+
+
+def cross_validated(data: Data, options: dict) -> tr.SparseReducedRankRegressorCV:
+    columns = None if data.columns else [None]
+    return tr.SparseReducedRankRegressorCV(column_sparsities=columns, cv=5, **options).fit(
+        data.X, data.Y
+    )
+
+
+METHODS: dict[str, Callable] = {
+    "validation": validated,
+    "auto": automatic,
+    "cv": cross_validated,
+}
+
+
+def judge(theta: np.ndarray, intercept: np.ndarray | float, truth: tr.Factors) -> tuple:
+    """Spectral error ratio, and root mean squared error on fresh rows with unit noise."""
+    error = theta - truth.theta
+    spectral = np.linalg.norm(error, 2) / np.linalg.norm(truth.theta, 2)
+    # for standard normal rows the mean over fresh data is known exactly
+    k = truth.shape[1]
+    excess = (np.sum(error**2) + np.sum(np.asarray(intercept) ** 2)) / k
+    return float(spectral), float(np.sqrt(1.0 + excess))
+
+
+def replicate(name: str, seed: int, options: dict) -> dict:
+    signal, columns, *_ = SETTINGS[name]
+    data = draw(signal, columns, seed)
+    record = {"setting": name, "seed": seed, "oracle": judge(oracle(data), 0.0, data.truth)}
+    for method, fit in METHODS.items():
+        est = fit(data, options)
+        exact = np.array_equal(est.row_support_, data.truth.row_support) and np.array_equal(
+            est.column_support_, data.truth.column_support
+        )
+        record[method] = judge(est.factors_.theta, est.intercept_, data.truth)
+        record[method + "_exact"] = exact
+        record[method + "_rank"] = est.rank_
+    return record
+
+
+def ratio_and_error(values: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
+    """Ratio of means, and its standard error by linearisation."""
+    ratio = values.mean() / reference.mean()
+    spread = (values - ratio * reference) / reference.mean()
+    return float(ratio), float(spread.std(ddof=1) / len(values) ** 0.5)
+
+
+def table(records: list[dict], names: list[str]) -> str:
+    lines = [
+        "| setting | oracle | paper's GDT | validation | ratio to oracle | auto, to validation "
+        "| 5-fold cv, to validation | exact supports (validation, auto, cv) | RMSE: oracle, paper, "
+        "validation, auto, cv |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name in names:
+        mine = [r for r in records if r["setting"] == name]
+        spectral = {m: np.array([r[m][0] for r in mine]) for m in ("oracle", *METHODS)}
+        rmse = {m: np.mean([r[m][1] for r in mine]) for m in ("oracle", *METHODS)}
+        exact = [np.mean([r[m + "_exact"] for r in mine]) for m in METHODS]
+        ratio, error = ratio_and_error(spectral["validation"], spectral["oracle"])
+        auto = spectral["auto"].mean() / spectral["validation"].mean()
+        cv = spectral["cv"].mean() / spectral["validation"].mean()
+        printed, printed_rmse = SETTINGS[name][2:]
+        lines.append(
+            f"| {name} | {spectral['oracle'].mean():.4f} | {printed:.4f} "
+            f"| {spectral['validation'].mean():.4f} | {ratio:.3f} ± {error:.3f} "
+            f"| {spectral['auto'].mean():.4f} ({auto:.2f}) | {spectral['cv'].mean():.4f} ({cv:.2f}) "
+            f"| {', '.join(f'{100 * e:.0f} %' for e in exact)} "
+            f"| {rmse['oracle']:.4f}, {printed_rmse:.4f}, "
+            f"{', '.join(f'{rmse[m]:.4f}' for m in METHODS)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replications", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=30000, help="of the first replication")
+    parser.add_argument("--settings", nargs="*", default=list(SETTINGS), choices=list(SETTINGS))
+    parser.add_argument(
+        "--plain", action="store_true", help="neither intercept nor standardisation, as the paper"
+    )
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--markdown", type=Path)
+    arguments = parser.parse_args()
+    options = {"fit_intercept": False, "standardize": False} if arguments.plain else {}
+    jobs = [
+        (name, arguments.seed + i)
+        for name in arguments.settings
+        for i in range(arguments.replications)
+    ]
+    records = [replicate(name, seed, options) for name, seed in track(jobs, "replications")]
+    text = table(records, arguments.settings)
+    print(text)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(records))
+    if arguments.markdown:
+        arguments.markdown.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

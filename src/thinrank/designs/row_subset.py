@@ -1,0 +1,64 @@
+"""Some of the rows of a design."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
+
+__all__ = ["RowSubset", "take_rows"]
+
+
+class RowSubset:
+    """The rows ``index`` of a design that is known through its products only.
+
+    Parameters
+    ----------
+    base : Design
+    index : array of int
+        Sorted and distinct.
+    """
+
+    def __init__(self, base: Design, index: Array) -> None:
+        self.base = base
+        self.index = index
+        self.prototype = base.prototype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of rows kept, p)."""
+        return self.index.shape[0], self.base.shape[1]
+
+    def __matmul__(self, block: Array) -> Array:
+        return arrays.take_rows(self.base @ block, self.index)
+
+    def transposed_product(self, block: Array) -> Array:
+        """Transpose of this design, times block."""
+        return self.base.transposed_product(
+            arrays.scatter_rows(block, self.index, self.base.shape[0])
+        )
+
+    def columns(self, index: Array) -> Array:
+        """The columns ``index``."""
+        return arrays.take_rows(self.base.columns(index), self.index)
+
+    def gram(self, index: Array | None = None) -> Array:
+        """Inner products of the columns ``index``."""
+        if index is None:
+            return blockwise_gram(self)
+        active = self.columns(index)
+        return active.T @ active
+
+    def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
+        """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
+        return blockwise_column_norms(self, row_scale, center)
+
+
+def take_rows(design: Any, index: Array) -> Design:
+    """The design of the sorted rows ``index``: its own ``rows`` if it has that, else a subset."""
+    if hasattr(design, "rows"):
+        return design.rows(index)
+    return RowSubset(design, index)

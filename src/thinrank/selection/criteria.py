@@ -1,0 +1,155 @@
+"""Criteria that weigh fit against complexity, without a noise level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import gammaln
+
+__all__ = ["CRITERIA", "Complexity", "Criterion", "CriterionName", "as_criterion"]
+
+CriterionName = Literal["pic", "aic", "bic", "gic", "ebic", "gcv"]
+
+
+@dataclass(frozen=True)
+class Complexity:
+    """How complex models are; every field may be an array over models.
+
+    Attributes
+    ----------
+    degrees : array or float
+        Effective degrees of freedom: (s₁ + s₂ − r)·r without ridge.
+    rows, columns : array or int
+        s₁ and s₂.
+    features, targets : int
+        p and k.
+    select_rows, select_columns : bool
+        Whether the rows and columns were chosen among all; without a limit they were not.
+    """
+
+    degrees: np.ndarray | float
+    rows: np.ndarray | int
+    columns: np.ndarray | int
+    features: int
+    targets: int
+    select_rows: bool = True
+    select_columns: bool = True
+
+    @property
+    def inflation(self) -> np.ndarray | float:
+        """s₁·log(e·p/s₁) + s₂·log(e·k/s₂): what the choice of rows and columns costs."""
+        return self._over_choices(_inflation)
+
+    @property
+    def log_choices(self) -> np.ndarray | float:
+        """Logarithm of the number of ways to choose the rows and columns."""
+        return self._over_choices(_log_binomial)
+
+    def _over_choices(self, cost: object) -> np.ndarray | float:
+        total: np.ndarray | float = 0.0
+        if self.select_rows:
+            total = total + cost(self.rows, self.features)  # type: ignore[operator]
+        if self.select_columns:
+            total = total + cost(self.columns, self.targets)  # type: ignore[operator]
+        return total
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """N·log(RSS) plus a penalty, N = n·k; smaller is better.
+
+    It knows no noise level: the units of Y move it by a constant. Models whose penalty reaches N
+    are out of the question: near saturation log(RSS) → −∞ outweighs everything.
+
+    Parameters
+    ----------
+    name : {"pic", "aic", "bic", "gic", "ebic", "gcv"}
+
+        ``pic``
+            A₁·df + A₂·[s₁·log(ep/s₁) + s₂·log(ek/s₂)], the predictive information criterion of
+            She (2017) and She & Tran (2019), here for two-way sparsity, A₁ = 4 and A₂ = 2.
+            Its complexity counts the choice of rows and columns.
+        ``aic``
+            2·df. For prediction with few candidates; keeps too much when many are searched.
+        ``bic``
+            log(N)·df. For finding a true model with p and k fixed.
+        ``gic``
+            log(log N)·log(p·k)·df (Fan & Tang 2013), for p and k that grow with n.
+        ``ebic``
+            log(N)·df + 2·log(number of choices) (Chen & Chen 2008, γ = 1).
+        ``gcv``
+            −2N·log(1 − df/N): generalised cross-validation (Golub, Heath & Wahba 1979).
+    """
+
+    name: CriterionName = "pic"
+    per_degree: float = 4.0
+    per_inflation: float = 2.0
+
+    def penalty(self, observations: float, complexity: Complexity) -> np.ndarray:
+        """What is added to N·log(RSS)."""
+        N, df = observations, np.asarray(complexity.degrees, dtype=float)
+        if self.name == "pic":
+            return self.per_degree * df + self.per_inflation * complexity.inflation
+        if self.name == "aic":
+            return 2.0 * df
+        if self.name == "bic":
+            return np.log(N) * df
+        if self.name == "gic":
+            growth = max(float(np.log(max(np.log(N), 1.0))), 1.0)
+            choices = np.log(max(complexity.features * complexity.targets, 2))
+            return growth * choices * df
+        if self.name == "ebic":
+            return np.log(N) * df + 2.0 * complexity.log_choices
+        left = 1.0 - df / N
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(left > 0, -2.0 * N * np.log(np.maximum(left, 1e-300)), np.inf)
+
+    def scores(
+        self, residual: np.ndarray, null: float, observations: float, complexity: Complexity
+    ) -> np.ndarray:
+        """The criterion less that of the zero matrix; infinite near saturation.
+
+        Parameters
+        ----------
+        residual : array
+            Residual sums of squares.
+        null : float
+            That of the zero matrix, whose criterion N·log(null) is the zero of the scale.
+        observations : float
+            N.
+        complexity : Complexity
+            Of the same models.
+        """
+        penalty = self.penalty(observations, complexity)
+        if null <= 0:  # nothing to explain: everything beyond the zero matrix is complexity
+            return np.where(penalty < observations, penalty, np.inf) + np.zeros_like(residual)
+        # a fit cannot be trusted to be better than rounding
+        floor = np.finfo(float).eps * null
+        fit = observations * np.log(np.maximum(residual, floor) / null)
+        return np.where(penalty < observations, fit + penalty, np.inf)
+
+
+CRITERIA: tuple[CriterionName, ...] = ("pic", "aic", "bic", "gic", "ebic", "gcv")
+
+
+def as_criterion(criterion: object) -> Criterion:
+    """A Criterion from its name; Criterion objects pass."""
+    if isinstance(criterion, Criterion):
+        return criterion
+    for name in CRITERIA:
+        if criterion == name:
+            return Criterion(name)
+    names = ", ".join(f'"{name}"' for name in CRITERIA)
+    raise ValueError(f"criterion must be one of {names}, or a Criterion; got {criterion!r}")
+
+
+def _inflation(chosen: np.ndarray | int, among: int) -> np.ndarray:
+    chosen = np.maximum(np.asarray(chosen, dtype=float), 1e-300)
+    return chosen * (1 + np.log(among / chosen))
+
+
+def _log_binomial(chosen: np.ndarray | int, among: int) -> np.ndarray:
+    chosen = np.asarray(chosen, dtype=float)
+    return gammaln(among + 1) - gammaln(chosen + 1) - gammaln(among - chosen + 1)

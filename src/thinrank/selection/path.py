@@ -1,0 +1,366 @@
+"""A warm-started search over rank, row sparsity, column sparsity and ridge."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from thinrank.selection.samples import Sample, Sizes
+from thinrank.selection.space import Space
+from thinrank.solvers.pursuit import Fit, Pursuit
+
+__all__ = ["Evaluation", "Search", "SearchCallback", "SearchRecord"]
+
+# Moves of rank, columns and ridge on one number of rows.
+_MOST_MOVES = 4
+# The grid ends at the first number of rows that is worse than one before it; for few rows, where
+# a score may well dip, at the second.
+_FEW_ROWS = 16
+# Rounds of rows and ridges.
+_MOST_ROUNDS = 4
+# Every so many ridges are looked at before those next to the best.
+_COARSE_RIDGES = 3
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A point that was fitted to every sample.
+
+    Attributes
+    ----------
+    sizes : Sizes
+    score : float
+        Mean of the samples' scores; less is better.
+    parts : tuple of float
+        The samples' scores.
+    fits : tuple of (Fit or None)
+        The samples' fits; empty for rank 0. None is a sample with nothing to fit.
+    table : ndarray of shape (q, k)
+        What score other ranks and numbers of columns would have on the rows of the fits.
+    seconds : float
+    """
+
+    sizes: Sizes
+    score: float
+    parts: tuple[float, ...]
+    fits: tuple[Fit | None, ...] = field(repr=False)
+    table: np.ndarray = field(repr=False)
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """One step of a search, for callbacks.
+
+    Attributes
+    ----------
+    iteration : int
+        Points evaluated so far.
+    objective : float
+        Score of this point; less is better.
+    best : float
+        Lowest score so far.
+    sizes : Sizes
+        The point.
+    seconds : float
+        Since the search began.
+    """
+
+    iteration: int
+    objective: float
+    best: float
+    sizes: Sizes
+    seconds: float
+
+
+SearchCallback = Callable[[SearchRecord], object]
+
+
+class _StopSearch(Exception):  # noqa: N818 (not an error)
+    """The callback has seen enough."""
+
+
+class Search:
+    """Find the sizes of least score.
+
+    The number of rows is searched over doublings and then by bisection about the best of them. On
+    each number of rows a table (one fit tells about all ranks and numbers of columns) proposes,
+    and a fit confirms; so it goes with the ridge. What is returned is the best of all the points
+    that were fitted: never worse than the grid it started from.
+
+    Parameters
+    ----------
+    samples : sequence of Sample
+    space : Space
+        What may be chosen.
+    fresh : bool
+        Whether every fit begins from its own start, as that of an estimator with these sizes
+        would: then what is judged is what the estimator will give. Otherwise each begins from the
+        nearest fit before it.
+    guide : Sizes, optional
+        Where to begin, instead of going through all doublings.
+    max_iter, tol
+        Of the solver.
+    n_jobs : int, optional
+        Threads over samples and points.
+    callback : callable, optional
+        Called with a SearchRecord after each point; returning True ends the search.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        space: Space,
+        *,
+        fresh: bool,
+        guide: Sizes | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-7,
+        n_jobs: int | None = None,
+        callback: SearchCallback | None = None,
+    ) -> None:
+        self._samples = samples
+        self._space = space
+        self._fresh = fresh
+        self._guide = guide
+        self._max_iter, self._tol = max_iter, tol
+        self._n_jobs = n_jobs
+        self._callback = callback
+        self._known: dict[Sizes, Evaluation] = {}
+        self._began = time.perf_counter()
+        self.records: list[SearchRecord] = []
+        self.stopped = False
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """All points, in the order of their evaluation."""
+        return list(self._known.values())
+
+    @property
+    def best(self) -> Evaluation:
+        """The point of least score; of equals the one evaluated first."""
+        return min(self._known.values(), key=lambda e: e.score)
+
+    def run(self) -> Evaluation:
+        """Search, and return the best point; after an interruption the best so far."""
+        try:
+            self._search()
+        except (_StopSearch, KeyboardInterrupt):
+            if not self._known:
+                raise
+            self.stopped = True
+        return self.best
+
+    @property
+    def message(self) -> str:
+        """How it went, in words."""
+        how = "was stopped" if self.stopped else "is complete"
+        return f"The search {how} after {len(self._known)} models; the best of them is kept."
+
+    def _search(self) -> None:
+        if self._space.null:
+            self._evaluate_null()
+        if self._space.exhaustive is not None:
+            self._evaluate(self._space.exhaustive)
+            return
+        if self._guide is not None and self._guide.rank > 0:
+            best = self._outwards(self._guide)
+        else:
+            best = self._over_doublings()
+        for _ in range(_MOST_ROUNDS):
+            before = best
+            best = self._over_ridges(self._between(best))
+            if best is before:
+                return
+
+    # ------------------------------------------------------------------ one point
+
+    def _evaluate_null(self) -> None:
+        parts = tuple(sample.null() for sample in self._samples)
+        nothing = Sizes(0, 0, 0, 0.0)
+        self._keep(Evaluation(nothing, float(np.mean(parts)), parts, (), np.empty((0, 0)), 0.0))
+
+    def _evaluate(self, points: Iterable[Sizes], screened: bool = False) -> list[Evaluation]:
+        """Evaluate what is not yet known, in parallel over points and samples."""
+        points = list(points)
+        new = [sizes for sizes in dict.fromkeys(points) if sizes not in self._known]
+        jobs = [(sizes, i, screened) for sizes in new for i in range(len(self._samples))]
+        if self._n_jobs in (None, 1):
+            done = (self._fit_and_score(*job) for job in jobs)
+        else:
+            done = Parallel(self._n_jobs, prefer="threads", return_as="generator")(
+                delayed(self._fit_and_score)(*job) for job in jobs
+            )
+        for sizes in new:
+            began = time.perf_counter()
+            fits, tables = zip(*(next(done) for _ in self._samples), strict=True)
+            parts = tuple(_entry(table, sizes) for table in tables)
+            seconds = time.perf_counter() - began
+            table = _mean_table(tables)
+            self._keep(Evaluation(sizes, float(np.mean(parts)), parts, fits, table, seconds))
+        return [self._known[sizes] for sizes in points]
+
+    def _fit_and_score(self, sizes: Sizes, i: int, screened: bool) -> tuple[Fit | None, np.ndarray]:
+        sample = self._samples[i]
+        solver = Pursuit(*sizes[:3], max_iter=self._max_iter, tol=self._tol)
+        nearest = None if self._fresh else self._nearest(sizes)
+        near = nearest.fits[i] if nearest else None
+        fit = sample.fit(sizes, solver) if near is None or screened else None
+        if near is not None:
+            grown = sample.grow(sizes, solver, near)
+            if fit is None or grown.objective < fit.objective:
+                fit = grown
+        return fit, sample.scores(fit, sizes.ridge, self._space.most_ranks(sizes))
+
+    def _nearest(self, sizes: Sizes) -> Evaluation | None:
+        """The fitted point that is most like this one, the number of rows mattering most."""
+
+        def distance(e: Evaluation) -> tuple[float, float]:
+            other = e.sizes
+            return (
+                abs(math.log(other.rows / sizes.rows)),
+                abs(math.log(other.rank / sizes.rank))
+                + abs(math.log(other.columns / sizes.columns))
+                + (other.ridge != sizes.ridge),
+            )
+
+        fitted = [e for e in self._known.values() if e.fits]
+        return min(fitted, key=distance) if fitted else None
+
+    def _keep(self, evaluation: Evaluation) -> None:
+        self._known[evaluation.sizes] = evaluation
+        record = SearchRecord(
+            len(self._known),
+            evaluation.score,
+            self.best.score,
+            evaluation.sizes,
+            time.perf_counter() - self._began,
+        )
+        self.records.append(record)
+        if self._callback is not None and self._callback(record):
+            raise _StopSearch
+
+    # ------------------------------------------------------------------ coordinates
+
+    def _worth(self, score: float) -> float:
+        """What a move must promise: as held-out error, the price of one coefficient in AIC.
+
+        Less than that is noise, and choosing among many points by noise does harm.
+        """
+        if not self._fresh:
+            return 0.0
+        return 2 * score / self._samples[0].form.observations
+
+    def _settle(self, start: Evaluation, bar: float = math.inf) -> Evaluation:
+        """Move to the rank and columns that the table promises, while fits confirm it.
+
+        Promises that are no better than ``bar`` are not looked into.
+        """
+        best = start
+        for _ in range(_MOST_MOVES):
+            choice = self._space.best_of(best.table, best.sizes)
+            bar = min(bar, best.score - self._worth(best.score))
+            if choice in self._known or not _entry(best.table, choice) < bar:
+                break
+            moved = self._evaluate([choice])[0]
+            if not moved.score < best.score:
+                break
+            best = moved
+        return best
+
+    def _over_doublings(self) -> Evaluation:
+        """The grid: each number of rows from the one before, until they get worse."""
+        best: Evaluation | None = None
+        last: Sizes | None = None
+        worse = 0
+        for rows in self._space.row_grid():
+            point = self._space.like(rows, last)
+            settled = self._settle(self._evaluate([point], screened=True)[0])
+            last = settled.sizes
+            if best is None or settled.score < best.score:
+                best, worse = settled, 0
+            else:
+                worse += 1
+            if worse == 2 or (worse and rows > _FEW_ROWS):
+                break
+        assert best is not None
+        return best
+
+    def _outwards(self, guide: Sizes) -> Evaluation:
+        """From the guide to half and twice the rows, and on while that is better."""
+        best = self._settle(self._evaluate([self._space.like(guide.rows, guide)])[0])
+        tried = {best.sizes.rows}
+        while True:
+            here = best.sizes.rows
+            probes = [r for r in self._space.half_and_twice(here) if r not in tried]
+            if not probes:
+                return best
+            tried.update(probes)
+            best = self._best_with(probes, best)
+            if best.sizes.rows == here:
+                return best
+
+    def _between(self, best: Evaluation) -> Evaluation:
+        """Bisection: numbers of rows halfway to the neighbours that were tried."""
+        while True:
+            probes = self._space.halfway(best.sizes.rows, {sizes.rows for sizes in self._known})
+            if not probes:
+                return best
+            best = self._best_with(probes, best)
+
+    def _best_with(self, probes: Sequence[int], best: Evaluation) -> Evaluation:
+        """The best of a point and of others like it with other numbers of rows."""
+        for tried in self._evaluate([self._space.like(rows, best.sizes) for rows in probes]):
+            settled = self._settle(tried, bar=best.score)
+            if settled.score < best.score:
+                best = settled
+        return best
+
+    def _over_ridges(self, best: Evaluation) -> Evaluation:
+        """The ridge that the tables promise on the rows of the best fits, if a fit confirms it."""
+        ridges = self._space.ridges
+        if len(ridges) < 2:
+            return best
+        promises = {}
+        look = [*range(0, len(ridges), _COARSE_RIDGES), ridges.index(best.sizes.ridge)]
+        while look:
+            for i in look:
+                promises[i] = self._promise(best, ridges[i])
+            leader = min(promises, key=lambda i: promises[i][0])
+            around = (leader - 1, leader + 1)
+            look = [i for i in around if 0 <= i < len(ridges) and i not in promises]
+        promised, choice = promises[leader]
+        if choice in self._known or not promised < best.score - self._worth(best.score):
+            return best
+        moved = self._settle(self._evaluate([choice])[0])
+        return moved if moved.score < best.score else best
+
+    def _promise(self, near: Evaluation, ridge: float) -> tuple[float, Sizes]:
+        """The best score at a ridge, on the rows of known fits."""
+        sizes, table = near.sizes._replace(ridge=ridge), near.table
+        if ridge != near.sizes.ridge:
+            most = self._space.most_ranks(sizes)
+            table = _mean_table(
+                [
+                    sample.scores(sample.refit(sizes, fit), ridge, most)
+                    for sample, fit in zip(self._samples, near.fits, strict=True)
+                ]
+            )
+        choice = self._space.best_of(table, sizes)
+        return _entry(table, choice), choice
+
+
+def _mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
+    """Mean over samples; ranks beyond what a sample has stand for that sample's last."""
+    height = max(table.shape[0] for table in tables)
+    rows = np.arange(height)
+    return np.mean([table[np.minimum(rows, table.shape[0] - 1)] for table in tables], axis=0)
+
+
+def _entry(table: np.ndarray, sizes: Sizes) -> float:
+    return float(table[min(sizes.rank, table.shape[0]) - 1, sizes.columns - 1])

@@ -1,0 +1,184 @@
+"""What a search may choose from."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from thinrank.minimize import check_size
+from thinrank.selection.samples import Sizes
+
+__all__ = ["Space", "make_space"]
+
+# Grids of at most this many points are evaluated in full.
+_SMALL_GRID = 100
+# Ranks beyond the present one that a table covers: twice as many, and these.
+_FURTHER_RANKS = 8
+
+
+@dataclass(frozen=True)
+class Space:
+    """Allowed values, each axis sorted.
+
+    Attributes
+    ----------
+    ranks, rows, columns : ndarray of int
+    ridges : tuple of float
+    null : bool
+        Whether rank 0 competes.
+    explicit : bool
+        Whether all axes were given as lists.
+    unlimited : (int or None, int or None)
+        Numbers of rows and of columns that stand for no limit.
+    """
+
+    ranks: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    ridges: tuple[float, ...]
+    null: bool
+    explicit: bool
+    unlimited: tuple[int | None, int | None] = (None, None)
+
+    @cached_property
+    def exhaustive(self) -> list[Sizes] | None:
+        """Every point of a small grid that was given in full, else None."""
+        if not self.explicit:
+            return None
+        product = itertools.product(
+            self.ridges, self.rows.tolist(), self.columns.tolist(), self.ranks.tolist()
+        )
+        points = list(itertools.islice(product, _SMALL_GRID + 1))
+        if len(points) > _SMALL_GRID:
+            return None
+        return [
+            Sizes(rank, rows, columns, ridge)
+            for ridge, rows, columns, rank in points
+            if rank <= min(rows, columns)
+        ]
+
+    def params(self, sizes: Sizes) -> dict[str, Any]:
+        """The keys with which SparseReducedRankRegressor fits that model."""
+        all_rows, all_columns = self.unlimited
+        return {
+            "rank": sizes.rank,
+            "row_sparsity": None if sizes.rows == all_rows else sizes.rows,
+            "column_sparsity": None if sizes.columns == all_columns else sizes.columns,
+            "ridge": float(sizes.ridge),
+        }
+
+    def without_ridges(self) -> Space:
+        """The same with the least ridge only."""
+        return replace(self, ridges=self.ridges[:1])
+
+    def row_grid(self) -> list[int]:
+        """Doublings, moved to allowed values."""
+        most = int(self.rows[-1])
+        doublings = [2**i for i in range(most.bit_length())] + [most]
+        grid = np.unique(self.rows[np.searchsorted(self.rows, doublings)])
+        return [int(rows) for rows in grid if rows >= self.ranks[0]]
+
+    def like(self, rows: int, near: Sizes | None) -> Sizes:
+        """A point with so many rows, otherwise like another one or as small as can be."""
+        if near is None:
+            near = Sizes(int(self.ranks[0]), rows, int(self.columns[-1]), self.ridges[0])
+        columns = _at_most(self.columns, near.columns)
+        fitting = self.ranks[self.ranks <= min(rows, columns)]
+        if fitting.size == 0:  # columns for the least rank that is allowed
+            fitting = self.ranks[:1]
+            columns = int(self.columns[self.columns >= self.ranks[0]][0])
+        rank = _at_most(fitting, near.rank)
+        wanted = near.ridge
+        ridge = float(min(self.ridges, key=lambda value: abs(value - wanted)))
+        return Sizes(rank, rows, columns, ridge)
+
+    def most_ranks(self, sizes: Sizes) -> int:
+        """How many ranks a table about a point should cover."""
+        return min(int(self.ranks[-1]), 2 * sizes.rank + _FURTHER_RANKS, sizes.rows)
+
+    def half_and_twice(self, rows: int) -> list[int]:
+        """Allowed numbers of rows near half and twice as many."""
+        least = np.searchsorted(self.rows, self.ranks[0])
+        places = np.searchsorted(self.rows, [(rows + 1) // 2, 2 * rows])
+        near = self.rows[np.clip(places, least, len(self.rows) - 1)]
+        return [int(count) for count in near if count != rows]
+
+    def best_of(self, table: np.ndarray, sizes: Sizes) -> Sizes:
+        """The allowed rank and number of columns of least score in a table."""
+        height = max(table.shape[0], sizes.rank)
+        ranks = self.ranks[self.ranks <= min(sizes.rows, height)]
+        scores = table[np.ix_(np.minimum(ranks, table.shape[0]) - 1, self.columns - 1)]
+        scores = np.where(ranks[:, None] <= self.columns[None, :], scores, np.inf)
+        i, j = np.unravel_index(int(np.argmin(scores)), scores.shape)
+        return sizes._replace(rank=int(ranks[i]), columns=int(self.columns[j]))
+
+    def halfway(self, rows: int, tried: set[int]) -> list[int]:
+        """Allowed numbers of rows halfway from one to the nearest that were tried, both ways."""
+        least = int(np.searchsorted(self.rows, self.ranks[0]))
+        here = int(np.searchsorted(self.rows, rows))
+        places = [int(np.searchsorted(self.rows, r)) for r in tried if r > 0]
+        lower = max((i for i in places if i < here), default=least - 1)
+        upper = min((i for i in places if i > here), default=len(self.rows))
+        probes = []
+        if here - lower > 1:
+            probes.append(int(self.rows[(here + lower) // 2]))
+        if upper - here > 1:
+            probes.append(int(self.rows[(here + upper) // 2]))
+        return probes
+
+
+def _at_most(values: np.ndarray, limit: int) -> int:
+    """The largest of sorted values up to a limit, or the first."""
+    return int(values[max(int(np.searchsorted(values, limit, "right")) - 1, 0)])
+
+
+def make_space(
+    shape: tuple[int, int],
+    samples: float,
+    *,
+    ranks: Sequence[int] | None,
+    rows: Sequence[int | None] | None,
+    columns: Sequence[int | None] | None,
+    ridges: Sequence[float],
+) -> Space:
+    """Validated axes; None is everything that makes sense.
+
+    Parameters
+    ----------
+    shape : (p, k)
+    samples : float
+        Number of rows of data in the smallest sample.
+    """
+    p, k = shape
+    # as many predictors as rows of data would fit anything
+    most_rows = min(p, max(int(samples) - 1, 1))
+    row_axis = np.arange(1, most_rows + 1) if rows is None else _axis("row_sparsity", rows, p)
+    column_axis = np.arange(1, k + 1) if columns is None else _axis("column_sparsity", columns, k)
+    most = min(int(row_axis[-1]), int(column_axis[-1]), max(int(samples), 1))
+    rank_axis = np.arange(1, most + 1) if ranks is None else _axis("rank", ranks, most)
+    return Space(
+        rank_axis,
+        row_axis,
+        column_axis,
+        tuple(sorted(ridges)),
+        null=ranks is None,
+        explicit=ranks is not None and rows is not None and columns is not None,
+        unlimited=(
+            p if rows is not None and None in rows else None,
+            k if columns is not None and None in columns else None,
+        ),
+    )
+
+
+def _axis(name: str, values: Sequence[Any], limit: int) -> np.ndarray:
+    if len(values) == 0:
+        raise ValueError(f"{name} must have at least one value to choose from, got none")
+    for value in values:
+        if value is not None:
+            check_size(name, value, limit, "each value")
+    return np.unique([limit if value is None else int(value) for value in values])

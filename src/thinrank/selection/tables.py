@@ -1,0 +1,72 @@
+"""The errors of every rank and number of columns at once, from one set of rows.
+
+On given rows S reduced-rank regression is Θ_S = Rᵀ L W with R the whitening root, L the left
+singular vectors of R C_S and W = Lᵀ R C_S; rank r keeps the first r of them, and s₂ columns those
+where W is largest. The squared error ‖B − A Rᵀ L W‖² of any rows (A, B) splits into one term for
+each direction and column, so that the errors of all ranks and all numbers of columns are two
+cumulative sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thinrank import arrays, linalg
+from thinrank.arrays import Array
+from thinrank.solvers.pursuit import Fit
+
+__all__ = ["Directions", "directions", "error_table"]
+
+
+@dataclass(frozen=True)
+class Directions:
+    """What a fit on rows S knows about models of other ranks and columns.
+
+    Attributes
+    ----------
+    map : array of shape (|S|, q)
+        Rᵀ L: coefficients of the directions.
+    weights : ndarray of shape (q, k)
+        W.
+    order : ndarray of int, of shape (q, k)
+        For every rank the columns, those that it explains most first.
+    """
+
+    map: Array
+    weights: np.ndarray
+    order: np.ndarray
+
+
+def directions(fit: Fit, most: int) -> Directions:
+    """The leading ``most`` directions on the rows and columns of a fit."""
+    inside = arrays.take_columns(fit.whitened, fit.columns)
+    guess = arrays.take_rows(fit.Q, fit.columns)
+    left = linalg.leading_left_vectors(inside, most, guess=guess)
+    weights = arrays.to_numpy(left.T @ fit.whitened).astype(np.float64)
+    explained = np.cumsum(weights**2, axis=0)
+    return Directions(fit.root.T @ left, weights, np.argsort(-explained, axis=1, kind="stable"))
+
+
+def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """By how much each rank and number of columns lowers the squared error from that of zero.
+
+    Parameters
+    ----------
+    known : Directions
+    products : ndarray of shape (q, k)
+        (A Rᵀ L)ᵀ B, the directions' images times the responses.
+    inner : ndarray of shape (q, q)
+        (A Rᵀ L)ᵀ (A Rᵀ L).
+
+    Returns
+    -------
+    ndarray of shape (q, k)
+        Entry (r − 1, s − 1) is the change of the error with rank r and s columns.
+    """
+    W = known.weights
+    before = np.tril(inner, -1) @ W
+    terms = W * (np.diag(inner)[:, None] * W + 2 * before - 2 * products)
+    by_rank = np.cumsum(terms, axis=0)
+    return np.cumsum(np.take_along_axis(by_rank, known.order, axis=1), axis=1)
