@@ -38,7 +38,7 @@ class ExclusiveExtraction(Rival):
 
     Differences from rrpack's ``rssvd``, where the paper's tables need more: the layers are gone
     through until the objective settles, not once; one penalty serves all layers, their size being
-    in the weights; and ``gamma`` is 0.5, not 2: with p > n the start of least norm spreads half of
+    in the weights; and ``gamma`` is 0.5, not 2: with p > n the start of least norm spreads part of
     each row over the other rows, and weights of a high power trust it too much.
 
     Parameters

@@ -66,7 +66,7 @@ class RankConstrainedGroupLasso(Rival):
     Notes
     -----
     Over 50 replications of the paper's settings the estimation errors are the printed ones to
-    0.2 sd. So are, or better, predictions of fresh rows under a weak signal; under a strong one
+    0.2 sd. Predictions of fresh rows are a little better under a weak signal; under a strong one
     they are 1.164 (row sparse) and 1.158 (row and column sparse) where the paper prints
     1.110 ± 0.017 and 1.108 ± 0.017. No penalty does better; the printed figures agree with
     predictions at the training rows of X, 1.112 and 1.109.

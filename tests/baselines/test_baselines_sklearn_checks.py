@@ -18,14 +18,14 @@ GIVEN = [
 ]
 # few candidates: the checks fit some eighty times
 CHOSEN = [
-    baselines.DoubleProjectedPenalization(n_penalties=4, cv=2),
-    baselines.ThresholdingSVD(n_thresholds=2, cv=2),
-    baselines.ExclusiveExtraction(n_penalties=5),
-    baselines.RankConstrainedGroupLasso(n_penalties=4, cv=2),
-    baselines.JointRankRowSelection(n_penalties=4, cv=2),
-    baselines.MultiTaskGroupLasso(n_penalties=4, cv=2),
+    baselines.DoubleProjectedPenalization(column_threshold=0.0, n_penalties=3, cv=2),
+    baselines.ThresholdingSVD(column_threshold=0.0, n_thresholds=3, cv=2),
+    baselines.ExclusiveExtraction(n_penalties=4),
+    baselines.RankConstrainedGroupLasso(n_penalties=3, cv=2),
+    baselines.JointRankRowSelection(n_penalties=3, cv=2),
+    baselines.MultiTaskGroupLasso(n_penalties=3, cv=2),
     baselines.ReducedRankRegression(ridge="auto", n_ridges=3, cv=2),
-    baselines.SeparateLassos(n_penalties=4, cv=2),
+    baselines.SeparateLassos(n_penalties=3, cv=2),
 ]
 
 
