@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from thinrank import datasets, designs, losses, selection, starts
+from thinrank import baselines, datasets, designs, losses, selection, starts
 from thinrank.core.factors import Factors
 from thinrank.core.result import Solution
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
@@ -15,6 +15,7 @@ __all__ = [
     "Solution",
     "SparseReducedRankRegressor",
     "SparseReducedRankRegressorCV",
+    "baselines",
     "datasets",
     "designs",
     "losses",

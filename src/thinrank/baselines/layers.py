@@ -1,0 +1,130 @@
+"""Sparse layers d·u·vᵀ of a coefficient matrix, and the steps that improve them one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thinrank.baselines.sample import Prepared
+from thinrank.baselines.weighted_lasso import weighted_lasso
+from thinrank.core.factors import Factors
+
+__all__ = ["Layers"]
+
+
+@dataclass
+class Layers:
+    """Θ = Σ_l u_l·v_lᵀ with the adaptive weights of its layers; changed in place.
+
+    Attributes
+    ----------
+    data : Prepared
+    U : ndarray of shape (p, r)
+        Left vectors, with the singular values.
+    V : ndarray of shape (k, r)
+        Right vectors.
+    scale_u, scale_v : ndarray of shape (p, r) and (k, r)
+        One over the weights: entry (i, j) of layer l costs |u_il·v_jl|/(scale_u·scale_v).
+    """
+
+    data: Prepared
+    U: np.ndarray
+    V: np.ndarray
+    scale_u: np.ndarray
+    scale_v: np.ndarray
+
+    @classmethod
+    def from_start(cls, data: Prepared, start: Factors, gamma: float) -> Layers:
+        """Layers of the singular value decomposition of a first Θ, weights from its entries."""
+        balanced = start.balanced()
+        values = balanced.singular_values()
+        root = np.sqrt(values)
+        # U and V of balanced factors carry a root of the singular value each
+        U, V = balanced.U * root, balanced.V / np.where(root > 0, root, 1.0)
+        return cls(data, U, V.copy(), np.abs(U) ** gamma, np.abs(V) ** gamma)
+
+    def largest_penalty(self) -> float:
+        """A penalty that makes every layer zero, whatever the others are."""
+        largest = 0.0
+        full = np.abs(self.data.cross)
+        gram_u = self.data.X.T @ (self.data.X @ self.U)
+        for i in range(self.U.shape[1]):
+            others = self.U.shape[1] > 1
+            held_out = self.data.cross - (gram_u @ self.V.T - np.outer(gram_u[:, i], self.V[:, i]))
+            strength = np.maximum(full, np.abs(held_out)) if others else full
+            strength = (strength * self.scale_u[:, i, None]) * self.scale_v[:, i]
+            largest = max(largest, float(np.max(strength, initial=0.0)))
+        return 1.01 * largest / self.data.shape[0]
+
+    def factors(self) -> Factors:
+        """The layers that are not zero."""
+        alive = np.any(self.U != 0, axis=0) & np.any(self.V != 0, axis=0)
+        return Factors(self.U[:, alive], self.V[:, alive])
+
+    def settle(self, penalty: float, tol: float, max_iter: int) -> tuple[int, list[float]]:
+        """Go through the layers until the objective settles; its value after every step."""
+        n, r = self.data.shape[0], self.U.shape[1]
+        fits = self.data.X @ self.U
+        residual = self.data.Y - fits @ self.V.T
+        costs = np.array([self._layer_cost(i) for i in range(r)])
+        objectives: list[float] = []
+
+        def record() -> None:
+            misfit = float(np.vdot(residual, residual)) / (2 * n)
+            objectives.append(misfit + penalty * float(np.sum(costs)))
+
+        record()
+        for iteration in range(1, max_iter + 1):
+            before = objectives[-1]
+            for i in range(r):
+                if costs[i] == 0:
+                    continue  # a layer that is zero stays zero
+                target = residual + np.outer(fits[:, i], self.V[:, i])  # the others held out
+                self._left_step(i, target, penalty)
+                fits[:, i] = self.data.X @ self.U[:, i]
+                residual = target - np.outer(fits[:, i], self.V[:, i])
+                costs[i] = self._layer_cost(i)
+                record()
+                self._right_step(i, target, fits[:, i], penalty)
+                residual = target - np.outer(fits[:, i], self.V[:, i])
+                costs[i] = self._layer_cost(i)
+                record()
+            if before - objectives[-1] <= tol * abs(objectives[-1]):
+                return iteration, objectives
+        return max_iter, objectives
+
+    def _left_step(self, i: int, target: np.ndarray, penalty: float) -> None:
+        """The lasso for u given v: ‖T − Xuvᵀ‖² = ‖v‖²·‖Xu − Tv/‖v‖²‖² + what u does not move."""
+        v = self.V[:, i]
+        square = float(v @ v)
+        self.U[:, i] = weighted_lasso(
+            self.data.X,
+            target @ v / square,
+            penalty * _cost(v, self.scale_v[:, i]) / square,
+            self.scale_u[:, i],
+            self.U[:, i],
+        )
+
+    def _right_step(self, i: int, target: np.ndarray, fit: np.ndarray, penalty: float) -> None:
+        """Soft thresholds for v given u, whose fit is Xu."""
+        square = float(fit @ fit)
+        if square == 0:
+            self.U[:, i] = self.V[:, i] = 0.0
+            return
+        scale = self.scale_v[:, i]
+        cost = self.data.shape[0] * penalty * _cost(self.U[:, i], self.scale_u[:, i])
+        pull = target.T @ fit
+        bar = np.divide(cost, scale, out=np.full_like(scale, np.inf), where=scale > 0)
+        self.V[:, i] = np.sign(pull) * np.maximum(np.abs(pull) - bar, 0.0) / square
+        if not np.any(self.V[:, i]):
+            self.U[:, i] = 0.0
+
+    def _layer_cost(self, i: int) -> float:
+        return _cost(self.U[:, i], self.scale_u[:, i]) * _cost(self.V[:, i], self.scale_v[:, i])
+
+
+def _cost(vector: np.ndarray, scale: np.ndarray) -> float:
+    """Σ|xⱼ|/scaleⱼ over the entries that are not zero."""
+    used = vector != 0
+    return float(np.sum(np.abs(vector[used]) / scale[used]))

@@ -1,0 +1,105 @@
+"""Multi-task learning with the group lasso: row sparsity, no rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from thinrank.baselines.base import Rival, check_count, check_number, is_auto
+from thinrank.baselines.group_lasso import group_lasso, largest_penalty
+from thinrank.baselines.sample import Prepared
+from thinrank.baselines.tuning import Setting, penalty_grid
+from thinrank.core.factors import Factors
+
+__all__ = ["MultiTaskGroupLasso"]
+
+
+class MultiTaskGroupLasso(Rival):
+    """Multi-task learning with the ℓ₂,₁ penalty (MTL): row sparsity, no rank.
+
+    Minimises 1/(2n)·‖Y − XΘ‖² + penalty·Σⱼ‖Θⱼ‖ over Θ, ‖Θⱼ‖ the norm of row j: scikit-learn's
+    ``MultiTaskLasso`` with ``alpha=penalty``, by its coordinate descent on working sets.
+
+    Parameters
+    ----------
+    penalty : float or "auto"
+        Weight of the row norms, in the units of Y. "auto" chooses by ``cv`` from a warm-started
+        path that begins where nothing is in the model.
+    n_penalties : int
+        Length of that path.
+    cv : int, splitter or iterable
+        How to hold out rows, as in scikit-learn; PredefinedSplit for a validation set.
+    fit_intercept : bool
+        Whether to centre X and Y.
+    standardize : bool
+        Whether the columns of X enter with unit root mean square; the penalty acts on the scaled
+        coefficients.
+    tol : float
+        Of the duality gap of the fit, in parts of ‖Y‖².
+
+    Attributes
+    ----------
+    factors_, coef_, intercept_, rank_, row_support_, column_support_
+        As for :class:`thinrank.SparseReducedRankRegressor`; the rank is whatever the rows allow.
+    best_params_ : dict
+        The penalty that was used; ``MultiTaskGroupLasso(**best_params_)`` fits it to other rows.
+    cv_results_ : dict, when the penalty was chosen by ``cv``
+
+    Notes
+    -----
+    Over 50 replications of the paper's settings the estimation errors are the printed ones to
+    0.2 sd. So are predictions of fresh rows under a weak signal; under a strong one they are
+    1.313 (row sparse) and 1.282 (row and column sparse) where the paper prints 1.175 ± 0.020 and
+    1.165 ± 0.016. The solution is unique and no penalty does better; the printed figures agree
+    with predictions at the training rows of X, 1.181 and 1.168.
+
+    References
+    ----------
+    G. Obozinski, B. Taskar and M. Jordan, Joint covariate selection and joint subspace selection
+    for multiple classification problems, Statistics and Computing 20 (2010).
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> X, Y, truth = tr.datasets.make_two_way_sparse(200, 50, 40, rank=3, random_state=0)
+    >>> est = tr.baselines.MultiTaskGroupLasso(penalty=1.0).fit(X, Y)
+    >>> len(est.row_support_) < 50
+    True
+    """
+
+    def __init__(
+        self,
+        penalty: float | str = "auto",
+        *,
+        n_penalties: int = 30,
+        cv: Any = 5,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        tol: float = 1e-6,
+    ) -> None:
+        self.penalty = penalty
+        self.n_penalties = n_penalties
+        self.cv = cv
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        check_number("penalty", self.penalty)
+        check_number("tol", self.tol)
+        check_count("n_penalties", self.n_penalties)
+
+    def _settings(self, data: Prepared) -> list[Setting]:
+        if not is_auto(self.penalty):
+            return [{"penalty": float(self.penalty)}]
+        largest = largest_penalty(data.cross, data.shape[0])
+        return [{"penalty": penalty} for penalty in penalty_grid(largest, self.n_penalties)]
+
+    def _path(
+        self, data: Prepared, settings: Sequence[Setting], final: bool = False
+    ) -> Iterator[Factors]:
+        theta = None
+        tol = self.tol if final else max(self.tol, 1e-4)
+        for setting in settings:
+            theta = group_lasso(data.X, data.Y, setting["penalty"], start=theta, tol=tol)
+            yield Factors.from_theta(theta, rank=min(theta.shape))

@@ -1,0 +1,142 @@
+"""What a rival fits: dense NumPy data, centred, scaled and weighted, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+from sklearn.base import BaseEstimator
+
+from thinrank import arrays
+from thinrank.core.contracts import Design, is_design
+from thinrank.core.factors import Factors
+from thinrank.designs import Dense, Standardization, standardize
+from thinrank.estimators.validation import check_training_data, check_weights
+
+__all__ = ["Prepared", "Sample"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of data in the user's units.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+    Y : ndarray of shape (n, k)
+    weight : ndarray of shape (n,) or None
+        Rows of weight 0 are kept, so that the indices of a splitter hold.
+    single_target : bool
+        Whether Y came with one dimension.
+    """
+
+    X: np.ndarray
+    Y: np.ndarray
+    weight: np.ndarray | None
+    single_target: bool
+
+    @classmethod
+    def read(cls, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Sample:
+        """Validate what ``fit`` was given and make it dense, in double precision."""
+        design, target = check_training_data(estimator, X, y)
+        ours = is_design(X) or isinstance(X, LinearOperator)
+        if ours or not isinstance(design.prototype, np.ndarray):
+            raise ValueError(
+                f"X must be a NumPy array, a data frame or a scipy sparse matrix for "
+                f"{type(estimator).__name__}, got {type(X).__name__}"
+            )
+        weight = check_weights(sample_weight, design)
+        single = target.ndim == 1
+        Y = np.asarray(target, dtype=np.float64)
+        if weight is not None:
+            weight = np.asarray(weight, dtype=np.float64)
+        return cls(_dense(design), Y[:, None] if single else Y, weight, single)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weights of the rows, 1 where none were given."""
+        return np.ones(self.X.shape[0]) if self.weight is None else self.weight
+
+    def rows(self, index: np.ndarray) -> Sample:
+        """The named rows."""
+        weight = None if self.weight is None else self.weight[index]
+        return Sample(self.X[index], self.Y[index], weight, self.single_target)
+
+    def prepared(self, fit_intercept: bool, standardize_columns: bool) -> Prepared:
+        """Means, scales and weights taken into the data."""
+        used = self if self.weight is None else self.rows(np.flatnonzero(self.weight))
+        columns = standardize(
+            Dense(used.X),
+            sample_weight=used.weight,
+            center=fit_intercept,
+            scale=standardize_columns,
+        )
+        X, mean = _dense(columns.design), None
+        Y = used.Y
+        if fit_intercept:
+            mean = np.average(Y, axis=0, weights=used.weight)
+            Y = Y - mean
+        typical = 1.0
+        if used.weight is not None:
+            # weights with mean 1: then 1/(2n) stands for one over twice the sum of the weights
+            typical = float(used.weight.mean())
+            root = np.sqrt(used.weight / typical)[:, None]
+            X, Y = X * root, Y * root
+        return Prepared(np.asfortranarray(X), np.asfortranarray(Y), columns, mean, typical)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The regression that a rival solves: 1/(2n)·‖Y − XΘ‖² and a penalty or constraint.
+
+    Attributes
+    ----------
+    X, Y : ndarray of shape (n, p) and (n, k), columns contiguous
+        Centred, scaled and weighted.
+    columns : Standardization
+        What was done to X.
+    target_mean : ndarray of shape (k,) or None
+        What was taken out of Y.
+    mean_weight : float
+        Sums over rows, times this, are sums over as many rows as the weights stand for.
+    """
+
+    X: np.ndarray
+    Y: np.ndarray
+    columns: Standardization
+    target_mean: np.ndarray | None
+    mean_weight: float = 1.0
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """n, p and k."""
+        return self.X.shape[0], self.X.shape[1], self.Y.shape[1]
+
+    @cached_property
+    def cross(self) -> np.ndarray:
+        """XᵀY, computed once for a whole path of penalties."""
+        return self.X.T @ self.Y
+
+    @cached_property
+    def svd(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """X = P diag(s) Qᵀ without the singular values that are rounding."""
+        left, values, right = np.linalg.svd(self.X, full_matrices=False)
+        floor = max(self.X.shape) * np.finfo(np.float64).eps
+        kept = int(np.count_nonzero(values > floor * values[0])) if values.size else 0
+        return left[:, :kept], values[:kept], right[:kept].T
+
+    def to_user(self, factors: Factors) -> tuple[Factors, np.ndarray]:
+        """Coefficients and intercept in the user's units."""
+        user = factors.scaled(self.columns.inverse_scale)
+        intercept = np.zeros(user.shape[1])
+        if self.target_mean is not None:
+            intercept = self.target_mean - user.V @ (user.U.T @ self.columns.center)
+        return user, intercept
+
+
+def _dense(design: Design) -> np.ndarray:
+    everything = arrays.indices(range(design.shape[1]), design.prototype)
+    return np.asarray(design.columns(everything), dtype=np.float64)

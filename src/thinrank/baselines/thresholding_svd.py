@@ -1,0 +1,273 @@
+"""Thresholding SVD regression: sparse singular vectors by alternate thresholding."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+from sklearn.exceptions import ConvergenceWarning
+
+from thinrank.baselines.base import Rival, check_count, check_number, is_auto
+from thinrank.baselines.group_lasso import nonzero_rows
+from thinrank.baselines.reduced_rank import reduced_rank
+from thinrank.baselines.sample import Prepared
+from thinrank.baselines.tuning import Setting
+from thinrank.core.factors import Factors
+from thinrank.designs import Dense
+from thinrank.losses.noise import noise_scale
+
+__all__ = ["ThresholdingSVD"]
+
+# Candidate thresholds for entries of the right vectors, in standard deviations of their noise.
+_NOISE_LEVELS = (0.0, 1.0, 2.0, 3.0, 4.0)
+# Smallest candidate for the threshold of the left vectors, in parts of the largest.
+_SMALLEST = 0.01
+# How far the row threshold comes down at a time.
+_RATIO = 0.7
+# Up to this many predictors XᵀX is held.
+_MOST_HELD = 3000
+_SINGULAR = 1e-10
+_ROUNDING = 1e-9
+# Accuracy while a grid is scanned; the fit at the end has the user's.
+_PATH_TOL, _PATH_ITERATIONS = 3e-3, 30
+
+
+class ThresholdingSVD(Rival):
+    """Thresholding SVD regression (TSVD): low rank, sparse left and right singular vectors.
+
+    Keeps Θ = BVᵀ with V (k × rank) orthonormal and alternates two steps, from B = 0 and the V of
+    reduced-rank regression:
+
+    - left: a gradient step of ½‖YV − XB‖², entries up to ``row_threshold`` become zero, and least
+      squares fits the others, column by column;
+    - right: entries of YᵀXB, each column divided by the norm of its XB, up to ``column_threshold``
+      become zero; V is the orthonormal matrix nearest to the rest.
+
+    The row threshold comes down to its value in steps, so that strong entries are in the model
+    before weak ones are judged. Layers that become zero are dropped.
+
+    Choices where the description leaves them open: hard thresholds of single entries, one for all
+    layers; the gradient step, of one over the largest squared column norm, which needs no inverse
+    of XᵀX and so serves p > n; at most n/2 entries a column; and tuning by held-out error.
+
+    Parameters
+    ----------
+    rank : int or "auto"
+        Largest rank of Θ. "auto" is the rank selection criterion of Bunea, She & Wegkamp (2011).
+    row_threshold : float or "auto"
+        For entries of B, in the units of the (scaled) coefficients.
+    column_threshold : float or "auto"
+        For entries of the right vectors, in the units of Y: their noise has the standard deviation
+        of the noise in Y.
+    n_thresholds : int
+        Candidates of ``row_threshold="auto"``.
+    cv : int, splitter or iterable
+        How to hold out rows to choose what is "auto", as in scikit-learn; PredefinedSplit for a
+        validation set.
+    fit_intercept : bool
+        Whether to centre X and Y.
+    standardize : bool
+        Whether the columns of X enter with unit root mean square.
+    max_iter : int
+        Largest number of alternations; reaching it raises a ConvergenceWarning.
+    tol : float
+        Stop when the relative change of B is below.
+
+    Attributes
+    ----------
+    factors_, coef_, intercept_, rank_, row_support_, column_support_
+        As for :class:`thinrank.SparseReducedRankRegressor`.
+    n_iter_ : int
+        Alternations of the fit.
+    best_params_ : dict
+        The values of rank, row_threshold and column_threshold that were used;
+        ``ThresholdingSVD(**best_params_)`` fits them to other rows.
+    cv_results_ : dict, when something was chosen by ``cv``
+
+    References
+    ----------
+    X. Ma, L. Xiao and W. H. Wong, Learning regulatory programs by threshold SVD regression,
+    Proceedings of the National Academy of Sciences 111 (2014).
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> X, Y, truth = tr.datasets.make_two_way_sparse(200, 50, 40, rank=3, random_state=0)
+    >>> tr.baselines.ThresholdingSVD().fit(X, Y).rank_
+    3
+    """
+
+    _patience = None
+    n_iter_: int
+
+    def __init__(
+        self,
+        rank: int | str = "auto",
+        row_threshold: float | str = "auto",
+        column_threshold: float | str = "auto",
+        *,
+        n_thresholds: int = 15,
+        cv: Any = 5,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 200,
+        tol: float = 1e-3,
+    ) -> None:
+        self.rank = rank
+        self.row_threshold = row_threshold
+        self.column_threshold = column_threshold
+        self.n_thresholds = n_thresholds
+        self.cv = cv
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        check_number("row_threshold", self.row_threshold)
+        check_number("column_threshold", self.column_threshold)
+        check_number("tol", self.tol)
+        check_count("n_thresholds", self.n_thresholds)
+        check_count("max_iter", self.max_iter)
+
+    def _settings(self, data: Prepared) -> list[Setting]:
+        rank = self._rank_of(data)
+        rows, columns = [self.row_threshold], [self.column_threshold]
+        if is_auto(self.row_threshold):
+            largest = LeftStep(data).largest_threshold(reduced_rank(data, rank).V)
+            rows = [*(largest * np.geomspace(1.0, _SMALLEST, self.n_thresholds))]
+        if is_auto(self.column_threshold):
+            noise = noise_scale(Dense(data.Y), data.shape[0])
+            columns = [level * noise for level in _NOISE_LEVELS]
+        return [
+            {"rank": rank, "row_threshold": float(row), "column_threshold": float(column)}
+            for column in columns
+            for row in rows
+        ]
+
+    def _path(
+        self, data: Prepared, settings: Sequence[Setting], final: bool = False
+    ) -> Iterator[Factors]:
+        left = LeftStep(data)
+        V = reduced_rank(data, settings[0]["rank"]).V
+        start = Factors(np.zeros((data.shape[1], V.shape[1])), V)
+        largest = left.largest_threshold(V)
+        tol = self.tol if final else max(self.tol, _PATH_TOL)
+        limit = self.max_iter if final else min(self.max_iter, _PATH_ITERATIONS)
+        factors, reached, column = start, largest, -1.0
+        for setting in settings:
+            if setting["column_threshold"] != column:
+                factors, reached, column = start, largest, setting["column_threshold"]
+            row = setting["row_threshold"]
+            for threshold in _descent(reached, row):
+                factors, _ = _iterate(left, factors, threshold, column, tol, max_iter=2)
+            factors, iterations = _iterate(left, factors, row, column, tol, limit)
+            reached = row
+            yield _without_empty_layers(factors, _loadings(data, factors.U, column))
+        if final:
+            self.n_iter_ = iterations
+            if iterations == self.max_iter:
+                warnings.warn(
+                    f"Thresholding stopped at max_iter={self.max_iter} before tol={self.tol:g}.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+
+
+class LeftStep:
+    """Threshold a gradient step of ½‖YV − XB‖² in B, and fit what is left by least squares."""
+
+    def __init__(self, data: Prepared) -> None:
+        self.data = data
+        square = float(np.max(np.sum(data.X**2, axis=0), initial=0.0))
+        self._step = 1 / square if square > 0 else 0.0
+        self._most = max(round(data.shape[0] * data.mean_weight) // 2, 1)
+        self._gram = data.X.T @ data.X if data.shape[1] <= _MOST_HELD else None
+
+    def __call__(self, B: np.ndarray, V: np.ndarray, threshold: float) -> np.ndarray:
+        cross = self.data.cross @ V
+        moved = B + self._step * (cross - self.data.X.T @ (self.data.X @ B))
+        answer = np.zeros_like(B)
+        for j in range(B.shape[1]):
+            size = np.abs(moved[:, j])
+            # where the fit is perfect the gradient is rounding, and brings nothing in
+            kept = np.flatnonzero(size > max(threshold, _ROUNDING * size.max()))
+            if kept.size > self._most:
+                kept = kept[np.argpartition(-size[kept], self._most)[: self._most]]
+            if kept.size:
+                answer[kept, j] = self._least_squares(kept, cross[kept, j])
+        return answer
+
+    def _least_squares(self, kept: np.ndarray, cross: np.ndarray) -> np.ndarray:
+        if self._gram is None:
+            few = self.data.X[:, kept]
+            gram = few.T @ few
+        else:
+            gram = self._gram[np.ix_(kept, kept)]
+        factor, answer, failed = dposv(gram, cross, lower=1)  # Cholesky
+        if failed or np.min(np.diag(factor)) ** 2 < _SINGULAR * np.trace(gram):
+            # predictors that repeat each other share their coefficient
+            answer = np.linalg.lstsq(gram, cross, rcond=_SINGULAR)[0]
+        return answer
+
+    def largest_threshold(self, V: np.ndarray) -> float:
+        """The threshold that leaves nothing of the first step."""
+        return self._step * float(np.max(np.abs(self.data.cross @ V), initial=0.0))
+
+
+def _iterate(
+    left: LeftStep, factors: Factors, row: float, column: float, tol: float, max_iter: int
+) -> tuple[Factors, int]:
+    """Left and right steps until B settles, and how many."""
+    B, V = factors.U, factors.V
+    for iteration in range(1, max_iter + 1):
+        before = B
+        B = left(before, V, row)
+        V = _right_step(_loadings(left.data, B, column), V)
+        if np.linalg.norm(B - before) <= tol * np.linalg.norm(B):
+            return Factors(B, V), iteration
+    return Factors(B, V), max_iter
+
+
+def _descent(high: float, low: float) -> list[float]:
+    """Thresholds between two, each a fixed part of the one before; neither end."""
+    if low >= high or high <= 0:
+        return []
+    count = int(np.ceil(np.log(high / max(low, high * _SMALLEST)) / -np.log(_RATIO)))
+    return [high * _RATIO**i for i in range(1, count)]
+
+
+def _loadings(data: Prepared, B: np.ndarray, threshold: float) -> np.ndarray:
+    """Thresholded YᵀXB, each column over the norm of its XB; noise of Y keeps its scale."""
+    fit = data.X @ B
+    norms = np.linalg.norm(fit, axis=0)
+    loadings = data.cross.T @ B * data.mean_weight**0.5 / np.where(norms > 0, norms, 1.0)
+    return np.where(np.abs(loadings) > threshold, loadings, 0.0)
+
+
+def _right_step(loadings: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """V from its loadings; a layer without any keeps its direction, off those of the others."""
+    alive = np.any(loadings != 0, axis=0)
+    answer = np.empty_like(V)
+    answer[:, alive] = _nearest_orthonormal(loadings[:, alive])
+    if not np.all(alive):
+        rest = V[:, ~alive] - answer[:, alive] @ (answer[:, alive].T @ V[:, ~alive])
+        answer[:, ~alive] = _nearest_orthonormal(rest)
+    return answer
+
+
+def _without_empty_layers(factors: Factors, loadings: np.ndarray) -> Factors:
+    alive = np.any(factors.U != 0, axis=0) & np.any(loadings != 0, axis=0)
+    return Factors(factors.U[:, alive], factors.V[:, alive])
+
+
+def _nearest_orthonormal(matrix: np.ndarray) -> np.ndarray:
+    """The polar factor; rows of zeros stay zero."""
+    rows = nonzero_rows(matrix)
+    left, _, right = np.linalg.svd(matrix[rows], full_matrices=False)
+    answer = np.zeros_like(matrix)
+    answer[rows] = left @ right
+    return answer

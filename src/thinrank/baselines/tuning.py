@@ -1,0 +1,98 @@
+"""Choosing tuning parameters by held-out squared error, over warm-started paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from thinrank.baselines.sample import Prepared, Sample
+from thinrank.core.factors import Factors
+
+__all__ = ["Path", "Setting", "cross_validate", "penalty_grid"]
+
+Setting = dict[str, Any]
+"""Values of the tuning parameters of a rival, by name."""
+
+Path = Callable[[Prepared, Sequence[Setting]], Iterator[Factors]]
+"""A solution for each setting in turn, each started where the one before ended."""
+
+# The smallest penalty of a grid, in parts of the one that makes everything zero.
+_SMALLEST = 10**-2.5
+
+
+def penalty_grid(largest: float, count: int) -> list[float]:
+    """Penalties from the one with nothing in the model down, evenly spaced in the logarithm."""
+    if largest <= 0:
+        return [0.0]
+    return [float(x) for x in largest * np.geomspace(1.0, _SMALLEST, count)]
+
+
+def cross_validate(
+    path: Path,
+    sample: Sample,
+    settings: Sequence[Setting],
+    cv: Any,
+    *,
+    fit_intercept: bool,
+    standardize: bool,
+    patience: int | None,
+) -> dict[str, Any]:
+    """Held-out mean squared error of every setting.
+
+    Parameters
+    ----------
+    path : callable
+        Solutions for the settings, in their order.
+    cv : int, splitter or iterable
+        As in scikit-learn; PredefinedSplit for a validation set.
+    patience : int or None
+        On a path of one parameter: leave a fold once so many settings in a row brought no
+        improvement. The settings left out get an infinite error.
+
+    Returns
+    -------
+    dict
+        In the layout of scikit-learn's GridSearchCV: "params", "split0_test_score" and so on
+        (negative mean squared errors), "mean_test_score", "std_test_score", "rank_test_score".
+    """
+    splits = _usable_splits(sample, cv)
+    scores = np.full((len(splits), len(settings)), -np.inf)
+    for fold, (train, test) in enumerate(splits):
+        data = sample.rows(train).prepared(fit_intercept, standardize)
+        held_out = sample.rows(test)
+        since_best, best = 0, -np.inf
+        for i, factors in enumerate(path(data, settings)):
+            scores[fold, i] = -_mean_squared_error(data, factors, held_out)
+            since_best = 0 if scores[fold, i] > best else since_best + 1
+            best = max(best, scores[fold, i])
+            if patience is not None and since_best >= patience:
+                break
+    mean = scores.mean(axis=0)
+    spread = np.where(np.isfinite(mean), np.std(np.where(np.isfinite(mean), scores, 0), axis=0), 0)
+    results: dict[str, Any] = {"params": list(settings)}
+    results |= {f"split{i}_test_score": row for i, row in enumerate(scores)}
+    results |= {"mean_test_score": mean, "std_test_score": spread}
+    order = np.argsort(-mean, kind="stable")
+    results["rank_test_score"] = np.empty(len(settings), dtype=np.int64)
+    results["rank_test_score"][order] = np.arange(1, len(settings) + 1)
+    return results
+
+
+def _usable_splits(sample: Sample, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Those with rows of positive weight on both sides."""
+    weights = sample.weights
+    splits = check_cv(cv).split(sample.X, sample.Y)
+    usable = [(a, b) for a, b in splits if weights[a].any() and weights[b].any()]
+    if not usable:
+        raise ValueError("cv must leave rows of positive weight on both sides of a split")
+    return usable
+
+
+def _mean_squared_error(data: Prepared, factors: Factors, held_out: Sample) -> float:
+    """Weighted mean over rows and responses."""
+    user, intercept = data.to_user(factors)
+    residual = held_out.Y - (held_out.X @ user.U) @ user.V.T - intercept
+    return float(np.average(np.mean(residual**2, axis=1), weights=held_out.weight))

@@ -1,0 +1,190 @@
+"""What a user sees of the rivals: tuning, refitting, shapes, weights, messages."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.sparse.linalg import aslinearoperator
+from sklearn.model_selection import PredefinedSplit
+
+import thinrank as tr
+from thinrank import baselines
+
+RIVALS = [
+    baselines.DoubleProjectedPenalization,
+    baselines.ThresholdingSVD,
+    baselines.ExclusiveExtraction,
+    baselines.RankConstrainedGroupLasso,
+    baselines.JointRankRowSelection,
+    baselines.MultiTaskGroupLasso,
+    baselines.SeparateLassos,
+    baselines.ReducedRankRegression,
+]
+SPARSE_COLUMNS = RIVALS[:3]
+
+
+@pytest.fixture(scope="module")
+def easy():
+    return tr.datasets.make_two_way_sparse(90, 25, 10, 2, 5, 4, random_state=5)
+
+
+def error(est, truth):
+    return np.linalg.norm(est.coef_.T - truth.theta) / truth.norm()
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_tunes_itself(rival, easy):
+    X, Y, truth = easy
+    est = rival().fit(X, Y + 1)
+    assert est.coef_.shape == (10, 25)
+    assert est.intercept_.shape == (10,)
+    assert error(est, truth) < 0.25
+    assert len(set(truth.row_support) - set(est.row_support_)) <= 1
+    if rival in SPARSE_COLUMNS:
+        assert len(est.column_support_) < 10
+    if hasattr(est, "rank") and rival is not baselines.MultiTaskGroupLasso:
+        assert est.rank_ == 2
+    np.testing.assert_allclose(est.predict(X), X @ est.coef_.T + est.intercept_, atol=1e-10)
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_chosen_parameters_fit_the_training_rows(rival, easy):
+    X, Y, truth = easy
+    split = PredefinedSplit(np.repeat([-1, 0], [60, 30]))
+    tuned = rival(cv=split).fit(X, Y)
+    assert set(tuned.best_params_) <= set(tuned.get_params())
+    refit = rival(**tuned.best_params_).fit(X[:60], Y[:60])
+    assert refit.best_params_ == tuned.best_params_
+    assert error(refit, truth) < 0.35
+    if hasattr(tuned, "cv_results_"):
+        scores = tuned.cv_results_["mean_test_score"]
+        assert tuned.cv_results_["params"][int(np.argmax(scores))] == tuned.best_params_
+        assert tuned.cv_results_["rank_test_score"][int(np.argmax(scores))] == 1
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_one_dimensional_y(rival):
+    X, Y, _ = tr.datasets.make_two_way_sparse(150, 25, 1, 1, 5, 1, signal=10.0, random_state=5)
+    y = Y[:, 0]
+    est = rival(cv=2).fit(X, y)
+    assert est.coef_.shape == (25,)
+    assert isinstance(est.intercept_, float)
+    assert est.predict(X).shape == (150,)
+    assert est.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_units_of_y_do_not_matter(rival, easy):
+    X, Y, _ = easy
+    split = PredefinedSplit(np.repeat([-1, 0], [60, 30]))
+    plain = rival(cv=split).fit(X, Y)
+    tiny = rival(cv=split).fit(X, 1e-6 * Y)
+    np.testing.assert_allclose(1e6 * tiny.coef_, plain.coef_, atol=2e-3)
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_pure_noise_gives_next_to_nothing(rival, rng):
+    X, Y = rng.standard_normal((60, 10)), rng.standard_normal((60, 8))
+    est = rival(cv=3).fit(X, Y)
+    assert est.score(X, Y) < 0.15
+
+
+def test_bayes_criterion_leaves_noise_alone(rng):
+    X, Y = rng.standard_normal((60, 10)), rng.standard_normal((60, 8))
+    assert baselines.ExclusiveExtraction(rank=2).fit(X, Y).rank_ == 0
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_constant_y_and_constant_column(rival, easy):
+    X, Y, _ = easy
+    flat = rival().fit(X, np.ones_like(Y))
+    np.testing.assert_allclose(flat.predict(X), 1.0, atol=1e-10)
+    X = X.copy()
+    X[:, 3] = 7.0
+    est = rival(cv=2).fit(X, Y)
+    assert 3 not in est.row_support_
+    assert np.all(np.isfinite(est.coef_))
+
+
+def test_sparse_x_is_made_dense(easy):
+    X, Y, _ = easy
+    X = np.where(np.abs(X) > 1, X, 0)
+    dense = baselines.RankConstrainedGroupLasso(2, 0.3).fit(X, Y)
+    sparse = baselines.RankConstrainedGroupLasso(2, 0.3).fit(scipy.sparse.csr_array(X), Y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-8)
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_integer_weights_equal_repeated_rows(rival, easy):
+    X, Y, _ = easy
+    given = {
+        baselines.DoubleProjectedPenalization: {"penalty": 0.2, "column_threshold": 3.0},
+        baselines.ThresholdingSVD: {"row_threshold": 0.3, "column_threshold": 2.0, "tol": 1e-9},
+        baselines.ExclusiveExtraction: {"penalty": 0.02, "tol": 1e-8, "max_iter": 1000},
+        baselines.ReducedRankRegression: {"ridge": 0.1},
+    }.get(rival, {"penalty": 0.2})
+    if "rank" in rival().get_params():
+        given["rank"] = 2
+    weight = np.arange(90) % 3
+    weighted = rival(**given).fit(X, Y, sample_weight=weight)
+    repeated = rival(**given).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("rival", "parameters", "message"),
+    [
+        (baselines.MultiTaskGroupLasso, {"penalty": -1}, "penalty must be .* got -1"),
+        (baselines.MultiTaskGroupLasso, {"penalty": "much"}, "penalty must be .* got 'much'"),
+        (baselines.MultiTaskGroupLasso, {"n_penalties": 0}, "n_penalties must be an integer"),
+        (baselines.RankConstrainedGroupLasso, {"rank": 11}, "rank must be .* 1 to 10 .* got 11"),
+        (baselines.RankConstrainedGroupLasso, {"rank": 0}, "rank must be .* got 0"),
+        (baselines.RankConstrainedGroupLasso, {"max_iter": 0}, "max_iter must be an integer"),
+        (baselines.DoubleProjectedPenalization, {"column_threshold": np.inf}, "column_threshold"),
+        (baselines.ThresholdingSVD, {"row_threshold": None}, "row_threshold must be"),
+        (baselines.ExclusiveExtraction, {"gamma": -0.5}, "gamma must be"),
+        (baselines.ReducedRankRegression, {"ridge": "big"}, "ridge must be"),
+        (baselines.ReducedRankRegression, {"rank": 2.5}, "rank must be .* got 2.5"),
+    ],
+)
+def test_bad_parameters_are_named(rival, parameters, message, easy):
+    X, Y, _ = easy
+    with pytest.raises(ValueError, match=message):
+        rival(**parameters).fit(X, Y)
+
+
+def test_bad_data_are_named(easy):
+    X, Y, _ = easy
+    est = baselines.MultiTaskGroupLasso(0.1)
+    with pytest.raises(ValueError, match=r"X must be a NumPy array.*MultiTaskGroupLasso"):
+        est.fit(aslinearoperator(X), Y)
+    with pytest.raises(ValueError, match="same number of rows: X has 90, Y has 89"):
+        est.fit(X, Y[:-1])
+
+
+@pytest.mark.parametrize(
+    "est",
+    [
+        baselines.RankConstrainedGroupLasso(2, 0.3, max_iter=1),
+        baselines.ThresholdingSVD(2, 0.2, 1.0, max_iter=1),
+        baselines.ExclusiveExtraction(2, 0.001, max_iter=1),
+    ],
+)
+def test_too_few_iterations_warn(est, easy):
+    X, Y, _ = easy
+    with pytest.warns(Warning, match="max_iter=1"):
+        est.fit(X, Y)
+    assert est.n_iter_ == 1
+
+
+def test_folds_without_weight_are_left_out(easy):
+    X, Y, truth = easy
+    weight = np.ones(90)
+    weight[:30] = 0  # the first of three folds
+    est = baselines.JointRankRowSelection(cv=3).fit(X, Y, sample_weight=weight)
+    assert error(est, truth) < 0.25
+    assert "split1_test_score" in est.cv_results_
+    assert "split2_test_score" not in est.cv_results_
+    weight[30:] = 0
+    weight[:2] = 1  # both in one fold
+    with pytest.raises(ValueError, match="cv must leave rows of positive weight"):
+        baselines.MultiTaskGroupLasso(cv=3).fit(X, Y, sample_weight=weight)
