@@ -23,7 +23,7 @@ from thinrank.estimators.regressor import (
 from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.minimize import iteration_limit
 from thinrank.selection.automatic import automatic_ridges, by_held_out
-from thinrank.selection.path import Evaluation
+from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.space import Space, make_space
 
 __all__ = ["SparseReducedRankRegressorCV"]

@@ -17,7 +17,7 @@ from rich.progress import (
 )
 
 from thinrank.core.result import Callback, Record
-from thinrank.selection.path import SearchCallback, SearchRecord
+from thinrank.selection.evaluation import SearchCallback, SearchRecord
 
 __all__ = ["searching", "shown"]
 

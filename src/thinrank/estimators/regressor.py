@@ -22,7 +22,7 @@ from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.minimize import check_size, check_sizes, iteration_limit, minimize
 from thinrank.selection.automatic import automatic_ridges, by_criterion
 from thinrank.selection.criteria import as_criterion
-from thinrank.selection.path import SearchRecord
+from thinrank.selection.evaluation import SearchRecord
 from thinrank.selection.space import make_space
 
 __all__ = ["SparseReducedRankRegressor"]

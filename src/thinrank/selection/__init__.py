@@ -1,7 +1,7 @@
 """Choosing the rank, the sparsities and the ridge."""
 
 from thinrank.selection.criteria import Criterion
-from thinrank.selection.path import SearchRecord
+from thinrank.selection.evaluation import SearchRecord
 from thinrank.selection.rank import estimate_rank
 from thinrank.selection.samples import Sizes
 from thinrank.selection.stability import stability

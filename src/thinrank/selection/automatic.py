@@ -66,6 +66,8 @@ def by_held_out(
     guide = None
     if space.exhaustive is None:
         first = by_criterion(loss, space.without_ridges(), Criterion(), **limits)
+        if first.stopped:
+            raise KeyboardInterrupt  # nothing has been cross-validated yet
         guide = first.best.sizes
     search = Search(samples, space, fresh=True, guide=guide, **limits, **options)
     search.run()

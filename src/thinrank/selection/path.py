@@ -4,83 +4,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from joblib import Parallel, delayed
 
+from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.samples import Sample, Sizes
 from thinrank.selection.space import Space
 from thinrank.solvers.pursuit import Fit, Pursuit
 
-__all__ = ["Evaluation", "Search", "SearchCallback", "SearchRecord"]
+__all__ = ["Search"]
 
 # Moves of rank, columns and ridge on one number of rows.
 _MOST_MOVES = 4
 # The grid ends at the first number of rows that is worse than one before it; for few rows, where
 # a score may well dip, at the second.
 _FEW_ROWS = 16
-# Rounds of rows and ridges.
-_MOST_ROUNDS = 4
+# Rounds of ridges and rows after the first.
+_MOST_ROUNDS = 3
+# By how much a promise must be better after one that was not kept.
+_DOUBT = 3.0
 # Numbers of rows that forecasts may propose.
 _MOST_FORECASTS = 12
 # Every so many ridges are looked at before those next to the best.
 _COARSE_RIDGES = 3
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A point that was fitted to every sample.
-
-    Attributes
-    ----------
-    sizes : Sizes
-    score : float
-        Mean of the samples' scores; less is better.
-    parts : tuple of float
-        The samples' scores.
-    fits : tuple of (Fit or None)
-        The samples' fits; empty for rank 0. None is a sample with nothing to fit.
-    table : ndarray of shape (q, k)
-        What score other ranks and numbers of columns would have on the rows of the fits.
-    seconds : float
-    """
-
-    sizes: Sizes
-    score: float
-    parts: tuple[float, ...]
-    fits: tuple[Fit | None, ...] = field(repr=False)
-    table: np.ndarray = field(repr=False)
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRecord:
-    """One step of a search, for callbacks.
-
-    Attributes
-    ----------
-    iteration : int
-        Points evaluated so far.
-    objective : float
-        Score of this point; less is better.
-    best : float
-        Lowest score so far.
-    sizes : Sizes
-        The point.
-    seconds : float
-        Since the search began.
-    """
-
-    iteration: int
-    objective: float
-    best: float
-    sizes: Sizes
-    seconds: float
-
-
-SearchCallback = Callable[[SearchRecord], object]
 
 
 class _StopSearch(Exception):  # noqa: N818 (not an error)
@@ -130,7 +78,6 @@ class Search:
         self._samples = samples
         self._space = space
         self._fresh = fresh
-        self._thorough = fresh
         self._guide = guide
         self._max_iter, self._tol = max_iter, tol
         self._n_jobs = n_jobs
@@ -139,6 +86,7 @@ class Search:
         self._began = time.perf_counter()
         self.records: list[SearchRecord] = []
         self.stopped = False
+        self._doubt = 1.0  # grows with every promise that is not kept
 
     @property
     def evaluations(self) -> list[Evaluation]:
@@ -178,9 +126,10 @@ class Search:
             )
         else:
             best = self._over_grid()
+        best = self._neighbours(self._over_rows(self._over_ridges(best)))
         for _ in range(_MOST_ROUNDS):
             before = best
-            best = self._neighbours(self._over_rows(self._over_ridges(best)))
+            best = self._neighbours(self._by_forecast(self._over_ridges(best)))
             if best is before:
                 return
 
@@ -260,7 +209,7 @@ class Search:
         """
         if self._guide is None:
             return 0.0
-        return 2 * score / self._samples[0].form.observations
+        return self._doubt * 2 * score / self._samples[0].form.observations
 
     def _settle(self, start: Evaluation, bar: float = math.inf) -> Evaluation:
         """Move to the rank and columns that the table promises, while fits confirm it.
@@ -275,6 +224,7 @@ class Search:
                 break
             moved = self._evaluate([choice])[0]
             if not moved.score < best.score:
+                self._doubt *= _DOUBT
                 break
             best = moved
         return best
@@ -349,14 +299,21 @@ class Search:
             probes = [rows for rows in around if rows not in tried]
             if not probes:
                 return best
-            best = self._best_with(probes, best)
+            best = self._best_with(probes, best, screened=True)
 
     def _tried_rows(self, ridge: float) -> set[int]:
-        return {sizes.rows for sizes in self._known if sizes.ridge == ridge}
+        """Numbers of rows tried at a ridge, or at one next to it: that changes little."""
+        ridges = self._space.ridges
+        here = ridges.index(ridge)
+        near = ridges[max(here - 1, 0) : here + 2]
+        return {sizes.rows for sizes in self._known if sizes.ridge in near}
 
-    def _best_with(self, probes: Sequence[int], best: Evaluation) -> Evaluation:
+    def _best_with(
+        self, probes: Sequence[int], best: Evaluation, screened: bool = False
+    ) -> Evaluation:
         """The best of a point and of others like it with other numbers of rows."""
-        for tried in self._evaluate([self._space.like(rows, best.sizes) for rows in probes]):
+        points = [self._space.like(rows, best.sizes) for rows in probes]
+        for tried in self._evaluate(points, screened):
             settled = self._settle(tried, bar=best.score)
             if settled.score < best.score:
                 best = settled

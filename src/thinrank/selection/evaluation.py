@@ -1,0 +1,67 @@
+"""What a search learns about a point, and what it tells about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thinrank.selection.samples import Sizes
+from thinrank.solvers.pursuit import Fit
+
+__all__ = ["Evaluation", "SearchCallback", "SearchRecord"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A point that was fitted to every sample.
+
+    Attributes
+    ----------
+    sizes : Sizes
+    score : float
+        Mean of the samples' scores; less is better.
+    parts : tuple of float
+        The samples' scores.
+    fits : tuple of (Fit or None)
+        The samples' fits; empty for rank 0. None is a sample with nothing to fit.
+    table : ndarray of shape (q, k)
+        What score other ranks and numbers of columns would have on the rows of the fits.
+    seconds : float
+    """
+
+    sizes: Sizes
+    score: float
+    parts: tuple[float, ...]
+    fits: tuple[Fit | None, ...] = field(repr=False)
+    table: np.ndarray = field(repr=False)
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """One step of a search, for callbacks.
+
+    Attributes
+    ----------
+    iteration : int
+        Points evaluated so far.
+    objective : float
+        Score of this point; less is better.
+    best : float
+        Lowest score so far.
+    sizes : Sizes
+        The point.
+    seconds : float
+        Since the search began.
+    """
+
+    iteration: int
+    objective: float
+    best: float
+    sizes: Sizes
+    seconds: float
+
+
+SearchCallback = Callable[[SearchRecord], object]
