@@ -8,10 +8,14 @@ import thinrank as tr
 
 @parametrize_with_checks(
     [
-        tr.SparseReducedRankRegressor(
-            rank=1, row_sparsity=None, column_sparsity=None, solver=solver
-        )
-        for solver in ("pursuit", "gdt")
+        tr.SparseReducedRankRegressor(),
+        *(
+            tr.SparseReducedRankRegressor(
+                rank=1, row_sparsity=None, column_sparsity=None, solver=solver
+            )
+            for solver in ("pursuit", "gdt")
+        ),
+        tr.SparseReducedRankRegressorCV(cv=3),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

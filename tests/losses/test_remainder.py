@@ -59,7 +59,9 @@ def matrices(X, Y, weight, center, scale):
 
 
 def remainder_of(form, loss, like, center, scale):
-    return Remainder(form, *loss.rows(arrays.indices(OUT.tolist(), like)), center=center, scale=scale)
+    return Remainder(
+        form, *loss.rows(arrays.indices(OUT.tolist(), like)), center=center, scale=scale
+    )
 
 
 def assert_form(form, H, C, constant, to, back, tol=1e-10):
@@ -185,13 +187,13 @@ def test_explicit_is_least_squares(kind, ridge, weighted):
         explicit.value_and_gradient(factors), reference.value_and_gradient(factors), strict=True
     ):
         np.testing.assert_allclose(found, expected, atol=1e-10)
-    theta = factors.theta
-    np.testing.assert_allclose(
-        explicit.full_gradient(theta), reference.full_gradient(theta), atol=1e-10
-    )
+    value, gradient = explicit.full_gradient(factors.theta)
+    expected_value, expected_gradient = reference.full_gradient(factors.theta)
+    assert value == pytest.approx(expected_value, rel=1e-10)
+    np.testing.assert_allclose(gradient, expected_gradient, atol=1e-10)
     np.testing.assert_allclose(explicit.row_scales(), reference.row_scales(), rtol=1e-10)
     np.testing.assert_allclose(explicit.cross(), reference.cross(), atol=1e-12)
-    assert explicit.smoothness() == pytest.approx(reference.smoothness(), rel=1e-3)
+    assert explicit.smoothness() == pytest.approx(reference.smoothness(), rel=1e-2)
     assert explicit.samples == reference.samples
     assert explicit.noise() == 1.5
     assert explicit.shape == (P, K)

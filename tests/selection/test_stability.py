@@ -1,0 +1,186 @@
+"""Stability: frequencies by hand, the bounds of the paper, names and messages."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+import thinrank as tr
+from thinrank.selection import stability
+from thinrank.selection.stability import error_bound
+
+
+class SignsOfSums(BaseEstimator):
+    """Selects what has a positive sum, and remembers the rows that it saw."""
+
+    def __init__(self, seen=None):
+        self.seen = seen
+
+    def __sklearn_clone__(self):
+        return SignsOfSums(self.seen)
+
+    def fit(self, X, Y):
+        X, Y = np.asarray(X), np.asarray(Y)
+        self.seen.append(X[:, 0].astype(int))
+        self.row_support_ = np.flatnonzero(X[:, 1:].sum(axis=0) > 0) + 1
+        self.column_support_ = np.flatnonzero(Y.reshape(len(Y), -1).sum(axis=0) > 0)
+        return self
+
+
+def tiny(n=11, p=5, k=3):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    X[:, 0] = np.arange(n)
+    X[:, 3] = 1.0
+    return X, rng.standard_normal((n, k)) + np.array([9.0, 0.0, -9.0])
+
+
+@pytest.mark.parametrize("n", [11, 12])
+def test_frequencies_by_hand(n):
+    X, Y = tiny(n)
+    seen = []
+    table = stability(SignsOfSums(seen), X, Y, n_resamples=6, threshold=0.7, random_state=3)
+    assert len(seen) == 12
+    for first, second in zip(seen[::2], seen[1::2], strict=True):
+        assert len(first) == len(second) == n // 2
+        assert not set(first) & set(second)
+    assert len({tuple(half) for half in seen}) > 6
+    rows = np.mean([np.append(False, X[half, 1:].sum(axis=0) > 0) for half in seen], axis=0)
+    columns = np.mean([Y[half].sum(axis=0) > 0 for half in seen], axis=0)
+    assert 0 < rows[1] < 1
+    np.testing.assert_allclose(table.frequency, np.concatenate([rows, columns]))
+    assert list(table.axis) == ["row"] * 5 + ["column"] * 3
+    assert list(table["index"]) == [0, 1, 2, 3, 4, 0, 1, 2]
+    np.testing.assert_array_equal(table.stable, table.frequency >= 0.7)
+    assert table.frequency[3] == table.frequency[5] == 1
+    for axis, among, frequency in (("row", 5, rows), ("column", 3, columns)):
+        part = table[table.axis == axis]
+        q = frequency.sum()
+        bounds = [error_bound(q, among, 0.7, 6, unimodal=flag) for flag in (False, True)]
+        np.testing.assert_allclose(part.bound, bounds[0])
+        np.testing.assert_allclose(part.unimodal_bound, bounds[1])
+
+
+def test_the_halves_come_from_the_seed():
+    X, Y = tiny()
+    seen = {name: [] for name in ("none", "zero", "one", "threads")}
+    stability(SignsOfSums(seen["none"]), X, Y, 3)
+    stability(SignsOfSums(seen["zero"]), X, Y, 3, random_state=0)
+    stability(SignsOfSums(seen["one"]), X, Y, 3, random_state=1)
+    table = stability(SignsOfSums(seen["threads"]), X, Y, 3, n_jobs=2)
+    as_sets = {name: {tuple(half) for half in halves} for name, halves in seen.items()}
+    assert as_sets["none"] == as_sets["zero"] == as_sets["threads"]
+    assert as_sets["none"] != as_sets["one"]
+    pd.testing.assert_frame_equal(table, stability(SignsOfSums([]), X, Y, 3))
+
+
+def test_names():
+    X, Y = tiny()
+    plain = stability(SignsOfSums([]), X, Y, 2)
+    assert list(plain.name) == ["0", "1", "2", "3", "4", "0", "1", "2"]
+    frame = pd.DataFrame(X, columns=list("abcde"), index=range(100, 111))
+    targets = pd.DataFrame(Y, columns=["u", "v", "w"], index=range(100, 111))
+    named = stability(SignsOfSums([]), frame, targets, 2)
+    assert list(named.name) == list("abcdeuvw")
+    np.testing.assert_array_equal(named.frequency, plain.frequency)
+    single = stability(SignsOfSums([]), frame, targets["v"], 2)
+    assert list(single.name) == [*"abcde", "v"]
+    assert list(stability(SignsOfSums([]), X, Y[:, 0], 2).name)[-1] == "0"
+
+
+def test_truth_is_stable():
+    X, Y, truth = tr.datasets.make_two_way_sparse(120, 25, 12, 2, 4, 5, signal=2, random_state=0)
+    for data in (X, sparse.csr_array(X)):
+        table = stability(tr.SparseReducedRankRegressor(), data, Y, 3)
+        rows, columns = table[table.axis == "row"], table[table.axis == "column"]
+        np.testing.assert_array_equal(np.flatnonzero(rows.stable), truth.row_support)
+        np.testing.assert_array_equal(np.flatnonzero(columns.stable), truth.column_support)
+        assert (rows.bound < 4 * 4 / 25 / 0.5 * 1.5).all()
+        assert (rows.unimodal_bound <= rows.bound).all()
+
+
+def test_nothing_selected():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((40, 6)), rng.standard_normal((40, 5))
+    table = stability(tr.SparseReducedRankRegressor(), X, Y, 2)
+    assert (table.frequency == 0).all()
+    assert (table.bound == 0).all()
+    assert not table.stable.any()
+
+
+# --------------------------------------------------------------------------- bounds
+
+
+@pytest.mark.parametrize(
+    ("mean", "among", "threshold"), [(10, 1000, 0.6), (10, 1000, 0.9), (3.5, 40, 0.75)]
+)
+def test_worst_case_is_theorem_1(mean, among, threshold):
+    """θ/(2τ − 1) · q with θ = q/p."""
+    bound = error_bound(mean, among, threshold, 50, unimodal=False)
+    assert bound == pytest.approx(mean**2 / (among * (2 * threshold - 1)))
+
+
+@pytest.mark.parametrize(
+    ("threshold", "pairs", "factor"),
+    [
+        (0.6, 50, 1 / (2 * (0.2 - 0.01))),
+        (0.75, 50, 1 / (2 * (0.5 - 0.01))),
+        (0.9, 50, 4 * (0.1 + 0.01) / (1 + 0.02)),
+        (1.0, 25, 4 * 0.02 / 1.04),
+        (0.76, 10, 4 * (0.24 + 0.05) / 1.1),
+    ],
+)
+def test_unimodal_is_theorem_2(threshold, pairs, factor):
+    mean, among = 10.0, 500
+    bound = error_bound(mean, among, threshold, pairs, unimodal=True)
+    assert bound == pytest.approx(factor * mean**2 / among)
+    assert bound < error_bound(mean, among, threshold, pairs, unimodal=False)
+
+
+def test_where_theorem_2_does_not_hold_theorem_1_does():
+    # θ above 1/√3
+    assert error_bound(60, 100, 0.9, 50, unimodal=True) == error_bound(
+        60, 100, 0.9, 50, unimodal=False
+    )
+    # τ at most min(½ + θ², ½ + 1/(2B) + ¾θ²), θ = ½: 0.6975 with B = 50
+    for threshold, same in ((0.69, True), (0.70, False)):
+        pair = [error_bound(50, 100, threshold, 50, unimodal=flag) for flag in (True, False)]
+        assert (pair[0] == pair[1]) is same
+
+
+def test_no_more_wrong_than_selected():
+    for unimodal in (True, False):
+        assert error_bound(90, 100, 0.51, 50, unimodal=unimodal) == 90
+        assert error_bound(0, 100, 0.8, 50, unimodal=unimodal) == 0
+
+
+# --------------------------------------------------------------------------- messages
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_resamples": 0}, r"n_resamples must be an integer .*got 0"),
+        ({"n_resamples": 2.5}, r"n_resamples must be an integer .*got 2.5"),
+        ({"threshold": 0.5}, r"threshold must be above 0.5 and at most 1, got 0.5"),
+        ({"threshold": 1.1}, r"threshold must be above 0.5 and at most 1, got 1.1"),
+        ({"random_state": "x"}, r"random_state must be .*got 'x'"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        stability(SignsOfSums([]), *tiny(), **options)
+
+
+def test_too_few_rows():
+    with pytest.raises(ValueError, match="at least 4 rows to be halved, it has 3"):
+        stability(SignsOfSums([]), *tiny(3))
+
+
+def test_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"needs pandas: install thinrank\[frames\]"):
+        stability(SignsOfSums([]), *tiny())

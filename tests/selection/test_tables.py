@@ -1,0 +1,145 @@
+"""Tables of errors and elimination paths against explicit coefficients and refits."""
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+from thinrank.losses import LeastSquares
+from thinrank.selection.elimination import held_out_changes
+from thinrank.selection.tables import directions, error_table
+from thinrank.solvers.pursuit import Pursuit
+
+N, P, K = 40, 14, 9
+
+
+def data(seed=0, rows=N):
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        rows, P, K, 3, 6, 5, correlation=0.4, random_state=seed
+    )
+    return X, Y
+
+
+def fitted(ridge, rank=2, rows=6, columns=5, seed=0):
+    X, Y = data(seed)
+    loss = LeastSquares(X, Y, ridge=ridge)
+    solver = Pursuit(rank, rows, columns)
+    rng = np.random.default_rng(0)
+    state = solver.init(loss, tr.Factors(rng.standard_normal((P, 2)), rng.standard_normal((K, 2))))
+    for _ in range(5):
+        state = solver.step(loss, state)
+    return X, Y, state
+
+
+def models(X, Y, fit, ridge):
+    """Explicit Θ for every rank and number of columns, from the singular vectors alone."""
+    S = X[:, fit.rows]
+    H, C = S.T @ S / len(X) + ridge * np.eye(len(fit.rows)), S.T @ Y / len(X)
+    values, vectors = np.linalg.eigh(H)
+    root = (vectors / np.sqrt(values)) @ vectors.T  # another root than the fit's
+    left, singular, _ = np.linalg.svd((root @ C)[:, fit.columns], full_matrices=False)
+    for rank in range(1, np.count_nonzero(singular > 1e-10) + 1):
+        L = left[:, :rank]
+        full = root @ L @ (L.T @ root @ C)
+        explained = np.sum((L.T @ root @ C) ** 2, axis=0)
+        order = np.argsort(-explained)
+        for columns in range(1, Y.shape[1] + 1):
+            theta = np.zeros((X.shape[1], Y.shape[1]))
+            theta[np.ix_(fit.rows, order[:columns])] = full[:, order[:columns]]
+            yield rank, columns, theta
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.4])
+@pytest.mark.parametrize("sizes", [(2, 6, 5), (1, 3, 9), (4, 9, 4)])
+def test_on_the_training_rows(ridge, sizes):
+    X, Y, fit = fitted(ridge, *sizes)
+    known = directions(fit, 20)
+    image = X[:, fit.rows] @ known.map
+    table = error_table(known, image.T @ Y, image.T @ image)
+    count = 0
+    for rank, columns, theta in models(X, Y, fit, ridge):
+        change = np.sum((Y - X @ theta) ** 2) - np.sum(Y**2)
+        assert table[rank - 1, columns - 1] == pytest.approx(change, rel=1e-9)
+        count += 1
+    assert count == table.size == min(sizes[1], sizes[2]) * K
+    if ridge == 0:  # the directions are orthonormal in XᵀX/n
+        np.testing.assert_allclose(image.T @ image / N, np.eye(len(table)), atol=1e-10)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.4])
+def test_on_held_out_rows(ridge):
+    X, Y, fit = fitted(ridge)
+    A, B = data(seed=1, rows=17)
+    known = directions(fit, 20)
+    image = A[:, fit.rows] @ known.map
+    table = error_table(known, image.T @ B, image.T @ image)
+    for rank, columns, theta in models(X, Y, fit, ridge):
+        change = np.sum((B - A @ theta) ** 2) - np.sum(B**2)
+        assert table[rank - 1, columns - 1] == pytest.approx(change, rel=1e-9, abs=1e-8)
+
+
+def test_the_fit_itself_is_in_the_table():
+    X, Y, fit = fitted(0.1)
+    known = directions(fit, 20)
+    image = X[:, fit.rows] @ known.map
+    table = error_table(known, image.T @ Y, image.T @ image)
+    rss = np.sum((Y - X @ fit.factors.theta) ** 2)
+    assert table[1, 4] + np.sum(Y**2) == pytest.approx(rss, rel=1e-9)
+
+
+def test_as_many_directions_as_asked_for_and_as_there_are():
+    _, _, fit = fitted(0.0, 2, 6, 5)
+    assert directions(fit, 3).weights.shape == (3, K)
+    assert directions(fit, 50).weights.shape == (5, K)  # from five columns
+    X = np.random.default_rng(0).standard_normal((N, P))
+    Y = np.outer(X[:, 0], np.arange(1.0, K + 1))  # one direction only
+    loss = LeastSquares(X, Y)
+    fit = Pursuit(3, 4, 6).init(loss, tr.Factors.from_theta(loss.cross(), 3))
+    assert directions(fit, 3).weights.shape[0] == 1
+
+
+def test_every_library(library, numpy_library):
+    X, Y, reference = fitted(0.2)
+    loss = LeastSquares(library.array(X), library.array(Y), ridge=0.2)
+    U, V = (library.array(part) for part in (reference.factors.U, reference.factors.V))
+    fit = Pursuit(2, 6, 5).init(loss, tr.Factors(U, V))
+    known, expected = directions(fit, 4), directions(reference, 4)
+    library.check(known.map)
+    assert type(known.weights) is np.ndarray
+    np.testing.assert_allclose(np.abs(known.weights), np.abs(expected.weights), atol=1e-8)
+    np.testing.assert_array_equal(known.order, expected.order)
+
+
+# --------------------------------------------------------------------------- elimination
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_elimination_is_refitting_with_the_row_space_fixed(ridge, seed):
+    X, Y, fit = fitted(ridge, rows=7, seed=seed)
+    A, B = data(seed=10 + seed, rows=15)
+    changes = held_out_changes(fit.root, fit.U, A[:, fit.rows], B @ fit.Q)
+    assert changes.shape == (8,)
+
+    def refit(rows):
+        S = X[:, rows]
+        H, C = S.T @ S / N + ridge * np.eye(len(rows)), S.T @ Y @ fit.Q / N
+        U = np.linalg.solve(H, C)
+        return U, -np.sum(C * U)
+
+    rows = np.asarray(fit.rows)
+    for count in range(7, 0, -1):
+        U, _ = refit(rows)
+        error = np.sum((B - A[:, rows] @ U @ fit.Q.T) ** 2) - np.sum(B**2)
+        assert changes[count] == pytest.approx(error, rel=1e-8, abs=1e-8)
+        # the row whose loss costs the training rows least, by trying them all
+        costs = [refit(np.delete(rows, i))[1] for i in range(count)] if count > 1 else [0.0]
+        rows = np.delete(rows, np.argmin(costs))
+    assert changes[0] == 0
+
+
+def test_elimination_leaves_its_input_alone():
+    _, _, fit = fitted(0.0)
+    root, U = fit.root.copy(), fit.U.copy()
+    held_out_changes(fit.root, fit.U, np.ones((3, 6)), np.ones((3, 2)))
+    np.testing.assert_array_equal(fit.root, root)
+    np.testing.assert_array_equal(fit.U, U)
