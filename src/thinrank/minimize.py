@@ -18,7 +18,7 @@ from thinrank.solvers.pursuit import Pursuit
 from thinrank.solvers.steps import as_step_rule
 from thinrank.starts import as_start, completed
 
-__all__ = ["check_size", "check_sizes", "iteration_limit", "minimize", "seed_from"]
+__all__ = ["check_options", "check_size", "check_sizes", "iteration_limit", "minimize", "seed_from"]
 
 _UPDATES = ("simultaneous", "sequential")
 _MAX_ITER = {"pursuit": 100, "gdt": 10_000}
@@ -100,6 +100,14 @@ def minimize(
         return _nothing_to_fit(loss)
     state, history, status = run(engine, loss, first, callback)
     return _solution(state.factors, state.objective, rank, status, history)
+
+
+def check_options(
+    solver: str, start: Any, step: Any, update: str, max_iter: int | None, tol: float
+) -> None:
+    """Raise what :func:`minimize` would raise about its options, before any work is done."""
+    _engine(solver, 1, 1, 1, step, update, 1.0, max_iter, tol)
+    as_start(start, solver)
 
 
 def check_sizes(

@@ -253,8 +253,6 @@ def test_float32(small):
 
 
 def test_tensors_in_tensors_out(small, library, dtype):
-    if library.is_strict:
-        pytest.skip("slices beyond the end in selection/tables.py and solvers/pursuit.py")  # BUG
     X, Y, _ = small
     for options in ({}, {"ridge": "auto"}, {"rank": 2, "row_sparsity": None}):
         reference = auto(**options).fit(X, Y)
@@ -267,8 +265,6 @@ def test_tensors_in_tensors_out(small, library, dtype):
 
 
 def test_noise_in_tensors(library):
-    if library.is_strict:
-        pytest.skip("slices beyond the end in selection/tables.py and solvers/pursuit.py")  # BUG
     X, Y = noise(40, 60, 10, 0)
     est = auto().fit(library.array(X), library.array(Y))
     assert est.rank_ == 0

@@ -426,8 +426,6 @@ def test_every_design(small, wrap, weighted):
 
 
 def test_tensors_in_tensors_out(small, library, dtype):
-    if library.is_strict:
-        pytest.skip("slices beyond the end in selection/tables.py and solvers/pursuit.py")  # BUG
     X, Y, _ = small
     reference = cv_of(cv=3, ridges=[0.0]).fit(X, Y)
     est = cv_of(cv=3, ridges=[0.0]).fit(library.array(X, dtype), library.array(Y, dtype))

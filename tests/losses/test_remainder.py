@@ -178,7 +178,7 @@ def test_explicit_is_least_squares(kind, ridge, weighted):
     weight = weight if weighted else None
     form, loss, _ = form_of(X, Y, weight, True, True, kind)
     reference = loss.with_ridge(ridge)
-    explicit = Explicit(form, 1.5, ridge)
+    explicit = Explicit(form, lambda: 1.5, ridge)
     rng = np.random.default_rng(2)
     U, V = rng.standard_normal((P, 3)), rng.standard_normal((K, 3))
     U[[1, 5, 6]] = 0.0
@@ -202,7 +202,7 @@ def test_explicit_is_least_squares(kind, ridge, weighted):
 def test_explicit_of_a_remainder_is_minimised_like_the_rows_alone():
     X, Y, _ = data()
     form, loss, like = form_of(X, Y, None, True, True, "gram")
-    explicit = Explicit(remainder_of(form, loss, like, True, True), 1.0, 0.1)
+    explicit = Explicit(remainder_of(form, loss, like, True, True), lambda: 1.0, 0.1)
     own = standardize(as_design(X[LEFT])).design
     alone = LeastSquares(own, Y[LEFT] - Y[LEFT].mean(axis=0), ridge=0.1)
     sizes = {"rank": 2, "row_sparsity": 4, "column_sparsity": 5}
@@ -215,5 +215,5 @@ def test_explicit_of_a_remainder_is_minimised_like_the_rows_alone():
 
 def test_explicit_says_what_it_has_not():
     form, _, _ = form_of(*data()[:2], None, True, True, "gram")
-    assert not {"restrict", "curvature"} & Explicit(form, 1.0).capabilities
-    assert "quadratic" in Explicit(form, 1.0).capabilities
+    assert not {"restrict", "curvature"} & Explicit(form, lambda: 1.0).capabilities
+    assert "quadratic" in Explicit(form, lambda: 1.0).capabilities

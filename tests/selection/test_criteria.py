@@ -120,7 +120,7 @@ def sample_and_fit(ridge, rank=2, rows=4, columns=5):
         N, P, K, 2, 4, 5, correlation=0.5, random_state=0, signal=2.0
     )
     form = LeastSquares(X, Y).quadratic()
-    sample = CriterionSample(form, 1.0, Criterion("aic"), True, True)
+    sample = CriterionSample(form, lambda: 1.0, Criterion("aic"), True, True)
     sizes = Sizes(rank, rows, columns, ridge)
     fit = sample.fit(sizes, Pursuit(rank, rows, columns))
     return X, Y, sample, fit

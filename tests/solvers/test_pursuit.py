@@ -74,7 +74,7 @@ def test_costs_and_gains_against_refitting(exact, monkeypatch):
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(40, 6, replace=False))
     fit = solver._fit(form, rows, np.arange(7), rng.standard_normal((15, 2)))
-    costs, candidates, gains = solver._costs_and_gains(form, fit)
+    costs, candidates, gains = solver.costs_and_gains(form, fit)
 
     def value(rows):
         H, C = form.gram(rows), form.cross_rows(rows) @ fit.Q

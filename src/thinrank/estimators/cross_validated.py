@@ -17,14 +17,16 @@ from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching
 from thinrank.estimators.regressor import (
     SparseReducedRankRegressor,
+    as_numbers,
     column_names,
+    effective_rows,
     keep_target_names,
 )
 from thinrank.estimators.validation import check_training_data, check_weights
-from thinrank.minimize import iteration_limit
+from thinrank.minimize import check_options, iteration_limit
 from thinrank.selection.automatic import automatic_ridges, by_held_out
 from thinrank.selection.evaluation import Evaluation
-from thinrank.selection.space import Space, make_space
+from thinrank.selection.space import Space, as_choices, make_space
 
 __all__ = ["SparseReducedRankRegressorCV"]
 
@@ -164,6 +166,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         """
         if self.refit_rule not in ("best", "one_se"):
             raise ValueError(f'refit_rule must be "best" or "one_se", got {self.refit_rule!r}')
+        check_options(self.solver, self.start, self.step, self.update, self.max_iter, self.tol)
         names = column_names(y)
         design, target = check_training_data(self, X, y)
         weight = check_weights(sample_weight, design)
@@ -185,7 +188,10 @@ class SparseReducedRankRegressorCV(FactorRegressor):
                 'refit_rule="one_se" needs the standard error over at least two splits; cv has '
                 f"{self.n_splits_}"
             )
-        space = self._space(problem, min(len(train) for train, _ in splits))
+        if not splits:
+            raise ValueError("cv must have at least one split, it has none")
+        weights = as_numbers(weight, design)
+        space = self._space(problem, min(effective_rows(weights[train]) for train, _ in splits))
         with searching(self.callback, self.verbose) as callback:
             search = by_held_out(
                 problem.loss,
@@ -206,12 +212,12 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         return self
 
     def _space(self, problem: Problem, training_rows: int) -> Space:
-        ridges = automatic_ridges(problem.loss) if self.ridges is None else list(self.ridges)
+        ridges = automatic_ridges(problem.loss)
+        if self.ridges is not None:
+            ridges = as_choices("ridges", self.ridges)
         for ridge in ridges:
             if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
                 raise ValueError(f"ridges must be numbers at least 0 and finite, got {ridge!r}")
-        if not ridges:
-            raise ValueError("ridges must have at least one value to choose from, got none")
         return make_space(
             problem.loss.shape,
             training_rows,

@@ -231,7 +231,7 @@ class SparseReducedRankRegressor(FactorRegressor):
         ranks, rows, columns, ridges = (None if _automatic(value) else [value] for value in given)
         space = make_space(
             problem.loss.shape,
-            rows_of_data(problem.loss.X, weight),
+            effective_rows(as_numbers(weight, problem.loss.X)),
             ranks=ranks,
             rows=rows,
             columns=columns,
@@ -341,6 +341,16 @@ def rows_of_data(design: Design, weight: Any) -> int:
     if weight is None:
         return design.shape[0]
     return int(arrays.namespace(weight).count_nonzero(weight))
+
+
+def as_numbers(weight: Any, design: Design) -> np.ndarray:
+    """Weights as a NumPy array, ones when there are none."""
+    return np.ones(design.shape[0]) if weight is None else arrays.to_numpy(weight)
+
+
+def effective_rows(weight: np.ndarray) -> int:
+    """Number of rows with repetitions, of which integer weights are a short way to write."""
+    return max(int(np.count_nonzero(weight)), round(float(np.sum(weight))))
 
 
 def keep_target_names(estimator: Any, names: np.ndarray | None) -> None:

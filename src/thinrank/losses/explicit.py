@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
@@ -17,18 +19,19 @@ class Explicit(Quadratic):
     ----------
     form : QuadraticForm
         Without ridge.
-    noise : float
-        Standard deviation of the noise in the data.
+    noise : callable
+        Gives the standard deviation of the noise in the data.
     ridge : float
         Weight of ½‖Θ‖².
     """
 
     capabilities = Quadratic.capabilities - {"restrict", "curvature"}
 
-    def __init__(self, form: QuadraticForm, noise: float, ridge: float = 0.0) -> None:
+    def __init__(self, form: QuadraticForm, noise: Callable[[], float], ridge: float = 0.0) -> None:
         super().__init__(form.shape, form.constant, ridge, form.prototype)
         self.samples = form.samples
         self._noise = noise
+        self._known_noise: float | None = None
         self._form = form
         self._ridged = form.with_ridge(ridge)
 
@@ -59,5 +62,7 @@ class Explicit(Quadratic):
         return arrays.namespace(self.prototype).sqrt(self._form.diagonal())
 
     def noise(self) -> float:
-        """As given."""
-        return self._noise
+        """As given, computed when first asked for."""
+        if self._known_noise is None:
+            self._known_noise = self._noise()
+        return self._known_noise

@@ -39,7 +39,7 @@ def by_criterion(loss: LeastSquares, space: Space, criterion: Criterion, **optio
     """
     p, k = loss.shape
     chosen = space.rows[0] < p, space.columns[0] < k
-    sample = CriterionSample(loss.quadratic(), loss.noise(), criterion, *chosen)
+    sample = CriterionSample(loss.quadratic(), loss.noise, criterion, *chosen)
     search = Search([sample], space, fresh=False, **options)
     search.run()
     return search

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.samples import Sample, Sizes
@@ -81,6 +81,8 @@ class Search:
         self._guide = guide
         self._max_iter, self._tol = max_iter, tol
         self._n_jobs = n_jobs
+        # enough points at a time to keep the workers busy, and no more: callbacks may stop it
+        self._at_once = -(-effective_n_jobs(n_jobs) // len(samples))
         self._callback = callback
         self._known: dict[Sizes, Evaluation] = {}
         self._began = time.perf_counter()
@@ -144,21 +146,25 @@ class Search:
         """Evaluate what is not yet known, in parallel over points and samples."""
         points = list(points)
         new = [sizes for sizes in dict.fromkeys(points) if sizes not in self._known]
-        jobs = [(sizes, i, screened) for sizes in new for i in range(len(self._samples))]
-        if self._n_jobs in (None, 1):
-            done = (self._fit_and_score(*job) for job in jobs)
-        else:
-            done = Parallel(self._n_jobs, prefer="threads", return_as="generator")(
-                delayed(self._fit_and_score)(*job) for job in jobs
-            )
-        for sizes in new:
+        for first in range(0, len(new), self._at_once):
+            some = new[first : first + self._at_once]
             began = time.perf_counter()
-            fits, tables = zip(*(next(done) for _ in self._samples), strict=True)
-            parts = tuple(_entry(table, sizes) for table in tables)
-            seconds = time.perf_counter() - began
-            table = _mean_table(tables)
-            self._keep(Evaluation(sizes, float(np.mean(parts)), parts, fits, table, seconds))
+            jobs = [(sizes, i, screened) for sizes in some for i in range(len(self._samples))]
+            results = self._all_done(jobs)
+            seconds = (time.perf_counter() - began) / len(some)
+            for j, sizes in enumerate(some):
+                mine = results[j * len(self._samples) : (j + 1) * len(self._samples)]
+                fits, tables = zip(*mine, strict=True)
+                parts = tuple(_entry(table, sizes) for table in tables)
+                table, score = _mean_table(tables), float(np.mean(parts))
+                self._keep(Evaluation(sizes, score, parts, fits, table, seconds))
         return [self._known[sizes] for sizes in points]
+
+    def _all_done(self, jobs: list[tuple[Sizes, int, bool]]) -> list[tuple[Fit | None, np.ndarray]]:
+        if effective_n_jobs(self._n_jobs) == 1:
+            return [self._fit_and_score(*job) for job in jobs]
+        workers = Parallel(self._n_jobs, prefer="threads")
+        return workers(delayed(self._fit_and_score)(*job) for job in jobs)
 
     def _fit_and_score(self, sizes: Sizes, i: int, screened: bool) -> tuple[Fit | None, np.ndarray]:
         sample = self._samples[i]
@@ -289,7 +295,8 @@ class Search:
             return None
         expected = np.mean(forecasts, axis=0)
         expected[rows < self._space.ranks[0]] = np.inf
-        return int(rows[int(np.argmin(expected))])
+        least = int(np.argmin(expected))
+        return int(rows[least]) if np.isfinite(expected[least]) else None
 
     def _neighbours(self, best: Evaluation) -> Evaluation:
         """Numbers of rows next to the best, as long as that is better."""

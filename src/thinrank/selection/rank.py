@@ -18,6 +18,8 @@ Method = Literal["rsc", "gdt", "bcv"]
 
 # Residual degrees of freedom below which their mean square is too unsteady to stand on.
 _FEWEST_RESIDUALS = 20
+# Singular values without which their median says nothing about the noise.
+_FEWEST_VALUES = 5
 # Chance at which a direction counts as signal while the noise level is sought.
 _CLEAR = 0.01
 # Random halvings of rows and columns in bi-cross-validation.
@@ -165,12 +167,15 @@ def _rank_selection_criterion(projected: _Projected, level: float | None) -> int
     squares = projected.singular_values**2
     if squares.size == 0 or squares[0] == 0:
         return 0
-    edge = _noise_edge(q, k, level)
     residuals = projected.samples - q
-    if residuals * k >= _FEWEST_RESIDUALS:
+    if residuals * k >= _FEWEST_RESIDUALS or (residuals > 0 and min(q, k) < _FEWEST_VALUES):
         left_over = max(float(np.sum(projected.Y**2) - np.sum(squares)), 0.0)
-        return int(np.count_nonzero(squares >= edge * left_over / (residuals * k)))
-    return int(np.count_nonzero(squares >= edge * _noise_variance(squares, (q, k))))
+        variance = left_over / (residuals * k)
+    else:
+        variance = _noise_variance(squares, (q, k))
+    # without noise the threshold is rounding, and so are values that exceed it
+    floor = squares[0] * (max(q, k) * np.finfo(np.float64).eps) ** 2
+    return int(np.count_nonzero(squares >= max(_noise_edge(q, k, level) * variance, floor)))
 
 
 def _noise_edge(q: int, k: int, level: float | None) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,10 @@ from thinrank.starts.convex import ConvexStart
 __all__ = ["CriterionSample", "HeldOutSample", "Sample", "Sizes"]
 
 
+# Part of the error of the means below which a prediction is perfect.
+_PERFECT = 1e-10
+
+
 class Sizes(NamedTuple):
     """What a search chooses."""
 
@@ -40,11 +45,11 @@ class Sample(abc.ABC):
     ----------
     form : QuadraticForm
         Of the rows, without ridge.
-    noise : float
-        Standard deviation of the noise, for convex starts.
+    noise : callable
+        Gives the standard deviation of the noise, for convex starts.
     """
 
-    def __init__(self, form: QuadraticForm, noise: float) -> None:
+    def __init__(self, form: QuadraticForm, noise: Callable[[], float]) -> None:
         self.form = form
         self._noise = noise
         self._losses: dict[float, Explicit] = {}
@@ -137,7 +142,7 @@ class CriterionSample(Sample):
     def __init__(
         self,
         form: QuadraticForm,
-        noise: float,
+        noise: Callable[[], float],
         criterion: Criterion,
         select_rows: bool,
         select_columns: bool,
@@ -202,7 +207,7 @@ class HeldOutSample(Sample):
     ----------
     remainder : Remainder
         Form of the training rows.
-    noise : float
+    noise : callable
         As for every sample.
     X, Y : Design
         The rows held out, in the units of the whole and times the roots of their weights.
@@ -213,7 +218,14 @@ class HeldOutSample(Sample):
     """
 
     def __init__(
-        self, remainder: Remainder, noise: float, X: Design, Y: Design, roots: Array, *, hold: bool
+        self,
+        remainder: Remainder,
+        noise: Callable[[], float],
+        X: Design,
+        Y: Design,
+        roots: Array,
+        *,
+        hold: bool,
     ) -> None:
         super().__init__(remainder.held() if hold else remainder, noise)
         self._units = remainder
@@ -248,4 +260,6 @@ class HeldOutSample(Sample):
         image = self._predictors(fit.rows) @ known.map
         products = arrays.to_numpy(image.T @ self._Y).astype(np.float64)
         inner = arrays.to_numpy(image.T @ image).astype(np.float64)
-        return self._null + error_table(known, products, inner) / self._entries
+        errors = self._null + error_table(known, products, inner) / self._entries
+        # what is left of a perfect prediction is rounding, and no reason to prefer a model
+        return np.maximum(errors, _PERFECT * self._null)

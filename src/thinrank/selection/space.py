@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from thinrank.minimize import check_size
 from thinrank.selection.samples import Sizes
 
-__all__ = ["Space", "make_space"]
+__all__ = ["Space", "as_choices", "make_space"]
 
 # Grids of at most this many points are evaluated in full.
 _SMALL_GRID = 100
@@ -120,6 +120,8 @@ class Space:
         scores = table[np.ix_(np.minimum(ranks, table.shape[0]) - 1, self.columns - 1)]
         scores = np.where(ranks[:, None] <= self.columns[None, :], scores, np.inf)
         i, j = np.unravel_index(int(np.argmin(scores)), scores.shape)
+        if not np.isfinite(scores[i, j]):  # all near saturation: nothing to choose from
+            return sizes
         return sizes._replace(rank=int(ranks[i]), columns=int(self.columns[j]))
 
 
@@ -166,9 +168,18 @@ def make_space(
     )
 
 
-def _axis(name: str, values: Sequence[Any], limit: int) -> np.ndarray:
-    if len(values) == 0:
+def as_choices(name: str, values: Any) -> list[Any]:
+    """A list of at least one value."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a list of values to choose from, got {values!r}")
+    values = list(values)
+    if not values:
         raise ValueError(f"{name} must have at least one value to choose from, got none")
+    return values
+
+
+def _axis(name: str, values: Sequence[Any], limit: int) -> np.ndarray:
+    values = as_choices(name, values)
     for value in values:
         if value is not None:
             check_size(name, value, limit, "each value")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 import numpy as np
@@ -13,6 +14,7 @@ from thinrank.core.contracts import Design
 from thinrank.designs import Dense
 from thinrank.losses import LeastSquares
 from thinrank.losses.forms import GramForm
+from thinrank.losses.noise import noise_scale
 from thinrank.losses.remainder import Remainder
 from thinrank.selection.samples import HeldOutSample
 
@@ -40,18 +42,21 @@ def held_out_samples(
     center, scale : bool
         Whether each training part is centred and brought to unit columns by itself.
     """
-    splits = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+    rows = loss.X.shape[0]
+    splits = [(_as_index(train, rows), _as_index(test, rows)) for train, test in splits]
+    if not splits:
+        raise ValueError("cv must have at least one split, it has none")
     for train, test in splits:
         _check_split(train, test)
     if loss.shape[1] <= loss.samples and memory.fits(
         loss.shape[0] * loss.shape[1], arrays.itemsize(loss.prototype)
     ):
         loss.cross()  # held by the loss, for every split
-    whole, noise = loss.quadratic(), loss.noise()
+    whole = loss.quadratic()
     small = isinstance(whole, GramForm) and _cheap(len(splits) * loss.shape[0] ** 2, loss)
     samples = []
     for train, test in splits:
-        removed = np.setdiff1d(np.arange(loss.X.shape[0]), train)
+        removed = np.setdiff1d(np.arange(rows), train)
         X_out, Y_out, roots_out = _rows(loss, removed)
         if not float(arrays.norm(roots_out)) ** 2 < loss.samples * (1 - 1e-9):
             raise ValueError("cv leaves no training rows of positive weight in a split")
@@ -60,8 +65,17 @@ def held_out_samples(
         held_out = (X_out, Y_out, roots_out) if same else _rows(loss, np.sort(test))
         if not float(arrays.norm(held_out[2])) > 0:
             raise ValueError("cv leaves no held-out rows of positive weight in a split")
+        noise = functools.partial(_training_noise, loss, train, remainder)
         samples.append(HeldOutSample(remainder, noise, *held_out, hold=small))
     return samples
+
+
+def _training_noise(loss: LeastSquares, train: np.ndarray, remainder: Remainder) -> float:
+    """The noise level that the training rows alone show."""
+    _, Y, roots = loss.rows(arrays.indices(np.sort(train).tolist(), loss.prototype))
+    everything = arrays.indices(range(Y.shape[1]), loss.prototype)
+    centred = Y.columns(everything) - roots[:, None] * remainder.center_y
+    return noise_scale(Dense(centred), remainder.samples)
 
 
 def _rows(loss: LeastSquares, index: np.ndarray) -> tuple[Design, Design, Array]:
@@ -73,6 +87,16 @@ def _rows(loss: LeastSquares, index: np.ndarray) -> tuple[Design, Design, Array]
 
 def _cheap(entries: int, loss: LeastSquares) -> bool:
     return memory.fits(_PART_OF_BUDGET * entries, arrays.itemsize(loss.prototype))
+
+
+def _as_index(rows: np.ndarray, count: int) -> np.ndarray:
+    """Positions, from positions or from a mask."""
+    rows = np.asarray(rows)
+    if rows.dtype == bool:
+        rows = np.flatnonzero(rows)
+    if len(rows) and not (rows.min() >= 0 and rows.max() < count):
+        raise ValueError(f"cv must name rows from 0 to {count - 1}, got {rows.min()}..{rows.max()}")
+    return rows
 
 
 def _check_split(train: np.ndarray, test: np.ndarray) -> None:

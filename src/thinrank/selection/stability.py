@@ -96,13 +96,12 @@ def stability(
     supports = Parallel(n_jobs, prefer="threads")(
         delayed(_supports)(est, X, Y, half) for half in halves
     )
-    targets = 1 if np.ndim(Y) == 1 else Y.shape[1]
-    parts = [
-        _table(frames, "row", X.shape[1], [rows for rows, _ in supports], threshold, _names(X)),
-        _table(
-            frames, "column", targets, [columns for _, columns in supports], threshold, _names(Y)
-        ),
-    ]
+    rows = [row_support for row_support, _ in supports]
+    parts = [_table(frames, "row", X.shape[1], rows, threshold, _names(X))]
+    columns = [column_support for _, column_support in supports if column_support is not None]
+    if columns:
+        targets = 1 if np.ndim(Y) == 1 else Y.shape[1]
+        parts.append(_table(frames, "column", targets, columns, threshold, _names(Y)))
     return frames.concat(parts, ignore_index=True)
 
 
@@ -144,9 +143,9 @@ def _halves(n: int, pairs: int, seed: int) -> Iterator[np.ndarray]:
         yield np.sort(order[n // 2 : 2 * (n // 2)])
 
 
-def _supports(est: Any, X: Any, Y: Any, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _supports(est: Any, X: Any, Y: Any, rows: np.ndarray) -> tuple[Any, Any]:
     fitted = clone(est).fit(_safe_indexing(X, rows), _safe_indexing(Y, rows))
-    return fitted.row_support_, fitted.column_support_
+    return fitted.row_support_, getattr(fitted, "column_support_", None)
 
 
 def _table(
@@ -161,7 +160,9 @@ def _table(
         {
             "axis": axis,
             "index": np.arange(size),
-            "name": [str(i) for i in range(size)] if names is None else list(names),
+            "name": [str(i) for i in range(size)]
+            if names is None
+            else [str(name) for name in names],
             "frequency": frequency,
             "stable": frequency >= threshold,
             "bound": error_bound(mean, size, threshold, pairs, unimodal=False),

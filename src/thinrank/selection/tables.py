@@ -78,6 +78,7 @@ def _left_vectors(matrix: Array, most: int) -> Array:
     xp = arrays.namespace(matrix)
     wide = matrix.shape[0] <= matrix.shape[1]
     values, vectors = xp.linalg.eigh(matrix @ matrix.T if wide else matrix.T @ matrix)
+    most = min(most, values.shape[0])
     values, vectors = xp.flip(values)[:most], xp.flip(vectors, axis=1)[:, :most]
     floor = max(matrix.shape) * arrays.eps(matrix) * float(values[0]) if values.shape[0] else 0.0
     kept = int(xp.count_nonzero(values > floor))

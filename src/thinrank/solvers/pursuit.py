@@ -153,10 +153,10 @@ class Pursuit:
         unit = 2 * state.objective / form.observations  # gains and costs are doubled
         evident = _largest_noise(form.shape[0], state.U.shape[1]) * unit
         best = state
-        for j in xp.argsort(gains, descending=True)[:_LAST_RESORTS]:
+        for j in xp.argsort(gains, descending=True)[: min(_LAST_RESORTS, gains.shape[0])]:
             if not gains[j] > evident:
                 break
-            for i in xp.argsort(costs)[:_LAST_RESORTS]:
+            for i in xp.argsort(costs)[: min(_LAST_RESORTS, costs.shape[0])]:
                 if costs[i] > _HOPELESS * gains[j]:
                     break
                 others = xp.arange(costs.shape[0], device=arrays.device_of(costs)) != i
