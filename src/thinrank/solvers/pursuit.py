@@ -214,7 +214,7 @@ class Pursuit:
 
         Returns
         -------
-        costs (|S|,), candidates (m1 − |S|,), gains (m1 − |S|,)
+        costs of the rows in S, the rows outside, and their gains
         """
         xp = arrays.namespace(fit.U)
         costs = fit.costs
