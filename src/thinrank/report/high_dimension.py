@@ -1,0 +1,144 @@
+"""The figures in high dimension: estimation error and objective from the lasso start on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thinrank.report.page import Page, Picture, Section, Table, Text
+from thinrank.report.statistics import Record, number, percent, seconds
+from thinrank.report.style import label_ends, panels
+
+__all__ = ["best_error", "high_dimension_page", "last_error"]
+
+_COLOURS = ("#c8102e", "#0b3c5d", "#7d7d7d", "#e08e0b")
+
+
+def high_dimension_page(name: str, records: list[Record]) -> Page:
+    """Return the page of the two figures."""
+    curves = sorted(records, key=lambda r: (r.get("n") or 0, r.get("seed") or 0))
+    page = Page("High dimension")
+    page.add(Text(_verdict(curves), stress=True))
+    page.add(
+        Text(
+            "p = 5000, k = 3000, r = 50, s₁* = s₂* = 100 in the paper's figures. Iteration 0 is "
+            "the lasso start."
+        )
+    )
+    if curves:
+        page.add(
+            Picture(
+                "estimation",
+                _plot(curves, "errors", "estimation error, relative (log scale)", mark=True),
+                "Estimation error by iteration; the circle marks the best iteration.",
+            ),
+            Picture(
+                "objective",
+                _plot(curves, "objectives", "objective (log scale)", mark=False),
+                "Objective by iteration.",
+            ),
+        )
+    page.add(Section("Early stopping"), _errors(curves), Text(_early_words(curves)))
+    page.add(Section("Objective and time"), _costs(curves))
+    return page
+
+
+def best_error(record: Record) -> float:
+    """Return the lowest error on the way."""
+    value = record.get("best_error")
+    return float(min(record["errors"]) if value is None else value)
+
+
+def last_error(record: Record) -> float:
+    """Return the error at the last iteration."""
+    value = record.get("last_error")
+    return float(record["errors"][-1] if value is None else value)
+
+
+def _verdict(records: list[Record]) -> str:
+    if not records:
+        return "No run is finished."
+    both = all(
+        last_error(r) < r["errors"][0] and r["objectives"][-1] < r["objectives"][0] for r in records
+    )
+    told = ", ".join(
+        f"{r['errors'][0]:.4f} to {last_error(r):.4f} at n = {r.get('n', '?')}" for r in records
+    )
+    word = "fall" if both else "do not both fall"
+    return f"Estimation error and objective {word} from the lasso start; the error: {told}."
+
+
+def _errors(records: list[Record]) -> Table:
+    rows = [
+        (
+            str(r.get("n", "")),
+            number(r.get("lasso_error")),
+            number(r["errors"][0]),
+            str(_best_iteration(r)),
+            number(best_error(r)),
+            f"{r['iterations'][-1]:g}",
+            number(last_error(r)),
+            percent(last_error(r) / best_error(r)),
+        )
+        for r in records
+    ]
+    header = ("n", "lasso", "iteration 0", "best at", "best error", "last at", "last error")
+    return Table((*header, "last from best"), list(rows))
+
+
+def _best_iteration(record: Record) -> int:
+    value = record.get("best_iteration")
+    if value is None:
+        value = record["iterations"][record["errors"].index(min(record["errors"]))]
+    return int(value)
+
+
+def _early_words(records: list[Record]) -> str:
+    quote = (
+        "The paper: “early stopping can help to avoid overfitting (although not too much), "
+        "especially when n is small”."
+    )
+    if not records:
+        return quote
+    told = "; ".join(
+        f"at n = {r.get('n', '?')} the last error is {percent(last_error(r) / best_error(r))} from "
+        f"the best, which is reached at iteration {_best_iteration(r)} of {r['iterations'][-1]:g}"
+        for r in records
+    )
+    return f"{quote} Here {told}."
+
+
+def _costs(records: list[Record]) -> Table:
+    rows = [
+        (
+            str(r.get("n", "")),
+            f"{r['objectives'][0]:.6g}",
+            f"{r['objectives'][-1]:.6g}",
+            percent(r["objectives"][-1] / r["objectives"][0]),
+            seconds(r.get("seconds_start")),
+            seconds(r.get("seconds_solver")),
+            "" if r.get("tolerance") is None else f"{float(r['tolerance']):g}",
+        )
+        for r in records
+    ]
+    header = ("n", "objective at 0", "at the end", "change", "seconds of start")
+    return Table((*header, "of solver", "tolerance"), list(rows))
+
+
+def _plot(records: list[Record], field: str, label: str, mark: bool) -> Any:
+    figure, (axis,) = panels()
+    axis.set(yscale="log", xlabel="iteration", ylabel=label)
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter("{x:g}")
+    axis.tick_params(axis="y", which="minor", labelsize=7)
+    ends = []
+    for i, record in enumerate(records):
+        colour = _COLOURS[i % len(_COLOURS)]
+        x, y = record["iterations"], record[field]
+        axis.plot(x, y, color=colour)
+        if mark:
+            at, lowest = _best_iteration(record), best_error(record)
+            axis.plot(at, lowest, "o", mfc="white", mec=colour, ms=6)
+        ends.append((x[-1], y[-1], f"n = {record.get('n', '?')}", colour))
+    figure.draw_without_rendering()
+    label_ends(axis, ends)
+    return figure
