@@ -17,7 +17,7 @@ from thinrank.report.statistics import (
     spread,
     values,
 )
-from thinrank.report.style import COLOURS, in_order, panels
+from thinrank.report.style import COLOURS, in_order, panels, value_scale
 
 __all__ = ["OURS", "accuracy_page", "mean_errors", "verdict"]
 
@@ -204,17 +204,15 @@ def _dots(methods: dict[str, list[Record]], reference: dict[str, Any]) -> Any:
                 ms=7,
             )
         if error:
-            every = values(methods[method], "spectral")
+            own = values(methods[method], "spectral")
             colour = COLOURS.get(method, "#555555")
-            axis.plot([min(every), max(every)], [height, height], color=colour, lw=1, alpha=0.6)
+            axis.plot([min(own), max(own)], [height, height], color=colour, lw=1, alpha=0.6)
             axis.plot(error.mean, height, "o", color=colour, ms=5)
-    axis.set_xscale("log")
-    axis.xaxis.set_major_formatter("{x:g}")
-    axis.xaxis.set_minor_formatter("{x:g}")
-    axis.tick_params(axis="x", which="minor", labelsize=7)
+    every = [error for method in shown for error in values(methods[method], "spectral")]
+    scale = value_scale(axis, "x", min(every, default=1.0), max(every, default=1.0))
     axis.set_yticks(range(len(shown)), shown)
     axis.set_ylim(len(shown) - 0.4, -0.6)
-    axis.set_xlabel("estimation error, spectral norm, relative (log scale)")
+    axis.set_xlabel(f"estimation error, spectral norm, relative{scale}")
     return figure
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from thinrank.report.page import Page, Picture, Section, Table, Text
 from thinrank.report.statistics import Record
-from thinrank.report.style import label_ends, panels
+from thinrank.report.style import count_iterations, label_ends, panels
 
 __all__ = ["LogLine", "convergence_page", "log_line"]
 
@@ -136,13 +136,14 @@ def _table(records: list[Record]) -> Table:
 
 def _plot(records: list[Record]) -> Any:
     figure, (axis,) = panels()
-    axis.set(yscale="log", xlabel="iteration", ylabel="estimation error, relative (log scale)")
+    axis.set(yscale="log", ylabel="estimation error, relative (log scale)")
+    count_iterations(axis)
     ends = []
     for i, record in enumerate(records):
         x, y = np.asarray(record["iterations"], float), np.asarray(record["errors"], float)
         colour = _GREYS[i % len(_GREYS)]
         positive = y > 0
-        axis.plot(x[positive], y[positive], color=colour)
+        axis.plot(x[positive], y[positive], color=colour, lw=3, alpha=0.55)
         line = log_line(record["iterations"], record["errors"])
         if line is not None:
             at = np.array([line.first, line.last])
@@ -151,6 +152,5 @@ def _plot(records: list[Record]) -> Any:
         if positive.any():
             label = f"n = {record['n']}" if "n" in record else ""
             ends.append((x[positive][-1], y[positive][-1], label, colour))
-    figure.draw_without_rendering()
     label_ends(axis, ends)
     return figure

@@ -6,7 +6,7 @@ from typing import Any
 
 from thinrank.report.page import Page, Picture, Section, Table, Text
 from thinrank.report.statistics import Record, number, percent, seconds
-from thinrank.report.style import label_ends, panels
+from thinrank.report.style import count_iterations, label_ends, panels, value_scale
 
 __all__ = ["best_error", "high_dimension_page", "last_error"]
 
@@ -28,13 +28,13 @@ def high_dimension_page(name: str, records: list[Record]) -> Page:
         page.add(
             Picture(
                 "estimation",
-                _plot(curves, "errors", "estimation error, relative (log scale)", mark=True),
-                "Estimation error by iteration; the circle marks the best iteration.",
+                _plot(curves, "errors", "estimation error, relative", mark=True),
+                "Estimation error by iteration. Squares: the lasso start; circles: the best.",
             ),
             Picture(
                 "objective",
-                _plot(curves, "objectives", "objective (log scale)", mark=False),
-                "Objective by iteration.",
+                _plot(curves, "objectives", "objective", mark=False),
+                "Objective by iteration. Squares: the lasso start.",
             ),
         )
     page.add(Section("Early stopping"), _errors(curves), Text(_early_words(curves)))
@@ -126,19 +126,18 @@ def _costs(records: list[Record]) -> Table:
 
 def _plot(records: list[Record], field: str, label: str, mark: bool) -> Any:
     figure, (axis,) = panels()
-    axis.set(yscale="log", xlabel="iteration", ylabel=label)
-    axis.yaxis.set_major_formatter("{x:g}")
-    axis.yaxis.set_minor_formatter("{x:g}")
-    axis.tick_params(axis="y", which="minor", labelsize=7)
+    every = [value for record in records for value in record[field]]
+    axis.set_ylabel(label + value_scale(axis, "y", min(every), max(every)))
+    count_iterations(axis)
     ends = []
     for i, record in enumerate(records):
         colour = _COLOURS[i % len(_COLOURS)]
         x, y = record["iterations"], record[field]
         axis.plot(x, y, color=colour)
+        axis.plot(x[0], y[0], "s", color=colour, ms=4)
         if mark:
             at, lowest = _best_iteration(record), best_error(record)
             axis.plot(at, lowest, "o", mfc="white", mec=colour, ms=6)
         ends.append((x[-1], y[-1], f"n = {record.get('n', '?')}", colour))
-    figure.draw_without_rendering()
     label_ends(axis, ends)
     return figure

@@ -10,7 +10,10 @@ from typing import Any
 from thinrank.report.page import Block, Section, Table, Text
 from thinrank.report.statistics import Record
 
-__all__ = ["provenance", "read_summary", "replications"]
+__all__ = ["QUICK", "is_quick", "provenance", "read_summary", "replications"]
+
+
+QUICK = "This is the small version (`--quick`): it shows that everything runs, and decides nothing."
 
 
 def provenance(name: str, records: list[Record], summary: dict[str, Any]) -> list[Block]:
@@ -19,15 +22,29 @@ def provenance(name: str, records: list[Record], summary: dict[str, Any]) -> lis
         ("command", f"`{summary.get('command') or f'thinrank reproduce {name}'}`"),
         ("replications", str(replications(records))),
         ("records", str(len(records))),
-        ("machine", "; ".join(_distinct(records, "host")) or "unknown"),
+        ("machine", _machine(records, summary)),
         ("versions", "; ".join(_distinct(records, "versions")) or "unknown"),
         ("run", _dates(records)),
     ]
     blocks: list[Block] = [Section("How this was made"), Table(("", ""), list(rows), left=2)]
-    if any(record.get("status") == "failed" for record in records):
-        failed = sum(record.get("status") == "failed" for record in records)
-        blocks.append(Text(f"{failed} runs failed and are not in the numbers above."))
+    jobs, finished = summary.get("jobs"), summary.get("jobs_finished")
+    if jobs is not None and finished is not None and finished < jobs:
+        blocks.append(Text(f"Unfinished: {finished} of {jobs} jobs of this study are done."))
     return blocks
+
+
+def is_quick(summary: dict[str, Any]) -> bool:
+    """Whether the records are those of the small version of a study."""
+    return "--quick" in str(summary.get("command", ""))
+
+
+def _machine(records: list[Record], summary: dict[str, Any]) -> str:
+    """Describe the machine by its kind; by its name only if nothing else is known."""
+    hosts = _distinct(records, "host")
+    machine = summary.get("machine")
+    if not machine:
+        return "; ".join(hosts) or "unknown"
+    return _words(machine) + (f"; {len(hosts)} hosts" if len(hosts) > 1 else "")
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
@@ -55,7 +72,9 @@ def _words(value: Any) -> str:
     if isinstance(value, str) and value.startswith("{"):
         value = json.loads(value)
     if isinstance(value, dict):
-        return ", ".join(f"{key} {item}" for key, item in value.items())
+        return ", ".join(f"{key} {_words(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_words, value))
     return str(value)
 
 

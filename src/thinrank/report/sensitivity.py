@@ -90,9 +90,10 @@ def _plot(curves: dict[tuple[str, str], dict[float, Spread]]) -> Any:
             axis.plot(x, y, color=colour, marker=MARKERS.get(method, "o"))
             ends.append((x[-1], y[-1], method, colour))
         axis.set(title=setting.replace("_", " "), xlabel="told size / true size")
-        axis.set_ylim(bottom=0)
         axis.margins(x=0.1)
-        figure.draw_without_rendering()
+        axis.set_ylim(0, 1.1 * axis.get_ylim()[1])
+        factors = sorted({factor for errors in curves.values() for factor in errors})
+        axis.set_xticks(factors, [f"{factor:g}" for factor in factors])
         label_ends(axis, ends)
     axes[0].set_ylabel("estimation error, spectral")
     return figure

@@ -14,7 +14,7 @@ from thinrank.report.noise import noise_page
 from thinrank.report.norway import norway_page
 from thinrank.report.page import Page, Text
 from thinrank.report.printed import table_names
-from thinrank.report.provenance import provenance, read_summary
+from thinrank.report.provenance import QUICK, is_quick, provenance, read_summary
 from thinrank.report.sensitivity import sensitivity_page
 from thinrank.report.statistics import Record
 from thinrank.report.style import drawing, store
@@ -60,12 +60,15 @@ def write_study(name: str, records: list[Record], folder: Path) -> None:
         raise ValueError(f"no study is called {name!r}; there are {', '.join(STUDIES)}")
     place = Path(folder) / name
     place.mkdir(parents=True, exist_ok=True)
+    summary = read_summary(place)
     with drawing():
         if records:
             page = STUDIES[name](name, records)
+            if is_quick(summary):
+                page.blocks.insert(1, Text(QUICK))
         else:
             page = Page(name, [Text("No replication of this study is finished.", stress=True)])
-        page.add(*provenance(name, records, read_summary(place)))
+        page.add(*provenance(name, records, summary))
         write_page(page, place, "page")
 
 

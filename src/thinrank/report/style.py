@@ -8,15 +8,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from thinrank.report.extra import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "MARKERS", "METHODS", "drawing", "in_order", "label_ends", "panels", "store"]
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "METHODS",
+    "count_iterations",
+    "drawing",
+    "in_order",
+    "label_ends",
+    "panels",
+    "store",
+    "value_scale",
+]
 
 METHODS = ("GDT", "pursuit", "DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL", "oracle", "null")
 """Every method, in the order of the pages."""
@@ -92,39 +101,93 @@ def in_order(methods: Sequence[str]) -> list[str]:
     return known + [method for method in dict.fromkeys(methods) if method not in METHODS]
 
 
+def count_iterations(axis: Axes) -> None:
+    """Label the horizontal axis as iterations, with ticks at whole numbers."""
+    axis.set_xlabel("iteration")
+    axis.xaxis.set_major_locator(require("matplotlib.ticker").MaxNLocator(integer=True))
+
+
+def value_scale(axis: Axes, which: str, low: float, high: float) -> str:
+    """Scale an axis for positive values and write its ticks as plain numbers.
+
+    Parameters
+    ----------
+    axis : Axes
+        Where.
+    which : {"x", "y"}
+        Which of its axes.
+    low, high : float
+        Smallest and largest value to be shown.
+
+    Returns
+    -------
+    str
+        ``" (log scale)"`` if the values cover more than a factor of 3, else nothing: for its label.
+    """
+    if not 0 < 3 * low < high:
+        return ""
+    ticker = require("matplotlib.ticker")
+    axis.set(**{f"{which}scale": "log"})
+    ruler = axis.xaxis if which == "x" else axis.yaxis
+    wide = high > 1000 * low
+    ruler.set_major_locator(ticker.LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
+    ruler.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    ruler.set_minor_locator(ticker.NullLocator())
+    return " (log scale)"
+
+
 def label_ends(axis: Axes, ends: Sequence[tuple[float, float, str, str]], gap: float = 10) -> None:
     """Write each label at the end of its line, moved apart where they would overlap.
 
     Parameters
     ----------
     axis : Axes
-        Where; its scales and limits must be set.
+        Where; its lines must be drawn and its scales and limits set.
     ends : sequence of (x, y, label, colour)
         Last points of the lines.
     gap : float, default=10
-        Least distance of two labels in points.
+        Least distance in points of two labels at the same x.
     """
     figure: Any = axis.figure
-    scale = 72.0 / figure.dpi
-    heights = [axis.transData.transform((x, y))[1] * scale for x, y, _, _ in ends]
-    order = np.argsort(heights)
-    placed = np.array(heights)[order]
-    for i in range(1, len(placed)):
-        placed[i] = max(placed[i], placed[i - 1] + gap)
-    if len(placed):
-        placed -= np.mean(placed - np.array(heights)[order])
-    for rank, i in enumerate(order):
-        x, y, label, colour = ends[i]
-        axis.annotate(
-            label,
-            (x, y),
-            xytext=(7, placed[rank] - heights[i]),
-            textcoords="offset points",
-            va="center",
-            color=colour,
-            fontsize=8,
-            annotation_clip=False,
-        )
+    figure.draw_without_rendering()
+    for x in dict.fromkeys(end[0] for end in ends):
+        here = [end for end in ends if end[0] == x]
+        heights = [axis.transData.transform(end[:2])[1] * 72 / figure.dpi for end in here]
+        for end, height, place in zip(here, heights, _moved_apart(heights, gap), strict=True):
+            axis.annotate(
+                end[2],
+                end[:2],
+                xytext=(7, place - height),
+                textcoords="offset points",
+                va="center",
+                color=end[3],
+                fontsize=8,
+                annotation_clip=False,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
+            )
+
+
+def _moved_apart(heights: Sequence[float], gap: float) -> list[float]:
+    """Return places at least a gap apart, in the same order, each cluster about its mean."""
+    clusters: list[list[int]] = []
+    for i in sorted(range(len(heights)), key=lambda i: heights[i]):
+        clusters.append([i])
+        while len(clusters) > 1 and _reach(clusters[-2], heights, gap, 1) + gap > _reach(
+            clusters[-1], heights, gap, -1
+        ):
+            clusters[-2:] = [clusters[-2] + clusters[-1]]
+    places = [0.0] * len(heights)
+    for cluster in clusters:
+        low = _reach(cluster, heights, gap, -1)
+        for rank, i in enumerate(cluster):
+            places[i] = low + rank * gap
+    return places
+
+
+def _reach(cluster: list[int], heights: Sequence[float], gap: float, side: int) -> float:
+    """Return the highest (side 1) or lowest (side −1) place of a cluster."""
+    mean = sum(heights[i] for i in cluster) / len(cluster)
+    return mean + side * gap * (len(cluster) - 1) / 2
 
 
 def store(figure: Figure, folder: Path, name: str) -> bytes:

@@ -12,7 +12,7 @@ import numpy as np
 from thinrank.report.page import Page, Picture, Section, Table, Text
 from thinrank.report.printed import RIVALS, printed, printed_seconds
 from thinrank.report.statistics import Record, group, seconds, values
-from thinrank.report.style import COLOURS, MARKERS, in_order, label_ends, panels
+from thinrank.report.style import COLOURS, MARKERS, in_order, label_ends, panels, value_scale
 
 __all__ = ["Cell", "cells", "fastest", "start_and_solver", "timing_page"]
 
@@ -218,13 +218,13 @@ def _plot(times: dict[tuple[str, float], Cell]) -> Any:
     every = [c.least for row in (*here.values(), *old.values()) for c in row.values()]
     zetas = sorted({zeta for _, zeta in times} | {float(z) for z in table["zeta"]})
     for axis, title in zip(axes, ("here", "printed"), strict=True):
-        axis.set(title=title, xscale="log", yscale="log", xlabel="ζ")
+        axis.set(title=title, xscale="log", xlabel="ζ (log scale)")
+        scale = value_scale(axis, "y", min(every), max(every))
         axis.set_xticks(zetas, [f"{zeta:g}" for zeta in zetas])
         axis.set_xticks([], minor=True)
         axis.set_xlim(zetas[0] * 0.85, zetas[-1] * 2.6)
         axis.set_ylim(min(every) / 2, max(every) * 2)
-    axes[0].set_ylabel("seconds")
-    figure.draw_without_rendering()
+    axes[0].set_ylabel(f"seconds{scale}")
     for axis, lines in zip(axes, (here, old), strict=True):
         ends = []
         for method, row in lines.items():

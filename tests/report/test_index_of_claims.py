@@ -1,0 +1,168 @@
+"""The index says which claims hold."""
+
+import importlib
+import json
+import sys
+
+import pytest
+import synthetic_records as synthetic
+
+from thinrank.report.claims import FAILS, HOLDS, NOT_RUN, judge
+
+MARKS = {
+    "Without error": "figure-no-error",
+    "Without sparsity": "figure-no-sparsity",
+    "GDT is the fastest": "table5",
+    "The speed": "table5",
+    "In high dimension": "figure-high-dimension",
+    "Early stopping": "figure-high-dimension",
+    "On the Norwegian paper data GDT is": "norway",
+    "On the Norwegian paper data GDT discards": "norway",
+    "The estimation accuracy": "sensitivity",
+    "Sub-Gaussian": "noise",
+    "Heavy tails": "noise",
+}
+
+
+def claim(results, start):
+    (found,) = [claim for claim in judge(results) if claim.text.startswith(start)]
+    return found
+
+
+def test_nothing_was_run():
+    claims = judge({})
+    assert len(claims) == 16
+    assert {c.verdict for c in claims} == {NOT_RUN}
+    assert {c.evidence for c in claims} == {""}
+
+
+@pytest.mark.parametrize("start", MARKS)
+def test_claims_of_one_study(start):
+    found = claim(synthetic.every_study(), start)
+    assert found.studies == (MARKS[start],)
+    assert found.verdict == HOLDS
+    assert found.evidence
+
+
+@pytest.mark.parametrize(
+    ("start", "records", "evidence"),
+    [
+        ("Without error", synthetic.convergence(1.01), "rate 1.0100"),
+        ("GDT is the fastest", synthetic.timing(gdt=2.5), "DPP 0.8 × GDT at ζ = 5"),
+        ("The speed", synthetic.timing(start=0.6), "0.3 s and 0.2 s at ζ = 5"),
+        ("On the Norwegian paper data GDT is", synthetic.norway(gdt=1.05), "best RCGL 0.990"),
+        ("On the Norwegian paper data GDT discards", synthetic.norway(["X1"]), "`X1`"),
+        ("The estimation accuracy", synthetic.sensitivity(1.6), "+60.0 % GDT"),
+        ("Sub-Gaussian", synthetic.noise(1.2), "uniform +20.0 %"),
+    ],
+)
+def test_claims_that_fail(start, records, evidence):
+    found = claim({MARKS[start]: records}, start)
+    assert found.verdict == FAILS
+    assert evidence in found.evidence
+
+
+def test_falling_curves_and_early_stopping_fail():
+    records = synthetic.high_dimension()
+    for record in records:
+        record["errors"], record["last_error"], record["best_error"] = [0.1, 0.2], 0.2, 0.2
+    results = {"figure-high-dimension": records}
+    assert claim(results, "In high dimension").verdict == FAILS
+    assert claim(results, "Early stopping").verdict == FAILS
+
+
+def test_claims_over_four_tables():
+    results = synthetic.every_study()
+    lowest = claim(results, "GDT has the lowest")
+    assert lowest.verdict == HOLDS
+    assert "table1: GDT 0.0460, JRRS 0.0500" in lowest.evidence
+    assert claim(results, "GDT and pursuit").verdict == HOLDS
+    with_pursuit = claim(results, "The same with pursuit")
+    assert with_pursuit.verdict == FAILS
+    assert "table1: GDT 0.0460, pursuit 0.0440 (difference 0.0020" in with_pursuit.evidence
+
+
+def test_a_rival_wins_one_table():
+    results = synthetic.every_study() | {"table3": synthetic.accuracy(5, JRRS=0.045)}
+    lowest = claim(results, "GDT has the lowest")
+    assert lowest.verdict == FAILS
+    assert "table3: GDT 0.2300, JRRS 0.2250 (difference 0.0050" in lowest.evidence
+
+
+def test_a_table_is_missing():
+    results = synthetic.every_study()
+    del results["table4"]
+    lowest = claim(results, "GDT has the lowest")
+    assert lowest.verdict == NOT_RUN
+    assert "table4: not run" in lowest.evidence
+
+
+def test_errors_as_printed():
+    results = {f"table{i}": synthetic.accuracy() for i in (1, 2, 3, 4)}
+    gdt = claim(results, "GDT's mean estimation error")
+    assert gdt.verdict == HOLDS  # below the printed is as good
+    assert "table1: 0.0460, printed 0.0452 ± 0.0110, +0.1 sd" in gdt.evidence
+    rivals = claim(results, "The rivals'")
+    assert rivals.verdict == FAILS
+    assert f"RCGL {(0.06 - 0.2775) / 0.0605:+.1f} sd (lower here)" in rivals.evidence
+    assert "table1: 6 of 6;" in rivals.evidence
+    worse = {name: synthetic.accuracy(GDT=0.9) for name in results}
+    assert claim(worse, "GDT's mean estimation error").verdict == FAILS
+
+
+def write_records(out, results):
+    """Lay the records down as the runner does."""
+    for name, records in results.items():
+        folder = out / name / "records"
+        folder.mkdir(parents=True)
+        content = {"key": "k", "job": {}, "records": records}
+        (folder / "k.json").write_text(json.dumps(content))
+        summary = {"command": f"thinrank reproduce {name} --jobs 2", "keys": ["k"]}
+        (out / name / "summary.json").write_text(json.dumps(summary))
+
+
+def test_index_pages(tmp_path):
+    pytest.importorskip("jinja2")
+    from thinrank.report import write_index
+
+    write_records(tmp_path, {"table5": synthetic.timing(), "norway": synthetic.norway()})
+    (tmp_path / "norway" / "page.md").write_text("# Norway\n")
+    write_index(tmp_path)
+    text = (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert "Of 16 claims 4 hold here and 0 do not; 12 were not run." in text
+    assert "| GDT is the fastest of the paper's methods at every ζ ≥ 5 | holds |" in text
+    assert "| table1 | not run |" in text
+    assert "| [norway](norway/page.md) | 3 | 16 | `thinrank reproduce norway --jobs 2` |" in text
+    html = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert '<a href="norway/page.html">norway</a>' in html
+    assert "http" not in html
+    assert "<script" not in html
+
+
+def test_index_of_an_empty_folder(tmp_path):
+    pytest.importorskip("jinja2")
+    from thinrank.report import write_index
+
+    write_index(tmp_path / "new")
+    assert "16 were not run" in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("library", ["matplotlib", "jinja2"])
+def test_message_names_the_extra(library, tmp_path, monkeypatch):
+    from thinrank.report import write_study
+
+    for module in [m for m in sys.modules if m == library or m.startswith(f"{library}.")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, library, None)
+    if library == "jinja2":
+        pytest.importorskip("matplotlib")
+    with pytest.raises(ImportError, match=rf"{library}.*thinrank\[report\]"):
+        write_study("noise", synthetic.noise(), tmp_path)
+
+
+def test_import_of_the_package_needs_no_extra(monkeypatch):
+    for library in ("matplotlib", "jinja2"):
+        monkeypatch.setitem(sys.modules, library, None)
+    for module in [m for m in sys.modules if m.startswith("thinrank.report")]:
+        monkeypatch.delitem(sys.modules, module)
+    assert importlib.import_module("thinrank.report").write_study
