@@ -139,6 +139,28 @@ def test_index_pages(tmp_path):
     assert "<script" not in html
 
 
+def test_index_from_the_tables_alone(tmp_path):
+    pytest.importorskip("jinja2")
+    from thinrank.report import write_index
+    from thinrank.studies.runner import write_tables
+
+    results = synthetic.every_study()
+    write_records(tmp_path / "cached", results)
+    for name, records in results.items():
+        flat = [{**r, "versions": "numpy 2.1.0"} for r in records]
+        write_tables(tmp_path / "kept" / name, flat, {"command": "thinrank reproduce all --quick"})
+    write_index(tmp_path / "cached")
+    write_index(tmp_path / "kept")
+    cached, kept = (
+        (tmp_path / folder / "index.md").read_text(encoding="utf-8")
+        for folder in ("cached", "kept")
+    )
+    assert cached.split("## Claims")[1].split("## Studies")[0] in kept
+    assert "were not run" not in kept
+    assert "small version" in kept
+    assert "small version" not in cached
+
+
 def test_index_of_an_empty_folder(tmp_path):
     pytest.importorskip("jinja2")
     from thinrank.report import write_index

@@ -49,7 +49,8 @@ def accuracy_page(name: str, records: list[Record]) -> Page:
         Section("Prediction error"),
         _prediction(methods, table["methods"]),
         Text(
-            "Root mean squared error on fresh rows, and of new responses at the same rows of X. "
+            "Expected root mean squared error on fresh rows, and of new responses at the same rows "
+            "of X; 1 is the noise. "
             "The paper does not say which of the two it prints, so each has its distance from the "
             "printed mean."
         ),

@@ -94,8 +94,8 @@ def convergence_page(name: str, records: list[Record]) -> Page:
     page.add(
         Text(
             "The rate is the factor of the error in one iteration; R² belongs to the line through "
-            "the logarithms of the errors. The last decade, where rounding shows, is left out of "
-            "the fit."
+            "the logarithms of the errors. The last decade, where rounding may show, is left out "
+            "of the fit; “all” is with every iteration."
         )
     )
     return page
@@ -117,7 +117,7 @@ def _table(records: list[Record]) -> Table:
     rows = []
     for record in records:
         line = log_line(record["iterations"], record["errors"])
-        own = record.get("rate")
+        own, straight = record.get("rate"), record.get("straightness")
         rows.append(
             (
                 str(record.get("n", "")),
@@ -128,10 +128,11 @@ def _table(records: list[Record]) -> Table:
                 "" if line is None else f"{line.rate:.4f}",
                 "" if line is None else f"{line.r2:.4f}",
                 "" if own is None else f"{float(own):.4f}",
+                "" if straight is None else f"{float(straight):.4f}",
             )
         )
     header = ("n", "error to", "iterations", "first error", "last error", "rate", "R²")
-    return Table((*header, "rate in the record"), list(rows), left=2)
+    return Table((*header, "rate, all", "R², all"), list(rows), left=2)
 
 
 def _plot(records: list[Record]) -> Any:

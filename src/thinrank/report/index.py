@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from thinrank.report.claims import FAILS, HOLDS, NOT_RUN, Claim, judge
+from thinrank.report.csv_records import read_csv
 from thinrank.report.page import Link, Page, Section, Table, Text
-from thinrank.report.provenance import read_summary, replications
+from thinrank.report.provenance import QUICK, is_quick, read_summary, replications
 from thinrank.report.statistics import Record
 from thinrank.report.study import STUDIES, write_page
+from thinrank.studies import load_records
 
 __all__ = ["write_index"]
 
@@ -19,19 +21,21 @@ def write_index(folder: Path) -> None:
     Parameters
     ----------
     folder : Path
-        Folder of all results, with one folder a study. Studies that are not there count as not run.
+        Folder of all results, with one folder a study: its cached records, or ``records.csv`` where
+        those were not kept, and ``summary.json``. Studies that are not there count as not run.
 
     Raises
     ------
     ImportError
         Without Jinja2.
     """
-    from thinrank.studies import load_records
-
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     there = [name for name in STUDIES if (folder / name).is_dir()]
-    results = {name: load_records(folder, name) for name in there}
+    results = {
+        name: load_records(folder, name) or read_csv(folder / name / "records.csv")
+        for name in there
+    }
     write_page(_index_page(results, folder), folder, "index")
 
 
@@ -39,6 +43,8 @@ def _index_page(results: dict[str, list[Record]], folder: Path) -> Page:
     claims = judge(results)
     page = Page("The claims of the paper, tried here")
     page.add(Text(_count(claims), stress=True))
+    if any(is_quick(read_summary(folder / name)) for name, records in results.items() if records):
+        page.add(Text(QUICK))
     page.add(
         Text(
             "Every claim of the experiments in Yu, Gupta and Kolar (2020) that a number can "

@@ -89,11 +89,13 @@ def _error_table(errors: dict[str, Spread]) -> Table:
 
 def _selection_table(records: list[Record]) -> Table:
     expected = set(printed()["norway"]["discarded"])
+    residuals = {r["method"]: r.get("rss") for r in records if r.get("kind") == "selection"}
     rows = []
     for method, terms in discards(records).items():
         same = "yes" if set(terms) == expected else "no"
-        rows.append((method, ", ".join(f"`{t}`" for t in terms) or "none", same))
-    return Table(("", "discarded", "as printed"), list(rows), left=3)
+        residual = number(residuals[method], 3)
+        rows.append((method, ", ".join(f"`{t}`" for t in terms) or "none", same, residual))
+    return Table(("", "discarded", "as printed", "residual sum of squares"), list(rows), left=3)
 
 
 def _selection_words(records: list[Record]) -> str:

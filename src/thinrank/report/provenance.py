@@ -57,9 +57,13 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
 
 def replications(records: Iterable[Record]) -> int:
-    """Return the number of distinct seeds; without seeds, one if there is a record."""
+    """Return the number of distinct seeds; without seeds, one if there is a record.
+
+    A selection on the full data is no replication.
+    """
     rows = list(records)
-    seeds = {str(record["seed"]) for record in rows if record.get("seed") is not None}
+    drawn = [record for record in rows if record.get("kind") != "selection"]
+    seeds = {str(record["seed"]) for record in drawn if record.get("seed") is not None}
     return len(seeds) or min(len(rows), 1)
 
 

@@ -31,8 +31,8 @@ def sensitivity_page(name: str, records: list[Record]) -> Page:
     page.add(
         Text(
             "Both s₁ and s₂ are told to the solver as a multiple of the true numbers of rows and "
-            "columns. Relative estimation error in the spectral norm, mean ± standard deviation, "
-            "and in brackets the change from the true sizes."
+            "columns, with the true rank. Relative estimation error in the spectral norm, mean ± "
+            "standard deviation, and in brackets the change from the true sizes."
         ),
         Section("Estimation error"),
         _table(curves),

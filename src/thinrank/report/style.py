@@ -149,7 +149,7 @@ def label_ends(axis: Axes, ends: Sequence[tuple[float, float, str, str]], gap: f
         Least distance in points of two labels at the same x.
     """
     figure: Any = axis.figure
-    figure.draw_without_rendering()
+    axis.get_xlim(), axis.get_ylim()  # brings the limits up to date
     for x in dict.fromkeys(end[0] for end in ends):
         here = [end for end in ends if end[0] == x]
         heights = [axis.transData.transform(end[:2])[1] * 72 / figure.dpi for end in here]
