@@ -8,7 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from thinrank.studies import STUDIES, NeedsData, StudyError, find_study, load_records, run_study
+from thinrank.studies import (
+    STUDIES,
+    MissingDataError,
+    StudyError,
+    find_study,
+    load_records,
+    run_study,
+)
 
 __all__ = ["chosen_studies", "run_reproduce"]
 
@@ -32,8 +39,12 @@ def run_reproduce(
     executor: str,
     limit: float | None,
     address: str | None,
+    command: str,
 ) -> int:
-    """Run studies and write pages; the exit code."""
+    """Run studies and write pages; the exit code.
+
+    A study whose data are missing is skipped, one with failures makes the code 1; the others run.
+    """
     failed = False
     for name in names:
         began = time.perf_counter()
@@ -46,9 +57,10 @@ def run_reproduce(
                 executor,
                 limit=limit,
                 address=address,
+                command=command,
                 progress=True,
             )
-        except NeedsData as reason:
+        except MissingDataError as reason:
             console.print(f"{name}: skipped. {reason}", highlight=False, soft_wrap=True)
             continue
         except StudyError as error:

@@ -11,7 +11,7 @@ from thinrank.studies.noise import NOISE
 from thinrank.studies.norway import NORWAY
 from thinrank.studies.runner import StudyError, read_records, run_jobs
 from thinrank.studies.sensitivity import SENSITIVITY
-from thinrank.studies.spec import VOLATILE, Job, NeedsData, Record, Study, stable
+from thinrank.studies.spec import VOLATILE, Job, MissingDataError, Record, Study, stable
 from thinrank.studies.tables import TABLES
 from thinrank.studies.timing import TIMING
 
@@ -20,7 +20,7 @@ __all__ = [
     "STUDIES",
     "VOLATILE",
     "Job",
-    "NeedsData",
+    "MissingDataError",
     "Record",
     "Study",
     "StudyError",
@@ -53,6 +53,7 @@ def run_study(
     *,
     limit: float | None = None,
     address: str | None = None,
+    command: str | None = None,
     progress: bool = False,
 ) -> list[Record]:
     """Run what is not finished of a study, and return its records.
@@ -77,6 +78,8 @@ def run_study(
         Seconds for each cell of a timing study.
     address : str, optional
         Of a Dask scheduler.
+    command : str, optional
+        For the summary: what the user typed.
     progress : bool
         Whether to show a bar with the time left.
 
@@ -94,6 +97,7 @@ def run_study(
     todo = study.jobs(quick)
     if limit is not None:
         todo = [job.with_cell(limit=limit) if "limit" in job.cell else job for job in todo]
+    typed = command or f"thinrank reproduce {study.name}" + (" --quick" if quick else "")
     return run_jobs(
         study,
         todo,
@@ -101,6 +105,7 @@ def run_study(
         workers=jobs,
         executor=executor,
         address=address,
+        about={"command": typed, "quick": quick},
         progress=progress,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ RIVALS: dict[str, Any] = {
 
 def pursuit(task: Task) -> Answer:
     """Pursuit with rank, sizes and ridge by held-out error."""
-    literal = {"fit_intercept": task.intercept, "standardize": False}
+    literal: dict[str, Any] = {"fit_intercept": task.intercept, "standardize": False}
     search = SparseReducedRankRegressorCV(
         column_sparsities=[None] if task.columns_free else None, cv=list(task.splits), **literal
     ).fit(*task.pooled)
@@ -69,7 +70,7 @@ def null(task: Task) -> Answer:
 CONTESTANTS: dict[str, Callable[[Task], Answer]] = {
     "GDT": gdt,
     "pursuit": pursuit,
-    **{name: lambda task, name=name: rival(name, task) for name in RIVALS},
+    **{name: partial(rival, name) for name in RIVALS},
     "oracle": oracle,
     "null": null,
 }

@@ -39,17 +39,17 @@ def run(job: Job) -> list[Record]:
     reference, n = job.cell["reference"], job.cell["n"]
     sizes: dict[str, Any]
     if reference == "truth":
-        X, Y, truth = make_two_way_sparse(n, 100, 50, _RANK, 10, 10, noise=0.0, random_state=job.seed)
+        X, Y, truth = make_two_way_sparse(
+            n, 100, 50, _RANK, 10, 10, noise=0.0, random_state=job.seed
+        )
         sizes, target = {"row_sparsity": 10, "column_sparsity": 10}, truth.theta
     else:
         X, Y, _ = make_two_way_sparse(n, 50, 50, _RANK, None, None, random_state=job.seed)
         sizes, target = {}, reduced_rank_regression(X, Y, _RANK)
     loss, size = LeastSquares(X, Y), np.linalg.norm(target)
     start = Factors.from_theta(Lasso().solution(loss, 0), _RANK)
-    first = Factors(
-        hard(start.U, sizes.get("row_sparsity", X.shape[1])),
-        hard(start.V, sizes.get("column_sparsity", Y.shape[1])),
-    )
+    most = sizes.get("row_sparsity") or X.shape[1], sizes.get("column_sparsity") or Y.shape[1]
+    first = Factors(hard(start.U, most[0]), hard(start.V, most[1]))
     errors = [float(np.linalg.norm(first.theta - target) / size)]
 
     def watch(record: Any) -> bool:

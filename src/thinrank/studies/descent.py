@@ -92,8 +92,8 @@ def choose_sizes(held_out: Callable[[Sizes], float], task: Task) -> Sizes:
         columns: int | None = task.column_sizes[len(task.column_sizes) * 3 // 5]
         for _ in range(_ROUNDS):
             before = rows, columns
-            columns = min(task.column_sizes, key=lambda s: error((rank, rows, s)))  # noqa: B023
-            rows = min(task.row_sizes, key=lambda s: error((rank, s, columns)))  # noqa: B023
+            columns = min(task.column_sizes, key=lambda s: error((rank, rows, s)))
+            rows = min(task.row_sizes, key=lambda s: error((rank, s, columns)))
             if (rows, columns) == before:
                 break
     return min(errors, key=errors.__getitem__)

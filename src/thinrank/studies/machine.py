@@ -34,7 +34,7 @@ def stamp(started: str) -> dict[str, str]:
 def describe_machine() -> dict[str, Any]:
     """System, processor and linear algebra, for the summary of a study."""
     return {
-        "system": f"{platform.system()} {platform.release()}",
+        "system": platform.system(),
         "processor": platform.machine(),
         "cores": os.cpu_count(),
         "libraries": sorted(

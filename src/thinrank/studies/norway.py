@@ -14,7 +14,7 @@ from thinrank.estimators import SparseReducedRankRegressor
 from thinrank.studies.contestants import METHODS, compete
 from thinrank.studies.descent import Descent
 from thinrank.studies.judge import root_mean_square, supports
-from thinrank.studies.spec import Job, NeedsData, Record, Study
+from thinrank.studies.spec import Job, MissingDataError, Record, Study
 from thinrank.studies.task import Task
 
 __all__ = ["NORWAY", "PREDICTORS", "find_data", "read_data"]
@@ -35,7 +35,7 @@ _METHODS = tuple(name for name in METHODS if name != "oracle")
 
 
 def find_data() -> Path:
-    """The file, or a :class:`NeedsData` that says where to put it."""
+    """The file, or a :class:`MissingDataError` that says where to put it."""
     folder = os.environ.get("THINRANK_DATA")
     if folder and (Path(folder) / _FILE).is_file():
         return Path(folder) / _FILE
@@ -44,7 +44,7 @@ def find_data() -> Path:
         if folder
         else "the environment variable THINRANK_DATA is not set"
     )
-    raise NeedsData(
+    raise MissingDataError(
         f"The Norwegian paper data are not here: {where}. Save the data set norwaypaper1 of the R "
         f"package MMST as {_FILE} (29 rows; columns Y1 to Y13 and X1 to X9, with a header), and "
         "let THINRANK_DATA name its folder."

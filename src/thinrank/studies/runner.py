@@ -6,7 +6,6 @@ import contextlib
 import csv
 import io
 import json
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -42,7 +41,8 @@ def run_jobs(
     workers: int = 1,
     executor: str = "processes",
     address: str | None = None,
-    progress: bool = True,
+    about: Record | None = None,
+    progress: bool = False,
 ) -> list[Record]:
     """Run those jobs of a study that are not finished, and return the records of all.
 
@@ -56,6 +56,8 @@ def run_jobs(
     workers, executor, address
         See :func:`thinrank.studies.executors.execute`. Timing studies are always run here, one
         job after the other.
+    about : dict, optional
+        What else the summary shall say: the command, for one.
     progress : bool
         Whether to show a bar with the time left.
 
@@ -67,7 +69,7 @@ def run_jobs(
     cache = Cache(folder)
     done = {job.key: cache.load(job.key) for job in jobs}
     waiting = [job for job in jobs if done[job.key] is None]
-    began, command = time.perf_counter(), " ".join(["thinrank", *sys.argv[1:]])
+    began = time.perf_counter()
     failures: list[tuple[Job, Exception]] = []
     ran = 0
     try:
@@ -89,7 +91,7 @@ def run_jobs(
                 "study": study.name,
                 "title": study.title,
                 "claim": study.claim,
-                "command": command,
+                **(about or {}),
                 "finished": now(),
                 "seconds": time.perf_counter() - began,
                 "versions": versions(),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["VOLATILE", "Job", "NeedsData", "Record", "Study", "plain", "stable"]
+__all__ = ["VOLATILE", "Job", "MissingDataError", "Record", "Study", "plain", "stable"]
 
 Record = dict[str, Any]
 """One line of results: JSON scalars and short lists, by name."""
@@ -21,7 +21,7 @@ VOLATILE = ("seconds", "seconds_start", "seconds_solver", "host", "versions", "s
 _KEY_LENGTH = 24
 
 
-class NeedsData(RuntimeError):
+class MissingDataError(RuntimeError):
     """A study cannot run because a data file is not there; the message says where to put it."""
 
 
@@ -86,7 +86,7 @@ class Study:
         Whether seconds are the result: such a study runs alone, one job after the other, with
         as many BLAS threads as there are.
     needs_data : callable or None
-        Raises :class:`NeedsData` when a file is missing.
+        Raises :class:`MissingDataError` when a file is missing.
     foregone : callable or None
         ``foregone(job, records)``: records of a job that need not be run, given all records
         before it, or None. Timing studies only, whose jobs have an order.

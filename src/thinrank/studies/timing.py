@@ -136,7 +136,7 @@ def _timed(method: str, X: np.ndarray, Y: np.ndarray, sizes: dict[str, int]) -> 
     return {"seconds": seconds, "seconds_start": None, "seconds_solver": None}
 
 
-def _timed_solver(method: str, X: np.ndarray, Y: np.ndarray, sizes: dict[str, int]) -> Seconds:
+def _timed_solver(method: str, X: np.ndarray, Y: np.ndarray, sizes: dict[str, Any]) -> Seconds:
     """GDT from the lasso or pursuit from its own start, with the seconds of the start apart."""
     solver, name = ("gdt", "lasso") if method == "GDT" else ("pursuit", "auto")
     inner, spent = as_start(name, solver), 0.0
