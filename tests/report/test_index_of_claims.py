@@ -15,7 +15,8 @@ MARKS = {
     "GDT is the fastest": "table5",
     "The speed": "table5",
     "In high dimension": "figure-high-dimension",
-    "Early stopping": "figure-high-dimension",
+    "Early stopping helps, if": "figure-high-dimension",
+    "Early stopping helps most": "figure-high-dimension",
     "On the Norwegian paper data GDT is": "norway",
     "On the Norwegian paper data GDT discards": "norway",
     "The estimation accuracy": "sensitivity",
@@ -31,7 +32,7 @@ def claim(results, start):
 
 def test_nothing_was_run():
     claims = judge({})
-    assert len(claims) == 16
+    assert len(claims) == 18
     assert {c.verdict for c in claims} == {NOT_RUN}
     assert {c.evidence for c in claims} == {""}
 
@@ -52,7 +53,11 @@ def test_claims_of_one_study(start):
         ("The speed", synthetic.timing(start=0.6), "0.3 s and 0.2 s at ζ = 5"),
         ("On the Norwegian paper data GDT is", synthetic.norway(gdt=1.05), "best RCGL 0.990"),
         ("On the Norwegian paper data GDT discards", synthetic.norway(["X1"]), "`X1`"),
-        ("The estimation accuracy", synthetic.sensitivity(1.6), "+60.0 % GDT"),
+        (
+            "The estimation accuracy",
+            synthetic.sensitivity(1.6),
+            "GDT +60.0 % at twice, +30.0 % at 4 times",
+        ),
         ("Sub-Gaussian", synthetic.noise(1.2), "uniform +20.0 %"),
     ],
 )
@@ -68,15 +73,26 @@ def test_falling_curves_and_early_stopping_fail():
         record["errors"], record["last_error"], record["best_error"] = [0.1, 0.2], 0.2, 0.2
     results = {"figure-high-dimension": records}
     assert claim(results, "In high dimension").verdict == FAILS
-    assert claim(results, "Early stopping").verdict == FAILS
+    assert claim(results, "Early stopping helps, if").verdict == FAILS
+
+
+def test_early_stopping_helps_most_at_a_larger_n():
+    records = synthetic.high_dimension()
+    records[0]["n"], records[1]["n"] = 500, 1000
+    found = claim({"figure-high-dimension": records}, "Early stopping helps most")
+    assert found.verdict == FAILS
+    assert found.evidence == "most at n = 1000, +10.0 %; +0.0 % at n = 500"
 
 
 def test_claims_over_four_tables():
     results = synthetic.every_study()
-    lowest = claim(results, "GDT has the lowest")
+    lowest = claim(results, "GDT has the lowest mean estimation")
     assert lowest.verdict == HOLDS
     assert "table1: GDT 0.0460, JRRS 0.0500" in lowest.evidence
     assert claim(results, "GDT and pursuit").verdict == HOLDS
+    prediction = claim(results, "GDT has the lowest mean prediction")
+    assert prediction.verdict == FAILS  # they are all alike in these records
+    assert "table1: GDT 1.1000, DPP 1.1000 (difference 0.0000" in prediction.evidence
     with_pursuit = claim(results, "The same with pursuit")
     assert with_pursuit.verdict == FAILS
     assert "table1: GDT 0.0460, pursuit 0.0440 (difference 0.0020" in with_pursuit.evidence
@@ -84,7 +100,7 @@ def test_claims_over_four_tables():
 
 def test_a_rival_wins_one_table():
     results = synthetic.every_study() | {"table3": synthetic.accuracy(5, JRRS=0.045)}
-    lowest = claim(results, "GDT has the lowest")
+    lowest = claim(results, "GDT has the lowest mean estimation")
     assert lowest.verdict == FAILS
     assert "table3: GDT 0.2300, JRRS 0.2250 (difference 0.0050" in lowest.evidence
 
@@ -92,7 +108,7 @@ def test_a_rival_wins_one_table():
 def test_a_table_is_missing():
     results = synthetic.every_study()
     del results["table4"]
-    lowest = claim(results, "GDT has the lowest")
+    lowest = claim(results, "GDT has the lowest mean estimation")
     assert lowest.verdict == NOT_RUN
     assert "table4: not run" in lowest.evidence
 
@@ -129,10 +145,10 @@ def test_index_pages(tmp_path):
     (tmp_path / "norway" / "page.md").write_text("# Norway\n")
     write_index(tmp_path)
     text = (tmp_path / "index.md").read_text(encoding="utf-8")
-    assert "Of 16 claims 4 hold here and 0 do not; 12 were not run." in text
+    assert "Of 18 claims 4 hold here and 0 do not; 14 were not run." in text
     assert "| GDT is the fastest of the paper's methods at every ζ ≥ 5 | holds |" in text
     assert "| table1 | not run |" in text
-    assert "| [norway](norway/page.md) | 3 | 16 | `thinrank reproduce norway --jobs 2` |" in text
+    assert "| [norway](norway/page.md) | `thinrank reproduce norway --jobs 2` | 3 | 16 |" in text
     html = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert '<a href="norway/page.html">norway</a>' in html
     assert "http" not in html
@@ -166,7 +182,7 @@ def test_index_of_an_empty_folder(tmp_path):
     from thinrank.report import write_index
 
     write_index(tmp_path / "new")
-    assert "16 were not run" in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")
+    assert "18 were not run" in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("library", ["matplotlib", "jinja2"])

@@ -284,7 +284,7 @@ def test_command_machine_and_state_from_the_summary(tmp_path):
     write_study("table1", synthetic.accuracy(), tmp_path)
     text = page(tmp_path, "table1")
     assert "| command | `thinrank reproduce table1 --quick` |" in text
-    assert "| machine | cores 2 |" in text
+    assert "| machine | 2 cores |" in text
     assert "This is the small version (`--quick`)" in text
     assert "Unfinished: 4 of 50 jobs" in text
 

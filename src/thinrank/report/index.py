@@ -7,7 +7,7 @@ from pathlib import Path
 from thinrank.report.claims import FAILS, HOLDS, NOT_RUN, Claim, judge
 from thinrank.report.csv_records import read_csv
 from thinrank.report.page import Link, Page, Section, Table, Text
-from thinrank.report.provenance import QUICK, is_quick, read_summary, replications
+from thinrank.report.provenance import QUICK, is_quick, origin, read_summary, replications
 from thinrank.report.statistics import Record
 from thinrank.report.study import STUDIES, write_page
 from thinrank.studies import load_records
@@ -59,10 +59,14 @@ def _index_page(results: dict[str, list[Record]], folder: Path) -> Page:
         Text("sd: printed standard deviations, negative where the error is lower here."),
         Section("Studies"),
         Table(
-            ("study", "replications", "records", "command"),
+            ("study", "command", "replications", "records"),
             [_study_row(name, results.get(name, []), folder) for name in STUDIES],
+            left=2,
         ),
     )
+    where = origin({name: (rows, read_summary(folder / name)) for name, rows in results.items()})
+    if where:
+        page.add(Text(where))
     return page
 
 
@@ -80,4 +84,4 @@ def _study_row(name: str, records: list[Record], folder: Path) -> tuple[str | Li
     if not records:
         return label, NOT_RUN, "", ""
     command = read_summary(folder / name).get("command") or f"thinrank reproduce {name}"
-    return label, str(replications(records)), str(len(records)), f"`{command}`"
+    return label, f"`{command}`", str(replications(records)), str(len(records))

@@ -10,7 +10,7 @@ from typing import Any
 from thinrank.report.page import Block, Section, Table, Text
 from thinrank.report.statistics import Record
 
-__all__ = ["QUICK", "is_quick", "provenance", "read_summary", "replications"]
+__all__ = ["QUICK", "is_quick", "origin", "provenance", "read_summary", "replications"]
 
 
 QUICK = "This is the small version (`--quick`): it shows that everything runs, and decides nothing."
@@ -44,7 +44,17 @@ def _machine(records: list[Record], summary: dict[str, Any]) -> str:
     machine = summary.get("machine")
     if not machine:
         return "; ".join(hosts) or "unknown"
-    return _words(machine) + (f"; {len(hosts)} hosts" if len(hosts) > 1 else "")
+    return _machine_words(machine) + (f"; {len(hosts)} hosts" if len(hosts) > 1 else "")
+
+
+def origin(studies: dict[str, tuple[list[Record], dict[str, Any]]]) -> str:
+    """Return machines and versions of several studies in a sentence; nothing without records."""
+    ran = [pair for pair in studies.values() if pair[0]]
+    if not ran:
+        return ""
+    machines = dict.fromkeys(_machine(records, summary) for records, summary in ran)
+    versions = dict.fromkeys(text for records, _ in ran for text in _distinct(records, "versions"))
+    return f"Machine: {'; '.join(machines)}. Versions: {'; '.join(versions) or 'unknown'}."
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
@@ -80,6 +90,16 @@ def _words(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_words, value))
     return str(value)
+
+
+def _machine_words(machine: Any) -> str:
+    """Write system, processor and number of cores, then whatever else is known."""
+    if not isinstance(machine, dict) or "cores" not in machine:
+        return _words(machine)
+    rest = {**machine}
+    kind = [str(rest.pop(name)) for name in ("system", "processor") if rest.get(name)]
+    kind.append(f"{rest.pop('cores')} cores")
+    return "; ".join([", ".join(kind), *(_words(value) for value in rest.values() if value)])
 
 
 def _dates(records: Iterable[Record]) -> str:

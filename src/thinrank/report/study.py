@@ -7,6 +7,7 @@ from pathlib import Path
 
 from thinrank.report.accuracy import accuracy_page
 from thinrank.report.convergence import convergence_page
+from thinrank.report.extra import require
 from thinrank.report.high_dimension import high_dimension_page
 from thinrank.report.html import render_html
 from thinrank.report.markdown import render_markdown
@@ -58,6 +59,8 @@ def write_study(name: str, records: list[Record], folder: Path) -> None:
     """
     if name not in STUDIES:
         raise ValueError(f"no study is called {name!r}; there are {', '.join(STUDIES)}")
+    for library in ("matplotlib", "jinja2"):
+        require(library)
     place = Path(folder) / name
     place.mkdir(parents=True, exist_ok=True)
     summary = read_summary(place)

@@ -192,6 +192,8 @@ def _reach(cluster: list[int], heights: Sequence[float], gap: float, side: int) 
 
 def store(figure: Figure, folder: Path, name: str) -> bytes:
     """Write ``name.png`` and ``name.svg`` into the folder and return the SVG."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # laid out once, for both files
     figure.savefig(folder / f"{name}.png", format="png", dpi=160, metadata={"Software": None})
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})

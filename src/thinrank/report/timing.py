@@ -51,8 +51,8 @@ def timing_page(name: str, records: list[Record]) -> Page:
         Text(
             "ζ scales n = 50, p = 80 and s₁* = s₂* = 10 by ζ, and k = 50 and r = 4 by ⌊√ζ⌋. "
             "All columns are non-zero where s₂* would exceed k. Seconds of wall time; every fit "
-            "runs alone, and where it is quick the fastest of several counts. GDT and pursuit are told "
-            "r and 1.2 times the true sizes, the rivals their penalties and thresholds."
+            "runs alone, and where it is quick the fastest of several counts. GDT and pursuit are "
+            "told r and 1.2 times the true sizes, the rivals their penalties and thresholds."
         ),
         Section("Seconds, here / printed"),
         _matrix(times, _beside),
