@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ from thinrank.studies import (
 __all__ = ["chosen_studies", "run_reproduce"]
 
 _INTERRUPTED = 130
+# what pages and plots are made with
+_LIBRARIES = ("matplotlib", "jinja2")
 
 
 def chosen_studies(names: Sequence[str]) -> list[str]:
@@ -45,7 +48,15 @@ def run_reproduce(
 
     A study whose data are missing is skipped, one with failures makes the code 1; the others run.
     """
-    failed = False
+    pages = all(importlib.util.find_spec(library) for library in _LIBRARIES)
+    if not pages:
+        console.print(
+            'Only records will be written: pages and plots need pip install "thinrank[report]"',
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+    failed = not pages
     for name in names:
         began = time.perf_counter()
         try:
@@ -76,10 +87,11 @@ def run_reproduce(
             )
             return _INTERRUPTED
         seconds = time.perf_counter() - began
-        if records:
+        if records and pages:
             _write_page(name, records, out)
         console.print(f"{name}: {len(records)} records, {seconds:.1f} s", highlight=False)
-    _write_index(out)
+    if pages:
+        _write_index(out)
     console.print(f"Results are in {out}", highlight=False, soft_wrap=True)
     return 1 if failed else 0
 

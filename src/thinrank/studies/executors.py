@@ -116,7 +116,7 @@ def _on_dask(
             "dashboard_address": None,
             "processes": True,
         }
-    with distributed.Client(set_as_default=False, **where) as client:
+    with distributed.Client(**where) as client:
         asked = {client.submit(work, job, pure=False): job for job in jobs}
         for future in distributed.as_completed(list(asked)):
             yield asked[future], _result(future)
