@@ -269,6 +269,10 @@ def test_no_records(name, tmp_path):
     assert "No replication of this study is finished" in page(tmp_path, name)
 
 
+def test_sphinx_takes_the_page_without_a_table_of_contents(folder):
+    assert page(folder, "table1").startswith("---\norphan: true\n---\n\n# Table 1: strong")
+
+
 def test_unknown_study(tmp_path):
     with pytest.raises(ValueError, match="no study is called 'table9'; there are table1"):
         write_study("table9", [], tmp_path)

@@ -8,10 +8,16 @@ from thinrank.report.page import Block, Link, Page, Picture, Section, Table, Tex
 
 __all__ = ["render_markdown"]
 
+_FRONT_MATTER = "---\norphan: true\n---"
+
 
 def render_markdown(page: Page) -> str:
-    """Return the page as Markdown that GitHub and MyST read alike; pictures are links to SVG."""
-    parts = [f"# {_escape(page.title)}", *map(_block, page.blocks)]
+    """Return the page as Markdown that GitHub and MyST read alike; pictures are links to SVG.
+
+    The first lines tell Sphinx that the page need not be in a table of contents, so that
+    documentation builds with results and without.
+    """
+    parts = [_FRONT_MATTER, f"# {_escape(page.title)}", *map(_block, page.blocks)]
     return "\n\n".join(parts) + "\n"
 
 
