@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +74,7 @@ def _one_by_one(work: Work, jobs: Sequence[Job]) -> Iterator[Finished]:
 def _in_processes(work: Work, jobs: Sequence[Job], workers: int) -> Iterator[Finished]:
     context = multiprocessing.get_context("spawn")
     count = min(workers, len(jobs))
-    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_leave_with_parent)
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_become_worker)
     try:
         asked = {pool.submit(work, job): job for job in jobs}
         for future in as_completed(asked):
@@ -86,8 +87,9 @@ def _in_processes(work: Work, jobs: Sequence[Job], workers: int) -> Iterator[Fin
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _leave_with_parent() -> None:
-    """End this worker when the process that started it is gone, even by kill -9."""
+def _become_worker() -> None:
+    """Leave Ctrl-C to the parent, and end when the parent is gone, even by kill -9."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:
         return

@@ -124,6 +124,7 @@ def lasso_in_blocks(
     X, Y = X.astype(np.float32), Y.astype(np.float32)
     theta = np.zeros((X.shape[1], Y.shape[1]), dtype=np.float32)
     order = np.argsort(-np.linalg.norm(Y, axis=0), kind="stable")
+    curvature = LeastSquares(X, Y[:, :1], form="direct").smoothness()
     for begin in range(0, len(order), block):
         columns = order[begin : begin + block]
         part = np.ascontiguousarray(Y[:, columns])
@@ -132,8 +133,20 @@ def lasso_in_blocks(
             continue
         relative = tolerance * penalty / largest
         start = Lasso(penalty=penalty, tol=relative, max_iter=_LASSO_ITERATIONS)
-        theta[:, columns] = start.solution(LeastSquares(X, part), 0)
+        theta[:, columns] = start.solution(_Block(X, part, curvature), 0)
     return theta
+
+
+class _Block(LeastSquares):
+    """Some responses; the curvature, which is that of X, is known already."""
+
+    def __init__(self, X: np.ndarray, Y: np.ndarray, curvature: float) -> None:
+        super().__init__(X, Y, form="direct")
+        self._curvature = curvature
+
+    def smoothness(self) -> float:
+        """The largest curvature of f."""
+        return self._curvature
 
 
 def _errors(factors: Factors, truth: Factors) -> tuple[float, float]:

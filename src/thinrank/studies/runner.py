@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -73,8 +73,10 @@ def run_jobs(
     failures: list[tuple[Job, Exception]] = []
     ran = 0
     try:
-        with _bar(study, len(jobs), len(jobs) - len(waiting), progress) as advance:
-            for job, found in _results(study, jobs, waiting, done, workers, executor, address):
+        finished = len(jobs) - len(waiting)
+        results = _results(study, jobs, waiting, done, workers, executor, address)
+        with closing(results), _bar(study, len(jobs), finished, progress) as advance:
+            for job, found in results:
                 if isinstance(found, Exception):
                     failures.append((job, found))
                 else:
@@ -121,12 +123,11 @@ def _results(
     workers: int,
     executor: str,
     address: str | None,
-) -> Iterator[Finished]:
-    if not waiting:
-        return iter(())
-    if study.timing:
-        return _in_order(study, jobs, waiting, done)
-    return execute(executor, partial(run_job, study), waiting, workers, address)
+) -> Generator[Finished, None, None]:
+    if waiting and study.timing:
+        yield from _in_order(study, jobs, waiting, done)
+    elif waiting:
+        yield from execute(executor, partial(run_job, study), waiting, workers, address)
 
 
 def _in_order(
@@ -149,7 +150,7 @@ def _in_order(
         before += done[job.key] or []
 
 
-@contextlib.contextmanager
+@contextmanager
 def _bar(study: Study, total: int, finished: int, shown: bool) -> Iterator[Callable[[], None]]:
     columns = (
         TextColumn("{task.description}"),
