@@ -1,5 +1,7 @@
 """The command that rebuilds the paper."""
 
+import sys
+
 import pytest
 from typer.testing import CliRunner
 
@@ -56,6 +58,14 @@ def test_without_the_extra_the_records_are_there(tmp_path, monkeypatch):
     assert result.exit_code == 1
     assert "thinrank[report]" in result.output
     assert (tmp_path / "figure-no-sparsity" / "records.csv").is_file()
+
+
+def test_without_dask(tmp_path, pages, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    command = ["reproduce", "figure-no-sparsity", "--executor", "dask", "--out", str(tmp_path)]
+    result = runner.invoke(app, command)
+    assert result.exit_code == 1
+    assert "thinrank[dask]" in result.output
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,9 @@ def run_reproduce(
         except MissingDataError as reason:
             console.print(f"{name}: skipped. {reason}", highlight=False, soft_wrap=True)
             continue
+        except ImportError as error:  # of Dask
+            console.print(str(error), highlight=False, markup=False, soft_wrap=True)
+            return 1
         except StudyError as error:
             console.print(f"{name}: {error}", highlight=False, soft_wrap=True)
             failed = True
