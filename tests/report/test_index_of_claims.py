@@ -67,6 +67,24 @@ def test_claims_that_fail(start, records, evidence):
     assert evidence in found.evidence
 
 
+def test_who_else_discards_what_the_paper_discards():
+    records = synthetic.norway(["X1"])
+    records.append({**synthetic.norway()[-1], "method": "pursuit"})
+    found = claim({"norway": records}, "On the Norwegian paper data GDT discards")
+    assert found.verdict == FAILS
+    assert found.evidence == "GDT discards `X1`; exactly these three: pursuit"
+
+
+def test_competitive_among_the_methods_of_the_paper():
+    records = synthetic.norway()
+    for record in records:
+        if record["method"] == "pursuit" and record["kind"] == "error":
+            record["rmse"] = 0.5
+    found = claim({"norway": records}, "On the Norwegian paper data GDT is")
+    assert found.verdict == HOLDS
+    assert found.evidence == "GDT 1.000, best RCGL 0.990, pursuit 0.500, null 1.300"
+
+
 def test_falling_curves_and_early_stopping_fail():
     records = synthetic.high_dimension()
     for record in records:

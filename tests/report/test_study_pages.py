@@ -257,7 +257,7 @@ def test_sensitivity(folder):
 
 
 def test_noise(folder):
-    text = page(folder, "noise").split("## Twoway weak")[1]
+    text = page(folder, "noise").split("## Weak signal, row and column sparse")[1]
     assert row(text, "uniform")[1] == "0.1020 ± 0.0010 (+2 %)"
     assert row(text, "student\\_t2")[2] == "0.1800 ± 0.0010 (+80 %)"
     assert row(text, "gaussian")[1] == "0.1000 ± 0.0010"

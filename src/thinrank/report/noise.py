@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.report.page import Page, Picture, Section, Table, Text
+from thinrank.report.printed import setting_title
 from thinrank.report.statistics import Record, Spread, group, percent, pm, spread
 from thinrank.report.style import COLOURS, MARKERS, in_order, panels
 
@@ -62,7 +63,7 @@ def noise_page(name: str, records: list[Record]) -> Page:
         page.add(Picture("noise", _plot(errors), caption))
     for setting in dict.fromkeys(setting for setting, _ in errors):
         rows = {method: row for (owner, method), row in errors.items() if owner == setting}
-        page.add(Section(setting.replace("_", " ").capitalize() or "Estimation error"))
+        page.add(Section(setting_title(setting) or "Estimation error"))
         page.add(_table(rows, setting, ratios(records)))
     return page
 
@@ -124,7 +125,7 @@ def _plot(errors: dict[Key, dict[str, Spread]]) -> Any:
                 color=colour,
                 label=method,
             )
-        axis.set_title(setting.replace("_", " "))
+        axis.set_title(setting_title(setting))
         axis.set_yticks(range(len(kinds)), kinds)
         axis.set_ylim(len(kinds) - 0.5, -0.5)
         axis.set_xlabel("estimation error, spectral")

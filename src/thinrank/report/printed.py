@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["RIVALS", "printed", "printed_seconds", "table_names"]
+__all__ = ["RIVALS", "printed", "printed_seconds", "setting_title", "table_names"]
 
 RIVALS = ("DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL")
 """The six methods that the paper compares GDT with."""
@@ -24,6 +24,14 @@ def printed() -> dict[str, Any]:
 def table_names() -> tuple[str, ...]:
     """The studies that are tables of errors, in the paper's order."""
     return tuple(printed()["tables"])
+
+
+def setting_title(setting: str) -> str:
+    """Return the paper's words for a setting of the tables; other names as they are."""
+    for table in printed()["tables"].values():
+        if table["setting"] == setting:
+            return str(table["title"])
+    return setting.replace("_", " ")
 
 
 def printed_seconds(method: str, zeta: float) -> float | None:

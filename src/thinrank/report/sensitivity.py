@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thinrank.report.page import Page, Picture, Section, Table, Text
+from thinrank.report.printed import setting_title
 from thinrank.report.statistics import Record, Spread, group, percent, pm, spread
 from thinrank.report.style import COLOURS, MARKERS, in_order, label_ends, panels
 
@@ -49,7 +50,7 @@ def sensitivity_page(name: str, records: list[Record]) -> Page:
 
 
 def _name(setting: str, method: str) -> str:
-    return f"{method}, `{setting}`" if setting else method
+    return f"{method} ({setting_title(setting).lower()})" if setting else method
 
 
 def _verdict(curves: dict[tuple[str, str], dict[float, Spread]]) -> str:
@@ -89,7 +90,7 @@ def _plot(curves: dict[tuple[str, str], dict[float, Spread]]) -> Any:
             x, y = list(errors), [error.mean for error in errors.values()]
             axis.plot(x, y, color=colour, marker=MARKERS.get(method, "o"))
             ends.append((x[-1], y[-1], method, colour))
-        axis.set(title=setting.replace("_", " "), xlabel="told size / true size")
+        axis.set(title=setting_title(setting), xlabel="told size / true size")
         axis.margins(x=0.1)
         axis.set_ylim(0, 1.1 * axis.get_ylim()[1])
         factors = sorted({factor for errors in curves.values() for factor in errors})
