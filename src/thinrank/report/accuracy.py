@@ -221,6 +221,7 @@ def _dots(methods: dict[str, list[Record]], reference: dict[str, Any]) -> Any:
             axis.plot([min(own), max(own)], [height, height], color=colour, lw=1, alpha=0.6)
             axis.plot(error.mean, height, "o", color=colour, ms=5)
     every = [error for method in shown for error in values(methods[method], "spectral")]
+    every += [reference[method]["estimation"][0] for method in shown if method in reference]
     scale = value_scale(axis, "x", min(every, default=1.0), max(every, default=1.0))
     axis.set_yticks(range(len(shown)), shown)
     axis.set_ylim(len(shown) - 0.4, -0.6)
