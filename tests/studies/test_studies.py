@@ -91,7 +91,7 @@ def test_convergence(name):
 def test_high_dimension():
     (record,) = first_records("figure-high-dimension", 2)
     assert record["n"] == 100
-    assert len(record["iterations"]) == len(record["errors"]) == len(record["objectives"]) == 101
+    assert len(record["iterations"]) == len(record["errors"]) == len(record["objectives"]) == 201
     assert record["errors"][-1] < 0.5 * record["errors"][0]
     assert record["objectives"][-1] < record["objectives"][0]
     assert record["best_error"] == record["errors"][record["best_iteration"]]

@@ -22,7 +22,7 @@ _SEED = 64_000
 _FULL = {"p": 5000, "k": 3000, "rank": 50, "size": 100, "asked": 120}
 _QUICK = {"p": 500, "k": 300, "rank": 10, "size": 20, "asked": 24}
 _SAMPLES, _QUICK_SAMPLES = (500, 1000, 2000), (100, 200, 400)
-_ITERATIONS = 100
+_ITERATIONS = 200
 # The lasso stops when no entry of the gradient mapping exceeds this part of the penalty.
 _LASSO_TOLERANCE = 0.03
 _LASSO_ITERATIONS = 3000
