@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,6 +12,8 @@ from rich.console import Console
 
 from thinrank import __version__
 from thinrank.cli.demo import run_demo
+from thinrank.cli.reproduce import chosen_studies, run_reproduce
+from thinrank.studies import EXECUTORS, STUDIES
 
 __all__ = ["app"]
 
@@ -40,3 +45,55 @@ def demo(
 ) -> None:
     """Simulate the paper's two-way sparse setting, fit it, and show what was found."""
     run_demo(Console(), seed)
+
+
+@app.command(epilog="Studies: " + ", ".join(STUDIES) + ".")
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Studies by name, or all.", show_default="all"),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small version of everything.")] = False,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Processes; timing studies run alone.", show_default="cores")
+    ] = os.cpu_count() or 1,
+    executor: Annotated[
+        str, typer.Option(help="How jobs are run: " + ", ".join(EXECUTORS) + ".")
+    ] = "processes",
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            help="Seconds for each cell of table5.",
+            show_default="120; 10 with --quick",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler.", show_default="a cluster on this machine"),
+    ] = None,
+) -> None:
+    """Rebuild tables and figures of the paper, and lay them beside the printed ones.
+
+    What is finished stays in the folder: after an interruption the same command goes on.
+    """
+    try:
+        chosen = chosen_studies(names or [])
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="NAMES") from error
+    if executor not in EXECUTORS:
+        expected = ", ".join(EXECUTORS)
+        raise typer.BadParameter(f"must be one of {expected}", param_hint="--executor")
+    code = run_reproduce(
+        Console(),
+        chosen,
+        out,
+        quick=quick,
+        jobs=jobs,
+        executor=executor,
+        limit=limit,
+        address=scheduler,
+        command=" ".join(["thinrank", *sys.argv[1:]]),
+    )
+    raise typer.Exit(code)

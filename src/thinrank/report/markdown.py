@@ -1,0 +1,57 @@
+"""A page as Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from thinrank.report.page import Block, Link, Page, Picture, Section, Table, Text
+
+__all__ = ["render_markdown"]
+
+_FRONT_MATTER = "---\norphan: true\n---"
+
+
+def render_markdown(page: Page) -> str:
+    """Return the page as Markdown that GitHub and MyST read alike; pictures are links to SVG.
+
+    The first lines tell Sphinx that the page need not be in a table of contents, so that
+    documentation builds with results and without.
+    """
+    parts = [_FRONT_MATTER, f"# {_escape(page.title)}", *map(_block, page.blocks)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Section(title):
+            return f"## {_escape(title)}"
+        case Text(text, stress):
+            return f"**{_escape(text)}**" if stress else _escape(text)
+        case Picture(name, _, description):
+            caption = _escape(description)
+            return f"![{caption}]({name}.svg)\n\n*{caption}*"
+        case Table():
+            return _table(block)
+
+
+def _table(table: Table) -> str:
+    rules = ["---" if i < table.left else "---:" for i in range(len(table.header))]
+    rows = [table.header, *table.rows]
+    lines = ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
+    lines.insert(1, "| " + " | ".join(rules) + " |")
+    return "\n".join(lines)
+
+
+def _cell(cell: str | Link) -> str:
+    if isinstance(cell, Link):
+        return f"[{_escape(cell.text)}]({cell.target}.md)"
+    return _escape(cell).replace("|", "\\|")
+
+
+def _escape(text: str) -> str:
+    """Escape what Markdown would read as markup, outside of back-ticks."""
+    pieces = re.split(r"(`[^`]*`)", text)
+    return "".join(
+        piece if piece.startswith("`") else re.sub(r"([\\*_\[\]<~])", r"\\\1", piece)
+        for piece in pieces
+    )

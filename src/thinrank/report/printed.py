@@ -1,0 +1,49 @@
+"""The figures that the paper prints."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["RIVALS", "printed", "printed_seconds", "setting_title", "table_names"]
+
+RIVALS = ("DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL")
+"""The six methods that the paper compares GDT with."""
+
+
+@cache
+def printed() -> dict[str, Any]:
+    """Everything in ``printed.json``: tables 1 to 4, running times, the Norwegian paper data."""
+    text = files("thinrank.report").joinpath("printed.json").read_text(encoding="utf-8")
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
+def table_names() -> tuple[str, ...]:
+    """The studies that are tables of errors, in the paper's order."""
+    return tuple(printed()["tables"])
+
+
+def setting_title(setting: str) -> str:
+    """Return the paper's words for a setting of the tables; other names as they are."""
+    for table in printed()["tables"].values():
+        if table["setting"] == setting:
+            return str(table["title"])
+    return setting.replace("_", " ")
+
+
+def printed_seconds(method: str, zeta: float) -> float | None:
+    """Return the printed running time.
+
+    Returns
+    -------
+    float or None
+        Seconds; infinite where the paper prints "> 2h"; None where it prints nothing.
+    """
+    table = printed()["seconds"]
+    if method not in table["methods"] or zeta not in table["zeta"]:
+        return None
+    seconds = table["methods"][method][table["zeta"].index(zeta)]
+    return float("inf") if seconds is None else float(seconds)

@@ -1,0 +1,246 @@
+"""Table 5: running times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thinrank.report.page import Page, Picture, Section, Table, Text
+from thinrank.report.printed import RIVALS, printed, printed_seconds
+from thinrank.report.statistics import Record, group, seconds, values
+from thinrank.report.style import COLOURS, MARKERS, in_order, label_ends, panels, value_scale
+
+__all__ = ["Cell", "cells", "fastest", "start_and_solver", "timing_page"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The time of one method at one ζ.
+
+    Parameters
+    ----------
+    seconds : float or None
+        Median over the runs that finished; None if one of them passed the limit.
+    limit : float or None
+        The limit that was passed; None if none was.
+    """
+
+    seconds: float | None
+    limit: float | None = None
+
+    def __str__(self) -> str:
+        """Seconds, or ``> limit``."""
+        return f"> {self.limit:g}" if self.limit is not None else seconds(self.seconds)
+
+    @property
+    def least(self) -> float:
+        """Seconds it took at least."""
+        return self.limit if self.limit is not None else float(self.seconds or math.nan)
+
+
+def timing_page(name: str, records: list[Record]) -> Page:
+    """Return the page of running times."""
+    times = cells(records)
+    page = Page("Table 5: running time")
+    page.add(Text(_verdict(records), stress=True))
+    page.add(
+        Text(
+            "ζ scales n = 50, p = 80 and s₁* = s₂* = 10 by ζ, and k = 50 and r = 4 by ⌊√ζ⌋. "
+            "All columns are non-zero where s₂* would exceed k. Seconds of wall time; every fit "
+            "runs alone, and where it is quick the fastest of several counts. GDT and pursuit are "
+            "told r and 1.2 times the true sizes, the rivals their penalties and thresholds."
+        ),
+        Section("Seconds, here / printed"),
+        _matrix(times, _beside),
+        Text(
+            "“> 2 h” is what the paper prints for what did not converge in two hours; "
+            "“>” and a number is the limit here. A dash: not run here, or not printed."
+        ),
+        Picture("seconds", _plot(times), _CAPTION),
+        Section("Printed seconds divided by ours"),
+        _matrix(times, _ratio),
+        Text("The machines differ; the next table does not depend on them."),
+        Section("How many times the seconds of GDT, here / printed"),
+        _matrix(times, _against_gdt),
+        Section("Start and solver apart"),
+        _apart_table(records),
+        Text(_apart_words(records)),
+    )
+    return page
+
+
+_CAPTION = (
+    "Seconds against ζ, both on logarithmic scales. Left: here; right: as printed. A line ends "
+    "where the method passed the limit (arrow) or was not run."
+)
+
+
+def cells(records: Iterable[Record]) -> dict[tuple[str, float], Cell]:
+    """Return the time of every method and ζ that was run."""
+    result = {}
+    for (method, zeta), runs in group(records, lambda r: (r["method"], float(r["zeta"]))).items():
+        over = [run for run in runs if run.get("status", "ok") != "ok"]
+        times = values(runs, "seconds")
+        if over:
+            limits = values(over, "limit")
+            result[method, zeta] = Cell(None, max(limits) if limits else math.nan)
+        elif times:
+            result[method, zeta] = Cell(float(np.median(times)))
+    return result
+
+
+def fastest(records: Iterable[Record], least_zeta: float = 5) -> dict[float, tuple[str, float]]:
+    """Return, for every ζ from ``least_zeta`` with GDT, the fastest rival and its time over GDT's.
+
+    What passed the limit counts with the limit. ζ without any rival is left out, and so is ζ where
+    neither GDT nor a rival finished.
+    """
+    times = cells(records)
+    result = {}
+    for zeta in sorted({zeta for method, zeta in times if method == "GDT" and zeta >= least_zeta}):
+        gdt = times["GDT", zeta]
+        rivals = {m: times[m, zeta].least for m in RIVALS if (m, zeta) in times}
+        if not rivals:
+            continue
+        best = min(rivals, key=lambda method: rivals[method])
+        if gdt.limit is None or times[best, zeta].limit is None:  # else nobody finished
+            result[zeta] = (best, rivals[best] / gdt.least)
+    return result
+
+
+def start_and_solver(records: Iterable[Record]) -> dict[tuple[str, float], tuple[float, float]]:
+    """Return the median seconds of start and of solver where both are known."""
+    known = [
+        r
+        for r in records
+        if r.get("status", "ok") == "ok"
+        and values([r], "seconds_start")
+        and values([r], "seconds_solver")
+    ]
+    return {
+        key: (
+            float(np.median(values(runs, "seconds_start"))),
+            float(np.median(values(runs, "seconds_solver"))),
+        )
+        for key, runs in group(known, lambda r: (r["method"], float(r["zeta"]))).items()
+    }
+
+
+def _verdict(records: list[Record]) -> str:
+    races = fastest(records)
+    if not races:
+        return "No ζ of 5 or more was run for GDT and a rival."
+    lost = {zeta: race for zeta, race in races.items() if race[1] <= 1}
+    top = ", ".join(f"{m} at ζ = {z:g} ({ratio:.2g} × GDT)" for z, (m, ratio) in races.items())
+    if not lost:
+        return f"GDT is the fastest of the paper's methods at every ζ ≥ 5. Next: {top}."
+    where = ", ".join(f"{zeta:g}" for zeta in lost)
+    return (
+        f"GDT is not the fastest of the paper's methods at ζ = {where}. Fastest rivals, with their "
+        f"time over GDT's: {top}."
+    )
+
+
+def _matrix(times: dict[tuple[str, float], Cell], write: Any) -> Table:
+    zetas = sorted({zeta for _, zeta in times})
+    methods = in_order([method for method, _ in times])
+    rows = [(m, *(write(times, m, zeta) for zeta in zetas)) for m in methods]
+    return Table(("", *(f"ζ = {zeta:g}" for zeta in zetas)), list(rows))
+
+
+def _beside(times: dict[tuple[str, float], Cell], method: str, zeta: float) -> str:
+    here = str(times[method, zeta]) if (method, zeta) in times else "–"
+    return f"{here} / {seconds(printed_seconds(method, zeta)) or '–'}"
+
+
+def _ratio(times: dict[tuple[str, float], Cell], method: str, zeta: float) -> str:
+    return _divide(printed_seconds(method, zeta), times.get((method, zeta)))
+
+
+def _divide(old: float | None, cell: Cell | None) -> str:
+    if old is None or cell is None or cell.seconds is None:
+        return "–"
+    if math.isinf(old):
+        return f"> {7200 / cell.seconds:.3g}"
+    return f"{old / cell.seconds:.3g}"
+
+
+def _against_gdt(times: dict[tuple[str, float], Cell], method: str, zeta: float) -> str:
+    gdt, cell = times.get(("GDT", zeta)), times.get((method, zeta))
+    here = "–"
+    if cell is not None and gdt is not None and gdt.seconds is not None:
+        sign = "> " if cell.limit is not None else ""
+        here = f"{sign}{cell.least / gdt.seconds:.3g}"
+    gdt_old, old = printed_seconds("GDT", zeta), printed_seconds(method, zeta)
+    before = "–"
+    if gdt_old is not None and old is not None:
+        before = f"> {7200 / gdt_old:.3g}" if math.isinf(old) else f"{old / gdt_old:.3g}"
+    return f"{here} / {before}"
+
+
+def _apart_table(records: list[Record]) -> Table:
+    parts = start_and_solver(records)
+    rows = []
+    for method in in_order([method for method, _ in parts]):
+        for zeta in sorted(zeta for m, zeta in parts if m == method):
+            start, solver = parts[method, zeta]
+            share = start / (start + solver) if start + solver > 0 else math.nan
+            rows.append(
+                (method, f"{zeta:g}", seconds(start), seconds(solver), f"{100 * share:.0f} %")
+            )
+    return Table(("", "ζ", "start", "solver", "start's share"), list(rows))
+
+
+def _apart_words(records: list[Record]) -> str:
+    parts = start_and_solver(records)
+    gdt = {zeta: part for (method, zeta), part in parts.items() if method == "GDT"}
+    quote = "The paper: “the speed of the method does not come from the initialization step”. "
+    if not gdt:
+        return quote + "The seconds of GDT's start and solver are not in the records."
+    zeta = max(gdt)
+    start, solver = gdt[zeta]
+    return quote + (
+        f"At ζ = {zeta:g} GDT spends {seconds(start)} s in its start and {seconds(solver)} s in "
+        f"its iterations, {100 * start / (start + solver):.0f} % of the time in the start."
+    )
+
+
+def _plot(times: dict[tuple[str, float], Cell]) -> Any:
+    figure, axes = panels(2, height=3.6)
+    methods = in_order([method for method, _ in times])
+    here = {m: {z: c for (o, z), c in times.items() if o == m} for m in methods}
+    table = printed()["seconds"]
+    old = {
+        m: {float(z): Cell(s) for z, s in zip(table["zeta"], row, strict=True) if s is not None}
+        for m, row in table["methods"].items()
+    }
+    every = [c.least for row in (*here.values(), *old.values()) for c in row.values()]
+    zetas = sorted({zeta for _, zeta in times} | {float(z) for z in table["zeta"]})
+    for axis, title in zip(axes, ("here", "printed"), strict=True):
+        axis.set(title=title, xscale="log", xlabel="ζ (log scale)")
+        scale = value_scale(axis, "y", min(every), max(every))
+        axis.set_xticks(zetas, [f"{zeta:g}" for zeta in zetas])
+        axis.set_xticks([], minor=True)
+        axis.set_xlim(zetas[0] * 0.85, zetas[-1] * 2.6)
+        axis.set_ylim(min(every) / 2, max(every) * 2)
+    axes[0].set_ylabel(f"seconds{scale}")
+    for axis, lines in zip(axes, (here, old), strict=True):
+        ends = []
+        for method, row in lines.items():
+            colour = COLOURS.get(method, "#555555")
+            points = sorted((zeta, cell) for zeta, cell in row.items())
+            done = [(zeta, cell.least) for zeta, cell in points if cell.limit is None]
+            if done:
+                x, y = zip(*done, strict=True)
+                heavy = 2.2 if method in ("GDT", "pursuit") else 1.2
+                axis.plot(x, y, color=colour, marker=MARKERS.get(method, "o"), lw=heavy, ms=4)
+                ends.append((x[-1], y[-1], method, colour))
+            over = [(zeta, cell.least) for zeta, cell in points if cell.limit is not None]
+            if over:
+                axis.plot(*over[0], marker=r"$\uparrow$", color=colour, ms=8, ls="")
+        label_ends(axis, ends)
+    return figure

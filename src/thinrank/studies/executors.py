@@ -1,0 +1,131 @@
+"""Ways to run jobs: one after the other, in processes, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from thinrank.studies.machine import now, stamp
+from thinrank.studies.spec import Job, Record, Study, plain
+
+__all__ = ["EXECUTORS", "Finished", "execute", "run_job"]
+
+EXECUTORS = ("serial", "processes", "dask")
+
+Finished = tuple[Job, list[Record] | Exception]
+"""A job, and its records or what went wrong."""
+
+Work = Callable[[Job], list[Record]]
+
+
+def run_job(study: Study, job: Job) -> list[Record]:
+    """Run a job here, with one BLAS thread unless seconds are the result."""
+    started = now()
+    with threadpool_limits(None if study.timing else 1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = study.run(job)
+    head = {"study": job.study, **job.cell, "seed": job.seed}
+    return [plain({**head, **record, **stamp(started)}) for record in found]
+
+
+def execute(
+    executor: str, work: Work, jobs: Sequence[Job], workers: int, address: str | None = None
+) -> Iterator[Finished]:
+    """Run jobs and yield each as it finishes.
+
+    Parameters
+    ----------
+    executor : {"serial", "processes", "dask"}
+    work : callable
+        Importable by its name, as it travels to other processes.
+    jobs : sequence of Job
+    workers : int
+        Processes; on a Dask cluster that is already there, its own workers count.
+    address : str, optional
+        Of a Dask scheduler; None starts a cluster on this machine.
+    """
+    if executor not in EXECUTORS:
+        raise ValueError(f"executor must be one of {EXECUTORS}, got {executor!r}")
+    if executor == "dask":
+        return _on_dask(work, jobs, workers, address)
+    if executor == "processes" and workers > 1 and len(jobs) > 1:
+        return _in_processes(work, jobs, workers)
+    return _one_by_one(work, jobs)
+
+
+def _one_by_one(work: Work, jobs: Sequence[Job]) -> Iterator[Finished]:
+    for job in jobs:
+        try:
+            found: list[Record] | Exception = work(job)
+        except Exception as error:
+            found = error
+        yield job, found
+
+
+def _in_processes(work: Work, jobs: Sequence[Job], workers: int) -> Iterator[Finished]:
+    context = multiprocessing.get_context("spawn")
+    count = min(workers, len(jobs))
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_become_worker)
+    try:
+        asked = {pool.submit(work, job): job for job in jobs}
+        for future in as_completed(asked):
+            yield asked[future], _result(future)
+    except BaseException:  # Ctrl-C among them: what runs is thrown away, what is done is done
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _become_worker() -> None:
+    """Leave Ctrl-C to the parent, and end when the parent is gone, even by kill -9."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _on_dask(
+    work: Work, jobs: Sequence[Job], workers: int, address: str | None
+) -> Iterator[Finished]:
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError(
+            'executor="dask" needs Dask: install it with pip install "thinrank[dask]"'
+        ) from error
+    where: dict[str, Any] = {"address": address}
+    if address is None:
+        where = {
+            "n_workers": max(1, workers),
+            "threads_per_worker": 1,
+            "dashboard_address": None,
+            "processes": True,
+        }
+    with distributed.Client(**where) as client:
+        asked = {client.submit(work, job, pure=False): job for job in jobs}
+        for future in distributed.as_completed(list(asked)):
+            yield asked[future], _result(future)
+
+
+def _result(future: Future[Any] | Any) -> list[Record] | Exception:
+    try:
+        return future.result()
+    except Exception as error:
+        return error

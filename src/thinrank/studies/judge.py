@@ -1,0 +1,68 @@
+"""Marks for estimated coefficients: the methods never mark themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thinrank.core.factors import Factors
+
+__all__ = ["judge", "root_mean_square", "supports"]
+
+
+def judge(theta: np.ndarray, truth: Factors, X: np.ndarray) -> dict[str, Any]:
+    """Errors and supports of estimated coefficients in a simulation with unit noise.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (p, k)
+        The estimate Θ̂.
+    truth : Factors
+        Θ*.
+    X : ndarray of shape (n, p)
+        Training rows.
+
+    Returns
+    -------
+    dict
+        ``spectral`` and ``frobenius``: ‖Θ̂ − Θ*‖/‖Θ*‖ in either norm. ``prediction``: root mean
+        squared error on fresh rows, in exact expectation over standard normal rows and noise of
+        variance 1, √(1 + ‖Θ̂ − Θ*‖²_F/k). ``same_rows``: the same on the training rows of X with
+        fresh noise. ``rows``, ``columns``, ``rank``: sizes of the estimate. ``row_precision``,
+        ``row_recall`` and so on; ``exact``: whether both supports are the true ones.
+    """
+    target = truth.theta
+    error = theta - target
+    n, k = X.shape[0], target.shape[1]
+    rows, columns = supports(theta)
+    true_rows, true_columns = np.asarray(truth.row_support), np.asarray(truth.column_support)
+    return {
+        "spectral": float(np.linalg.norm(error, 2) / np.linalg.norm(target, 2)),
+        "frobenius": float(np.linalg.norm(error) / np.linalg.norm(target)),
+        "prediction": float(np.sqrt(1 + np.sum(error**2) / k)),
+        "same_rows": float(np.sqrt(1 + np.sum((X @ error) ** 2) / (n * k))),
+        "rows": len(rows),
+        "columns": len(columns),
+        "rank": int(np.linalg.matrix_rank(theta)) if len(rows) else 0,
+        "row_precision": _share(rows, true_rows, len(rows)),
+        "row_recall": _share(rows, true_rows, len(true_rows)),
+        "column_precision": _share(columns, true_columns, len(columns)),
+        "column_recall": _share(columns, true_columns, len(true_columns)),
+        "exact": bool(np.array_equal(rows, true_rows) and np.array_equal(columns, true_columns)),
+    }
+
+
+def supports(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted indices of the rows and columns that are not zero."""
+    return np.flatnonzero(theta.any(axis=1)), np.flatnonzero(theta.any(axis=0))
+
+
+def root_mean_square(residual: np.ndarray) -> float:
+    """Over rows and responses."""
+    return float(np.sqrt(np.mean(residual**2)))
+
+
+def _share(found: np.ndarray, true: np.ndarray, total: int) -> float | None:
+    """Part of ``total`` that was both found and true; None of nothing."""
+    return len(np.intersect1d(found, true)) / total if total else None

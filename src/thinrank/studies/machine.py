@@ -1,0 +1,45 @@
+"""Where and with what a record was made."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+from importlib.metadata import version
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+__all__ = ["describe_machine", "now", "stamp", "versions"]
+
+_PACKAGES = ("thinrank", "numpy", "scipy", "scikit-learn")
+
+
+def versions() -> str:
+    """Python and the packages that compute, as one line."""
+    parts = [f"Python {platform.python_version()}"]
+    return ", ".join(parts + [f"{name} {version(name)}" for name in _PACKAGES])
+
+
+def now() -> str:
+    """The time, to the second, in UTC."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def stamp(started: str) -> dict[str, str]:
+    """The fields that every record gets."""
+    return {"host": platform.node(), "versions": versions(), "started": started}
+
+
+def describe_machine() -> dict[str, Any]:
+    """System, processor and linear algebra, for the summary of a study."""
+    return {
+        "system": platform.system(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "libraries": sorted(
+            f"{pool.get('internal_api', pool['user_api'])} {pool.get('version') or ''}".strip()
+            + f", {pool['num_threads']} threads"
+            for pool in threadpool_info()
+        ),
+    }

@@ -1,0 +1,151 @@
+"""Records as the studies write them, with numbers made up."""
+
+METHODS = ("GDT", "pursuit", "DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL", "oracle", "null")
+STAMP = {
+    "host": "Linux x86_64, 2 cores",
+    "versions": {"thinrank": "0.1.0", "numpy": "2.1.0"},
+    "started": "2026-11-15T06:00:00",
+}
+ERRORS = dict(
+    zip(METHODS, (0.046, 0.044, 0.06, 0.32, 0.31, 0.06, 0.05, 0.09, 0.04, 1.0), strict=True)
+)
+
+
+def accuracy(scale=1.0, replications=4, **means):
+    """Errors mean − 0.001·(±) around ``scale`` times the means."""
+    rows = []
+    for method, mean in {**ERRORS, **means}.items():
+        for seed in range(replications):
+            error = scale * mean + 0.001 * (-1) ** seed
+            rows.append(
+                {
+                    "method": method,
+                    "seed": seed,
+                    "spectral": error,
+                    "frobenius": 1.1 * error,
+                    "prediction": 1.1 + 0.01 * (-1) ** seed,
+                    "same_rows": 1.05,
+                    "rows": 10 + seed,
+                    "columns": 50,
+                    "rank": 8,
+                    "seconds": 0.25,
+                    "exact": seed == 0,
+                    **STAMP,
+                }
+            )
+    return rows
+
+
+def timing(gdt=1.0, start=0.1):
+    rows = []
+    for method, factor in {"GDT": gdt, "pursuit": 0.5, "DPP": 2.0, "JRRS": 3.0, "EEA": 40}.items():
+        for zeta in (1, 5, 10):
+            seconds = 0.1 * zeta * factor
+            over = seconds > 30
+            known = method in ("GDT", "pursuit")
+            rows.append(
+                {
+                    "method": method,
+                    "zeta": zeta,
+                    "status": "> limit" if over else "ok",
+                    "seconds": None if over else seconds,
+                    "seconds_start": start * seconds if known else None,
+                    "seconds_solver": (1 - start) * seconds if known else None,
+                    "limit": 30.0,
+                    **STAMP,
+                }
+            )
+    return rows
+
+
+def norway(discarded=("X1^2", "X1*X2", "X2*X3"), gdt=1.0):
+    errors = {"GDT": gdt, "pursuit": 1.01, "RCGL": 0.99, "MTL": 1.014, "null": 1.3}
+    rows = [
+        {"kind": "error", "method": method, "seed": seed, "rmse": rmse + 0.01 * (seed - 1), **STAMP}
+        for method, rmse in errors.items()
+        for seed in range(3)
+    ]
+    kept = ["X1", "X2", "X3"]
+    chosen = {"kind": "selection", "method": "GDT", "discarded": list(discarded), "kept": kept}
+    return [*rows, {**chosen, "seed": 65_000, "rss": 123.4, **STAMP}]
+
+
+def convergence(rate=0.8, steps=40):
+    errors = [float(rate**i) for i in range(steps)]
+    return [
+        {
+            "n": 200,
+            "iterations": list(range(steps)),
+            "errors": errors,
+            "rate": rate,
+            "reference": "truth",
+            **STAMP,
+        }
+    ]
+
+
+def high_dimension():
+    rows = []
+    for n, rise in ((1000, 1.0), (500, 1.1)):
+        errors = [0.5, 0.2, 0.1, 0.1 * rise]
+        rows.append(
+            {
+                "n": n,
+                "iterations": [0, 1, 2, 3],
+                "errors": errors,
+                "objectives": [4.0, 2.0, 1.0, 0.5],
+                "best_iteration": 2,
+                "best_error": 0.1,
+                "last_error": errors[-1],
+                "lasso_error": 0.55,
+                "seconds_start": 3.0,
+                "seconds_solver": 20.0,
+                "tolerance": 1e-4,
+                **STAMP,
+            }
+        )
+    return rows
+
+
+def sensitivity(double=1.1):
+    return [
+        {"factor": f, "method": m, "seed": s, "spectral": 0.05 * ratio + 0.001 * s, **STAMP}
+        for f, ratio in ((1, 1.0), (2, double), (4, 1.3))
+        for m in ("GDT", "pursuit")
+        for s in (-1, 0, 1)
+    ]
+
+
+def noise(uniform=1.02):
+    kinds = {"gaussian": 1.0, "uniform": uniform, "rademacher": 0.99, "student_t2": 1.8}
+    return [
+        {
+            "distribution": kind,
+            "setting": setting,
+            "method": method,
+            "seed": seed,
+            "spectral": 0.1 * ratio + 0.001 * seed,
+            **STAMP,
+        }
+        for kind, ratio in kinds.items()
+        for setting in ("twoway_strong", "twoway_weak")
+        for method in ("GDT", "pursuit")
+        for seed in (-1, 0, 1)
+    ]
+
+
+def every_study():
+    """Return records for every study."""
+    return {
+        "table1": accuracy(),
+        "table2": accuracy(1.5),
+        "table3": accuracy(5),
+        "table4": accuracy(7),
+        "table5": timing(),
+        "norway": norway(),
+        "figure-no-error": convergence(),
+        "figure-no-sparsity": convergence(0.9),
+        "figure-high-dimension": high_dimension(),
+        "sensitivity": sensitivity(),
+        "noise": noise(),
+    }

@@ -1,0 +1,82 @@
+"""Keys that last, values that JSON holds, and files that are whole or absent."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from thinrank.studies import Job, stable
+from thinrank.studies.cache import Cache, write_atomically
+from thinrank.studies.spec import plain
+
+
+def test_the_key_of_a_job_is_the_same_for_ever():
+    job = Job("table1", {"setting": "row_strong", "n": 50}, 7)
+    assert job.key == "3cee61ad6fb1b582f2a1bd17"
+    assert Job("table1", {"n": np.int64(50), "setting": "row_strong"}, np.int64(7)).key == job.key
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Job("table2", {"n": 50}, 7),
+        Job("table1", {"n": 51}, 7),
+        Job("table1", {"n": 50}, 8),
+        Job("table1", {"n": 50}, 7, revision=2),
+    ],
+)
+def test_the_key_depends_on_everything(other):
+    assert other.key != Job("table1", {"n": 50}, 7).key
+
+
+def test_values_become_json():
+    value = {"a": np.float64(0.1), "b": np.arange(2), "c": np.bool_(True), "d": math.nan, "e": None}
+    expected = {"a": 0.1, "b": [0, 1], "c": True, "d": None, "e": None}
+    assert json.loads(json.dumps(plain(value))) == expected
+    with pytest.raises(TypeError, match="JSON values, not object"):
+        plain({"x": object()})
+
+
+def test_floats_come_back_bit_for_bit(tmp_path):
+    numbers = np.random.default_rng(0).standard_normal(200) * 1e-7
+    job = Job("tiny", {}, 0)
+    Cache(tmp_path).store(job, [{"values": plain(numbers)}])
+    np.testing.assert_array_equal(Cache(tmp_path).load(job.key)[0]["values"], numbers)
+
+
+@pytest.mark.parametrize("damage", ["empty", "torn", "foreign", "no records", "not a dict"])
+def test_damaged_files_count_as_absent(tmp_path, damage):
+    cache, job = Cache(tmp_path), Job("tiny", {}, 0)
+    cache.store(job, [{"x": 1.0}])
+    path = cache.path(job.key)
+    text = path.read_text()
+    path.write_text(
+        {
+            "empty": "",
+            "torn": text[: len(text) // 2],
+            "foreign": text.replace(job.key, "0" * len(job.key)),
+            "no records": json.dumps({"key": job.key}),
+            "not a dict": "[1, 2]",
+        }[damage]
+    )
+    assert cache.load(job.key) is None
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "file.json"
+    write_atomically(path, "old")
+
+    def no_space(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("thinrank.studies.cache.os.fsync", no_space)
+    with pytest.raises(OSError, match="no space"):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_stable_leaves_out_what_may_differ():
+    record = {"x": 1, "seconds": 2.0, "host": "here", "started": "now", "versions": "1"}
+    assert stable(record) == {"x": 1}
