@@ -104,3 +104,14 @@ def test_last_steps_of_rcgl_and_dpp_are_optimal():
         # Θ = AVᵀ with orthonormal V: A solves the group lasso of YV on X
         V = np.linalg.svd(theta, full_matrices=False)[2][:2].T
         assert group_violation(X, Y @ V, theta @ V, 0.4) < 1e-5
+
+
+def test_group_lasso_from_a_start_that_nothing_outside_violates():
+    """A warm start is a start, not an answer: its own rows are fitted too."""
+    rng = np.random.default_rng(5)
+    X = np.asfortranarray(rng.standard_normal((60, 300)))
+    Y = X[:, :3] @ rng.standard_normal((3, 4)) + 0.1 * rng.standard_normal((60, 4))
+    exact = group_lasso(X, Y, 0.3, tol=1e-12)
+    start = exact.copy()
+    start[np.any(exact != 0, axis=1)] *= 1.01
+    np.testing.assert_allclose(group_lasso(X, Y, 0.3, start=start, tol=1e-12), exact, atol=1e-8)

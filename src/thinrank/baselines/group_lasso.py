@@ -65,22 +65,20 @@ def group_lasso(
     if p <= _SMALL:
         return _descend(X, Y, penalty, B, tol)
     working = nonzero_rows(B)
+    if working.size:
+        B[working] = _descend(X[:, working], Y, penalty, B[working], tol)
     while True:
         residual = Y - X[:, working] @ B[working]
         strength = np.linalg.norm(X.T @ residual, axis=1) / n
         strength[working] = 0.0
         violated = np.flatnonzero(strength > penalty * (1 + _SLACK))
-        if violated.size == 0 and working.size:
-            return B
         if violated.size == 0:
-            return np.zeros_like(B)
+            return B
         # doubling the set at most: few rounds, and few rows that turn out zero
         most = max(working.size, 50)
         worst = violated[np.argsort(-strength[violated], kind="stable")[:most]]
-        working = np.union1d(nonzero_rows(B), worst)
-        B_working = _descend(X[:, working], Y, penalty, B[working], tol)
-        B = np.zeros_like(B)
-        B[working] = B_working
+        working = np.union1d(working, worst)  # it only grows, so this ends
+        B[working] = _descend(X[:, working], Y, penalty, B[working], tol)
 
 
 def _descend(
