@@ -48,6 +48,8 @@ bench: $(VENV)/installed $(RIVALS)/installed
 	$(BIN)/python benchmarks/selection_speed.py --markdown $(RESULTS)/selection_speed.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_rank.py \
 		--markdown $(RESULTS)/selection_rank.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_noise.py \
+		--markdown $(RESULTS)/selection_noise.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --plain --seed 40000 \
 		--markdown $(RESULTS)/selection.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --seed 40000 \
