@@ -33,8 +33,6 @@ def test_one_study(tmp_path, pages):
 
 
 def test_one_study_with_its_page(tmp_path):
-    pytest.importorskip("matplotlib")
-    pytest.importorskip("jinja2")
     command = ["reproduce", "figure-no-sparsity", "--quick", "--jobs", "1", "--out", str(tmp_path)]
     result = runner.invoke(app, command)
     assert result.exit_code == 0, result.output

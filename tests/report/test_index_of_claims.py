@@ -156,7 +156,6 @@ def write_records(out, results):
 
 
 def test_index_pages(tmp_path):
-    pytest.importorskip("jinja2")
     from thinrank.report import write_index
 
     write_records(tmp_path, {"table5": synthetic.timing(), "norway": synthetic.norway()})
@@ -174,7 +173,6 @@ def test_index_pages(tmp_path):
 
 
 def test_index_from_the_tables_alone(tmp_path):
-    pytest.importorskip("jinja2")
     from thinrank.report import write_index
     from thinrank.studies.runner import write_tables
 
@@ -196,7 +194,6 @@ def test_index_from_the_tables_alone(tmp_path):
 
 
 def test_index_of_an_empty_folder(tmp_path):
-    pytest.importorskip("jinja2")
     from thinrank.report import write_index
 
     write_index(tmp_path / "new")
@@ -210,8 +207,6 @@ def test_message_names_the_extra(library, tmp_path, monkeypatch):
     for module in [m for m in sys.modules if m == library or m.startswith(f"{library}.")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, library, None)
-    if library == "jinja2":
-        pytest.importorskip("matplotlib")
     with pytest.raises(ImportError, match=rf"{library}.*thinrank\[report\]"):
         write_study("noise", synthetic.noise(), tmp_path)
 

@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 import synthetic_records as synthetic
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("jinja2")
-
 from thinrank import studies
 from thinrank.report import write_study
 from thinrank.report.markdown import render_markdown

@@ -35,9 +35,9 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     """:class:`SparseReducedRankRegressor` with rank, sparsities and ridge by cross-validation.
 
     The held-out squared error is searched, not tabulated: the predictive information criterion
-    on all the data says where to begin, and from there numbers of rows are halved, doubled and
-    bisected, while ranks, numbers of columns and ridges come from tables that fits confirm. XᵀY
-    and the Gram matrix are computed once for all splits; each training part is centred and scaled
+    on all the data says where to begin, and from there elimination of rows forecasts how many are
+    best, while ranks, numbers of columns and ridges come from tables; fits confirm both. XᵀY and
+    the Gram matrix are computed once for all splits; each training part is centred and scaled
     by itself, and every fit starts from its own part of the data.
 
     Parameters

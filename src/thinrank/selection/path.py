@@ -54,7 +54,7 @@ class Search:
         would: then what is judged is what the estimator will give. Otherwise each begins from the
         nearest fit before it.
     guide : Sizes, optional
-        Where to begin, instead of going through all doublings.
+        Where to begin, instead of going through the coarse grid.
     max_iter, tol
         Of the solver.
     n_jobs : int, optional
