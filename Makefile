@@ -56,8 +56,7 @@ bench: $(VENV)/installed $(RIVALS)/installed
 		--markdown $(RESULTS)/selection_default.md
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
 		benchmarks/selection_yeast.py --markdown $(RESULTS)/selection_yeast.md; fi
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/baselines.py accuracy --markdown $(RESULTS)/baselines.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/baselines.py speed --markdown $(RESULTS)/baselines_speed.md
+	$(BIN)/python benchmarks/hindsight.py --markdown $(RESULTS)/hindsight.md
 	OMP_NUM_THREADS=1 $(RIVALS)/bin/python benchmarks/rivals/run.py \
 		--json $(RESULTS)/rivals.json --markdown $(RESULTS)/rivals.md
 

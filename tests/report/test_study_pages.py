@@ -183,6 +183,7 @@ def test_seconds_beside_the_printed_ones(folder):
     assert row(parts, "GDT", "10") == ["GDT", "10", "0.1", "0.9", "10 %"]
     assert "the speed of the method does not come from the initialization step" in text
     assert "GDT is the fastest of the paper's methods at every ζ ≥ 5" in text
+    assert "takes, against pursuit: 2 × at ζ = 1, 2 × at ζ = 5, 2 × at ζ = 10." in text
 
 
 def test_gdt_is_not_the_fastest():

@@ -15,14 +15,15 @@ from thinrank.core.result import History, Status
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching
-from thinrank.estimators.regressor import (
-    SparseReducedRankRegressor,
+from thinrank.estimators.regressor import SparseReducedRankRegressor
+from thinrank.estimators.validation import (
     as_numbers,
+    check_training_data,
+    check_weights,
     column_names,
     effective_rows,
     keep_target_names,
 )
-from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.minimize import check_options, iteration_limit
 from thinrank.selection.automatic import automatic_ridges, by_held_out
 from thinrank.selection.evaluation import Evaluation

@@ -8,18 +8,26 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, cast
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from thinrank import arrays
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Outcome, Solution, Status
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching, shown
-from thinrank.estimators.validation import check_training_data, check_weights
-from thinrank.minimize import check_size, check_sizes, iteration_limit, minimize
+from thinrank.estimators.validation import (
+    as_numbers,
+    check_automatic_sizes,
+    check_training_data,
+    check_weights,
+    column_names,
+    effective_rows,
+    is_automatic,
+    keep_target_names,
+    rows_of_data,
+)
+from thinrank.minimize import iteration_limit, minimize
 from thinrank.selection.automatic import automatic_ridges, by_criterion
 from thinrank.selection.criteria import as_criterion
 from thinrank.selection.evaluation import SearchRecord
@@ -202,7 +210,7 @@ class SparseReducedRankRegressor(FactorRegressor):
             fit_intercept=self.fit_intercept,
             standardize_columns=self.standardize,
             scale_targets=self.standardize and (adaptive or self.solver == "pursuit"),
-            ridge=0.0 if _automatic(self.ridge) else cast(float, self.ridge),
+            ridge=0.0 if is_automatic(self.ridge) else cast(float, self.ridge),
         )
         chosen = self._choose(problem, weight)
         solution = self._solve(problem.with_ridge(chosen.ridge), chosen)
@@ -225,10 +233,10 @@ class SparseReducedRankRegressor(FactorRegressor):
             self.column_sparsity,
             self.ridge,
         )
-        if not any(_automatic(value) for value in given):
+        if not any(is_automatic(value) for value in given):
             return _Chosen(*given, self.start)
         problem.loss.hold_gram()
-        ranks, rows, columns, ridges = (None if _automatic(value) else [value] for value in given)
+        ranks, rows, columns, ridges = (None if is_automatic(value) else [value] for value in given)
         space = make_space(
             problem.loss.shape,
             effective_rows(as_numbers(weight, problem.loss.X)),
@@ -287,7 +295,7 @@ class SparseReducedRankRegressor(FactorRegressor):
             return
         sizes = self.rank, self.row_sparsity, self.column_sparsity
         check_automatic_sizes((design.shape[1], k), rows_of_data(design, weight), *sizes)
-        if isinstance(self.ridge, str) and not _automatic(self.ridge):
+        if isinstance(self.ridge, str) and not is_automatic(self.ridge):
             raise ValueError(f'ridge must be a number at least 0 or "auto", got {self.ridge!r}')
 
 
@@ -302,10 +310,6 @@ class _Chosen:
     start: Any
 
 
-def _automatic(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
 def _is_nothing(rank: Any, rows: Any, columns: Any) -> bool:
     """Whether the sizes are those of the zero matrix, as a search returns them.
 
@@ -313,49 +317,3 @@ def _is_nothing(rank: Any, rows: Any, columns: Any) -> bool:
     """
     sizes = (rank, rows, 0 if columns is None else columns)
     return all(isinstance(size, Integral) and size == 0 for size in sizes)
-
-
-def check_automatic_sizes(
-    shape: tuple[int, int], samples: int, rank: Any, rows: Any, columns: Any
-) -> None:
-    """Those of the sizes that are not "auto"."""
-    p, k = shape
-    most_rows = p if rows is None or _automatic(rows) else rows
-    most_columns = k if columns is None or _automatic(columns) else columns
-    smallest = 1 if _automatic(rank) else rank
-    most_rows, most_columns = check_sizes((p, k), smallest, most_rows, most_columns)
-    limit = min(most_rows, most_columns, samples)
-    check_size("rank", smallest, limit, "row_sparsity, column_sparsity and rows of X")
-
-
-def column_names(Y: Any) -> np.ndarray | None:
-    """Names of a data frame's columns, if they are all strings."""
-    columns = getattr(Y, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return np.asarray(columns, dtype=object)
-
-
-def rows_of_data(design: Design, weight: Any) -> int:
-    """Number of rows that count."""
-    if weight is None:
-        return design.shape[0]
-    return int(arrays.namespace(weight).count_nonzero(weight))
-
-
-def as_numbers(weight: Any, design: Design) -> np.ndarray:
-    """Weights as a NumPy array, ones when there are none."""
-    return np.ones(design.shape[0]) if weight is None else arrays.to_numpy(weight)
-
-
-def effective_rows(weight: np.ndarray) -> int:
-    """Number of rows with repetitions, of which integer weights are a short way to write."""
-    return max(int(np.count_nonzero(weight)), round(float(np.sum(weight))))
-
-
-def keep_target_names(estimator: Any, names: np.ndarray | None) -> None:
-    """Set ``target_names_in_``, or forget that of an earlier fit."""
-    if names is not None:
-        estimator.target_names_in_ = names
-    elif hasattr(estimator, "target_names_in_"):
-        del estimator.target_names_in_

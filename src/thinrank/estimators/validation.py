@@ -13,8 +13,20 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import as_design
+from thinrank.minimize import check_size, check_sizes
 
-__all__ = ["check_new_X", "check_training_data", "check_weights"]
+__all__ = [
+    "as_numbers",
+    "check_automatic_sizes",
+    "check_new_X",
+    "check_training_data",
+    "check_weights",
+    "column_names",
+    "effective_rows",
+    "is_automatic",
+    "keep_target_names",
+    "rows_of_data",
+]
 
 _FLOATS = (np.float64, np.float32)
 
@@ -81,6 +93,57 @@ def check_weights(sample_weight: Any, design: Design) -> Array | None:
     if not np.any(weight > 0):
         raise ValueError("sample_weight must have a positive entry; all of them are 0")
     return arrays.from_numpy(weight, design.prototype)
+
+
+def is_automatic(value: Any) -> bool:
+    """Whether a parameter is to be chosen from the data."""
+    return isinstance(value, str) and value == "auto"
+
+
+def check_automatic_sizes(
+    shape: tuple[int, int], samples: int, rank: Any, rows: Any, columns: Any
+) -> None:
+    """Those of the sizes that are not "auto"."""
+    p, k = shape
+    most_rows = p if rows is None or is_automatic(rows) else rows
+    most_columns = k if columns is None or is_automatic(columns) else columns
+    smallest = 1 if is_automatic(rank) else rank
+    most_rows, most_columns = check_sizes((p, k), smallest, most_rows, most_columns)
+    limit = min(most_rows, most_columns, samples)
+    check_size("rank", smallest, limit, "row_sparsity, column_sparsity and rows of X")
+
+
+def column_names(Y: Any) -> np.ndarray | None:
+    """Names of a data frame's columns, if they are all strings."""
+    columns = getattr(Y, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)
+
+
+def rows_of_data(design: Design, weight: Any) -> int:
+    """Number of rows that count."""
+    if weight is None:
+        return design.shape[0]
+    return int(arrays.namespace(weight).count_nonzero(weight))
+
+
+def as_numbers(weight: Any, design: Design) -> np.ndarray:
+    """Weights as a NumPy array, ones when there are none."""
+    return np.ones(design.shape[0]) if weight is None else arrays.to_numpy(weight)
+
+
+def effective_rows(weight: np.ndarray) -> int:
+    """Number of rows with repetitions, of which integer weights are a short way to write."""
+    return max(int(np.count_nonzero(weight)), round(float(np.sum(weight))))
+
+
+def keep_target_names(estimator: Any, names: np.ndarray | None) -> None:
+    """Set ``target_names_in_``, or forget that of an earlier fit."""
+    if names is not None:
+        estimator.target_names_in_ = names
+    elif hasattr(estimator, "target_names_in_"):
+        del estimator.target_names_in_
 
 
 def _is_ours(X: Any) -> bool:

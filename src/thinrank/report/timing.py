@@ -48,6 +48,7 @@ def timing_page(name: str, records: list[Record]) -> Page:
     page = Page("Table 5: running time")
     page.add(Text(_verdict(records), stress=True))
     page.add(
+        Text(_pursuit_words(times)),
         Text(
             "ζ scales n = 50, p = 80 and s₁* = s₂* = 10 by ζ, and k = 50 and r = 4 by ⌊√ζ⌋. "
             "All columns are non-zero where s₂* would exceed k. Seconds of wall time; every fit "
@@ -143,6 +144,20 @@ def _verdict(records: list[Record]) -> str:
         f"GDT is not the fastest of the paper's methods at ζ = {where}. Fastest rivals, with their "
         f"time over GDT's: {top}."
     )
+
+
+def _pursuit_words(times: dict[tuple[str, float], Cell]) -> str:
+    """Return how pursuit compares with the fastest of the paper's methods, GDT among them."""
+    races = {}
+    for zeta in sorted({zeta for method, zeta in times if method == "pursuit"}):
+        mine = times["pursuit", zeta].seconds
+        others = [times[m, zeta].least for m in ("GDT", *RIVALS) if (m, zeta) in times]
+        if mine and others:
+            races[zeta] = min(others) / mine
+    if not races:
+        return "Pursuit was not run beside the paper's methods."
+    ratios = ", ".join(f"{ratio:.2g} × at ζ = {zeta:g}" for zeta, ratio in races.items())
+    return f"The fastest of the paper's methods takes, against pursuit: {ratios}."
 
 
 def _matrix(times: dict[tuple[str, float], Cell], write: Any) -> Table:

@@ -44,8 +44,6 @@ def held_out_samples(
     """
     rows = loss.X.shape[0]
     splits = [(_as_index(train, rows), _as_index(test, rows)) for train, test in splits]
-    if not splits:
-        raise ValueError("cv must have at least one split, it has none")
     for train, test in splits:
         _check_split(train, test)
     if loss.shape[1] <= loss.samples and memory.fits(
