@@ -42,6 +42,8 @@ def test_records_and_files(tmp_path):
     assert summary["jobs"] == summary["jobs_finished"] == summary["jobs_run_now"] == 8
     assert summary["command"] == "thinrank reproduce tiny --quick"
     assert summary["machine"]["cores"] >= 1
+    blas = [name for name in summary["machine"]["libraries"] if "openblas" in name]
+    assert all(name.endswith(" 1 threads") for name in blas), blas
 
 
 def test_finished_jobs_are_not_run_again_and_torn_ones_are(tmp_path, monkeypatch):

@@ -30,7 +30,7 @@ Work = Callable[[Job], list[Record]]
 def run_job(study: Study, job: Job) -> list[Record]:
     """Run a job here, with one BLAS thread unless seconds are the result."""
     started = now()
-    with threadpool_limits(None if study.timing else 1), warnings.catch_warnings():
+    with threadpool_limits(study.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = study.run(job)
     head = {"study": job.study, **job.cell, "seed": job.seed}

@@ -8,7 +8,7 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 __all__ = ["describe_machine", "now", "stamp", "versions"]
 
@@ -31,8 +31,10 @@ def stamp(started: str) -> dict[str, str]:
     return {"host": platform.node(), "versions": versions(), "started": started}
 
 
-def describe_machine() -> dict[str, Any]:
-    """System, processor and linear algebra, for the summary of a study."""
+def describe_machine(threads: int | None = None) -> dict[str, Any]:
+    """System, processor and linear algebra limited to ``threads``, for the summary of a study."""
+    with threadpool_limits(threads):
+        pools = threadpool_info()
     return {
         "system": platform.system(),
         "processor": platform.machine(),
@@ -40,6 +42,6 @@ def describe_machine() -> dict[str, Any]:
         "libraries": sorted(
             f"{pool.get('internal_api', pool['user_api'])} {pool.get('version') or ''}".strip()
             + f", {pool['num_threads']} threads"
-            for pool in threadpool_info()
+            for pool in pools
         ),
     }

@@ -97,7 +97,7 @@ def run_jobs(
                 "finished": now(),
                 "seconds": time.perf_counter() - began,
                 "versions": versions(),
-                "machine": describe_machine(),
+                "machine": describe_machine(study.threads),
                 "jobs": len(jobs),
                 "jobs_finished": sum(found is not None for found in done.values()),
                 "jobs_run_now": ran,

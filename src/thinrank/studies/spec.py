@@ -101,6 +101,11 @@ class Study:
     needs_data: Callable[[], object] | None = None
     foregone: Callable[[Job, Sequence[Record]], list[Record] | None] | None = None
 
+    @property
+    def threads(self) -> int | None:
+        """BLAS threads that a job may use; None for as many as there are."""
+        return None if self.timing else 1
+
 
 def plain(value: Any) -> Any:
     """A value as JSON holds it; numbers that are not finite become None."""
