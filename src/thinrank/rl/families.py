@@ -115,8 +115,8 @@ def make_linear_family(
     n_actions : int
         A.
     row_sparsity : int
-        Non-zero rows of Θ*, at least 3A: a constant, the shared feature and one of its own for every
-        action.
+        Non-zero rows of Θ*, at least 3A: a constant, the shared feature and one of its own for
+        every action.
     rank : int
         r, at least 2 and at most ``row_sparsity − 2·n_actions + 2`` and ``n_tasks``.
     n_states : int
