@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.rl.features import Lookup
 from thinrank.rl.kernels import MixtureKernel
-from thinrank.rl.tabular import FeatureTable, TabularMDP
+from thinrank.rl.tabular import TabularMDP
 
 __all__ = ["Family", "make_linear_family", "make_optimal_value_family"]
 
@@ -34,8 +35,8 @@ class Family:
     Attributes
     ----------
     tasks : tuple of TabularMDP
-    features : FeatureTable
-        φ(s), of which column 0 is the constant 1.
+    features : Lookup
+        φ(s), of which feature 0 is the constant 1; ``features.table`` has all of them.
     theta : ndarray of shape (A·p, k)
         Θ*: Q*_k(s, a) = Σᵢ φᵢ(s)·Θ*[a·p + i, k], exactly.
     q_star : ndarray of shape (k, S, A)
@@ -47,7 +48,7 @@ class Family:
     """
 
     tasks: tuple[TabularMDP, ...]
-    features: FeatureTable
+    features: Lookup
     theta: np.ndarray
     q_star: np.ndarray
     discount: float
@@ -161,7 +162,7 @@ def make_linear_family(
     targets = q_star.reshape(n_tasks, -1).T
     coordinates = np.linalg.lstsq(weights.reshape(-1, rank), targets, rcond=None)[0]
     theta = loadings.reshape(-1, rank) @ coordinates
-    return Family(tuple(tasks), FeatureTable(phi), theta, q_star, discount, np.array(offsets))
+    return Family(tuple(tasks), Lookup(phi), theta, q_star, discount, np.array(offsets))
 
 
 def make_optimal_value_family(
@@ -220,7 +221,7 @@ def make_optimal_value_family(
         measures = np.stack([_leading_to(rng, weights) for _ in range(_CLASSES)])
         kernel = MixtureKernel(weights, measures)
         tasks.append(TabularMDP(kernel, q - discount * kernel.mean(q.max(axis=1))))
-    return Family(tuple(tasks), FeatureTable(phi), theta, q_star, discount, np.zeros(n_tasks))
+    return Family(tuple(tasks), Lookup(phi), theta, q_star, discount, np.zeros(n_tasks))
 
 
 def _features(rng: np.random.Generator, n_states: int, n_features: int) -> np.ndarray:

@@ -9,12 +9,12 @@ import numpy as np
 
 from thinrank.rl.kernels import as_kernel
 
-__all__ = ["FeatureTable", "Policy", "TabularMDP", "value_error"]
+__all__ = ["Policy", "TabularMDP", "value_error"]
 
 Policy = Callable[[np.ndarray], np.ndarray]
 """States in, actions out."""
 
-_MAX_SWEEPS = 100_000
+_MAX_SWEEPS = 30_000
 
 
 class TabularMDP:
@@ -30,6 +30,15 @@ class TabularMDP:
         States that end an episode when they are entered. Nothing is earned from them on.
     episodic : bool
         Whether every sensible policy comes to an end, so that nothing need be discounted.
+
+    Attributes
+    ----------
+    rewards : ndarray of shape (S, A)
+        R(s, a), zero for terminal states.
+    by_transition : ndarray
+        The rewards as given.
+    n_states, n_actions : int
+        S and A.
 
     Examples
     --------
@@ -53,13 +62,13 @@ class TabularMDP:
     ) -> None:
         self.kernel = as_kernel(transitions)
         S, A = self.kernel.shape
-        self._by_transition = np.asarray(rewards, dtype=float)
-        if self._by_transition.shape not in ((S, A), (S, A, S)):
+        self.by_transition = np.asarray(rewards, dtype=float)
+        if self.by_transition.shape not in ((S, A), (S, A, S)):
             raise ValueError(
                 f"rewards must have the shape {(S, A)} or {(S, A, S)}, "
-                f"got {self._by_transition.shape}"
+                f"got {self.by_transition.shape}"
             )
-        if not np.all(np.isfinite(self._by_transition)):
+        if not np.all(np.isfinite(self.by_transition)):
             raise ValueError("rewards must be finite")
         self.terminal = np.zeros(S, bool) if terminal is None else np.asarray(terminal, dtype=bool)
         if self.terminal.shape != (S,):
@@ -89,9 +98,9 @@ class TabularMDP:
         terminated : ndarray of shape (n,), bool
         """
         after = self.kernel.draw(states, action, rng)
-        if self._by_transition.ndim == 3:
-            return self._by_transition[states, action, after], after, self.terminal[after]
-        return self._by_transition[states, action], after, self.terminal[after]
+        if self.by_transition.ndim == 3:
+            return self.by_transition[states, action, after], after, self.terminal[after]
+        return self.by_transition[states, action], after, self.terminal[after]
 
     def expect(
         self, states: np.ndarray, action: int, value: Callable[[np.ndarray], np.ndarray]
@@ -151,9 +160,9 @@ class TabularMDP:
         return self._closed(self.rewards + self.kernel.mean(factor * values))
 
     def _mean_rewards(self) -> np.ndarray:
-        if self._by_transition.ndim == 2:
-            return self._closed(self._by_transition)
-        return self._closed(np.sum(self.kernel.dense() * self._by_transition, axis=2))
+        if self.by_transition.ndim == 2:
+            return self._closed(self.by_transition)
+        return self._closed(np.sum(self.kernel.dense() * self.by_transition, axis=2))
 
     def _closed(self, q: np.ndarray) -> np.ndarray:
         """Nothing is earned after the end."""
@@ -190,24 +199,6 @@ class TabularMDP:
             f"values did not settle in {_MAX_SWEEPS} sweeps: some policy earns without end, or "
             "must pay without end"
         )
-
-
-class FeatureTable:
-    """Features of finitely many states, one row a state.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (S, p)
-    """
-
-    def __init__(self, matrix: np.ndarray) -> None:
-        self.matrix = np.asarray(matrix, dtype=float)
-        if self.matrix.ndim != 2:
-            raise ValueError(f"matrix must have two dimensions, got {self.matrix.ndim}")
-
-    def __call__(self, states: np.ndarray) -> np.ndarray:
-        """Rows of the given states, of shape (n, p)."""
-        return self.matrix[states]
 
 
 def value_error(
