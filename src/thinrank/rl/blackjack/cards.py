@@ -42,6 +42,10 @@ class Deck(Protocol):
         """A card for each hand, and what has been seen with it."""
         ...
 
+    def check(self, seen: np.ndarray) -> None:
+        """Raise if that much cannot have been seen."""
+        ...
+
 
 class InfiniteDeck:
     """Every card is as likely as ever: what has been seen tells nothing, and stays at zero."""
@@ -54,6 +58,9 @@ class InfiniteDeck:
         """A card for each hand."""
         # thirteen ranks are equally likely, of which four count ten
         return np.minimum(rng.integers(1, 14, size=len(seen)), 10), np.zeros_like(seen)
+
+    def check(self, seen: np.ndarray) -> None:
+        """Anything may have been seen."""
 
 
 class FiniteDeck:
@@ -73,7 +80,13 @@ class FiniteDeck:
     def begin(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Cards that are gone: a uniform number of them, any as likely as any other."""
         gone = rng.integers(self._cut + 1, size=count)
-        return rng.multivariate_hypergeometric(self._full, gone).astype(np.int16)
+        seen = np.zeros((count, len(VALUES)), dtype=np.int16)
+        # value by value: how many of the cards that are gone have it, given the values before
+        for index, cards in enumerate(self._full):
+            others = self._full[index + 1 :].sum()
+            seen[:, index] = rng.hypergeometric(cards, others, gone)
+            gone = gone - seen[:, index]
+        return seen
 
     def draw(self, seen: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """One of the cards that are left, for each hand."""
@@ -85,8 +98,9 @@ class FiniteDeck:
         return VALUES[index], seen
 
     def check(self, seen: np.ndarray) -> None:
-        """Raise if more cards of a value have been seen than there are, or too few are left."""
+        """Raise if more cards of a value have been seen than there are."""
         if np.any(seen < 0) or np.any(seen > self._full):
             raise ValueError(
-                f"states must have seen from 0 to {self._full.tolist()} cards of the ten values"
+                "states must have seen 0 or more cards of each value, and no more than there are, "
+                f"{self._full.tolist()}; the largest seen are {seen.max(axis=0).tolist()}"
             )
