@@ -91,7 +91,10 @@ def test_there_is_something_to_learn(seed):
     assert error([np.full(1000, 0)] * 20) > 0.5 * np.var(family.q_star)
     assert error([task.rewards.argmax(axis=1) for task in family.tasks]) > 1e-6
     values = family.q_star.max(axis=2)
-    spread = [t.kernel.mean(v**2) - t.kernel.mean(v) ** 2 for t, v in zip(family.tasks, values)]
+    spread = [
+        t.kernel.mean(v**2) - t.kernel.mean(v) ** 2
+        for t, v in zip(family.tasks, values, strict=True)
+    ]
     assert np.sqrt(np.mean(spread)) > 0.3 * np.std(family.q_star)
 
 

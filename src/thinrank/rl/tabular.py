@@ -205,7 +205,7 @@ def value_error(
     tasks: Sequence[TabularMDP],
     policies: Sequence[Policy],
     discount: float | Sequence[float],
-    optimal: Sequence[np.ndarray] | None = None,
+    optimal: Sequence[np.ndarray] | np.ndarray | None = None,
 ) -> float:
     """How much worse policies are than the best ones: (1/k)·Σ_k mean (Q*_k − Q^π_k)².
 
@@ -219,7 +219,7 @@ def value_error(
         One a task.
     discount : float or sequence of float
         γ, one for all tasks or one each.
-    optimal : sequence of ndarray of shape (S, A), optional
+    optimal : array or sequence of k arrays of shape (S, A), optional
         Q* of each task, where it is known.
 
     Returns
