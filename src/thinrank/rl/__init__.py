@@ -1,6 +1,6 @@
 """Several related Markov decision processes, learned together by fitted Q-iteration."""
 
-from thinrank.rl import gym
+from thinrank.rl import blackjack, gym
 from thinrank.rl.bound import q_error_bound
 from thinrank.rl.families import Family, make_linear_family, make_optimal_value_family
 from thinrank.rl.features import Fourier, Identity, Lookup, RadialBasis, Tabular
@@ -24,6 +24,7 @@ __all__ = [
     "TabularMDP",
     "Task",
     "Transitions",
+    "blackjack",
     "gym",
     "make_linear_family",
     "make_optimal_value_family",

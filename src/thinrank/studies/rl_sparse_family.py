@@ -69,9 +69,10 @@ def jobs(quick: bool) -> list[Job]:
             {"family": family, "states": n, "method": method},
             _FIRST_SEED + i,
         )
+        for i in range(_REPLICATIONS)  # first of all, so that a run that was stopped has curves
         for family, n, methods, count in cells
-        for i in range(count)
         for method in methods
+        if i < count
     ]
 
 
