@@ -84,7 +84,7 @@ def make_linear_family(
     and next state, in a way of its own for each task: with class rewards ρ_k, from 0 for the worst
     to 1 for the best, and class measures ν_k over next states,
 
-        R_k(s, a) = ψ(s, a)ᵀρ_k,    P_k(s′|s, a) = ψ(s, a)ᵀν_k(s′).
+        R_k(s, a) = ψ(s, a)ᵀρ_k,    P_k(s′ | s, a) = ψ(s, a)ᵀν_k(s′).
 
     Then for *any* values V the Bellman image R_k + γP_kV is linear in the features, and the images
     of all tasks together are row sparse and of low rank. Proof: ψ(s, a) = Wᵀφ(s, a) for the matrix

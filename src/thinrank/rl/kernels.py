@@ -13,7 +13,7 @@ _SLACK = 1e-8
 
 
 class Kernel(Protocol):
-    """P(s′|s, a) over S states and A actions."""
+    """P(s′ | s, a) over S states and A actions."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -23,7 +23,7 @@ class Kernel(Protocol):
         """One next state for each state."""
 
     def mean(self, values: np.ndarray) -> np.ndarray:
-        """Σ_s′ P(s′|s, a)·values(s′), of shape (S, A)."""
+        """Σ_s′ P(s′ | s, a)·values(s′), of shape (S, A)."""
 
     def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
         """The same for the given states and one action."""
@@ -41,7 +41,7 @@ class DenseKernel:
     Parameters
     ----------
     probabilities : ndarray of shape (S, A, S)
-        P(s′|s, a), next states last.
+        P(s′ | s, a), next states last.
     """
 
     def __init__(self, probabilities: np.ndarray) -> None:
@@ -63,7 +63,7 @@ class DenseKernel:
         return _draw(self._steps, states * self.shape[1] + action, self.shape[0], rng)
 
     def mean(self, values: np.ndarray) -> np.ndarray:
-        """Σ_s′ P(s′|s, a)·values(s′), of shape (S, A)."""
+        """Σ_s′ P(s′ | s, a)·values(s′), of shape (S, A)."""
         return self._P @ values
 
     def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
@@ -84,7 +84,7 @@ class DenseKernel:
 class MixtureKernel:
     """A state and an action choose one of r measures, the measure chooses the next state.
 
-    P(s′|s, a) = Σⱼ ψⱼ(s, a)·νⱼ(s′), of rank r: nothing of size S × S is stored, and the value of
+    P(s′ | s, a) = Σⱼ ψⱼ(s, a)·νⱼ(s′), of rank r: nothing of size S × S is stored, and the value of
     a policy takes a linear system in r unknowns.
 
     Parameters
@@ -120,7 +120,7 @@ class MixtureKernel:
         return _draw(self._steps, chosen, S, rng)
 
     def mean(self, values: np.ndarray) -> np.ndarray:
-        """Σ_s′ P(s′|s, a)·values(s′), of shape (S, A)."""
+        """Σ_s′ P(s′ | s, a)·values(s′), of shape (S, A)."""
         return self._W @ (self._N @ values)
 
     def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ class TabularMDP:
     Parameters
     ----------
     transitions : ndarray of shape (S, A, S), or a kernel
-        P(s′|s, a), next states last; or what :mod:`thinrank.rl.kernels` offers.
+        P(s′ | s, a), next states last; or what :mod:`thinrank.rl.kernels` offers.
     rewards : ndarray of shape (S, A) or (S, A, S)
         R(s, a), or the reward of each transition.
     terminal : ndarray of shape (S,), bool, optional
