@@ -58,6 +58,7 @@ bench: $(VENV)/installed $(RIVALS)/installed
 		benchmarks/selection_yeast.py --markdown $(RESULTS)/selection_yeast.md; fi
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/baselines.py accuracy --markdown $(RESULTS)/baselines.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/baselines.py speed --markdown $(RESULTS)/baselines_speed.md
+	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md
 	OMP_NUM_THREADS=1 $(RIVALS)/bin/python benchmarks/rivals/run.py \
 		--json $(RESULTS)/rivals.json --markdown $(RESULTS)/rivals.md
 

@@ -25,7 +25,6 @@ import thinrank as tr
 
 TASKS, STATES, FEATURES, ACTIONS, ITERATIONS = 20, 5000, 200, 3, 20
 RANK, ROWS, POOL = 3, 10, 20_000
-LIMIT = 30.0
 
 
 class Drift:
@@ -90,18 +89,17 @@ def main() -> None:
     options = parser.parse_args()
     console = Console()
     lines = [
-        "| regressor | seconds | of these targets | of these regression | within 30 s |",
-        "| --- | ---: | ---: | ---: | :---: |",
+        "| regressor | seconds | of these targets | of these regression | CPU seconds |",
+        "| --- | ---: | ---: | ---: | ---: |",
     ]
     for name, regressor in regressors().items():
         with console.status(name):
-            began = time.perf_counter()
+            began, busy = time.perf_counter(), time.process_time()
             history = fitted(regressor, ITERATIONS).history_
-            total = time.perf_counter() - began
+            total, busy = time.perf_counter() - began, time.process_time() - busy
         targets = sum(record.seconds_targets for record in history)
         regression = sum(record.seconds_regression for record in history)
-        verdict = "yes" if total < LIMIT else "no"
-        lines.append(f"| {name} | {total:.1f} | {targets:.1f} | {regression:.1f} | {verdict} |")
+        lines.append(f"| {name} | {total:.1f} | {targets:.1f} | {regression:.1f} | {busy:.1f} |")
     peak = peak_mebibytes(regressors()["pursuit, sizes given"])
     dense = ACTIONS * STATES * ACTIONS * FEATURES * 8 / 2**20
     lines += [

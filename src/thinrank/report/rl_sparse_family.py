@@ -273,7 +273,7 @@ def _model_table(records: list[Record]) -> Table:
                 seconds(time),
             )
             rows.append((method, str(n), *figures))
-    header = ("method", "states", "error of Q̂", "active rows", "rank", "seconds")
+    header = ("method", "states", "error of Q̂", "active rows", "rank", "CPU seconds")
     return Table(header, list(rows))
 
 
@@ -286,11 +286,12 @@ def _plot(curves: dict[str, Curve], bound: dict[int, float]) -> Any:
     every = [e.mean for curve in curves.values() for e in curve.values() if e.mean > 0]
     axis.set_ylabel("value error" + value_scale(axis, "y", min(every), max(every)))
     ends = []
-    for method, curve in curves.items():
+    for method, curve in reversed(curves.items()):  # GDT on top
         colour, x = _COLOURS[method], list(curve)
         mean = np.array([e.mean for e in curve.values()])
         error = np.array([e.sd / math.sqrt(e.count) for e in curve.values()])
-        axis.plot(x, mean, color=colour, marker=_MARKERS[method])
+        style = "--" if method == "pursuit" else "-"  # often the same line as GDT
+        axis.plot(x, mean, style, color=colour, marker=_MARKERS[method])
         if not np.isnan(error).any():
             floor = np.maximum(mean - error, 0.2 * mean)  # the logarithm has no zero
             axis.fill_between(x, floor, mean + error, color=colour, alpha=0.18, lw=0)

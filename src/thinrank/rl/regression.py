@@ -95,21 +95,17 @@ class JointRegression:
     def _fit_own_rows(self, rows: Rows, targets: np.ndarray) -> LinearValues:
         """Gradient descent on the sum of the tasks' own least squares."""
         given = self._regressor.get_params(deep=False)
-        fixed = not any(isinstance(given.get(n, ""), str) for n in ("rank", "row_sparsity"))
-        literal = not given["standardize"] and not given["fit_intercept"]
-        numbers = fixed and not isinstance(given["ridge"], str)
-        if given["solver"] != "gdt" or not numbers or not literal:
+        if not _takes_own_rows(given):
             raise TypeError(_cannot_take_own_rows(self._regressor))
-        owner, width = rows.owner, given["column_sparsity"]
+        columns = given["column_sparsity"]
+        same = ("rank", "row_sparsity", "step", "update", "max_iter", "tol", "random_state")
         solution = minimize(
-            PerTask(rows.design, targets, owner, rows.n_tasks, ridge=given["ridge"]),
-            rank=given["rank"],
-            row_sparsity=given["row_sparsity"],
-            column_sparsity=None if isinstance(width, str) else width,
+            PerTask(rows.design, targets, rows.owner, rows.n_tasks, ridge=given["ridge"]),
+            column_sparsity=None if isinstance(columns, str) else columns,
             start=self._start(given["start"]),
             solver="gdt",
-            **{name: given[name] for name in ("step", "update", "max_iter", "tol", "callback")},
-            random_state=given["random_state"],
+            callback=given["callback"],
+            **{name: given[name] for name in same},
         )
         if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
             warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=2)
@@ -218,6 +214,14 @@ def _searches_by_pursuit(parameters: dict[str, Any]) -> bool:
     """Whether sizes are searched for and pursuit goes on from what the search found."""
     sizes = [parameters.get(name) for name in ("rank", "row_sparsity", "column_sparsity", "ridge")]
     return parameters["solver"] == "pursuit" and any(isinstance(size, str) for size in sizes)
+
+
+def _takes_own_rows(parameters: dict[str, Any]) -> bool:
+    """Whether it is gradient descent on the data as they are, with sizes that are known."""
+    sizes = [parameters.get(name, "") for name in ("rank", "row_sparsity", "ridge")]
+    known = not any(isinstance(size, str) for size in sizes)
+    literal = not parameters["standardize"] and not parameters["fit_intercept"]
+    return parameters["solver"] == "gdt" and known and literal
 
 
 def _settled(regressor: Any, fitted: Any) -> Any:
