@@ -9,6 +9,7 @@ from thinrank.studies.executors import EXECUTORS
 from thinrank.studies.high_dimension import HIGH_DIMENSION
 from thinrank.studies.noise import NOISE
 from thinrank.studies.norway import NORWAY
+from thinrank.studies.rl_blackjack import RL_BLACKJACK
 from thinrank.studies.rl_sparse_family import RL_SPARSE_FAMILY
 from thinrank.studies.runner import StudyError, read_records, run_jobs
 from thinrank.studies.sensitivity import SENSITIVITY
@@ -42,6 +43,7 @@ STUDIES: dict[str, Study] = {
         SENSITIVITY,
         NOISE,
         RL_SPARSE_FAMILY,
+        RL_BLACKJACK,
     )
 }
 """All studies by name, in the order of the paper."""

@@ -10,7 +10,7 @@ from thinrank.rl.blackjack.exact import (
 from thinrank.rl.blackjack.family import BlackjackFamily, make_blackjack_family
 from thinrank.rl.blackjack.features import HandFeatures
 from thinrank.rl.blackjack.rules import ACTIONS, DOUBLE, HIT, STAY, Rules
-from thinrank.rl.blackjack.simulator import Blackjack, house_edge, play
+from thinrank.rl.blackjack.simulator import Blackjack, edge_of, house_edge, play
 
 __all__ = [
     "ACTIONS",
@@ -22,6 +22,7 @@ __all__ = [
     "HandFeatures",
     "Rules",
     "all_states",
+    "edge_of",
     "exact_house_edge",
     "house_edge",
     "make_blackjack_family",

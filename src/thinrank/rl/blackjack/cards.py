@@ -82,10 +82,11 @@ class FiniteDeck:
         gone = rng.integers(self._cut + 1, size=count)
         seen = np.zeros((count, len(VALUES)), dtype=np.int16)
         # value by value: how many of the cards that are gone have it, given the values before
-        for index, cards in enumerate(self._full):
+        for index, cards in enumerate(self._full[:-1]):
             others = self._full[index + 1 :].sum()
             seen[:, index] = rng.hypergeometric(cards, others, gone)
             gone = gone - seen[:, index]
+        seen[:, -1] = gone
         return seen
 
     def draw(self, seen: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -50,8 +50,9 @@ class BlackjackFamily:
             raise ValueError(f"n_states must be at least 1, got {n_states!r}")
         rng = np.random.default_rng(random_state)
         fewest = min(self.tasks, key=lambda task: task.rules.n_decks or np.inf)
-        # at least nine of ten hands ask for a decision
-        _, visited = play(fewest, lambda s: rng.choice([HIT, STAY], len(s)), 2 * n_states + 20, rng)
+        # nineteen of twenty hands ask for a decision; the others are naturals
+        dealt = fewest.deal(2 * n_states + 20, rng)
+        _, visited = play(fewest, lambda s: rng.choice([HIT, STAY], len(s)), dealt, rng)
         return rng.permutation(visited)[:n_states]
 
 

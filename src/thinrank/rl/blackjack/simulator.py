@@ -13,7 +13,10 @@ from thinrank.rl.blackjack.dealer import play_dealer, stay_values
 from thinrank.rl.blackjack.rules import DOUBLE, HIT, STAY, Rules
 from thinrank.rl.tasks import Value
 
-__all__ = ["Blackjack", "Policy", "house_edge", "play"]
+__all__ = ["Blackjack", "Hands", "Policy", "edge_of", "house_edge", "play"]
+
+Hands = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""States, rewards so far, and whether hands are over."""
 
 Policy = Callable[[np.ndarray], np.ndarray]
 """``policy(states) -> (n,)`` actions."""
@@ -59,9 +62,7 @@ class Blackjack:
         """How many actions there are."""
         return self.rules.n_actions
 
-    def deal(
-        self, count: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def deal(self, count: int, rng: np.random.Generator) -> Hands:
         """New hands: states, rewards, and whether a natural of the player has ended them."""
         seen = self._deck.begin(count, rng)
         first, seen = self._deck.draw(seen, rng)
@@ -147,17 +148,27 @@ class Blackjack:
 
 
 def play(
-    task: Blackjack, policy: Policy, n_hands: int, rng: np.random.Generator
+    task: Blackjack, policy: Policy, dealt: Hands, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Play hands to the end.
 
+    Parameters
+    ----------
+    task : Blackjack
+    policy : callable
+        ``policy(states) -> (n,)`` actions.
+    dealt : tuple of ndarray
+        What ``task.deal`` returned; it is left as it is, for other policies to play.
+    rng : numpy Generator
+        Of the cards that follow.
+
     Returns
     -------
-    rewards : ndarray of shape (n_hands,)
+    rewards : ndarray of shape (n,)
     visited : ndarray of shape (m, 13)
         The states in which the policy was asked.
     """
-    states, rewards, over = task.deal(n_hands, rng)
+    states, rewards, over = (array.copy() for array in dealt)
     live = np.flatnonzero(~over)
     visited = [states[live]]
     while len(live):
@@ -199,8 +210,14 @@ def house_edge(
     """
     if n_hands < 2:
         raise ValueError(f"n_hands must be at least 2, got {n_hands!r}")
-    rewards, _ = play(task, policy, n_hands, np.random.default_rng(rng))
-    return -float(rewards.mean()), float(rewards.std(ddof=1) / np.sqrt(n_hands))
+    rng = np.random.default_rng(rng)
+    rewards, _ = play(task, policy, task.deal(n_hands, rng), rng)
+    return edge_of(rewards)
+
+
+def edge_of(rewards: np.ndarray) -> tuple[float, float]:
+    """House edge and its standard error, from the rewards of independent hands."""
+    return -float(rewards.mean()), float(rewards.std(ddof=1) / np.sqrt(len(rewards)))
 
 
 def _stake(action: int) -> float:
