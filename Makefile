@@ -57,6 +57,10 @@ bench: $(VENV)/installed $(RIVALS)/installed
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
 		benchmarks/selection_yeast.py --markdown $(RESULTS)/selection_yeast.md; fi
 	$(BIN)/python benchmarks/hindsight.py --markdown $(RESULTS)/hindsight.md
+	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md
+	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_separation.py \
+		--markdown $(RESULTS)/calcium_separation.md
 	OMP_NUM_THREADS=1 $(RIVALS)/bin/python benchmarks/rivals/run.py \
 		--json $(RESULTS)/rivals.json --markdown $(RESULTS)/rivals.md
 

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from thinrank import baselines, datasets, designs, losses, selection, starts
+from thinrank import baselines, datasets, designs, losses, rl, selection, starts
 from thinrank.core.factors import Factors
 from thinrank.core.result import Solution
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
@@ -20,6 +20,7 @@ __all__ = [
     "designs",
     "losses",
     "minimize",
+    "rl",
     "selection",
     "starts",
 ]

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from thinrank.cli import app, reproduce
+from thinrank.studies import STUDIES
 
 runner = CliRunner()
 
@@ -89,5 +90,5 @@ def test_interruption(tmp_path, pages, monkeypatch):
 
 
 def test_all_means_all():
-    assert len(reproduce.chosen_studies([])) == len(reproduce.chosen_studies(["all"])) == 11
+    assert reproduce.chosen_studies([]) == reproduce.chosen_studies(["all"]) == list(STUDIES)
     assert reproduce.chosen_studies(["noise", "table1", "noise"]) == ["noise", "table1"]

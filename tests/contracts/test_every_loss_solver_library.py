@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import thinrank as tr
-from thinrank.losses import Custom, Denoising, LeastSquares
+from thinrank.losses import Custom, Denoising, LeastSquares, PerTask
 
 RANK, ROWS, COLUMNS = 2, 5, 4
 
@@ -51,6 +51,7 @@ LOSSES = {
     ),
     "denoising": lambda X, Y, weight, M: Denoising(M),
     "denoising with ridge": lambda X, Y, weight, M: Denoising(M, ridge=0.1),
+    "per task": lambda X, Y, weight, M: PerTask(X, Y[:, 0], [i % 9 for i in range(len(data()[0]))]),
     "custom": None,
 }
 
@@ -61,8 +62,11 @@ SOLVERS = [
 ]
 SOLVERS.append({"solver": "pursuit"})
 
-# what a loss of the user's must have for each setting, beyond what it has here
-MISSING = {"theory": "curvature", "pursuit": "quadratic"}
+# what a loss does not have, by what would need it
+MISSING = {
+    "custom": {"theory": "curvature", "pursuit": "quadratic"},
+    "per task": {"pursuit": "quadratic"},
+}
 
 
 def loss_of(kind, library, dtype):
@@ -102,8 +106,9 @@ def reference(references, numpy_library):
 @pytest.mark.parametrize("settings", SOLVERS, ids=lambda s: "-".join(map(str, s.values())))
 @pytest.mark.parametrize("kind", LOSSES)
 def test_contract(library, reference, dtype, kind, settings):
-    missing = MISSING.get(settings.get("step")) or MISSING.get(settings["solver"])
-    if kind == "custom" and missing:
+    lacks = MISSING.get(kind, {})
+    missing = lacks.get(settings.get("step")) or lacks.get(settings["solver"])
+    if missing:
         with pytest.raises(TypeError, match=f"needs a loss with the capability '{missing}'"):
             solve(kind, library, dtype, settings)
         return

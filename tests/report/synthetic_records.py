@@ -134,6 +134,35 @@ def noise(uniform=1.02):
     ]
 
 
+def rl_sparse_family(worse=None, seeds=6):
+    """Errors 1/n for GDT; rivals need so many times the states."""
+    factors = {"GDT": 1.0, "pursuit": 0.9, **(worse or {"group lasso": 3.0, "ridge": 9.0})}
+    known = {"tasks": 20, "features": 200, "actions": 3, "rows_true": 10, "rank_true": 3}
+    known |= {"discount": 0.9, "feature_norm": 15.0, "q_variance": 0.01, "iterations": 20}
+    return [
+        {
+            "family": family,
+            "states": n,
+            "method": method,
+            "seed": seed,
+            "value_error": factor / n,
+            "q_error": 2 * factor / n,
+            "active": 10,
+            "found": 10,
+            "rank": 3,
+            **known,
+            "folds": 5,
+            "tuned_at": [1, 4, 12],
+            "seconds": 2.5,
+            **STAMP,
+        }
+        for family, sizes in (("linear", (20, 40, 80, 160, 320)), ("constructed", (40, 160)))
+        for n in sizes
+        for method, factor in factors.items()
+        for seed in range(seeds)
+    ]
+
+
 def every_study():
     """Return records for every study."""
     return {
@@ -148,4 +177,5 @@ def every_study():
         "figure-high-dimension": high_dimension(),
         "sensitivity": sensitivity(),
         "noise": noise(),
+        "rl-sparse-family": rl_sparse_family(),
     }

@@ -32,7 +32,7 @@ def claim(results, start):
 
 def test_nothing_was_run():
     claims = judge({})
-    assert len(claims) == 18
+    assert len(claims) == 19
     assert {c.verdict for c in claims} == {NOT_RUN}
     assert {c.evidence for c in claims} == {""}
 
@@ -162,7 +162,7 @@ def test_index_pages(tmp_path):
     (tmp_path / "norway" / "page.md").write_text("# Norway\n")
     write_index(tmp_path)
     text = (tmp_path / "index.md").read_text(encoding="utf-8")
-    assert "Of 18 claims 4 hold here and 0 do not; 14 were not run." in text
+    assert "Of 19 claims 4 hold here and 0 do not; 15 were not run." in text
     assert "| GDT is the fastest of the paper's methods at every ζ ≥ 5 | holds |" in text
     assert "| table1 | not run |" in text
     assert "| [norway](norway/page.md) | `thinrank reproduce norway --jobs 2` | 3 | 16 |" in text
@@ -197,7 +197,7 @@ def test_index_of_an_empty_folder(tmp_path):
     from thinrank.report import write_index
 
     write_index(tmp_path / "new")
-    assert "18 were not run" in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")
+    assert "19 were not run" in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("library", ["matplotlib", "jinja2"])

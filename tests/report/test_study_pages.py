@@ -23,6 +23,7 @@ FIGURES = {
     "figure-high-dimension": ["estimation", "objective"],
     "sensitivity": ["sensitivity"],
     "noise": ["noise"],
+    "rl-sparse-family": ["value_error"],
 }
 
 
@@ -89,7 +90,9 @@ def test_end_of_the_page(folder, name):
     assert f"| command | `thinrank reproduce {name}` |" in text
     assert "| versions | thinrank 0.1.0, numpy 2.1.0 |" in text
     assert "| machine | Linux x86\\_64, 2 cores |" in text
-    count = {"table5": 1, "norway": 3, "sensitivity": 3, "noise": 3}.get(name)
+    count = {"table5": 1, "norway": 3, "sensitivity": 3, "noise": 3, "rl-sparse-family": 6}.get(
+        name
+    )
     count = 4 if name in printed()["tables"] else count or 1
     assert f"| replications | {count} |" in text
 

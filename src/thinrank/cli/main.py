@@ -13,6 +13,7 @@ from rich.console import Console
 from thinrank import __version__
 from thinrank.cli.demo import run_demo
 from thinrank.cli.reproduce import chosen_studies, run_reproduce
+from thinrank.cli.rl import FAMILIES, FIGURES, Request, run_rl
 from thinrank.studies import EXECUTORS, STUDIES
 
 __all__ = ["app"]
@@ -96,4 +97,37 @@ def reproduce(
         address=scheduler,
         command=" ".join(["thinrank", *sys.argv[1:]]),
     )
+    raise typer.Exit(code)
+
+
+@app.command()
+def rl(
+    family: Annotated[
+        str, typer.Option(help="What is learned: " + ", ".join(FAMILIES) + ".")
+    ] = "linear",
+    tasks: Annotated[int, typer.Option(min=3, help="Decision processes.")] = 12,
+    features: Annotated[int, typer.Option(min=10, help="Features of a state.")] = 60,
+    states: Annotated[
+        list[int] | None,
+        typer.Option(min=10, help="Design states; may be repeated.", show_default="30, 60, 120"),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Families to draw.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first.")] = 0,
+    out: Annotated[Path, typer.Option(help="The figure: " + ", ".join(FIGURES) + ".")] = Path(
+        "rl.png"
+    ),
+) -> None:
+    """Learn several decision processes together and apart, and compare their policies.
+
+    Draws the value error of fitted Q-iteration with GDT and pursuit, which share features and
+    rank among the tasks, beside that of the group lasso, of lassos and of ridge regressions.
+    """
+    if family not in FAMILIES:
+        raise typer.BadParameter(f"must be one of {', '.join(FAMILIES)}", param_hint="--family")
+    if out.suffix not in FIGURES:
+        raise typer.BadParameter(f"must end in {', '.join(FIGURES)}", param_hint="--out")
+    if not out.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {out.parent}", param_hint="--out")
+    counts = sorted(set(states or (30, 60, 120)))
+    code = run_rl(Console(), Request(family, tasks, features, counts, repeats, seed, out))
     raise typer.Exit(code)

@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
 from thinrank.core.contracts import Design, is_design
+from thinrank.designs.block_diagonal import BlockDiagonal
 from thinrank.designs.dense import Dense
 from thinrank.designs.operator import Operator
 from thinrank.designs.row_subset import take_rows
@@ -15,6 +16,7 @@ from thinrank.designs.sparse import Sparse
 from thinrank.designs.transformed import Standardization, Transformed, standardize
 
 __all__ = [
+    "BlockDiagonal",
     "Dense",
     "Operator",
     "Sparse",

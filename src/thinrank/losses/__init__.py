@@ -3,5 +3,6 @@
 from thinrank.losses.custom import Custom
 from thinrank.losses.denoising import Denoising
 from thinrank.losses.least_squares import LeastSquares
+from thinrank.losses.per_task import PerTask
 
-__all__ = ["Custom", "Denoising", "LeastSquares"]
+__all__ = ["Custom", "Denoising", "LeastSquares", "PerTask"]

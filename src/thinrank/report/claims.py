@@ -11,6 +11,7 @@ from thinrank.report.high_dimension import best_error, last_error
 from thinrank.report.noise import SUB_GAUSSIAN, ratios
 from thinrank.report.norway import discards, rmse
 from thinrank.report.printed import RIVALS, printed, setting_title, table_names
+from thinrank.report.rl_sparse_family import falls_as_bounded
 from thinrank.report.sensitivity import by_factor
 from thinrank.report.statistics import Record, distance, paired_difference, percent, seconds
 from thinrank.report.timing import fastest, start_and_solver
@@ -381,5 +382,11 @@ _CLAIMS: list[tuple[str, tuple[str, ...], Callable[[str, list[Record]], Finding 
         "Heavy tails, which the theory leaves out, are worse than Gaussian noise",
         ("noise",),
         _heavy_tails,
+    ),
+    (
+        "The value error of multi-task Q-iteration with GDT falls at least as fast as the "
+        "theorem's 1/n (which the paper does not run)",
+        ("rl-sparse-family",),
+        falls_as_bounded,
     ),
 ]

@@ -9,6 +9,8 @@ from thinrank.studies.executors import EXECUTORS
 from thinrank.studies.high_dimension import HIGH_DIMENSION
 from thinrank.studies.noise import NOISE
 from thinrank.studies.norway import NORWAY
+from thinrank.studies.rl_blackjack import RL_BLACKJACK
+from thinrank.studies.rl_sparse_family import RL_SPARSE_FAMILY
 from thinrank.studies.runner import StudyError, read_records, run_jobs
 from thinrank.studies.sensitivity import SENSITIVITY
 from thinrank.studies.spec import VOLATILE, Job, MissingDataError, Record, Study, stable
@@ -32,7 +34,17 @@ __all__ = [
 
 STUDIES: dict[str, Study] = {
     study.name: study
-    for study in (*TABLES, TIMING, NORWAY, *CONVERGENCE, HIGH_DIMENSION, SENSITIVITY, NOISE)
+    for study in (
+        *TABLES,
+        TIMING,
+        NORWAY,
+        *CONVERGENCE,
+        HIGH_DIMENSION,
+        SENSITIVITY,
+        NOISE,
+        RL_SPARSE_FAMILY,
+        RL_BLACKJACK,
+    )
 }
 """All studies by name, in the order of the paper."""
 

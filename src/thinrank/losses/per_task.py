@@ -1,0 +1,209 @@
+"""Least squares where every response has rows of its own."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays, linalg
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.designs import as_design, take_rows
+
+__all__ = ["PerTask"]
+
+
+class PerTask:
+    """f(Θ) = Σₜ 1/(2nₜ)·‖yₜ − Xₜθₜ‖² + ridge/2·‖Θ‖²_F, θₜ the columns of Θ.
+
+    Every task t has its own nₜ rows Xₜ; they come together, in any order, as the rows of one X.
+    When all tasks have the same rows this is :class:`LeastSquares`. Otherwise the curvature
+    differs from column to column: there is no ``quadratic`` form, and so no pursuit.
+
+    An evaluation at Θ = UVᵀ multiplies X and Xᵀ with N × r blocks, N the number of all rows:
+    with x the row of a sample and v the row of V of its task, its prediction is ⟨Uᵀx, v⟩.
+
+    Parameters
+    ----------
+    X : dense array, scipy sparse matrix, LinearOperator or Design, of shape (N, p)
+        The rows of all tasks.
+    y : array of shape (N,)
+        Responses.
+    task : sequence of int, of shape (N,)
+        The task that each row belongs to, from 0.
+    n_tasks : int, optional
+        Number of columns of Θ; one more than the largest of ``task`` when missing. A task without
+        rows contributes nothing.
+    ridge : float, default 0
+        Weight of ½‖Θ‖².
+
+    Examples
+    --------
+    Two tasks that share their one predictor of three, seen at different places:
+
+    >>> import numpy as np, thinrank as tr
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> task = np.arange(50) % 2
+    >>> y = X[:, 1] * np.array([1.0, 2.0])[task]
+    >>> loss = tr.losses.PerTask(X, y, task)
+    >>> tr.minimize(loss, rank=1, row_sparsity=1).factors.theta.round(4)
+    array([[0., 0.],
+           [1., 2.],
+           [0., 0.]])
+    """
+
+    capabilities = frozenset(
+        {"full_gradient", "smoothness", "curvature", "samples", "row_scales", "folds"}
+    )
+
+    def __init__(
+        self, X: Any, y: Any, task: Any, n_tasks: int | None = None, *, ridge: Any = 0.0
+    ) -> None:
+        if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
+            raise ValueError(f"ridge must be a number at least 0 and finite, got {ridge!r}")
+        self.X: Design = as_design(X)
+        self.prototype = self.X.prototype
+        self.ridge = float(ridge)
+        labels = _labels(task, self.X.shape[0])
+        count = int(labels.max(initial=-1)) + 1 if n_tasks is None else int(n_tasks)
+        if count < 1 or labels.max(initial=-1) >= count:
+            raise ValueError(
+                f"task must hold integers from 0 to n_tasks − 1 = {count - 1}, "
+                f"its largest is {labels.max(initial=-1)}"
+            )
+        self.shape = (self.X.shape[1], count)
+        self.y = self._responses(y)
+        self._labels = labels
+        self.task = arrays.indices(labels.tolist(), self.prototype)
+        self.counts = np.bincount(labels, minlength=count)
+        share = 1.0 / np.maximum(self.counts, 1)
+        self._share = arrays.from_numpy(share[labels], self.prototype)
+        self._order = arrays.indices(np.argsort(labels, kind="stable").tolist(), self.prototype)
+        self._ends = np.concatenate([[0], np.cumsum(self.counts)]).tolist()
+        # mean rows of a task: what plays the part of n in 1/(2n)
+        self.samples = self.X.shape[0] / max(int(np.count_nonzero(self.counts)), 1)
+        self.magnitude = arrays.inner(self.y, self._share * self.y)
+        self._own: list[Design] | None = None
+
+    def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
+        """f(UVᵀ), ∇f·V and ∇fᵀ·U; nothing of the size of Θ is formed."""
+        xp = arrays.namespace(self.prototype)
+        U, V = factors.U, factors.V
+        scores, mixing = self.X @ U, arrays.take_rows(V, self.task)
+        residual = xp.sum(scores * mixing, axis=1) - self.y
+        scaled = self._share * residual
+        value = 0.5 * arrays.inner(scaled, residual)
+        gradient_u = self.X.transposed_product(scaled[:, None] * mixing)
+        gradient_v = self._sums(scaled[:, None] * scores)
+        if self.ridge:
+            UU, VV = U.T @ U, V.T @ V
+            value += 0.5 * self.ridge * arrays.inner(UU, VV)
+            gradient_u = gradient_u + self.ridge * (U @ VV)
+            gradient_v = gradient_v + self.ridge * (V @ UU)
+        return value, gradient_u, gradient_v
+
+    def full_gradient(self, theta: Array) -> tuple[float, Array]:
+        """Value of f and its gradient, both at a dense Θ, task by task."""
+        xp = arrays.namespace(self.prototype)
+        value, columns = 0.0, []
+        targets = arrays.take_rows(self.y, self._order)
+        for t, own in enumerate(self._designs()):
+            share = 1.0 / max(own.shape[0], 1)
+            residual = own @ theta[:, t] - targets[self._ends[t] : self._ends[t + 1]]
+            value += 0.5 * share * arrays.inner(residual, residual)
+            columns.append(own.transposed_product(share * residual))
+        gradient = xp.stack(columns, axis=1)
+        if self.ridge:
+            value += 0.5 * self.ridge * arrays.inner(theta, theta)
+            gradient = gradient + self.ridge * theta
+        return value, gradient
+
+    def smoothness(self) -> float:
+        """L: the largest eigenvalue of XₜᵀXₜ/nₜ over the tasks, plus the ridge."""
+        if not hasattr(self, "_smoothness"):
+            largest = 0.0
+            for own in self._designs():
+                share = 1.0 / max(own.shape[0], 1)
+
+                def product(block: Array, own: Design = own, share: float = share) -> Array:
+                    return own.transposed_product((own @ block) * share)
+
+                found = linalg.largest_eigenvalue(product, self.shape[0], self.prototype)
+                largest = max(largest, found)
+            self._smoothness = largest + self.ridge
+        return self._smoothness
+
+    def curvature(self, rows: Array) -> tuple[float, float]:
+        """Extreme eigenvalues of the tasks' Gram matrices over ``rows``, plus the ridge."""
+        ends = [
+            linalg.extreme_eigenvalues(own.gram(rows) / own.shape[0])
+            for own in self._designs()
+            if own.shape[0]
+        ]
+        low, high = (min(e[0] for e in ends), max(e[1] for e in ends)) if ends else (0.0, 0.0)
+        return max(low, 0.0) + self.ridge, high + self.ridge
+
+    def row_scales(self) -> Array:
+        """Root of the mean over the tasks of the mean squares of the columns of Xₜ."""
+        xp = arrays.namespace(self.prototype)
+        tasks = max(int(np.count_nonzero(self.counts)), 1)
+        return self.X.column_norms(xp.sqrt(self._share)) / tasks**0.5
+
+    def folds(self, count: int, seed: int) -> list[tuple[PerTask, PerTask]]:
+        """Training and held-out losses of a K-fold split of every task's rows."""
+        rng = np.random.default_rng(seed)
+        fold = np.empty(len(self._labels), dtype=np.int64)
+        for t in range(self.shape[1]):
+            own = np.flatnonzero(self._labels == t)
+            fold[own] = rng.permutation(len(own)) % count
+        return [(self._rows(fold != i), self._rows(fold == i)) for i in range(count)]
+
+    def _rows(self, kept: np.ndarray) -> PerTask:
+        chosen = np.flatnonzero(kept)
+        index = arrays.indices(chosen.tolist(), self.prototype)
+        return PerTask(
+            take_rows(self.X, index),
+            arrays.take_rows(self.y, index),
+            self._labels[chosen],
+            self.shape[1],
+            ridge=self.ridge,
+        )
+
+    def _sums(self, block: Array) -> Array:
+        """Sums over the rows of each task, of shape (tasks, r)."""
+        xp = arrays.namespace(block)
+        sorted_rows = arrays.take_rows(block, self._order)
+        parts = zip(self._ends[:-1], self._ends[1:], strict=True)
+        return xp.stack([xp.sum(sorted_rows[first:last, :], axis=0) for first, last in parts])
+
+    def _designs(self) -> list[Design]:
+        """The rows of each task, taken out once."""
+        if self._own is None:
+            own = (np.flatnonzero(self._labels == t).tolist() for t in range(self.shape[1]))
+            self._own = [take_rows(self.X, arrays.indices(rows, self.prototype)) for rows in own]
+        return self._own
+
+    def _responses(self, y: Any) -> Array:
+        y = arrays.from_numpy(arrays.as_float_array(y), self.prototype)
+        if tuple(y.shape) != (self.X.shape[0],):
+            raise ValueError(
+                f"y must hold {self.X.shape[0]} numbers, one for each row of X; it has shape "
+                f"{tuple(y.shape)}"
+            )
+        if not bool(arrays.namespace(y).all(arrays.namespace(y).isfinite(y))):
+            raise ValueError("y must be finite; it holds NaN or infinity")
+        return y
+
+
+def _labels(task: Any, rows: int) -> np.ndarray:
+    labels = arrays.to_numpy(task) if arrays.is_array(task) else np.asarray(task)
+    whole = labels.dtype.kind in "iu" and labels.shape == (rows,)
+    if not whole or (rows and labels.min() < 0):
+        raise ValueError(
+            f"task must hold {rows} integers at least 0, one for each row of X; got an array of "
+            f"dtype {labels.dtype} and shape {labels.shape}"
+        )
+    return labels.astype(np.int64)

@@ -1,0 +1,33 @@
+"""Several related Markov decision processes, learned together by fitted Q-iteration."""
+
+from thinrank.rl import blackjack, gym
+from thinrank.rl.bound import q_error_bound
+from thinrank.rl.families import Family, make_linear_family, make_optimal_value_family
+from thinrank.rl.features import Fourier, Identity, Lookup, RadialBasis, Tabular
+from thinrank.rl.fqi import MultiTaskFQI
+from thinrank.rl.history import QHistory, QRecord
+from thinrank.rl.tabular import TabularMDP, value_error
+from thinrank.rl.tasks import ExpectedTask, Task
+from thinrank.rl.transitions import Transitions
+
+__all__ = [
+    "ExpectedTask",
+    "Family",
+    "Fourier",
+    "Identity",
+    "Lookup",
+    "MultiTaskFQI",
+    "QHistory",
+    "QRecord",
+    "RadialBasis",
+    "Tabular",
+    "TabularMDP",
+    "Task",
+    "Transitions",
+    "blackjack",
+    "gym",
+    "make_linear_family",
+    "make_optimal_value_family",
+    "q_error_bound",
+    "value_error",
+]

@@ -1,0 +1,33 @@
+"""Blackjack: rules, a fast simulator, exact values, features and a family of tasks."""
+
+from thinrank.rl.blackjack.exact import (
+    all_states,
+    exact_house_edge,
+    optimal_policy,
+    optimal_q,
+    policy_q,
+)
+from thinrank.rl.blackjack.family import BlackjackFamily, make_blackjack_family
+from thinrank.rl.blackjack.features import HandFeatures
+from thinrank.rl.blackjack.rules import ACTIONS, DOUBLE, HIT, STAY, Rules
+from thinrank.rl.blackjack.simulator import Blackjack, edge_of, house_edge, play
+
+__all__ = [
+    "ACTIONS",
+    "DOUBLE",
+    "HIT",
+    "STAY",
+    "Blackjack",
+    "BlackjackFamily",
+    "HandFeatures",
+    "Rules",
+    "all_states",
+    "edge_of",
+    "exact_house_edge",
+    "house_edge",
+    "make_blackjack_family",
+    "optimal_policy",
+    "optimal_q",
+    "play",
+    "policy_q",
+]

@@ -1,0 +1,102 @@
+"""A family of blackjack games that differ in their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from thinrank.rl.blackjack.features import HandFeatures
+from thinrank.rl.blackjack.rules import HIT, STAY, Rules
+from thinrank.rl.blackjack.simulator import Blackjack, play
+
+__all__ = ["BlackjackFamily", "make_blackjack_family"]
+
+
+@dataclass(frozen=True)
+class BlackjackFamily:
+    """Games with the same actions and features; episodes end, so the discount is 1.
+
+    Attributes
+    ----------
+    tasks : tuple of Blackjack
+    features : HandFeatures
+    n_actions : int
+    """
+
+    tasks: tuple[Blackjack, ...]
+    features: HandFeatures
+    n_actions: int
+
+    discount = 1.0
+
+    def design(self, n_states: int, random_state: Any = 0) -> np.ndarray:
+        """States that a player meets who hits or stays by the toss of a coin.
+
+        Parameters
+        ----------
+        n_states : int
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        ndarray of shape (n_states, 13)
+            From the game with the fewest decks: what was seen there can be seen in the others.
+        """
+        if n_states < 1:
+            raise ValueError(f"n_states must be at least 1, got {n_states!r}")
+        rng = np.random.default_rng(random_state)
+        fewest = min(self.tasks, key=lambda task: task.rules.n_decks or np.inf)
+        # nineteen of twenty hands ask for a decision; the others are naturals
+        dealt = fewest.deal(2 * n_states + 20, rng)
+        _, visited = play(fewest, lambda s: rng.choice([HIT, STAY], len(s)), dealt, rng)
+        return rng.permutation(visited)[:n_states]
+
+
+def make_blackjack_family(
+    decks: Sequence[int | None] = (2, 8, None),
+    dealer_stays: Sequence[int] = (15, 16, 17, 18),
+    dealer_hits_soft: Sequence[bool] = (False, True),
+    *,
+    actions: str = "hit/stay",
+    history: bool = True,
+) -> BlackjackFamily:
+    """Every combination of some rules, one task each.
+
+    Parameters
+    ----------
+    decks : sequence of int or None
+        Numbers of decks, None for infinitely many.
+    dealer_stays : sequence of int
+        Totals at which the dealer stops.
+    dealer_hits_soft : sequence of bool
+        Whether the dealer takes another card if that total is soft.
+    actions : "hit/stay" or "hit/stay/double"
+    history : bool
+        Whether the features tell of the cards seen.
+
+    Returns
+    -------
+    BlackjackFamily
+        Tasks in the order of the arguments, the last changing fastest.
+
+    References
+    ----------
+    D. Calandriello, A. Lazaric and M. Restelli, Sparse multi-task reinforcement learning, NIPS
+    2014, whose family varies the same three rules.
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> family = tr.rl.blackjack.make_blackjack_family(decks=(None,))
+    >>> len(family.tasks), family.tasks[-1].rules.label
+    (8, 'infinite decks, dealer stays at 18, hits soft 18')
+    """
+    combinations = list(product(decks, dealer_stays, dealer_hits_soft))
+    if not combinations:
+        raise ValueError("decks, dealer_stays and dealer_hits_soft must hold one value at least")
+    tasks = tuple(Blackjack(Rules(*rules, actions=actions)) for rules in combinations)
+    return BlackjackFamily(tasks, HandFeatures(history), tasks[0].n_actions)

@@ -1,0 +1,93 @@
+"""The rules of a game of blackjack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+__all__ = ["ACTIONS", "DOUBLE", "HIT", "STAY", "Rules"]
+
+HIT, STAY, DOUBLE = 0, 1, 2
+"""The actions: take a card; let the dealer play; stake twice, take one card and stay."""
+
+ACTIONS = {"hit/stay": 2, "hit/stay/double": 3}
+"""The sets of actions, and how many they are."""
+
+_DECK = 52
+# No hand of player and dealer together takes more cards from what the cut leaves.
+_LEFT_AT_LEAST = 26
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What differs from table to table.
+
+    The same at all of them: tens and faces count 10; an ace counts 11 unless the hand would go
+    over 21, and a hand in which it does is soft. The dealer shows one card and takes the others
+    after the player. A natural, 21 with two cards, beats every other hand; equal hands are a draw.
+    A player who goes over 21 loses at once. Doubling is allowed at every turn; the double stake is
+    lost to a natural too. There is no splitting and no insurance.
+
+    Parameters
+    ----------
+    n_decks : int or None
+        Decks that cards are dealt from without putting them back; None for infinitely many.
+    dealer_stays : int
+        The total at which the dealer stops, from 12 to 21.
+    dealer_hits_soft : bool
+        Whether the dealer takes another card if that total is soft.
+    actions : "hit/stay" or "hit/stay/double"
+    natural : float
+        What a player's natural earns: 1.5 is "3:2".
+    cut : int
+        With finite decks, how many cards are gone at most when a hand begins: the number is
+        uniform from 0. At least 26 cards must be left.
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> tr.rl.blackjack.Rules(n_decks=6, dealer_hits_soft=True).label
+    '6 decks, dealer stays at 17, hits soft 17'
+    """
+
+    n_decks: int | None = None
+    dealer_stays: int = 17
+    dealer_hits_soft: bool = False
+    actions: str = "hit/stay"
+    natural: float = 1.5
+    cut: int = 52
+
+    def __post_init__(self) -> None:
+        if self.n_decks is not None and not _is_whole(self.n_decks, 1):
+            raise ValueError(f"n_decks must be None or at least 1, got {self.n_decks!r}")
+        if not _is_whole(self.dealer_stays, 12) or self.dealer_stays > 21:
+            raise ValueError(f"dealer_stays must be from 12 to 21, got {self.dealer_stays!r}")
+        if not isinstance(self.dealer_hits_soft, bool):
+            raise TypeError(f"dealer_hits_soft must be a bool, got {self.dealer_hits_soft!r}")
+        if self.actions not in ACTIONS:
+            raise ValueError(f"actions must be one of {', '.join(ACTIONS)}, got {self.actions!r}")
+        if not isinstance(self.natural, Real) or not 0 <= self.natural < float("inf"):
+            raise ValueError(f"natural must be at least 0 and finite, got {self.natural!r}")
+        if not _is_whole(self.cut, 0):
+            raise ValueError(f"cut must be an integer, at least 0, got {self.cut!r}")
+        if self.n_decks is not None and _DECK * self.n_decks - self.cut < _LEFT_AT_LEAST:
+            raise ValueError(
+                f"cut must leave {_LEFT_AT_LEAST} of the {_DECK * self.n_decks} cards, got "
+                f"{self.cut}"
+            )
+
+    @property
+    def n_actions(self) -> int:
+        """How many actions there are."""
+        return ACTIONS[self.actions]
+
+    @property
+    def label(self) -> str:
+        """The rules that differ within the family, in words."""
+        decks = "infinite decks" if self.n_decks is None else f"{self.n_decks} decks"
+        soft = f", hits soft {self.dealer_stays}" if self.dealer_hits_soft else ""
+        return f"{decks}, dealer stays at {self.dealer_stays}{soft}"
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

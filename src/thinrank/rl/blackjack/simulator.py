@@ -1,0 +1,230 @@
+"""Blackjack as a task: one action in many hands at once, and many hands to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from thinrank.rl.blackjack.cards import CHANCES, VALUES, Deck, FiniteDeck, InfiniteDeck, with_card
+from thinrank.rl.blackjack.dealer import play_dealer, stay_values
+from thinrank.rl.blackjack.rules import DOUBLE, HIT, STAY, Rules
+from thinrank.rl.tasks import Value
+
+__all__ = ["Blackjack", "Hands", "Policy", "edge_of", "house_edge", "play"]
+
+Hands = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""States, rewards so far, and whether hands are over."""
+
+Policy = Callable[[np.ndarray], np.ndarray]
+"""``policy(states) -> (n,)`` actions."""
+
+_COLUMNS = 3 + len(VALUES)
+
+
+class Blackjack:
+    """A task whose episodes are hands of blackjack, with a stake of 1.
+
+    A state is a row of 13 integers: the player's total; 1 if an ace counts 11 in it, else 0; the
+    dealer's card, 1 for an ace; and how many cards of the values 1 to 10 have been seen since the
+    decks were shuffled, those on the table among them. With infinitely many decks the last ten are
+    zero, and what they are in the states given does not matter. Naturals are settled when cards
+    are dealt: a state of total 21 is never one.
+
+    Parameters
+    ----------
+    rules : Rules, optional
+        Infinitely many decks, a dealer who stays at every 17, hit or stay, when missing.
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> task = tr.rl.blackjack.Blackjack()
+    >>> sixteen_against_ten = np.array([[16, 0, 10] + [0] * 10])
+    >>> for action in (tr.rl.blackjack.HIT, tr.rl.blackjack.STAY):
+    ...     reward, ahead = task.expect(sixteen_against_ten, action, lambda s: np.zeros(len(s)))
+    ...     print(reward.round(3))
+    [-0.615]
+    [-0.576]
+    """
+
+    episodic = True
+
+    def __init__(self, rules: Rules | None = None) -> None:
+        self.rules = Rules() if rules is None else rules
+        decks, cut = self.rules.n_decks, self.rules.cut
+        self._deck: Deck = InfiniteDeck() if decks is None else FiniteDeck(decks, cut)
+
+    @property
+    def n_actions(self) -> int:
+        """How many actions there are."""
+        return self.rules.n_actions
+
+    def deal(self, count: int, rng: np.random.Generator) -> Hands:
+        """New hands: states, rewards, and whether a natural of the player has ended them."""
+        seen = self._deck.begin(count, rng)
+        first, seen = self._deck.draw(seen, rng)
+        second, seen = self._deck.draw(seen, rng)
+        shown, seen = self._deck.draw(seen, rng)
+        nothing = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
+        total, soft = with_card(*with_card(*nothing, first), second)
+        natural = total == 21
+        rewards = np.zeros(count)
+        scores = play_dealer(self.rules, self._deck, shown[natural], seen[natural], rng)
+        rewards[natural] = np.where(scores > 21, 0.0, self.rules.natural)
+        return _states(total, soft, shown, seen), rewards, natural
+
+    def sample(
+        self, states: np.ndarray, action: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Take one action in each hand: rewards, next states, and which hands are over."""
+        total, soft, shown, seen = self._parts(states, action)
+        self._deck.check(seen)
+        if action != STAY:
+            card, seen = self._deck.draw(seen, rng)
+            total, soft = with_card(total, soft, card)
+        lost = total > 21
+        over = lost if action == HIT else np.ones(len(total), dtype=bool)
+        rewards = np.where(lost, -1.0, 0.0)
+        shows = np.flatnonzero(over & ~lost)
+        scores = play_dealer(self.rules, self._deck, shown[shows], seen[shows], rng)
+        rewards[shows] = np.sign(total[shows] - scores)
+        return rewards * _stake(action), _states(total, soft, shown, seen), over
+
+    def expect(
+        self, states: np.ndarray, action: int, value: Value
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Expected rewards, and expected values of the next states, of infinitely many decks."""
+        if self.rules.n_decks is not None:
+            raise ValueError(
+                f"expectations are for infinitely many decks, the task has {self.rules.label}"
+            )
+        total, soft, shown, _ = self._parts(states, action)
+        nothing = np.zeros(len(total))
+        if action == STAY:
+            return self._stay[total, shown], nothing
+        wide = (len(total), len(VALUES))
+        totals, softs = with_card(
+            np.broadcast_to(total[:, None], wide), np.broadcast_to(soft[:, None], wide), VALUES
+        )
+        lost = totals > 21
+        if action == DOUBLE:
+            ends = np.where(lost, -1.0, self._stay[np.where(lost, 0, totals), shown[:, None]])
+            return _stake(action) * ends @ CHANCES, nothing
+        live = ~lost
+        against = np.broadcast_to(shown[:, None], wide)[live]
+        unseen = np.zeros((len(against), len(VALUES)))
+        ahead = np.zeros(wide)
+        ahead[live] = value(_states(totals[live], softs[live], against, unseen))
+        return -(lost @ CHANCES), ahead @ CHANCES
+
+    def __repr__(self) -> str:
+        return f"Blackjack({self.rules!r})"
+
+    @cached_property
+    def _stay(self) -> np.ndarray:
+        return stay_values(self.rules)
+
+    def _parts(
+        self, states: Any, action: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Totals, softness, cards shown and cards seen, checked."""
+        states = np.asarray(states)
+        if states.ndim != 2 or states.shape[1] != _COLUMNS or states.dtype.kind not in "iu":
+            raise ValueError(
+                f"states must be rows of {_COLUMNS} integers, got dtype {states.dtype}, shape "
+                f"{states.shape}"
+            )
+        if action not in range(self.n_actions):
+            raise ValueError(f"action must be from 0 to {self.n_actions - 1}, got {action!r}")
+        total, soft, shown = states[:, 0].astype(np.int64), states[:, 1] > 0, states[:, 2]
+        if np.any((total < 2) | (total > 21)):
+            raise ValueError("states must have totals from 2 to 21")
+        if np.any((shown < 1) | (shown > 10)):
+            raise ValueError("states must have dealer's cards from 1 to 10")
+        return total, soft, shown.astype(np.int64), states[:, 3:]
+
+
+def play(
+    task: Blackjack, policy: Policy, dealt: Hands, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Play hands to the end.
+
+    Parameters
+    ----------
+    task : Blackjack
+    policy : callable
+        ``policy(states) -> (n,)`` actions.
+    dealt : tuple of ndarray
+        What ``task.deal`` returned; it is left as it is, for other policies to play.
+    rng : numpy Generator
+        Of the cards that follow.
+
+    Returns
+    -------
+    rewards : ndarray of shape (n,)
+    visited : ndarray of shape (m, 13)
+        The states in which the policy was asked.
+    """
+    states, rewards, over = (array.copy() for array in dealt)
+    live = np.flatnonzero(~over)
+    visited = [states[live]]
+    while len(live):
+        actions = policy(states[live])
+        for action in range(task.n_actions):
+            hands = live[actions == action]
+            rewards[hands], states[hands], over[hands] = task.sample(states[hands], action, rng)
+        live = live[~over[live]]
+        visited.append(states[live])
+    return rewards, np.concatenate(visited)
+
+
+def house_edge(
+    task: Blackjack, policy: Policy, n_hands: int = 200_000, rng: Any = None
+) -> tuple[float, float]:
+    """What a policy loses a hand, as a part of the stake, by playing.
+
+    Parameters
+    ----------
+    task : Blackjack
+    policy : callable
+        ``policy(states) -> (n,)`` actions.
+    n_hands : int
+        At least 2.
+    rng : Generator, int or None
+        Of the cards.
+
+    Returns
+    -------
+    edge, standard_error : float
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> task = tr.rl.blackjack.Blackjack(tr.rl.blackjack.Rules(n_decks=6))
+    >>> edge, error = tr.rl.blackjack.house_edge(task, lambda s: (s[:, 0] >= 17) * 1, 1000, 0)
+    >>> 0 < error < 0.04
+    True
+    """
+    if n_hands < 2:
+        raise ValueError(f"n_hands must be at least 2, got {n_hands!r}")
+    rng = np.random.default_rng(rng)
+    rewards, _ = play(task, policy, task.deal(n_hands, rng), rng)
+    return edge_of(rewards)
+
+
+def edge_of(rewards: np.ndarray) -> tuple[float, float]:
+    """House edge and its standard error, from the rewards of independent hands."""
+    return -float(rewards.mean()), float(rewards.std(ddof=1) / np.sqrt(len(rewards)))
+
+
+def _stake(action: int) -> float:
+    return 2.0 if action == DOUBLE else 1.0
+
+
+def _states(total: np.ndarray, soft: np.ndarray, shown: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    states = np.empty((len(total), _COLUMNS), dtype=np.int16)
+    states[:, 0], states[:, 1], states[:, 2], states[:, 3:] = total, soft, shown, seen
+    return states

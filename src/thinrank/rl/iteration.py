@@ -1,0 +1,84 @@
+"""The loop of fitted Q-iteration."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from thinrank.rl.action_values import ActionValues, LinearValues
+from thinrank.rl.history import QCallback, QHistory, QRecord
+from thinrank.rl.regression import Regression
+from thinrank.rl.rows import Rows
+from thinrank.rl.targets import Targets
+
+__all__ = ["iterate"]
+
+
+def iterate(
+    targets: Targets,
+    regression: Regression,
+    values: ActionValues,
+    *,
+    n_iterations: int,
+    tunes: Callable[[int], bool],
+    tol: float,
+    callback: QCallback,
+) -> tuple[ActionValues, QHistory]:
+    """Targets and regression in turn; the last action values and the record of each iteration.
+
+    Parameters
+    ----------
+    targets : Targets
+    regression : Regression
+    values : ActionValues
+        To begin with.
+    n_iterations : int
+        At most.
+    tunes : callable
+        ``tunes(iteration)``: whether the regression chooses its parameters anew.
+    tol : float
+        Stop when the change is below this part of the values; 0 never does.
+    callback : callable
+        Of each record; True stops.
+    """
+    rows, history = targets.rows, QHistory()
+    fitted = values.at(rows)
+    began = time.perf_counter()
+    for iteration in range(1, n_iterations + 1):
+        start = time.perf_counter()
+        y = targets.under(values)
+        sampled = time.perf_counter()
+        values = regression.fit(rows, y, tunes(iteration))
+        before, fitted = fitted, values.at(rows)
+        end = time.perf_counter()
+        factors = values.factors if isinstance(values, LinearValues) else None
+        record = QRecord(
+            iteration=iteration,
+            bellman_residual=_root_mean_square(y - before),
+            bellman_residuals=_by_task(y - before, rows),
+            misfit=_root_mean_square(y - fitted),
+            change=_root_mean_square(fitted - before),
+            rows=None if factors is None else len(factors.row_support),
+            rank=None if factors is None else factors.rank,
+            seconds_targets=sampled - start,
+            seconds_regression=end - sampled,
+            seconds=end - began,
+        )
+        history.append(record)
+        if callback(record) or record.change < tol * _root_mean_square(fitted):
+            break
+    return values, history
+
+
+def _by_task(residual: np.ndarray, rows: Rows) -> np.ndarray:
+    """Root mean squares of each task's residuals."""
+    if rows.owner is None:
+        return np.sqrt(np.mean(residual**2, axis=0))
+    sums = np.bincount(rows.owner, residual**2, minlength=rows.n_tasks)
+    return np.sqrt(sums / np.bincount(rows.owner, minlength=rows.n_tasks))
+
+
+def _root_mean_square(x: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(x**2)))

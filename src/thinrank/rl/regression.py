@@ -1,0 +1,262 @@
+"""How a regressor is fitted to targets at state-action pairs.
+
+X is block diagonal over the actions. What a regressor shares decides how it is fitted:
+
+- thinrank's estimators share rank and rows over tasks and actions, and take X as a Design: one fit.
+- thinrank's baselines share rows over tasks. Their penalties are sums over the rows of Θ, so that
+  actions separate: one fit an action on Φ, all tasks as responses. A penalty that is left to them
+  is then chosen for each action, and a rank is that of an action's block.
+- Regressors of scikit-learn share nothing: one fit a task and action on Φ. With fixed parameters
+  that is the fit on X; parameters they choose themselves are chosen for each task and action.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from thinrank.core.factors import Factors
+from thinrank.core.result import Outcome
+from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
+from thinrank.estimators.base import FactorRegressor
+from thinrank.losses import PerTask
+from thinrank.minimize import minimize
+from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
+from thinrank.rl.features import Features
+from thinrank.rl.rows import Rows
+
+__all__ = ["Regression", "as_regression", "default_regressor"]
+
+# Rows at which a regressor with coefficients must predict as they say to count as linear.
+_ROWS_TO_TRY = 8
+
+
+class Regression(Protocol):
+    """A regressor with what it keeps from one iteration to the next."""
+
+    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
+        """Fit; parameters that are not fixed are chosen anew when ``tune``, else kept."""
+        ...
+
+
+def default_regressor() -> SparseReducedRankRegressor:
+    """Rows sparse, columns not: every task is a meaningful one."""
+    return SparseReducedRankRegressor(column_sparsity=None, standardize=False, fit_intercept=False)
+
+
+def as_regression(
+    regressor: Any, features: Features, *, pooled: bool, warm_start: bool, seed: int
+) -> Regression:
+    """The way to fit a regressor; see the top of this file."""
+    if regressor is None:
+        regressor = default_regressor()
+    for method in ("fit", "predict", "get_params"):
+        if isinstance(regressor, type) or not hasattr(regressor, method):
+            raise TypeError(
+                "regressor must be a regressor of thinrank or scikit-learn, "
+                f"got {regressor!r} without {method}"
+            )
+    found: Regression
+    if isinstance(regressor, (SparseReducedRankRegressor, SparseReducedRankRegressorCV)):
+        found = JointRegression(regressor, features, warm_start, seed)
+    else:
+        together = isinstance(regressor, FactorRegressor)
+        found = BlockwiseRegression(regressor, features, together)
+    return PooledRegression(found) if pooled else found
+
+
+class JointRegression:
+    """One fit of all tasks and actions, on the block-diagonal design."""
+
+    def __init__(self, regressor: Any, features: Features, warm_start: bool, seed: int) -> None:
+        self._regressor, self._features = regressor, features
+        self._warm_start, self._seed = warm_start, seed
+        self._settled: Any = None
+        self._before: Factors | None = None
+
+    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
+        """Fit from where the last iteration ended."""
+        if rows.owner is not None:
+            return self._fit_own_rows(rows, targets)
+        est = clone(self._regressor if tune or self._settled is None else self._settled)
+        parameters = est.get_params(deep=False)
+        if isinstance(parameters.get("cv"), (int, np.integer)):
+            est.set_params(cv=rows.folds(int(parameters["cv"]), self._seed))
+        if not _searches_by_pursuit(parameters):
+            est.set_params(start=self._start(parameters["start"]))
+        est.fit(rows.design, targets)
+        self._settled = _settled(self._regressor, est) or self._settled
+        return self._kept(est.factors_, est.intercept_, rows)
+
+    def _fit_own_rows(self, rows: Rows, targets: np.ndarray) -> LinearValues:
+        """Gradient descent on the sum of the tasks' own least squares."""
+        given = self._regressor.get_params(deep=False)
+        if not _takes_own_rows(given):
+            raise TypeError(_cannot_take_own_rows(self._regressor))
+        columns = given["column_sparsity"]
+        same = ("rank", "row_sparsity", "step", "update", "max_iter", "tol", "random_state")
+        solution = minimize(
+            PerTask(rows.design, targets, rows.owner, rows.n_tasks, ridge=given["ridge"]),
+            column_sparsity=None if isinstance(columns, str) else columns,
+            start=self._start(given["start"]),
+            solver="gdt",
+            callback=given["callback"],
+            **{name: given[name] for name in same},
+        )
+        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=2)
+        return self._kept(solution.factors, 0.0, rows)
+
+    def _start(self, asked: Any) -> Any:
+        """The last answer, where the user did not ask for another start."""
+        mine = isinstance(asked, str) and asked == "auto" and self._warm_start
+        return self._before if mine and self._before is not None else asked
+
+    def _kept(self, factors: Factors, intercept: Any, rows: Rows) -> LinearValues:
+        self._before = factors if factors.rank else None
+        everywhere = np.broadcast_to(intercept, (len(rows.blocks), rows.n_tasks))
+        return LinearValues(self._features, factors, everywhere)
+
+
+class BlockwiseRegression:
+    """One fit an action, for all tasks together or for each by itself.
+
+    Regressors stay the same objects from iteration to iteration, so that ``warm_start=True`` of
+    scikit-learn has its effect.
+    """
+
+    def __init__(self, regressor: Any, features: Features, together: bool) -> None:
+        self._regressor, self._features, self._together = regressor, features, together
+        self._fitted: dict[tuple[int, int], Any] = {}
+        self._settled: dict[tuple[int, int], Any] = {}
+
+    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
+        """Fit block after block."""
+        if rows.owner is not None and self._together:
+            raise TypeError(_cannot_take_own_rows(self._regressor))
+        groups = 1 if self._together else rows.n_tasks
+        actions, width = len(rows.blocks), rows.n_features
+        theta = np.zeros((actions, width, rows.n_tasks))
+        intercept = np.zeros((actions, rows.n_tasks))
+        linear = True
+        for group in range(groups):
+            columns = slice(None) if self._together else slice(group, group + 1)
+            for action in range(actions):
+                X, Y = self._data(rows, targets, group, action)
+                est = self._fit_one((group, action), X, Y, tune)
+                linear = linear and _is_linear(est, X)
+                if linear:
+                    theta[action][:, columns] = _coefficients(est)
+                    intercept[action, columns] = est.intercept_
+        if linear:
+            flat = theta.reshape(actions * width, rows.n_tasks)
+            factors = Factors.from_theta(flat, rank=min(flat.shape))
+            return LinearValues(self._features, factors, intercept)
+        each = [[self._fitted[group, a] for a in range(actions)] for group in range(groups)]
+        return PredictedValues(self._features, each)
+
+    def _data(
+        self, rows: Rows, targets: np.ndarray, group: int, action: int
+    ) -> tuple[Any, np.ndarray]:
+        block, where = rows.blocks[action], rows.ranges[action]
+        if self._together:
+            return block, targets[where]
+        if rows.owner is None:
+            return block, targets[where, group]
+        own = np.flatnonzero(rows.owner[where] == group)
+        if not len(own):
+            raise ValueError(
+                f"task {group} has no transition with action {action}: "
+                f"{type(self._regressor).__name__}, fitted for each task and action, needs one"
+            )
+        return block[own], targets[where][own]
+
+    def _fit_one(self, place: tuple[int, int], X: Any, Y: np.ndarray, tune: bool) -> Any:
+        if not tune and place in self._settled:
+            est = clone(self._settled[place])
+        elif place in self._fitted and not self._settled:
+            est = self._fitted[place]
+        else:
+            est = clone(self._regressor)
+        est.fit(X, Y)
+        settled = _settled(self._regressor, est)
+        if settled is not None:
+            self._settled[place] = settled
+        # a search predicts through the regressor that it found best, which may be linear
+        self._fitted[place] = getattr(est, "best_estimator_", est)
+        return self._fitted[place]
+
+
+class PooledRegression:
+    """All tasks taken for one: their data are those of a single response.
+
+    Where the tasks share their rows the response is the mean over the tasks, which has the same
+    least squares as all of them stacked.
+    """
+
+    def __init__(self, inner: Regression) -> None:
+        self._inner = inner
+        self._rows: Rows | None = None  # kept: its design holds what is computed once
+
+    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
+        """Fit one task's worth of coefficients, for every task."""
+        if self._rows is None or self._rows.blocks is not rows.blocks:
+            self._rows = Rows(rows.blocks, 1)
+        single = targets.mean(axis=1) if rows.owner is None else targets
+        return self._inner.fit(self._rows, single[:, None], tune).repeated(rows.n_tasks)
+
+
+def _searches_by_pursuit(parameters: dict[str, Any]) -> bool:
+    """Whether sizes are searched for and pursuit goes on from what the search found."""
+    sizes = [parameters.get(name) for name in ("rank", "row_sparsity", "column_sparsity", "ridge")]
+    return parameters["solver"] == "pursuit" and any(isinstance(size, str) for size in sizes)
+
+
+def _takes_own_rows(parameters: dict[str, Any]) -> bool:
+    """Whether it is gradient descent on the data as they are, with sizes that are known."""
+    sizes = [parameters.get(name, "") for name in ("rank", "row_sparsity", "ridge")]
+    known = not any(isinstance(size, str) for size in sizes)
+    literal = not parameters["standardize"] and not parameters["fit_intercept"]
+    return parameters["solver"] == "gdt" and known and literal
+
+
+def _settled(regressor: Any, fitted: Any) -> Any:
+    """The regressor with what a fit chose as fixed parameters; None if it chose nothing."""
+    if hasattr(fitted, "best_estimator_"):
+        return fitted.best_estimator_
+    best = getattr(fitted, "best_params_", None)
+    if best is None:
+        return None
+    if isinstance(regressor, SparseReducedRankRegressorCV):
+        given = regressor.get_params(deep=False)
+        names = SparseReducedRankRegressor().get_params(deep=False)
+        shared = {name: given[name] for name in names if name in given}
+        return SparseReducedRankRegressor(**(shared | best))
+    return clone(regressor).set_params(**best)
+
+
+def _coefficients(est: Any) -> np.ndarray:
+    """Of shape (p_s, responses)."""
+    return np.atleast_2d(est.coef_).T
+
+
+def _is_linear(est: Any, X: Any) -> bool:
+    """Whether it predicts ⟨coef_, x⟩ + intercept_: trees have none, other links another."""
+    if not (hasattr(est, "coef_") and hasattr(est, "intercept_")):
+        return False
+    some = X[:_ROWS_TO_TRY]
+    predicted = np.asarray(est.predict(some)).reshape(some.shape[0], -1)
+    return np.allclose(some @ _coefficients(est) + est.intercept_, predicted)
+
+
+def _cannot_take_own_rows(regressor: Any) -> str:
+    return (
+        f"the tasks have transitions at states of their own, which {regressor!r} cannot take; "
+        'what can: SparseReducedRankRegressor(solver="gdt", rank=…, row_sparsity=…, '
+        "standardize=False, fit_intercept=False) with numbers for the sizes, any regressor of "
+        "scikit-learn (one a task and action), and every regressor with pooled=True"
+    )

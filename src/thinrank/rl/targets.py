@@ -1,0 +1,171 @@
+"""Where the targets y = r + γ·max Q(s′, ·) of an iteration come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from thinrank.rl.action_values import ActionValues
+from thinrank.rl.features import Features, feature_matrix
+from thinrank.rl.rows import Rows
+from thinrank.rl.tasks import expected, sampled
+from thinrank.rl.transitions import Transitions
+
+__all__ = ["GenerativeTargets", "LoggedTargets", "Targets"]
+
+
+class Targets(Protocol):
+    """Rows, and targets there for given action values."""
+
+    rows: Rows
+
+    def under(self, values: ActionValues) -> np.ndarray:
+        """Targets of shape (n, k), or (N,) where rows have owners."""
+        ...
+
+
+class GenerativeTargets:
+    """Fresh samples, or expectations, of every task at the same design states.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    states : sequence of array
+        Design states of each action.
+    features : callable
+    discounts : array of shape (k,)
+    expectation : bool
+        Whether to take expectations in place of samples.
+    seed : int
+        Every task has a stream of its own.
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[Any],
+        states: Sequence[np.ndarray],
+        features: Features,
+        discounts: np.ndarray,
+        expectation: bool,
+        seed: int,
+    ) -> None:
+        self._tasks, self._states, self._discounts = tasks, states, discounts
+        self._expectation = expectation
+        self._streams = np.random.default_rng(seed).spawn(len(tasks))
+        held = {id(s): feature_matrix(features, s, "design states") for s in states}
+        self.rows = Rows([held[id(s)] for s in states], len(tasks))
+        _check_lengths(self.rows)
+
+    def under(self, values: ActionValues) -> np.ndarray:
+        """Targets of shape (n, k)."""
+        columns = [self._column(task, values) for task in range(len(self._tasks))]
+        return np.stack(columns, axis=1)
+
+    def _column(self, task: int, values: ActionValues) -> np.ndarray:
+        def value(states: np.ndarray) -> np.ndarray:
+            return values.values(task, states).max(axis=1)
+
+        parts = []
+        for action, states in enumerate(self._states):
+            if self._expectation:
+                rewards, ahead = expected(self._tasks[task], task, states, action, value)
+            else:
+                rewards, ahead = self._sampled(task, states, action, value)
+            parts.append(rewards + self._discounts[task] * ahead)
+        return np.concatenate(parts)
+
+    def _sampled(
+        self, task: int, states: np.ndarray, action: int, value: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        stream = self._streams[task]
+        rewards, following, ended = sampled(self._tasks[task], task, states, action, stream)
+        return rewards, _ahead(following, ended, value, f"task {task}, action {action}")
+
+
+class LoggedTargets:
+    """The same transitions at every iteration.
+
+    Parameters
+    ----------
+    log : Transitions
+    features : callable
+    n_actions : int
+    discounts : array of shape (k,)
+    """
+
+    def __init__(
+        self, log: Transitions, features: Features, n_actions: int, discounts: np.ndarray
+    ) -> None:
+        too_large = log.actions >= n_actions
+        if too_large.any():
+            whose = log.tasks[too_large][0]
+            raise ValueError(
+                f"actions must be from 0 to {n_actions - 1}, task {whose} has "
+                f"{log.actions[too_large][0]}"
+            )
+        self._log, self._discounts = log, discounts
+        order = np.argsort(log.actions, kind="stable")
+        common = _common_order(log, order)
+        self._columns = order if common is None else common  # (N,) or (n, k)
+        first = self._columns if common is None else common[:, 0]
+        by_action = [first[log.actions[first] == action] for action in range(n_actions)]
+        blocks = [self._block(features, log.states[index], a) for a, index in enumerate(by_action)]
+        width = max(block.shape[1] for block in blocks)
+        blocks = [b if b.shape[0] else np.zeros((0, width)) for b in blocks]
+        self.rows = Rows(blocks, log.n_tasks, None if common is not None else log.tasks[order])
+        _check_lengths(self.rows)
+
+    @staticmethod
+    def _block(features: Features, states: np.ndarray, action: int) -> Any:
+        if not len(states):
+            return np.zeros((0, 0))
+        return feature_matrix(features, states, f"states of action {action}")
+
+    def under(self, values: ActionValues) -> np.ndarray:
+        """Targets in the order of the rows."""
+        log = self._log
+        targets = log.rewards.copy()
+        for task in range(log.n_tasks):
+
+            def value(states: np.ndarray, task: int = task) -> np.ndarray:
+                return values.values(task, states).max(axis=1)
+
+            own = log.tasks == task
+            ahead = _ahead(log.next_states[own], log.terminated[own], value, f"task {task}")
+            targets[own] += self._discounts[task] * ahead
+        return targets[self._columns]
+
+
+def _ahead(following: np.ndarray, ended: np.ndarray, value: Any, where: str) -> np.ndarray:
+    """The value of next states, 0 after an end, whatever state is given there."""
+    ahead = np.zeros(len(following))
+    live = ~ended
+    if live.all():
+        ahead = value(following)
+    elif live.any():
+        ahead[live] = value(following[live])
+    if not np.all(np.isfinite(ahead)):
+        raise ValueError(f"{where}: next states must have finite values, some are NaN or infinite")
+    return ahead
+
+
+def _common_order(log: Transitions, order: np.ndarray) -> np.ndarray | None:
+    """The transitions of each task as columns, if all tasks tried the same pairs in one order."""
+    own = [order[log.tasks[order] == task] for task in range(log.n_tasks)]
+    if len({len(index) for index in own}) > 1:
+        return None
+    columns = np.stack(own, axis=1)
+    states, actions = log.states[columns], log.actions[columns]
+    same = np.array_equal(actions, np.broadcast_to(actions[:, :1], actions.shape))
+    return columns if same and np.all(states == states[:, :1]) else None
+
+
+def _check_lengths(rows: Rows) -> None:
+    for action, block in enumerate(rows.blocks):
+        if block.shape[1] != rows.n_features:
+            raise ValueError(
+                f"features must have one length; the states of action 0 have {rows.n_features}, "
+                f"those of action {action} have {block.shape[1]}"
+            )

@@ -1,0 +1,154 @@
+"""Least squares with rows of its own for every task."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import thinrank as tr
+from thinrank import Factors
+from thinrank.designs import BlockDiagonal, Dense
+from thinrank.losses import LeastSquares, PerTask
+
+N, P, K, R = 30, 7, 4, 2
+TASK = np.arange(N) ** 2 % K  # 0, 1, 0, 1, …: tasks 2 and 3 have no rows
+MIXED = np.random.default_rng(5).permutation(np.repeat(np.arange(K), [12, 9, 3, 6]))
+
+
+def data():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((N, P)), rng.standard_normal(N)
+
+
+def point(library=None, dtype="float64"):
+    rng = np.random.default_rng(1)
+    U, V = rng.standard_normal((P, R)), rng.standard_normal((K, R))
+    if library is None:
+        return Factors(U, V)
+    return Factors(library.array(U, dtype), library.array(V, dtype))
+
+
+def literal(theta, task, ridge=0.0):
+    X, y = data()
+    value = ridge / 2 * np.sum(theta**2)
+    for t in range(K):
+        own = task == t
+        if own.any():
+            value += np.sum((y[own] - X[own] @ theta[:, t]) ** 2) / (2 * own.sum())
+    return value
+
+
+def quotients(function, at, h=1e-4):
+    out = np.zeros_like(at)
+    for place in np.ndindex(*at.shape):
+        bump = np.zeros_like(at)
+        bump[place] = h
+        out[place] = (function(at + bump) - function(at - bump)) / (2 * h)
+    return out
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("task", [MIXED, TASK], ids=["all tasks", "tasks without rows"])
+def test_value_and_derivatives(task, ridge):
+    X, y = data()
+    loss, factors = PerTask(X, y, task, K, ridge=ridge), point()
+    value, gradient_u, gradient_v = loss.value_and_gradient(factors)
+    full_value, full = loss.full_gradient(factors.theta)
+    assert value == pytest.approx(literal(factors.theta, task, ridge), rel=1e-12)
+    assert full_value == pytest.approx(value, rel=1e-12)
+    expected = quotients(lambda theta: literal(theta, task, ridge), factors.theta)
+    np.testing.assert_allclose(full, expected, atol=1e-7)
+    np.testing.assert_allclose(gradient_u, full @ factors.V, atol=1e-12)
+    np.testing.assert_allclose(gradient_v, full.T @ factors.U, atol=1e-12)
+
+
+def test_every_library(library, dtype):
+    X, y = data()
+    loss = PerTask(library.array(X, dtype), library.array(y, dtype), MIXED)
+    value, gradient_u, gradient_v = loss.value_and_gradient(point(library, dtype))
+    _, full = loss.full_gradient(point(library, dtype).theta)
+    library.check(gradient_u, gradient_v, full, loss.row_scales(), dtype=dtype)
+    reference = PerTask(X, y, MIXED).value_and_gradient(point())
+    tol = 1e-4 if dtype == "float32" else 1e-11
+    assert value == pytest.approx(reference[0], rel=tol)
+    np.testing.assert_allclose(library.numpy(gradient_u), reference[1], rtol=tol, atol=tol)
+    np.testing.assert_allclose(library.numpy(gradient_v), reference[2], rtol=tol, atol=tol)
+
+
+def test_sparse_and_block_designs():
+    X, y = data()
+    X[:15, 3:] = X[15:, :3] = 0
+    blocks = BlockDiagonal([Dense(X[:15, :3]), Dense(X[15:, 3:])])
+    expected = PerTask(X, y, MIXED).value_and_gradient(point())
+    for design in (sp.csr_array(X), blocks):
+        loss = PerTask(design, y, MIXED)
+        for found, right in zip(loss.value_and_gradient(point()), expected, strict=True):
+            np.testing.assert_allclose(found, right, atol=1e-12)
+
+
+def test_the_same_rows_for_all_tasks_are_least_squares():
+    X, _ = data()
+    Y = np.random.default_rng(3).standard_normal((N, K))
+    own = PerTask(np.tile(X, (K, 1)), Y.T.ravel(), np.repeat(np.arange(K), N), ridge=0.1)
+    common = LeastSquares(X, Y, ridge=0.1)
+    for found, right in zip(
+        own.value_and_gradient(point()), common.value_and_gradient(point()), strict=True
+    ):
+        np.testing.assert_allclose(found, right, atol=1e-12)
+    assert own.smoothness() == pytest.approx(common.smoothness(), rel=1e-3)
+    rows = np.array([0, 2, 5])
+    np.testing.assert_allclose(own.curvature(rows), common.curvature(rows), rtol=1e-10)
+    np.testing.assert_allclose(own.row_scales(), common.row_scales(), rtol=1e-12)
+    assert own.samples == common.samples
+    settings = {"rank": 2, "row_sparsity": 3, "start": "spectral", "tol": 1e-10}
+    answers = [tr.minimize(loss, **settings) for loss in (own, common)]
+    assert answers[0].value == pytest.approx(answers[1].value, rel=1e-8)
+    np.testing.assert_allclose(*(a.factors.theta for a in answers), atol=1e-5)
+
+
+def test_gradient_descent_finds_what_tasks_share():
+    rng = np.random.default_rng(4)
+    truth = np.zeros((20, 6))
+    truth[[3, 11, 12]] = rng.standard_normal((3, 1)) @ rng.standard_normal((1, 6))
+    task = np.repeat(np.arange(6), [5, 8, 10, 12, 15, 30])
+    X = rng.standard_normal((len(task), 20))
+    y = np.einsum("ij,ij->i", X, truth.T[task])
+    answer = tr.minimize(PerTask(X, y, task), rank=1, row_sparsity=3, tol=1e-10)
+    assert answer.factors.row_support.tolist() == [3, 11, 12]
+    np.testing.assert_allclose(answer.factors.theta, truth, atol=1e-6)
+
+
+def test_folds_share_out_the_rows_of_every_task():
+    X, y = data()
+    loss = PerTask(X, y, MIXED)
+    pairs = loss.folds(3, seed=0)
+    assert len(pairs) == 3
+    np.testing.assert_array_equal(sum(held.counts for _, held in pairs), loss.counts)
+    for training, held_out in pairs:
+        np.testing.assert_array_equal(training.counts + held_out.counts, loss.counts)
+        assert max(held_out.counts - loss.counts / 3) < 1
+    penalised = tr.minimize(loss, rank=1, start=tr.starts.Lasso("cv"), max_iter=500, tol=1e-5)
+    assert np.isfinite(penalised.value)
+
+
+def test_pursuit_says_what_is_missing():
+    X, y = data()
+    with pytest.raises(TypeError, match="'quadratic', which PerTask does not have"):
+        tr.minimize(PerTask(X, y, MIXED), rank=1, solver="pursuit")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": np.ones(3)}, r"y must hold 30 numbers.*\(3,\)"),
+        ({"y": np.full(N, np.nan)}, "y must be finite"),
+        ({"task": MIXED[:3]}, "task must hold 30 integers"),
+        ({"task": MIXED * 1.0}, "task must hold 30 integers.*float64"),
+        ({"task": MIXED - 1}, "task must hold 30 integers at least 0"),
+        ({"n_tasks": 2}, "from 0 to n_tasks − 1 = 1, its largest is 3"),
+        ({"ridge": -1.0}, "ridge must be a number at least 0"),
+    ],
+)
+def test_errors_name_the_argument(change, message):
+    X, y = data()
+    with pytest.raises(ValueError, match=message):
+        PerTask(**({"X": X, "y": y, "task": MIXED} | change))

@@ -1,0 +1,315 @@
+"""Fitted Q-iteration with generative models."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import Lasso, LinearRegression, PoissonRegressor, Ridge
+from sklearn.model_selection import GridSearchCV
+from small_tasks import LinearFamily, Table, random_table
+
+import thinrank as tr
+from thinrank.rl import MultiTaskFQI, Tabular
+
+LITERAL = {"standardize": False, "fit_intercept": False}
+
+
+def exact(rank=1, **options):
+    return tr.SparseReducedRankRegressor(rank, None, None, **LITERAL, **options)
+
+
+REGRESSORS = {
+    "pursuit": exact(),
+    "gdt": exact(solver="gdt", tol=1e-9),
+    "scikit-learn": LinearRegression(fit_intercept=False),
+    "baseline": tr.baselines.MultiTaskGroupLasso(penalty=0.0, **LITERAL),
+}
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize("expectation", [False, True])
+def test_one_tabular_task_is_value_iteration(name, expectation):
+    task = random_table(1, deterministic=not expectation)
+    fqi = MultiTaskFQI(
+        Tabular(8), 3, 0.7, REGRESSORS[name], n_iterations=40, expectation=expectation
+    ).fit([task], np.arange(8))
+    path = task.optimum(0.7)
+    np.testing.assert_allclose(fqi.q_values(0, np.arange(8)), path[39], atol=1e-6)
+    np.testing.assert_array_equal(fqi.policy(0)(np.arange(8)), path[-1].argmax(axis=1))
+    assert fqi.n_iterations_ == len(fqi.history_) == 40
+
+
+def test_exact_updates_converge_at_the_rate_of_the_discount():
+    family, gamma, steps = LinearFamily(), 0.8, 40
+    fqi = MultiTaskFQI(
+        family.features, 2, gamma, exact(rank=4), n_iterations=steps, expectation=True
+    ).fit(family.tasks, np.arange(60))
+    for task, table in enumerate(family.tasks):
+        path = table.optimum(gamma)
+        everywhere = fqi.q_values(task, np.arange(60))
+        np.testing.assert_allclose(everywhere, path[steps - 1], atol=1e-6)  # exact value iteration
+        assert np.abs(everywhere - path[-1]).max() <= gamma**steps / (1 - gamma)
+    changes = np.array(fqi.history_.changes)
+    rates = changes[1:] / changes[:-1]
+    np.testing.assert_allclose(rates[5:], gamma, rtol=1e-3)
+    used = np.unique(fqi.factors_.row_support % 12)
+    assert set(family.active) <= set(used.tolist())
+
+
+def test_sparse_regression_keeps_to_the_active_features():
+    family = LinearFamily(tasks=6)
+    est = tr.SparseReducedRankRegressor(3, 6, None, **LITERAL)
+    fqi = MultiTaskFQI(
+        family.features, 2, 0.8, est, n_iterations=30, expectation=True, random_state=0
+    ).fit(family.tasks, np.arange(60))
+    expected = np.concatenate([family.active, 12 + family.active])
+    np.testing.assert_array_equal(fqi.factors_.row_support, expected)
+    assert [record.rows for record in fqi.history_] == [6] * 30
+    assert fqi.theta_.shape == (24, 6)
+    assert fqi.coef_.shape == (6, 24)
+    assert fqi.n_features_ == 12
+
+
+@pytest.mark.parametrize("solver", ["pursuit", "gdt"])
+def test_sizes_are_chosen_when_they_are_left_open(solver):
+    family = LinearFamily(tasks=6, states=200)
+    est = tr.SparseReducedRankRegressor(column_sparsity=None, solver=solver, tol=1e-5, **LITERAL)
+    asked = {"n_iterations": 8, "random_state": 3, "tune_at": "doubling"}
+    fqi = MultiTaskFQI(family.features, 2, 0.5, est, **asked).fit(family.tasks, np.arange(200))
+    again = MultiTaskFQI(family.features, 2, 0.5, est, **asked).fit(family.tasks, np.arange(200))
+    np.testing.assert_array_equal(fqi.theta_, again.theta_)
+    for task, table in enumerate(family.tasks):
+        Q = table.optimum(0.5)[-1]
+        assert np.abs(fqi.q_values(task, np.arange(200)) - Q).max() < 0.25
+    sizes = [record.rows for record in fqi.history_]
+    assert sizes[3] == sizes[4] == sizes[5] == sizes[6]  # kept from iteration 4 to 7
+
+
+def test_cross_validation_holds_out_states():
+    family = LinearFamily(tasks=6, states=100)
+    est = tr.SparseReducedRankRegressorCV(column_sparsities=[None], ridges=[0.0], cv=3, **LITERAL)
+    fqi = MultiTaskFQI(
+        family.features, 2, 0.5, est, n_iterations=3, tune_at="doubling", random_state=1
+    ).fit(family.tasks, np.arange(100))
+    # contiguous folds would hold out all of an action, and nothing could be said about it
+    expected = np.concatenate([family.active, 12 + family.active])
+    np.testing.assert_array_equal(fqi.factors_.row_support, expected)
+
+
+def test_warm_starts_save_work_and_change_nothing():
+    task, answers = random_table(8, deterministic=True), []
+    for warm in (True, False):
+        work = []
+        est = exact(solver="gdt", tol=1e-7, callback=lambda record, work=work: work.append(1))
+        fqi = MultiTaskFQI(Tabular(8), 3, 0.8, est, n_iterations=15, warm_start=warm)
+        answers.append((fqi.fit([task], np.arange(8)).theta_, sum(work)))
+    np.testing.assert_allclose(answers[0][0], answers[1][0], atol=1e-3)
+    assert answers[0][1] < answers[1][1]
+
+
+def test_episodes_end():
+    # 0 → 1 → the end, for one reward on the way; the last state would pay for ever
+    P = np.zeros((1, 3, 3))
+    P[0, 0, 1] = P[0, 1, 2] = P[0, 2, 2] = 1
+    task = Table(P, [[0.0, 1.0, 5.0]], ends=[False, False, True], episodic=True)
+    for expectation in (False, True):
+        fqi = MultiTaskFQI(
+            Tabular(3), 1, 1.0, exact(), n_iterations=5, expectation=expectation
+        ).fit([task], np.array([0, 1]))
+        np.testing.assert_allclose(fqi.q_values(0, np.array([0, 1]))[:, 0], [1.0, 1.0])
+
+
+def test_next_states_after_an_end_are_not_looked_at():
+    class Ends:
+        episodic = True
+
+        def sample(self, states, action, rng):
+            n = len(states)
+            return np.ones(n), np.full(n, -1), np.ones(n, bool)
+
+    fqi = MultiTaskFQI(Tabular(4), 1, 1.0, exact(), n_iterations=3).fit([Ends()], np.arange(4))
+    np.testing.assert_allclose(fqi.q_values(0, np.arange(4)), 1.0)
+
+
+def test_discounts_differ_between_tasks():
+    task = random_table(2, deterministic=True)
+    fqi = MultiTaskFQI(Tabular(8), 3, [0.3, 0.8], exact(2), n_iterations=200).fit(
+        [task, task], np.arange(8)
+    )
+    for index, gamma in enumerate((0.3, 0.8)):
+        found = fqi.q_values(index, np.arange(8))
+        np.testing.assert_allclose(found, task.optimum(gamma)[-1], atol=1e-6)
+
+
+def test_design_states_of_each_action():
+    task = random_table(3, actions=2, deterministic=True)
+    halves = [np.arange(8), np.arange(8)[::-1].copy()]
+    fqi = MultiTaskFQI(Tabular(8), 2, 0.6, exact(), n_iterations=100).fit([task], halves)
+    np.testing.assert_allclose(fqi.q_values(0, np.arange(8)), task.optimum(0.6)[-1], atol=1e-6)
+
+
+def test_pooled_tasks_share_one_answer():
+    tasks = [random_table(seed, deterministic=True) for seed in (4, 5)]
+    for regressor in (exact(), LinearRegression(fit_intercept=False)):
+        fqi = MultiTaskFQI(Tabular(8), 3, 0.5, regressor, n_iterations=60, pooled=True).fit(
+            tasks, np.arange(8)
+        )
+        mean = Table(
+            np.mean([t.P for t in tasks], axis=0), np.mean([t.R for t in tasks], axis=0)
+        ).optimum(0.5)[-1]
+        for task in (0, 1):
+            np.testing.assert_allclose(fqi.q_values(task, np.arange(8)), mean, atol=1e-6)
+
+
+def test_regressors_that_are_not_linear():
+    task = random_table(6, states=30)
+    phi = np.random.default_rng(0).uniform(size=(30, 2))
+    for regressor in (RandomForestRegressor(10, random_state=0), PoissonRegressor(alpha=1e-3)):
+        fqi = MultiTaskFQI(lambda s: phi[s], 3, 0.5, regressor, n_iterations=4).fit(
+            [task, task], np.arange(30)
+        )
+        assert fqi.q_values(1, np.arange(5)).shape == (5, 3)
+        assert fqi.history_[0].rows is None
+        assert fqi.history_[-1].bellman_residual < fqi.history_[0].bellman_residual
+        with pytest.raises(AttributeError, match="not linear in the features"):
+            fqi.theta_  # noqa: B018
+
+
+def test_penalties_separate_over_actions():
+    """The group lasso on the block-diagonal X is that of each action with |A| times the penalty."""
+    family = LinearFamily(tasks=4)
+    Y = np.random.default_rng(0).standard_normal((120, 4))
+    X = np.kron(np.eye(2), family.phi)
+    whole = tr.baselines.MultiTaskGroupLasso(0.02, tol=1e-12, **LITERAL).fit(X, Y)
+    parts = [
+        tr.baselines.MultiTaskGroupLasso(0.04, tol=1e-12, **LITERAL).fit(family.phi, Y[rows])
+        for rows in (slice(60), slice(60, None))
+    ]
+    np.testing.assert_allclose(
+        whole.coef_, np.concatenate([p.coef_ for p in parts], axis=1), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        Lasso(1e-3, warm_start=True),
+        Ridge(1e-3),
+        GridSearchCV(Ridge(), {"alpha": [1e-3, 1.0]}, cv=2),
+        tr.baselines.SeparateLassos(n_penalties=5, cv=2, **LITERAL),
+        tr.baselines.RankConstrainedGroupLasso(2, n_penalties=5, cv=2, **LITERAL),
+    ],
+    ids=lambda r: type(r).__name__,
+)
+def test_regressors_that_choose(regressor):
+    family = LinearFamily(tasks=3)
+    fqi = MultiTaskFQI(family.features, 2, 0.5, regressor, n_iterations=3, tune_at="doubling").fit(
+        family.tasks, np.arange(60)
+    )
+    for task, table in enumerate(family.tasks):
+        error = fqi.q_values(task, np.arange(60)) - table.optimum(0.5)[-1]
+        assert np.sqrt(np.mean(error**2)) < 0.5
+    assert fqi.intercept_.shape == (2, 3)
+
+
+def test_history_and_early_stops(capsys):
+    task, seen = random_table(7, deterministic=True), []
+    fqi = MultiTaskFQI(
+        Tabular(8), 3, 0.5, exact(), n_iterations=500, tol=1e-3, verbose=1, callback=seen.append
+    ).fit([task], np.arange(8))
+    assert len(seen) == fqi.n_iterations_ < 500
+    assert fqi.history_[-1].change < 1e-3 * np.abs(task.optimum(0.5)[-1]).max()
+    residuals = np.array(fqi.history_.bellman_residuals)
+    assert np.all(residuals[1:] <= 0.5 * residuals[:-1] * np.sqrt(8 * 3))
+    assert fqi.history_[0].bellman_residuals.shape == (1,)
+    assert fqi.history_.seconds >= sum(r.seconds_regression for r in fqi.history_)
+    assert "fitted Q-iteration" in capsys.readouterr().err
+    stopped = MultiTaskFQI(Tabular(8), 3, 0.5, exact(), callback=lambda r: r.iteration == 2)
+    assert stopped.fit([task], np.arange(8)).n_iterations_ == 2
+
+
+class Broken:
+    """A task that answers wrongly in one way."""
+
+    def __init__(self, **wrong):
+        self.wrong = wrong
+
+    def sample(self, states, action, rng):
+        right = {
+            "rewards": np.ones(len(states)),
+            "next_states": states,
+            "terminated": np.zeros(len(states), bool),
+        }
+        return tuple((right | self.wrong).values())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"rewards": np.full(8, np.nan)}, "task 1, action 0: rewards must be finite"),
+        ({"rewards": np.ones(3)}, r"task 1, action 0: rewards must be 8 numbers.*\(3,\)"),
+        ({"rewards": 1.0}, "task 1, action 0: rewards must be 8 numbers"),
+        ({"next_states": np.zeros((8, 2))}, r"task 1, action 0: next states.*\(8,\).*\(8, 2\)"),
+        ({"terminated": np.zeros(8)}, "task 1, action 0: terminated must hold 8 booleans.*float64"),
+    ],
+)
+def test_bad_tasks_are_named(wrong, message):
+    tasks = [random_table(1), Broken(**wrong)]
+    with pytest.raises(ValueError, match=message):
+        MultiTaskFQI(Tabular(8), 3, 0.5, exact(), n_iterations=2).fit(tasks, np.arange(8))
+
+
+def test_next_states_out_of_range_or_with_other_features_are_named():
+    outside = Broken(next_states=np.full(8, 99))
+    with pytest.raises(ValueError, match=r"task 1.*states must be integers from 0 to 7"):
+        MultiTaskFQI(Tabular(8), 3, 0.5, exact(), n_iterations=2).fit(
+            [random_table(1), outside], np.arange(8)
+        )
+
+    def features(states):
+        return np.ones((len(states), 2 if states.max() > 8 else 3))
+
+    with pytest.raises(ValueError, match="task 1: features must have the length 3"):
+        MultiTaskFQI(features, 3, 0.5, exact(2), n_iterations=2).fit(
+            [random_table(1), outside], np.arange(8)
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"discount": 1.5}, ValueError, "discount must be in .0, 1., that of task 0 is 1.5"),
+        ({"discount": [0.5, 0.0]}, ValueError, "that of task 1 is 0"),
+        ({"discount": [0.5, 1.0]}, ValueError, "discount 1 is for episodic tasks only; task 1"),
+        ({"discount": [0.5] * 3}, ValueError, "discount must be a number or 2 numbers"),
+        ({"episodic": [True]}, ValueError, "episodic must be a bool or 2 bools"),
+        ({"n_actions": 0}, ValueError, "n_actions must be an integer from 1"),
+        ({"n_iterations": -1}, ValueError, "n_iterations must be an integer from 1"),
+        ({"features": 3}, TypeError, "features must be a function of states.*int"),
+        ({"tune_at": "never"}, ValueError, "tune_at must be"),
+        ({"tol": -1.0}, ValueError, "tol must be at least 0"),
+        ({"regressor": LinearRegression}, TypeError, "regressor must be a regressor"),
+        ({"regressor": "lasso"}, TypeError, "regressor must be a regressor.*without fit"),
+        ({"expectation": True, "tasks": 1}, TypeError, "task 1, Broken, has not"),
+        ({"states": np.zeros(0, int)}, ValueError, "states must hold at least one state"),
+        ({"states": [np.arange(8)] * 2}, ValueError, "a list of 3 arrays.*got a list of 2"),
+        ({"no_tasks": True}, ValueError, "tasks must hold at least one task"),
+    ],
+)
+def test_errors_name_the_argument(change, error, message):
+    tasks = [random_table(1), Broken() if "tasks" in change else random_table(2)]
+    given = {"features": Tabular(8), "n_actions": 3, "discount": 0.5, "regressor": exact()}
+    given |= {k: v for k, v in change.items() if k not in ("states", "tasks", "no_tasks")}
+    with pytest.raises(error, match=message):
+        MultiTaskFQI(**({"n_iterations": 2} | given)).fit(
+            [] if "no_tasks" in change else tasks, change.get("states", np.arange(8))
+        )
+
+
+def test_tasks_without_sample_and_unknown_tasks():
+    with pytest.raises(TypeError, match=r"task 0 must have sample\(states, action, rng\)"):
+        MultiTaskFQI(Tabular(8), 3, 0.5).fit([object()], np.arange(8))
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.5, exact(), n_iterations=1).fit(
+        [random_table(1)], np.arange(8)
+    )
+    with pytest.raises(ValueError, match="task must be an integer from 0 to 0, got 1"):
+        fqi.policy(1)

@@ -1,0 +1,186 @@
+"""Fitted Q-iteration from logged data."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from small_tasks import LinearFamily, random_table
+
+import thinrank as tr
+from thinrank.rl import MultiTaskFQI, Tabular, Transitions
+
+LITERAL = {"standardize": False, "fit_intercept": False}
+
+
+def logged(table, pairs, seed=0):
+    """Transitions of one task at given (states, actions)."""
+    rng = np.random.default_rng(seed)
+    states, actions = pairs
+    rewards, following = np.zeros(len(states)), np.zeros_like(states)
+    ended = np.zeros(len(states), bool)
+    for action in np.unique(actions):
+        own = actions == action
+        rewards[own], following[own], ended[own] = table.sample(states[own], int(action), rng)
+    return Transitions(states, actions, rewards, following, ended)
+
+
+def every_pair(states=8, actions=3):
+    return np.repeat(np.arange(states), actions), np.tile(np.arange(actions), states)
+
+
+def log_of(tasks, seed=0, lengths=None):
+    rng = np.random.default_rng(seed)
+    parts = []
+    for i, table in enumerate(tasks):
+        states, actions = every_pair()
+        extra = rng.integers(8, size=lengths[i]) if lengths else np.zeros(0, int)
+        pairs = np.append(states, extra), np.append(actions, extra % 3)
+        order = rng.permutation(len(pairs[0]))
+        parts.append(logged(table, (pairs[0][order], pairs[1][order])))
+    return Transitions.of_tasks(parts)
+
+
+GDT = tr.SparseReducedRankRegressor(2, None, None, solver="gdt", tol=1e-7, **LITERAL)
+EXACT = tr.SparseReducedRankRegressor(2, None, None, **LITERAL)
+
+
+@pytest.mark.parametrize("regressor", [GDT, LinearRegression(fit_intercept=False)])
+def test_rows_of_their_own(regressor):
+    tasks = [random_table(seed, deterministic=True) for seed in (1, 2)]
+    log = log_of(tasks, lengths=(5, 11))
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.6, regressor, n_iterations=3).fit_batch(log)
+    for task, table in enumerate(tasks):
+        np.testing.assert_allclose(
+            fqi.q_values(task, np.arange(8)), table.optimum(0.6)[2], atol=1e-3
+        )
+    assert fqi.history_[0].bellman_residuals.shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "regressor", [EXACT, tr.baselines.MultiTaskGroupLasso(0.0, **LITERAL)], ids=["pursuit", "MTL"]
+)
+def test_tasks_that_tried_the_same_pairs_have_one_design(regressor):
+    tasks = [random_table(seed, deterministic=True) for seed in (1, 2)]
+    log = Transitions.of_tasks([logged(table, every_pair()) for table in tasks])
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.6, regressor, n_iterations=40).fit_batch(log)
+    for task, table in enumerate(tasks):
+        np.testing.assert_allclose(
+            fqi.q_values(task, np.arange(8)), table.optimum(0.6)[39], atol=1e-6
+        )
+
+
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        EXACT,
+        tr.SparseReducedRankRegressor(solver="gdt", **LITERAL),
+        tr.SparseReducedRankRegressor(2, 5, None, solver="gdt"),
+        tr.SparseReducedRankRegressorCV(**LITERAL),
+        tr.baselines.MultiTaskGroupLasso(),
+    ],
+)
+def test_regressors_that_cannot_say_which_can(regressor):
+    log = log_of([random_table(1), random_table(2)], lengths=(1, 2))
+    with pytest.raises(TypeError, match=r'what can: Sparse.*solver="gdt".*any regressor of'):
+        MultiTaskFQI(Tabular(8), 3, 0.6, regressor, n_iterations=2).fit_batch(log)
+
+
+def test_pooled_logs_take_every_regressor():
+    table = random_table(1, deterministic=True)
+    log = log_of([table, table], lengths=(3, 7))
+    one = tr.SparseReducedRankRegressor(1, None, None, **LITERAL)
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.6, one, n_iterations=40, pooled=True).fit_batch(log)
+    for task in (0, 1):
+        np.testing.assert_allclose(
+            fqi.q_values(task, np.arange(8)), table.optimum(0.6)[39], atol=1e-6
+        )
+
+
+def test_tasks_help_one_another():
+    """With few transitions each, sharing three features of twelve beats tasks by themselves."""
+    family = LinearFamily(tasks=8, states=400)
+    rng = np.random.default_rng(0)
+    parts = [
+        logged(table, (rng.integers(400, size=30), rng.integers(2, size=30)), seed)
+        for seed, table in enumerate(family.tasks)
+    ]
+    log = Transitions.of_tasks(parts)
+    shared = tr.SparseReducedRankRegressor(2, 6, None, solver="gdt", tol=1e-4, **LITERAL)
+    errors = []
+    for regressor in (shared, LinearRegression(fit_intercept=False)):
+        fqi = MultiTaskFQI(family.features, 2, 0.5, regressor, n_iterations=8).fit_batch(log)
+        gaps = [
+            fqi.q_values(i, np.arange(400)) - table.optimum(0.5)[-1]
+            for i, table in enumerate(family.tasks)
+        ]
+        errors.append(np.mean(np.square(gaps)))
+    assert errors[0] < 0.5 * errors[1]
+
+
+def test_an_action_that_a_task_never_took():
+    tasks = [random_table(seed, deterministic=True) for seed in (1, 2)]
+    log = log_of(tasks, lengths=(1, 2))
+    kept = ~((log.tasks == 1) & (log.actions == 2))
+    cut = Transitions(
+        *(getattr(log, n)[kept] for n in ("states", "actions", "rewards")),
+        log.next_states[kept],
+        log.terminated[kept],
+        log.tasks[kept],
+    )
+    with pytest.raises(ValueError, match="task 1 has no transition with action 2"):
+        MultiTaskFQI(Tabular(8), 3, 0.6, LinearRegression()).fit_batch(cut)
+    ridged = tr.SparseReducedRankRegressor(
+        2, 24, None, solver="gdt", ridge=0.01, tol=1e-4, **LITERAL
+    )
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.6, ridged, n_iterations=3).fit_batch(cut)
+    assert np.all(np.isfinite(fqi.theta_))
+
+
+def test_discount_one_needs_the_word():
+    log = log_of([random_table(1)])
+    with pytest.raises(ValueError, match="task 0 is not declared episodic"):
+        MultiTaskFQI(Tabular(8), 3, 1.0).fit_batch(log)
+    fqi = MultiTaskFQI(Tabular(8), 3, 1.0, LinearRegression(), n_iterations=2, episodic=True)
+    assert fqi.fit_batch(log).n_iterations_ == 2
+
+
+def test_errors():
+    log = log_of([random_table(1), random_table(2)])
+    with pytest.raises(ValueError, match=r"actions must be from 0 to 1, task . has 2"):
+        MultiTaskFQI(Tabular(8), 2, 0.5).fit_batch(log)
+    with pytest.raises(TypeError, match=r"transitions must be tr.rl.Transitions, got list"):
+        MultiTaskFQI(Tabular(8), 2, 0.5).fit_batch([])
+    with pytest.raises(ValueError, match="expectation=True needs tasks"):
+        MultiTaskFQI(Tabular(8), 3, 0.5, expectation=True).fit_batch(log)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"states": np.zeros(0)}, "states must hold at least one state"),
+        ({"actions": [0, -1]}, "actions must be at least 0, got -1 of task 1"),
+        ({"actions": [0.0, 1.0]}, "actions must be 2 integers, got dtype float64"),
+        ({"rewards": [0.0, np.inf]}, "rewards must be finite, task 1 has NaN or infinity"),
+        ({"rewards": [0.0]}, r"rewards must be 2 numbers.*\(1,\)"),
+        ({"next_states": [[0], [1]]}, r"next_states must have the shape \(2,\).*got \(2, 1\)"),
+        ({"terminated": [0, 1]}, "terminated must be 2 booleans, got dtype int64"),
+        ({"tasks": [0, 2]}, "without gaps: task 1 has no transition"),
+        ({"tasks": [-1, 0]}, "tasks must be at least 0, got -1"),
+    ],
+)
+def test_transitions_are_checked(change, message):
+    right = {
+        "states": [0, 1],
+        "actions": [0, 1],
+        "rewards": [0.0, 1.0],
+        "next_states": [1, 0],
+        "terminated": [False, True],
+        "tasks": [0, 1],
+    }
+    with pytest.raises(ValueError, match=message):
+        Transitions(**(right | change))
+
+
+def test_only_logs_of_one_task_are_joined():
+    log = log_of([random_table(1), random_table(2)])
+    with pytest.raises(ValueError, match="part 0 must be of one task, it has 2"):
+        Transitions.of_tasks([log])

@@ -1,0 +1,63 @@
+"""Feature maps: products against the features themselves."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from thinrank.rl import Fourier, Identity, Lookup, RadialBasis, Tabular
+from thinrank.rl.features import feature_matrix, feature_product
+
+POINTS = np.random.default_rng(0).uniform(-1, 1, size=(9, 2))
+MAPS = {
+    "identity": (Identity(), POINTS, 2),
+    "identity of numbers": (Identity(), POINTS[:, 0], 1),
+    "tabular": (Tabular(5), np.array([0, 4, 4, 2]), 5),
+    "few of a table": (Lookup(POINTS), np.array([8, 0]), 2),
+    "all of a table": (Lookup(POINTS), np.arange(20) % 9, 2),
+    "radial": (RadialBasis(POINTS[:3], 0.5), POINTS, 4),
+    "fourier": (Fourier(np.array([-1, -1]), np.array([1, 1]), 2), POINTS, 9),
+    "fourier of numbers": (Fourier(np.array(-1.0), np.array(1.0), 3), POINTS[:, 0], 4),
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_products_are_those_of_the_features(name):
+    features, states, width = MAPS[name]
+    matrix = feature_matrix(features, states, "here")
+    assert matrix.shape == (len(states), width)
+    weights = np.random.default_rng(1).standard_normal((width, 3))
+    weights[::2] = 0
+    found = feature_product(features, states, weights, "here")
+    np.testing.assert_allclose(found, matrix @ weights, atol=1e-14)
+    assert not feature_product(features, states, 0 * weights, "here").any()
+
+
+def test_values():
+    radial = RadialBasis(np.zeros((1, 2)), 2.0)(np.array([[0.0, 0.0], [2.0, 0.0]]))
+    np.testing.assert_allclose(radial, [[1, 1], [1, np.exp(-0.5)]])
+    cosines = Fourier(np.array([0.0]), np.array([2.0]), 2)(np.array([[0.0], [1.0], [2.0]]))
+    np.testing.assert_allclose(cosines, [[1, 1, 1], [1, 0, -1], [1, -1, 1]], atol=1e-15)
+    assert sparse.issparse(Tabular(3)([1]))
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (lambda s: np.ones(len(s)), r"task 3: features must give 2 rows of numbers.*\(2,\)"),
+        (lambda s: np.ones((1, 4)), r"must give 2 rows of numbers.*\(1, 4\)"),
+        (lambda s: np.array([["a"], ["b"]]), "must give 2 rows of numbers"),
+        (lambda s: np.full((2, 1), np.nan), "task 3: features must be finite"),
+    ],
+)
+def test_bad_features_are_named(features, message):
+    with pytest.raises(ValueError, match=message):
+        feature_matrix(features, np.arange(2), "task 3")
+
+
+@pytest.mark.parametrize(
+    "states", [np.array([5]), np.array([-1]), np.array([0.5]), np.ones((2, 2))]
+)
+def test_states_outside_the_table(states):
+    for features in (Tabular(5), Lookup(np.ones((5, 2)))):
+        with pytest.raises(ValueError, match="states must be integers from 0 to 4"):
+            features(states)

@@ -1,0 +1,113 @@
+"""Environments of Gymnasium, against values that are known and against their own steps."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from thinrank.rl import Tabular
+from thinrank.rl.gym import from_transition_table, log_episodes, table_family
+
+gymnasium = pytest.importorskip("gymnasium")
+
+
+def make(name, **options):
+    return gymnasium.make(name, **options)
+
+
+@pytest.mark.parametrize(
+    ("slippery", "discount", "value"),
+    [(False, 0.9, 0.9**5), (True, 0.99, 0.5420259), (True, 1.0, 14 / 17)],
+)
+def test_frozen_lake(slippery, discount, value):
+    mdp = from_transition_table(make("FrozenLake-v1", is_slippery=slippery))
+    assert (mdp.n_states, mdp.n_actions) == (16, 4)
+    assert list(np.flatnonzero(mdp.terminal)) == [5, 7, 11, 12, 15]
+    assert mdp.optimal_q(discount)[0].max() == pytest.approx(value, abs=1e-6)
+
+
+def test_cliff_walking():
+    """Thirteen steps along the cliff; falling costs a hundred and ends nothing."""
+    mdp = from_transition_table("CliffWalking-v1")
+    assert list(np.flatnonzero(mdp.terminal)) == [47]
+    assert mdp.optimal_q(1.0)[36].max() == -13
+    assert mdp.rewards[36, 1] == -100
+
+
+def test_taxi_ends_when_the_passenger_is_delivered():
+    name = max(name for name in gymnasium.registry if name.startswith("Taxi-"))
+    env = make(name)
+    mdp = from_transition_table(env)
+    assert (mdp.n_states, mdp.n_actions) == (501, 6)
+    assert list(np.flatnonzero(mdp.terminal)) == [500]
+    q = mdp.optimal_q(1.0)
+    state, _ = env.reset(seed=1)
+    expected, earned, over = q[state].max(), 0, False
+    while not over:
+        state, reward, terminated, truncated, _ = env.step(int(q[state].argmax()))
+        earned, over = earned + reward, terminated or truncated
+    assert terminated
+    assert earned == expected
+
+
+def test_variants():
+    plain = make("FrozenLake-v1", is_slippery=False)
+    tasks = table_family(plain, slips=(0.0, 0.3, 1.0), step_rewards=(0.0, -0.1))
+    assert len(tasks) == 6
+    assert np.allclose(tasks[0].kernel.dense(), from_transition_table(plain).kernel.dense())
+    values = [task.optimal_q(0.9)[0].max() for task in tasks]
+    assert values[0] == pytest.approx(0.9**5)
+    assert values[1] == pytest.approx(0.9**5 - 0.1 * (1 - 0.9**6) / 0.1)
+    assert values[0] > values[2] > values[4] > 0
+    blind = tasks[4]  # every action is a random one
+    assert np.allclose(blind.rewards, blind.rewards[:, :1])
+    with pytest.raises(ValueError, match="slips must be from 0 to 1, got 2"):
+        table_family(plain, slips=[2])
+
+
+def test_fitted_values_are_the_exact_ones():
+    from sklearn.linear_model import LinearRegression
+
+    from thinrank.rl import MultiTaskFQI
+
+    tasks = table_family(make("FrozenLake-v1", is_slippery=False), slips=(0.0, 0.2))
+    learner = MultiTaskFQI(
+        Tabular(16),
+        4,
+        0.9,
+        LinearRegression(fit_intercept=False),
+        n_iterations=120,
+        expectation=True,
+    ).fit(tasks, np.arange(16))
+    for k, task in enumerate(tasks):
+        assert np.allclose(learner.q_values(k, np.arange(16)), task.optimal_q(0.9), atol=1e-5)
+
+
+def test_log_of_cart_pole():
+    env = make("CartPole-v1", max_episode_steps=12)
+    log = log_episodes(env, lambda state: int(state[2] > 0), n_episodes=4, seed=1)
+    assert log.states.shape == (48, 4)
+    assert not log.terminated.any()  # cut off by the time limit, not over
+    assert np.array_equal(log.next_states[:11], log.states[1:12])
+    assert not np.array_equal(log.next_states[11], log.states[12])
+    again = log_episodes(env, lambda state: int(state[2] > 0), n_episodes=4, seed=1)
+    assert np.array_equal(log.states, again.states)
+
+
+def test_log_of_random_actions_ends():
+    log = log_episodes("CartPole-v1", n_episodes=5, seed=0)
+    assert log.terminated.sum() == 5
+    assert set(log.actions) == {0, 1}
+    assert np.all(log.rewards == 1)
+
+
+def test_what_is_missing_is_said(monkeypatch):
+    with pytest.raises(ValueError, match="must have a table of transitions"):
+        from_transition_table("CartPole-v1")
+    with pytest.raises(ValueError, match="discrete actions"):
+        log_episodes("Pendulum-v1")
+    with pytest.raises(ValueError, match="n_episodes must be at least 1"):
+        log_episodes("CartPole-v1", n_episodes=0)
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(ImportError, match=r"thinrank\[rl\]"):
+        from_transition_table("FrozenLake-v1")
