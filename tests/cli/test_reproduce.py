@@ -85,5 +85,5 @@ def test_interruption(tmp_path, pages, monkeypatch):
 
 
 def test_all_means_all():
-    assert len(reproduce.chosen_studies([])) == len(reproduce.chosen_studies(["all"])) == 11
+    assert len(reproduce.chosen_studies([])) == len(reproduce.chosen_studies(["all"])) == 12
     assert reproduce.chosen_studies(["noise", "table1", "noise"]) == ["noise", "table1"]

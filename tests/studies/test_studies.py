@@ -22,8 +22,14 @@ def first_records(name, index=0):
 
 
 def test_registry_is_complete():
-    names = [f"table{i}" for i in range(1, 6)] + ["norway", "figure-no-error"]
-    names += ["figure-no-sparsity", "figure-high-dimension", "sensitivity", "noise"]
+    names = [f"table{i}" for i in range(1, 6)] + ["norway", "calcium"]
+    names += [
+        "figure-no-error",
+        "figure-no-sparsity",
+        "figure-high-dimension",
+        "sensitivity",
+        "noise",
+    ]
     assert list(STUDIES) == names
 
 

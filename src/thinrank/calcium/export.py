@@ -20,6 +20,7 @@ __all__ = [
     "write_footprints",
     "write_regions",
     "write_results",
+    "write_spikes",
     "write_traces",
 ]
 
@@ -28,11 +29,16 @@ class Segmentation(Protocol):
     """What is written of N neurons in T frames of H × W pixels: a fitted ``CalciumImaging``."""
 
     frame_rate: float
-    mean_image_: np.ndarray
-    footprints_: np.ndarray
-    traces_: np.ndarray
-    region_coordinates_: list[np.ndarray]
     decay_: float
+    mean_image_: np.ndarray
+    traces_: np.ndarray
+    spike_trains_: np.ndarray
+    region_coordinates_: list[np.ndarray]
+
+    @property
+    def footprints_(self) -> np.ndarray:
+        """Shape (N, H, W); made at each call."""
+        ...
 
 
 def export_results(
@@ -46,6 +52,7 @@ def export_results(
     ================== =========================================================================
     regions.json       pixels of each region, in the layout of NeuroFinder
     traces.csv         one line a frame: its number from 0, its time in seconds, all traces
+    spikes.csv         one line a spike: neuron, frame, time in seconds, size
     footprints.tif     one page a neuron, float32
     regions.nwb        with ``nwb``: a ``PlaneSegmentation`` and the traces, for NWB
     summary.json       numbers of neurons and frames, and the names of the files
@@ -72,13 +79,15 @@ def export_results(
 
 def write_results(imaging: Segmentation, folder: Path, *, nwb: bool = False) -> None:
     """Write the files of :func:`export_results`, but for the summary, into a folder."""
+    footprints = imaging.footprints_
     write_regions(folder / "regions.json", imaging.region_coordinates_)
     write_traces(folder / "traces.csv", imaging.traces_, imaging.frame_rate)
-    write_footprints(folder / "footprints.tif", imaging.footprints_)
-    if nwb and len(imaging.footprints_):
+    write_spikes(folder / "spikes.csv", imaging.spike_trains_, imaging.frame_rate)
+    write_footprints(folder / "footprints.tif", footprints)
+    if nwb and len(footprints):
         from thinrank.calcium.export_nwb import write_nwb  # pynwb is slow to import
 
-        write_nwb(folder / "regions.nwb", imaging.footprints_, imaging.traces_, imaging.frame_rate)
+        write_nwb(folder / "regions.nwb", footprints, imaging.traces_, imaging.frame_rate)
 
 
 def describe(imaging: Segmentation) -> dict[str, Any]:
@@ -159,6 +168,26 @@ def write_traces(path: Path | str, traces: Any, frame_rate: float) -> None:
         for frame, column in enumerate(values.T):
             time = f"{frame / frame_rate:.6f}"
             writer.writerow([frame, time, *(f"{value:.6g}" for value in column)])
+
+
+def write_spikes(path: Path | str, spike_trains: Any, frame_rate: float) -> None:
+    """Write spikes as CSV, one line each: the columns ``neuron``, ``frame``, ``time``, ``size``.
+
+    Parameters
+    ----------
+    path : path
+    spike_trains : array of shape (N, T)
+        What each spike adds to the fluorescence; 0 where there is none.
+    frame_rate : float
+        Frames a second.
+    """
+    trains = np.asarray(spike_trains)
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["neuron", "frame", "time", "size"])
+        for neuron, frame in np.argwhere(trains > 0).tolist():
+            size = f"{trains[neuron, frame]:.6g}"
+            writer.writerow([neuron + 1, frame, f"{frame / frame_rate:.6f}", size])
 
 
 def write_footprints(path: Path | str, footprints: Any) -> None:

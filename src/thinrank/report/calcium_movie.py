@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,8 +42,6 @@ class MovieStory:
         Of the movie.
     imaging : CalciumImaging
         Fitted.
-    spikes : sequence of ndarray of int
-        For each neuron the frames in which it spikes.
     labelled : list of ndarray of shape (m, 2), optional
         Regions that a person marked.
     scores : Scores, optional
@@ -55,7 +52,6 @@ class MovieStory:
 
     name: str
     imaging: Segmentation
-    spikes: Sequence[np.ndarray]
     labelled: list[np.ndarray] | None = None
     scores: Scores | None = None
     settings: dict[str, str] = field(default_factory=dict)
@@ -170,7 +166,7 @@ def _agreement(story: MovieStory) -> list[Block]:
 
 def _pairs(story: MovieStory) -> list[Pair]:
     imaging, labelled = story.imaging, story.labelled or []
-    shape = imaging.mean_image_.shape
+    shape, footprints = imaging.mean_image_.shape, imaging.footprints_
     matches = match_regions(imaging.region_coordinates_, labelled)
     peaks = np.max(imaging.traces_, axis=1) if len(imaging.traces_) else np.empty(0)
     pairs = []
@@ -181,7 +177,7 @@ def _pairs(story: MovieStory) -> list[Pair]:
                 title=f"label {j + 1}, neuron {i + 1}",
                 image=window(np.asarray(imaging.mean_image_, dtype=float), centre),
                 labelled=window(mask_of(labelled[j], shape), centre),
-                footprint=window(imaging.footprints_[i], centre),
+                footprint=window(footprints[i], centre),
                 estimated=window(mask_of(imaging.region_coordinates_[i], shape), centre),
             )
         )
@@ -190,14 +186,14 @@ def _pairs(story: MovieStory) -> list[Pair]:
 
 def _activity(story: MovieStory) -> list[Block]:
     imaging = story.imaging
-    peaks = np.max(imaging.traces_, axis=1)
+    peaks, footprints = np.max(imaging.traces_, axis=1), imaging.footprints_
     drawn = np.sort(np.argsort(-peaks, kind="stable")[:_DRAWN])
     lines = [
         Trace(
             title=str(i + 1),
-            footprint=window(imaging.footprints_[i], imaging.region_coordinates_[i].mean(axis=0)),
+            footprint=window(footprints[i], imaging.region_coordinates_[i].mean(axis=0)),
             values=imaging.traces_[i],
-            spikes=story.spikes[i],
+            spikes=np.flatnonzero(imaging.spike_trains_[i] > 0),
         )
         for i in drawn
     ]
@@ -223,6 +219,7 @@ def _neurons(story: MovieStory) -> Table:
     for i, region in enumerate(imaging.region_coordinates_):
         row, column = region.mean(axis=0)
         peak = float(np.max(imaging.traces_[i]))
-        cells = (f"{row:.1f}", f"{column:.1f}", str(len(region)), f"{peak:.3g}")
-        rows.append((str(i + 1), *cells, str(len(story.spikes[i]))))
+        spikes = np.count_nonzero(imaging.spike_trains_[i] > 0)
+        where = (str(i + 1), f"{row:.1f}", f"{column:.1f}", str(len(region)))
+        rows.append((*where, f"{peak:.3g}", str(spikes)))
     return Table(("neuron", "row", "column", "pixels", "peak", "spikes"), list(rows))

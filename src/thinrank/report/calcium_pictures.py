@@ -15,10 +15,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ESTIMATED", "LABELLED", "Pair", "Trace", "contours", "side_by_side", "traces"]
+__all__ = [
+    "ESTIMATED",
+    "LABELLED",
+    "Pair",
+    "Trace",
+    "contours",
+    "paired_traces",
+    "side_by_side",
+    "traces",
+]
 
 ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # on a dark image
-_INK, _MARK = "#0b3c5d", "#c8102e"  # on paper
+_INK, _MARK, _PALE = "#0b3c5d", "#c8102e", "#b5b5b5"  # on paper
 _NUMBERED = 80  # regions, beyond which their numbers would cover the picture
 _POINTS = 1200  # of a trace on paper
 
@@ -132,6 +141,27 @@ def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
         right.spines["left"].set_visible(False)
     axes[-1, 1].tick_params(labelbottom=True)
     axes[-1, 1].set_xlabel("seconds")
+    return figure
+
+
+def paired_traces(lines: Sequence[tuple[str, Sequence[float], Sequence[float] | None]]) -> Figure:
+    """Draw pairs of curves by frame: what a label shows, and what was estimated if anything.
+
+    Parameters
+    ----------
+    lines : sequence of (title, labelled, estimated)
+    """
+    figure = _figure(0.5 + 0.62 * len(lines))
+    axes = figure.subplots(len(lines), 1, squeeze=False, sharex=True)[:, 0]
+    for axis, (title, labelled, estimated) in zip(axes, lines, strict=True):
+        axis.plot(labelled, color=_PALE, lw=0.8)
+        if estimated is not None:
+            axis.plot(estimated, color=_INK, lw=0.9)
+        axis.set_xlim(0, len(labelled) - 1)
+        axis.set_title(title, fontsize=8, pad=2)
+        axis.tick_params(labelleft=False, left=False)
+        axis.spines["left"].set_visible(False)
+    axes[-1].set_xlabel("frame")
     return figure
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from thinrank.studies.calcium import CALCIUM
 from thinrank.studies.convergence import CONVERGENCE
 from thinrank.studies.executors import EXECUTORS
 from thinrank.studies.high_dimension import HIGH_DIMENSION
@@ -32,7 +33,16 @@ __all__ = [
 
 STUDIES: dict[str, Study] = {
     study.name: study
-    for study in (*TABLES, TIMING, NORWAY, *CONVERGENCE, HIGH_DIMENSION, SENSITIVITY, NOISE)
+    for study in (
+        *TABLES,
+        TIMING,
+        NORWAY,
+        CALCIUM,
+        *CONVERGENCE,
+        HIGH_DIMENSION,
+        SENSITIVITY,
+        NOISE,
+    )
 }
 """All studies by name, in the order of the paper."""
 
