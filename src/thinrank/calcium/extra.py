@@ -7,7 +7,11 @@ from typing import Any
 
 __all__ = ["require"]
 
-_EXTRAS = {"tifffile": ("TIFF files", "calcium"), "pynwb": ("writing NWB files", "nwb")}
+_EXTRAS = {
+    "tifffile": ("TIFF files", "calcium"),
+    "h5py": ("HDF5 and NWB files", "calcium"),
+    "pynwb": ("writing NWB files", "nwb"),
+}
 
 
 def require(library: str) -> Any:
@@ -15,7 +19,7 @@ def require(library: str) -> Any:
 
     Parameters
     ----------
-    library : {"tifffile", "pynwb"}
+    library : {"tifffile", "h5py", "pynwb"}
     """
     try:
         return import_module(library)

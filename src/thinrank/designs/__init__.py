@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs.dense import Dense
 from thinrank.designs.operator import Operator
+from thinrank.designs.recursive_filter import RecursiveFilter
 from thinrank.designs.row_subset import take_rows
 from thinrank.designs.sparse import Sparse
 from thinrank.designs.transformed import Standardization, Transformed, standardize
@@ -17,6 +18,7 @@ from thinrank.designs.transformed import Standardization, Transformed, standardi
 __all__ = [
     "Dense",
     "Operator",
+    "RecursiveFilter",
     "Sparse",
     "Standardization",
     "Transformed",

@@ -1,0 +1,56 @@
+"""What a user may ask of a fit."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from thinrank.calcium.sizes import Sizes
+from thinrank.minimize import check_options, check_size
+
+__all__ = ["check_settings", "given_sizes"]
+
+_BASELINES = ("median", "percentile", "none")
+
+
+def check_settings(imaging: Any) -> None:
+    """Raise about settings of a CalciumImaging that no movie could make right."""
+    if imaging.baseline not in _BASELINES:
+        raise ValueError(f"baseline must be one of {_BASELINES}, got {imaging.baseline!r}")
+    check_options(imaging.solver, "auto", "auto", "simultaneous", imaging.max_iter, 0.0)
+    for name, most in (
+        ("frame_rate", np.inf),
+        ("percentile", 100.0),
+        ("window", np.inf),
+        ("neuron_radius", np.inf),
+        ("region_threshold", 1.0),
+    ):
+        value = getattr(imaging, name)
+        if not _is_number(value) or not 0 < value < most:
+            raise ValueError(f"{name} must be above 0 and below {most:g}, got {value!r}")
+    if not _is_number(imaging.smoothing) or not 0 <= imaging.smoothing < np.inf:
+        raise ValueError(f"smoothing must be at least 0 and finite, got {imaging.smoothing!r}")
+
+
+def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> Sizes:
+    """Sizes that were given, checked against the movie; None for "auto"."""
+    frames, height, width = shape
+    rank, rows, columns = (
+        None if isinstance(value, str) and value == "auto" else value
+        for value in (imaging.rank, imaging.row_sparsity, imaging.column_sparsity)
+    )
+    pixels = min(height * width, most_pixels)
+    if rows is not None:
+        check_size("row_sparsity", rows, frames, "the number of frames")
+    if columns is not None:
+        check_size("column_sparsity", columns, pixels, "the number of pixels in use")
+    if rank is not None:
+        limit = min(frames if rows is None else rows, pixels if columns is None else columns)
+        check_size("rank", rank, limit, "the smaller of row_sparsity and column_sparsity")
+    return Sizes(rank, rows, columns)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
