@@ -6,8 +6,10 @@ from thinrank.calcium.export import (
     read_regions,
     write_footprints,
     write_regions,
+    write_spikes,
     write_traces,
 )
+from thinrank.calcium.export_nwb import write_nwb
 from thinrank.calcium.imaging import CalciumImaging
 from thinrank.calcium.scores import Scores, match_regions, pixel_auc, score_regions
 from thinrank.calcium.simulate import MovieTruth, make_movie
@@ -24,6 +26,8 @@ __all__ = [
     "read_regions",
     "score_regions",
     "write_footprints",
+    "write_nwb",
     "write_regions",
+    "write_spikes",
     "write_traces",
 ]

@@ -20,7 +20,10 @@ def mask_of(region: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def window(image: np.ndarray, centre: Sequence[float] | np.ndarray) -> np.ndarray:
-    """The square of 29 × 29 pixels about a pixel of an image; zeros beyond its edge."""
-    row, column = (round(float(value)) for value in centre)
+    """The square of 29 × 29 pixels about a pixel of an image; zeros beyond its edge.
+
+    For a pixel outside the image, the square about the nearest one inside.
+    """
+    row, column = np.clip(np.round(centre).astype(int), 0, np.array(image.shape) - 1)
     padded = np.pad(image, _HALF)
     return padded[row : row + 2 * _HALF + 1, column : column + 2 * _HALF + 1]

@@ -68,7 +68,7 @@ def run_calcium(console: Console, request: CalciumRequest) -> int:
     except (ValueError, OSError, ImportError, MemoryError) as error:
         # what is wrong with the file, the folder, a setting or an installation, in words
         console.print(
-            f"thinrank calcium: {error or type(error).__name__}",
+            f"thinrank calcium: {str(error) or type(error).__name__}",
             style="red",
             highlight=False,
             markup=False,

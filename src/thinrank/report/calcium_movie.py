@@ -29,7 +29,7 @@ __all__ = ["MovieStory", "movie_page", "score_table", "write_movie_page"]
 
 _IN_A_PICTURE = 10  # traces
 _DRAWN = 100  # traces in all; the others are in the table and in the files
-_BESIDE = 10  # labelled regions, in two rows of the paper's five
+_BESIDE = 5  # labelled regions, as in the paper's figure
 
 
 @dataclass(frozen=True)
