@@ -62,8 +62,8 @@ def write_nwb(
         session_start_time=session_start_time or datetime.now(UTC),
     )
     module = file.create_processing_module("ophys", "Neurons of a calcium imaging movie")
-    segmentation = pynwb.ophys.ImageSegmentation()
-    module.add(segmentation)
+    segmentation, fluorescence = pynwb.ophys.ImageSegmentation(), pynwb.ophys.Fluorescence()
+    module.add([segmentation, fluorescence])
     regions = segmentation.create_plane_segmentation(
         name="PlaneSegmentation",
         description="Footprints by two-way sparse low-rank regression",
@@ -71,7 +71,7 @@ def write_nwb(
     )
     for mask in masks:
         regions.add_roi(image_mask=mask)
-    series = pynwb.ophys.RoiResponseSeries(
+    fluorescence.create_roi_response_series(
         name="RoiResponseSeries",
         data=np.ascontiguousarray(responses.T),
         rois=regions.create_roi_table_region("all neurons", region=list(range(len(masks)))),
@@ -79,7 +79,6 @@ def write_nwb(
         rate=float(frame_rate),
         starting_time=0.0,
     )
-    module.add(pynwb.ophys.Fluorescence(roi_response_series=series))
     with pynwb.NWBHDF5IO(str(path), "w") as io:
         io.write(file)
 

@@ -99,7 +99,7 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
 
     began = time.perf_counter()
     with _progress() as advance:
-        imaging.set_params(callback=advance).fit(movie, dataset=request.dataset)
+        imaging.fit(movie, dataset=request.dataset, progress=advance)
     seconds = time.perf_counter() - began
 
     scores = None if labelled is None else imaging.score(labelled)
