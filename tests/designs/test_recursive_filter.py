@@ -68,8 +68,10 @@ def test_a_fit_equals_that_with_the_dense_matrix(solver, rng):
     ours = tr.minimize(LeastSquares(design, Y), **sizes)
     theirs = tr.minimize(LeastSquares(dense(0.8), Y), **sizes)
     np.testing.assert_array_equal(ours.factors.row_support, [5, 20, 41])
-    np.testing.assert_allclose(ours.factors.theta, theirs.factors.theta, atol=1e-8)
-    assert ours.value == pytest.approx(theirs.value, rel=1e-10)
+    # the two products are rounded differently, and gradient descent stops at its tolerance
+    close = {"pursuit": 1e-10, "gdt": 1e-5}[solver]
+    np.testing.assert_allclose(ours.factors.theta, theirs.factors.theta, atol=close)
+    assert ours.value == pytest.approx(theirs.value, rel=close)
 
 
 def test_an_estimator_takes_it_as_X(rng):

@@ -21,7 +21,7 @@ def resolve_decay(decay: Any, frame_rate: float) -> float | None:
         return decay_from_frame_rate(frame_rate)
     if isinstance(decay, str) and decay == "estimate":
         return None
-    if isinstance(decay, Real) and not isinstance(decay, bool) and 0 <= decay < 1:
+    if isinstance(decay, Real) and not isinstance(decay, bool) and 0 <= float(decay) < 1:
         return float(decay)
     raise ValueError(
         f'decay must be None, "estimate" or a number at least 0 and below 1, got {decay!r}'

@@ -74,21 +74,21 @@ def rising_levels(target: np.ndarray, segments: Segments) -> np.ndarray:
     """
     roots = np.sqrt(segments.energies)
     starts = segments.frames.tolist()
-    pools: list[list[float]] = []  # level, weight and first frame of each, and its segment
+    pools: list[tuple[float, float, int]] = []  # level, weight and first segment of each
     for i, (value, root) in enumerate(zip(target.tolist(), roots.tolist(), strict=True)):
-        level, weight, first, segment = value / root, root * root, starts[i], i
+        level, weight, first = value / root, root * root, i
         while pools:
-            before, mass, begin, earlier = pools[-1]
-            left = segments.decay ** (first - begin)
+            before, mass, earlier = pools[-1]
+            left = segments.decay ** (starts[first] - starts[earlier])
             if level >= left * before:
                 break
             pools.pop()
-            level = (mass * before + left * weight * level) / (mass + left * left * weight)
-            weight, first, segment = mass + left * left * weight, begin, earlier
-        pools.append([level, weight, first, segment])
+            total = mass + left * left * weight
+            level, weight, first = (mass * before + left * weight * level) / total, total, earlier
+        pools.append((level, weight, first))
     levels = np.empty(len(starts))
-    ends = [int(pool[3]) for pool in pools[1:]] + [len(starts)]
-    for (level, _, first, segment), end in zip(pools, ends, strict=True):
-        own = segments.frames[int(segment) : end]
-        levels[int(segment) : end] = max(level, 0.0) * segments.decay ** (own - first)
+    ends = [pool[2] for pool in pools[1:]] + [len(starts)]
+    for (level, _, first), end in zip(pools, ends, strict=True):
+        since = segments.frames[first:end] - starts[first]
+        levels[first:end] = max(level, 0.0) * segments.decay**since
     return levels * roots

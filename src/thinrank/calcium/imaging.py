@@ -20,7 +20,7 @@ from thinrank.calcium.neurons import find_neurons
 from thinrank.calcium.preprocessing import PreparedMovie, Preprocessing, interpolated
 from thinrank.calcium.progress import Stages, staged
 from thinrank.calcium.scores import Scores, score_regions
-from thinrank.calcium.settings import check_settings, given_sizes
+from thinrank.calcium.settings import check_settings, given_sizes, in_radii
 from thinrank.calcium.sizes import Sizes
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Solution, Status
@@ -72,13 +72,20 @@ class CalciumImaging(BaseEstimator):
         Which one, for baseline="percentile".
     window : float, default 30
         Seconds of its windows.
-    smoothing : float, default 2
-        Standard deviation, in pixels, of a Gaussian filter of each frame. A neuron covers many
-        pixels, whose noise is independent: at half the radius of a neuron the noise falls most
-        beside the signal. 0 for none, as in the paper.
+    smoothing : float or "auto"
+        Standard deviation, in pixels, of a Gaussian filter of each frame: a neuron covers many
+        pixels, whose noise is independent. "auto" is 0.4 times the radius of a neuron; 0 is none,
+        as in the paper.
+    background : float or "auto"
+        Standard deviation, in pixels, of a wider Gaussian filter, whose changes over time are
+        taken out of each pixel: neuropil, and the lamp. "auto" is 3 times the radius; 0 is none.
     noise_scaling : bool, default True
         Whether each pixel is divided by the standard deviation of its noise: bright pixels are
         noisier, and would be taken for active.
+    floor : float, default 2
+        Values below this many standard deviations of the noise under the baseline are raised to
+        that: calcium makes pixels brighter, and what makes them darker (the surround of a bright
+        neuron in the background filter, motion) is not to count as activity. Infinity for none.
     neuron_radius : float, default 5
         Rough radius of a neuron, in pixels.
     region_threshold : float, default 0.4
@@ -150,8 +157,10 @@ class CalciumImaging(BaseEstimator):
         *,
         percentile: float = 20.0,
         window: float = 30.0,
-        smoothing: float = 2.0,
+        smoothing: float | str = "auto",
+        background: float | str = "auto",
         noise_scaling: bool = True,
+        floor: float = 2.0,
         neuron_radius: float = 5.0,
         region_threshold: float = 0.4,
         solver: str = "pursuit",
@@ -168,7 +177,9 @@ class CalciumImaging(BaseEstimator):
         self.percentile = percentile
         self.window = window
         self.smoothing = smoothing
+        self.background = background
         self.noise_scaling = noise_scaling
+        self.floor = floor
         self.neuron_radius = neuron_radius
         self.region_threshold = region_threshold
         self.solver = solver
@@ -308,7 +319,7 @@ class CalciumImaging(BaseEstimator):
         """Θ over the pixels that were kept."""
         Y = prepared.Y
         seed = seed_from(self.random_state)
-        alternation = Alternation(self.decay_, self.smoothing, seed)
+        alternation = Alternation(self.decay_, self._smoothing, seed)
         start, found = alternation.run(Y, sizes, stages.begin("spike frames"))
         if start.rank == 0:
             message = "No frame explains more than noise would: no spikes, the answer has rank 0."
@@ -356,12 +367,18 @@ class CalciumImaging(BaseEstimator):
         self.spike_trains_, self.traces_ = neurons.spikes, neurons.traces
         self.region_coordinates_, self.regions_ = neurons.regions, neurons.labels
 
+    @property
+    def _smoothing(self) -> float:
+        return in_radii(self.smoothing, 0.4, self.neuron_radius)
+
     def _preprocessing(self) -> Preprocessing:
         return Preprocessing(
             baseline=self.baseline,
             percentile=float(self.percentile),
             window=max(2, round(self.window * self.frame_rate)),
-            smoothing=float(self.smoothing),
+            smoothing=self._smoothing,
+            background=in_radii(self.background, 3.0, self.neuron_radius),
             noise_scaling=bool(self.noise_scaling),
+            floor=float(self.floor),
             most_pixels=_MOST_PIXELS,
         )

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.ndimage import correlate1d
 
+from thinrank.calcium.background import Background, find_background
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.progress import Progress
@@ -72,9 +73,15 @@ class Preprocessing:
         Frames of such a window.
     smoothing : float
         Standard deviation, in pixels, of a Gaussian filter of each frame; 0 for none.
+    background : float
+        Standard deviation, in pixels, of the wider filter whose changes over time are taken out;
+        0 for none.
     noise_scaling : bool
         Whether each pixel is divided by the standard deviation of its own noise, or all of them
         by the median one.
+    floor : float
+        Values below so many standard deviations of the noise under the baseline are raised to
+        that; infinity for none.
     most_pixels : int
         Of larger frames only so many pixels are kept, those with the most activity.
     """
@@ -83,7 +90,9 @@ class Preprocessing:
     percentile: float
     window: int
     smoothing: float
+    background: float
     noise_scaling: bool
+    floor: float
     most_pixels: int
 
     def prepare(self, movie: Movie, decay: float, progress: Progress) -> PreparedMovie:
@@ -96,7 +105,8 @@ class Preprocessing:
         baseline = np.empty((len(knots), size), dtype=np.float32)
         noise, mean = np.empty(size, dtype=np.float32), np.empty(size, dtype=np.float32)
         activity = np.zeros(size, dtype=np.float32)
-        for block in self._blocks(movie):
+        background = find_background(movie, self.background) if self.background else None
+        for block in self._blocks(movie, background):
             here = block.pixels
             progress(here.start / size / (2 if large else 1))
             mean[here] = block.mean
@@ -113,9 +123,11 @@ class Preprocessing:
             pixels = np.sort(
                 np.argpartition(activity, size - self.most_pixels)[-self.most_pixels :]
             )
-            Y = self._chosen(movie, pixels, baseline, knots, progress)
+            Y = self._chosen(movie, background, pixels, baseline, knots, progress)
         scale = self._scale(noise)
         Y *= np.divide(1, scale, out=np.zeros_like(scale), where=scale > 0)[pixels]
+        if np.isfinite(self.floor):
+            np.maximum(Y, np.float32(-self.floor), out=Y)
         return PreparedMovie(
             Y, pixels, movie.shape, knots, baseline, scale, mean.reshape(height, width)
         )
@@ -123,6 +135,7 @@ class Preprocessing:
     def _chosen(
         self,
         movie: Movie,
+        background: Background | None,
         pixels: np.ndarray,
         baseline: np.ndarray,
         knots: np.ndarray,
@@ -131,14 +144,14 @@ class Preprocessing:
         """Some pixels of the smoothed movie, less their baselines, read again."""
         frames, height, width = movie.shape
         Y = np.empty((frames, len(pixels)), dtype=np.float32)
-        for block in self._blocks(movie):
+        for block in self._blocks(movie, background):
             progress(0.5 + 0.5 * block.pixels.start / (height * width))
             first, last = np.searchsorted(pixels, (block.pixels.start, block.pixels.stop))
             Y[:, first:last] = block.values[:, pixels[first:last] - block.pixels.start]
         Y -= interpolated(baseline[:, pixels], knots, frames)
         return Y
 
-    def _blocks(self, movie: Movie) -> Iterator[_Block]:
+    def _blocks(self, movie: Movie, background: Background | None) -> Iterator[_Block]:
         """Smoothed lines of all frames; what borders on them is read too, for the filter."""
         frames, height, width = movie.shape
         halo = int(_CUT * self.smoothing + 0.5)
@@ -153,6 +166,8 @@ class Preprocessing:
                 kernel = smoothing_kernel(self.smoothing)
                 for axis in (1, 2):
                     correlate1d(block, kernel, axis, output=block, mode="nearest")
+            if background is not None:
+                background.subtract(inner, first)
             values = np.ascontiguousarray(inner).reshape(frames, -1)
             yield _Block(slice(first * width, last * width), values, mean)
 

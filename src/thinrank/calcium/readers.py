@@ -129,7 +129,8 @@ def _npz(path: Path, dataset: str | None) -> Iterator[Any]:
     """One array of an NPZ file: the one that is named, or the only one with three axes."""
     name = str(path)
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # NumPy leaves a file that it opens itself open when that is no archive
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             chosen = dataset if dataset is not None else _only_movie(_npz_shapes(path), name)
             if chosen not in stored.files:
                 raise MovieError(name, _no_such(chosen, stored.files))

@@ -10,7 +10,7 @@ import numpy as np
 from thinrank.calcium.sizes import Sizes
 from thinrank.minimize import check_options, check_size
 
-__all__ = ["check_settings", "given_sizes"]
+__all__ = ["check_settings", "given_sizes", "in_radii"]
 
 _BASELINES = ("median", "percentile", "none")
 
@@ -30,15 +30,24 @@ def check_settings(imaging: Any) -> None:
         value = getattr(imaging, name)
         if not _is_number(value) or not 0 < value < most:
             raise ValueError(f"{name} must be above 0 and below {most:g}, got {value!r}")
-    if not _is_number(imaging.smoothing) or not 0 <= imaging.smoothing < np.inf:
-        raise ValueError(f"smoothing must be at least 0 and finite, got {imaging.smoothing!r}")
+    if not _is_number(imaging.floor) or not imaging.floor >= 0:
+        raise ValueError(f"floor must be a number at least 0, got {imaging.floor!r}")
+    for name in ("smoothing", "background"):
+        value = getattr(imaging, name)
+        if not _is_automatic(value) and not (_is_number(value) and 0 <= value < np.inf):
+            raise ValueError(f'{name} must be a number at least 0 or "auto", got {value!r}')
+
+
+def in_radii(value: Any, radii: float, radius: float) -> float:
+    """A width in pixels: as given, or so many radii of a neuron for "auto"."""
+    return radii * radius if _is_automatic(value) else float(value)
 
 
 def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> Sizes:
     """Sizes that were given, checked against the movie; None for "auto"."""
     frames, height, width = shape
     rank, rows, columns = (
-        None if isinstance(value, str) and value == "auto" else value
+        None if _is_automatic(value) else value
         for value in (imaging.rank, imaging.row_sparsity, imaging.column_sparsity)
     )
     pixels = min(height * width, most_pixels)
@@ -50,6 +59,10 @@ def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> 
         limit = min(frames if rows is None else rows, pixels if columns is None else columns)
         check_size("rank", rank, limit, "the smaller of row_sparsity and column_sparsity")
     return Sizes(rank, rows, columns)
+
+
+def _is_automatic(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
 
 
 def _is_number(value: Any) -> bool:

@@ -29,6 +29,7 @@ __all__ = ["MovieStory", "movie_page", "score_table", "write_movie_page"]
 
 _IN_A_PICTURE = 10  # traces
 _DRAWN = 100  # traces in all; the others are in the table and in the files
+_SPIKE = 0.2  # of a neuron's largest spike: what the table counts as clear
 _BESIDE = 5  # labelled regions, as in the paper's figure
 
 
@@ -84,7 +85,7 @@ def movie_page(story: MovieStory) -> Page:
     page = Page(f"Neurons in {story.name}")
     page.add(Text(_verdict(story), stress=True), *_places(story), *_agreement(story))
     if len(story.imaging.traces_):
-        page.add(*_activity(story), Section("The neurons, one by one"), _neurons(story))
+        page.add(*_activity(story), *_neurons(story))
     page.add(Section("How this was made"), Table(("", ""), list(story.settings.items()), left=2))
     return page
 
@@ -193,7 +194,7 @@ def _activity(story: MovieStory) -> list[Block]:
             title=str(i + 1),
             footprint=window(footprints[i], imaging.region_coordinates_[i].mean(axis=0)),
             values=imaging.traces_[i],
-            spikes=np.flatnonzero(imaging.spike_trains_[i] > 0),
+            spikes=imaging.spike_trains_[i],
         )
         for i in drawn
     ]
@@ -206,20 +207,29 @@ def _activity(story: MovieStory) -> list[Block]:
         some = lines[begin : begin + _IN_A_PICTURE]
         caption = (
             f"Footprints and traces of neurons {some[0].title} to {some[-1].title}, each on its "
-            "own scale; a red tick at each spike."
+            "own scale; red ticks as high as the spikes, the largest of a neuron being 1."
         )
         name = f"traces_{begin // _IN_A_PICTURE + 1}"
         blocks.append(Picture(name, traces(some, imaging.frame_rate), caption))
     return blocks
 
 
-def _neurons(story: MovieStory) -> Table:
+def _neurons(story: MovieStory) -> list[Block]:
     imaging = story.imaging
     rows = []
     for i, region in enumerate(imaging.region_coordinates_):
         row, column = region.mean(axis=0)
         peak = float(np.max(imaging.traces_[i]))
-        spikes = np.count_nonzero(imaging.spike_trains_[i] > 0)
+        train = imaging.spike_trains_[i]
+        spikes = np.count_nonzero(train > _SPIKE * np.max(train, initial=0.0))
         where = (str(i + 1), f"{row:.1f}", f"{column:.1f}", str(len(region)))
         rows.append((*where, f"{peak:.3g}", str(spikes)))
-    return Table(("neuron", "row", "column", "pixels", "peak", "spikes"), list(rows))
+    header = ("neuron", "row", "column", "pixels", "peak", "clear spikes")
+    return [
+        Section("The neurons, one by one"),
+        Table(header, list(rows)),
+        Text(
+            "Row and column of the centre; pixels of the region; highest value of the trace; "
+            f"spikes of more than {_SPIKE:.0%} of the neuron's largest."
+        ),
+    ]

@@ -30,6 +30,7 @@ ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # on a dark image
 _INK, _MARK, _PALE = "#0b3c5d", "#c8102e", "#b5b5b5"  # on paper
 _NUMBERED = 80  # regions, beyond which their numbers would cover the picture
 _POINTS = 1200  # of a trace on paper
+_TICKS = 0.25  # of the height of a trace's axis, for its spikes
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ class Trace:
     footprint : ndarray of shape (h, w)
         Shown small, at the left.
     values : ndarray of shape (T,)
-    spikes : ndarray of int
-        Frames to be marked.
+    spikes : ndarray of shape (T,)
+        Size of the spike in each frame, or 0.
     """
 
     title: str
@@ -109,7 +110,7 @@ def contours(
 def side_by_side(pairs: Sequence[Pair]) -> Figure:
     """Draw labelled regions in the upper row, and below each what was estimated there."""
     side = WIDTH / max(len(pairs), 5)
-    figure = _figure(2 * side + 0.5)
+    figure = _figure(2 * side + 0.35)
     axes = figure.subplots(2, max(len(pairs), 5), squeeze=False)
     for axis in axes.flat:
         axis.set_axis_off()
@@ -126,7 +127,7 @@ def side_by_side(pairs: Sequence[Pair]) -> Figure:
 
 
 def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
-    """Draw each neuron's footprint and its trace over time, with a tick at each spike."""
+    """Draw each neuron's footprint and its trace over time, with ticks as high as its spikes."""
     figure = _figure(0.5 + 0.62 * len(lines))
     axes = figure.subplots(len(lines), 2, squeeze=False, width_ratios=[1, 12])
     for (left, right), line in zip(axes, lines, strict=True):
@@ -134,8 +135,15 @@ def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
         left.set_title(line.title, fontsize=8, pad=2)
         times, values = _thinned(line.values)
         right.plot(times / frame_rate, values, color=_INK, lw=0.8)
+        frames = np.flatnonzero(line.spikes > 0)
+        heights = line.spikes[frames] / np.max(line.spikes, initial=0.0)
         marks = right.get_xaxis_transform()  # time across, a part of the axis upwards
-        right.vlines(line.spikes / frame_rate, 0.0, 0.12, color=_MARK, lw=0.8, transform=marks)
+        right.vlines(
+            frames / frame_rate, 0.0, _TICKS * heights, color=_MARK, lw=0.8, transform=marks
+        )
+        right.margins(y=0.05)
+        low, high = right.get_ylim()
+        right.set_ylim(low - _TICKS / (1 - _TICKS) * (high - low), high)  # the trace above them
         right.set_xlim(0, max(len(line.values) - 1, 1) / frame_rate)
         right.tick_params(labelleft=False, left=False, labelbottom=False)
         right.spines["left"].set_visible(False)
