@@ -60,6 +60,19 @@ def test_from_movie_to_neurons(tmp_path, film, small):
     assert names(tmp_path / "deep") == ["out"]
 
 
+def test_an_array_of_a_file(tmp_path, small):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "film.h5", "w") as file:
+        file["raw/images"], file["other"] = small[0], small[0][:, :9]
+    command = (tmp_path / "film.h5", "--frame-rate", 7, "-o", tmp_path / "out")
+    result = run(*command)
+    assert result.exit_code == 1
+    assert "raw/images" in result.output
+    result = run(*command, "--dataset", "raw/images")
+    assert result.exit_code == 0, result.output
+    assert "3 neurons" in result.output
+
+
 def test_overwriting(tmp_path, film):
     command = (film, "--frame-rate", 7, "-o", tmp_path / "out")
     assert run(*command).exit_code == 0

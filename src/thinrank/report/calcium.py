@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
 from thinrank.calcium import Scores
@@ -196,8 +198,7 @@ def _regions(labels: np.ndarray) -> list[np.ndarray]:
 
 
 def _as_scores(record: Record) -> Scores:
-    counts = {name: int(record[name]) for name in ("n_matched", "n_estimated", "n_labelled")}
-    return Scores(**{name: float(record[name]) for name in _SCORES}, **counts)
+    return Scores(**{field.name: record[field.name] for field in fields(Scores)})
 
 
 def _size_table(sizes: Record) -> Table:
