@@ -129,6 +129,17 @@ def test_auc_with_ties(rng):
     assert pixel_auc(np.zeros((20, 30)), mask) == 0.5
 
 
+def test_scores_with_pixels(rng):
+    labelled = [square(2, 3), square(3, 4)]
+    energy = rng.random((10, 12))
+    mask = np.zeros((10, 12), dtype=bool)
+    mask[tuple(np.concatenate(labelled).T)] = True
+    assert score_regions(labelled, labelled).pixel_auc is None
+    scores = score_regions(labelled, labelled, energy=energy)
+    assert scores.pixel_auc == pixel_auc(energy, mask)
+    assert score_regions(labelled, [square(50, 50)], energy=energy).pixel_auc is None
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

@@ -34,7 +34,8 @@ def story():
 
 
 def with_labels(story, labelled):
-    scores = score_regions(story.imaging.region_coordinates_, labelled)
+    energy = np.arange(story.imaging.mean_image_.size).reshape(story.imaging.mean_image_.shape)
+    scores = score_regions(story.imaging.region_coordinates_, labelled, energy=energy)
     settings = story.settings
     return MovieStory("film.tif", story.imaging, labelled, scores, settings)
 
@@ -82,7 +83,9 @@ def test_labelled_beside_estimated(story):
     assert len(blocks(page, Picture)[0].figure.axes) == 2
     text = render_markdown(page)
     assert "2 of 3 labelled regions found, combined score 0.67" in text
-    assert "| centres within 5 pixels | 3 | 3 | 2 | 0.67 | 0.67 | 0.67 | 1.00 | 1.00 |" in text
+    row = "| centres within 5 pixels | 3 | 3 | 2 | 0.67 | 0.67 | 0.67 | 1.00 | 1.00 | 0."
+    assert row in text
+    assert "| exclusion | pixel AUC |" in text
 
 
 def test_nothing_is_labelled_where_neurons_are(story):

@@ -301,7 +301,7 @@ class CalciumImaging(BaseEstimator):
         return np.sqrt(np.maximum(squares, 0)).reshape(self.shape_[1:])
 
     def score(self, regions: Any, y: Any = None, *, threshold: float = 5.0) -> Scores:
-        """NeuroFinder's scores of ``region_coordinates_`` against labelled regions.
+        """NeuroFinder's scores of ``region_coordinates_`` against labelled regions, and pixel AUC.
 
         Parameters
         ----------
@@ -311,7 +311,9 @@ class CalciumImaging(BaseEstimator):
             Distance of centres, in pixels, below which regions match.
         """
         check_is_fitted(self, "factors_")
-        return score_regions(self.region_coordinates_, regions, threshold)
+        return score_regions(
+            self.region_coordinates_, regions, threshold, energy=self.pixel_energy_
+        )
 
     # ----------------------------------------------------------------------- stages
 

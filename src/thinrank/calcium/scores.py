@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from thinrank.calcium.windows import mask_of
+
 __all__ = ["Scores", "match_regions", "pixel_auc", "score_regions"]
 
 
@@ -31,6 +33,9 @@ class Scores:
         The same pixels over those of the match; mean over the matches.
     n_matched, n_estimated, n_labelled : int
         Numbers of regions.
+    pixel_auc : float or None
+        Area under the ROC curve of an image of activity, with the pixels of all labelled regions
+        as the truth; None where no image was given. See :func:`pixel_auc`.
     """
 
     recall: float
@@ -41,13 +46,16 @@ class Scores:
     n_matched: int
     n_estimated: int
     n_labelled: int
+    pixel_auc: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """All of them by name."""
         return asdict(self)
 
 
-def score_regions(estimated: Any, labelled: Any, threshold: float = 5.0) -> Scores:
+def score_regions(
+    estimated: Any, labelled: Any, threshold: float = 5.0, *, energy: Any = None
+) -> Scores:
     """Score regions against labelled ones, as the NeuroFinder challenge does.
 
     Parameters
@@ -57,6 +65,8 @@ def score_regions(estimated: Any, labelled: Any, threshold: float = 5.0) -> Scor
         image of integers in which 0 is no region.
     threshold : float
         Distance in pixels below which two centres match.
+    energy : array of shape (H, W), optional
+        How active each pixel is, for ``pixel_auc``.
 
     Returns
     -------
@@ -95,6 +105,7 @@ def score_regions(estimated: Any, labelled: Any, threshold: float = 5.0) -> Scor
         n_matched=len(pairs),
         n_estimated=len(found),
         n_labelled=len(true),
+        pixel_auc=None if energy is None else _auc_of_regions(energy, true),
     )
 
 
@@ -170,6 +181,12 @@ def pixel_auc(energy: Any, mask: Any) -> float:
     ranks = rankdata(values.ravel())[inside.ravel()]
     above = ranks.sum() - count * (count + 1) / 2
     return float(above / (count * (inside.size - count)))
+
+
+def _auc_of_regions(energy: Any, regions: list[np.ndarray]) -> float | None:
+    """None where every pixel of the image is in a region, or none is."""
+    mask = np.any([mask_of(region, np.shape(energy)) for region in regions], axis=0)
+    return pixel_auc(energy, mask) if 0 < mask.sum() < mask.size else None
 
 
 def as_regions(regions: Any, name: str = "regions") -> list[np.ndarray]:

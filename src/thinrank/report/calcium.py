@@ -198,7 +198,8 @@ def _regions(labels: np.ndarray) -> list[np.ndarray]:
 
 
 def _as_scores(record: Record) -> Scores:
-    return Scores(**{field.name: record[field.name] for field in fields(Scores)})
+    names = {field.name for field in fields(Scores)}
+    return Scores(**{name: value for name, value in record.items() if name in names})
 
 
 def _size_table(sizes: Record) -> Table:

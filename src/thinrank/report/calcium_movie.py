@@ -91,8 +91,9 @@ def movie_page(story: MovieStory) -> Page:
 
 
 def score_table(rows: dict[str, Scores]) -> Table:
-    """Return NeuroFinder's scores as a table, one line a name."""
+    """Return NeuroFinder's scores as a table, one line a name; pixel AUC where it is known."""
     header = ("", "labelled", "estimated", "matched", "recall", "precision", "combined")
+    with_auc = any(scores.pixel_auc is not None for scores in rows.values())
     cells = [
         (
             name,
@@ -107,12 +108,14 @@ def score_table(rows: dict[str, Scores]) -> Table:
                     scores.combined,
                     scores.inclusion,
                     scores.exclusion,
+                    *([scores.pixel_auc] if with_auc else []),
                 )
             ),
         )
         for name, scores in rows.items()
     ]
-    return Table((*header, "inclusion", "exclusion"), list(cells))
+    last = ("inclusion", "exclusion", *(["pixel AUC"] if with_auc else []))
+    return Table((*header, *last), list(cells))
 
 
 def _verdict(story: MovieStory) -> str:
@@ -151,7 +154,8 @@ def _agreement(story: MovieStory) -> list[Block]:
             "NeuroFinder's scores. Recall: labelled regions that were found. Precision: estimated "
             "regions that are labelled ones. Combined: their harmonic mean. Inclusion and "
             "exclusion: pixels that a labelled region and its match share, as a part of the "
-            "labelled region and of the match. The labels took no part in the fit."
+            "labelled region and of the match. Pixel AUC: how often a pixel in a labelled region "
+            "is more active in the fit than one outside. The labels took no part in the fit."
         ),
     ]
     pairs = _pairs(story)
