@@ -41,7 +41,9 @@ for axis in axes:
 # When they fire
 # --------------
 # A close pair: the movie at one pixel, the true traces and the estimated ones. Both neurons are in
-# the pixel, and are told apart because they fire in different frames.
+# the pixel, and are told apart because they fire in different frames. The estimated traces are
+# lower than the true ones, at the peaks of the footprints, because frames are smoothed before
+# the fit, which spreads the light of a neuron.
 
 matches = {j: i for i, j in tr.calcium.match_regions(imaging.region_coordinates_, truth.regions)}
 figure, axes = plt.subplots(3, 1, figsize=(8, 4.2), sharex=True, layout="constrained")
@@ -55,6 +57,6 @@ for neuron, axis in enumerate(axes[1:]):
         estimated = imaging.traces_[matches[neuron]]
         axis.plot(seconds, estimated, color="black", lw=0.9, label="estimated")
     axis.set_title(f"neuron {neuron + 1}", loc="left")
-axes[1].legend(loc="upper right")
+axes[1].legend(loc="upper left")
 axes[2].set_xlabel("seconds")
 plt.show()

@@ -85,6 +85,14 @@ def test_overwriting(tmp_path, film):
     assert names(tmp_path) == ["film.npy", "out"]
 
 
+def test_nothing_but_noise(tmp_path, rng):
+    np.save(tmp_path / "noise.npy", rng.normal(10, 1, (60, 30, 30)))
+    result = run(tmp_path / "noise.npy", "--frame-rate", 7, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "0 neurons" in result.output
+    assert json.loads((tmp_path / "out" / "regions.json").read_text()) == []
+
+
 def test_simulated_movie(tmp_path, monkeypatch, small):
     monkeypatch.setattr(calcium, "make_movie", lambda **_: small)
     result = run("--simulate", "-o", tmp_path / "out")
@@ -94,11 +102,13 @@ def test_simulated_movie(tmp_path, monkeypatch, small):
 
 
 def test_sizes_are_passed_on(tmp_path, film):
-    sizes = ("--rank", 3, "--rows", 12, "--columns", 200, "--decay", 0.8, "--smoothing", 1)
+    sizes = ("--rank", 3, "--rows", 12, "--columns", 200, "--decay", 0.8)
+    sizes += ("--smoothing", 1, "--neuron-radius", 6)
     assert run(film, "--frame-rate", 7, "-o", tmp_path / "out", *sizes).exit_code == 0
     page = (tmp_path / "out" / "page.html").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["decay"] == 0.8
-    cells = {"row sparsity": 12, "column sparsity": 200, "smoothing": "1.0", "pixels kept": 200}
+    cells = {"row sparsity": 12, "column sparsity": 200, "pixels kept": 200}
+    cells |= {"smoothing": "1.0", "neuron radius": "6.0"}
     for name, value in cells.items():
         pattern = rf'<td class="words">{name}</td>\s*<td class="words">{value}</td>'
         assert re.search(pattern, page), name

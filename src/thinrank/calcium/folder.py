@@ -69,7 +69,8 @@ def check_destination(target: Path | str, overwrite: bool = False) -> None:
     there = sorted(path.name for path in target.iterdir())
     if there and not overwrite:
         raise FileExistsError(
-            f"{target} exists and is not empty; choose another folder, or ask to overwrite it"
+            f"{target} exists and is not empty; choose another folder, or overwrite it "
+            "(overwrite=True; --overwrite on the command line)"
         )
     foreign = [name for name in there if name not in _written_here(target)]
     if foreign:

@@ -112,6 +112,10 @@ def calcium(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder of the results, made anew.")
     ] = Path("neurons"),
+    neuron_radius: Annotated[
+        float | None,
+        typer.Option(min=0, help="Rough radius of a neuron, in pixels.", show_default="5"),
+    ] = None,
     rank: Annotated[str, typer.Option(help="Rank of the fit.")] = "auto",
     rows: Annotated[str, typer.Option(help="Most frames with spikes.")] = "auto",
     columns: Annotated[str, typer.Option(help="Most pixels in neurons.")] = "auto",
@@ -161,8 +165,8 @@ def calcium(
         "decay": None if decay is None else _number(decay, float, ("estimate",), "--decay"),
         "baseline": baseline,
     }
-    if smoothing is not None:
-        settings["smoothing"] = smoothing
+    optional = {"neuron_radius": neuron_radius, "smoothing": smoothing}
+    settings |= {name: value for name, value in optional.items() if value is not None}
     request = CalciumRequest(
         movie=movie,
         out=out,
