@@ -13,14 +13,11 @@ from thinrank.calcium.sizes import (
     active_pixel_count,
     leading_directions,
     spike_price,
-    visible_directions,
 )
 from thinrank.core.factors import Factors
 
 __all__ = ["Alternation"]
 
-# Directions that are looked at when their number is to be found.
-_MOST_DIRECTIONS = 120
 _MOST_ROUNDS = 6
 _MOST_COLUMN_CHANGES = 10
 
@@ -49,13 +46,9 @@ class Alternation:
 
     def run(self, Y: np.ndarray, sizes: Sizes, progress: Progress) -> tuple[Factors, Sizes]:
         """Factors of Θ for Y of shape (T, m), and the sizes that were found."""
-        total = float(np.einsum("ij,ij->", Y, Y))
-        most = _MOST_DIRECTIONS if sizes.rank is None else sizes.rank
-        Z, squares = leading_directions(Y, most, self.seed)
-        rank = sizes.rank
-        if rank is None:
-            rank = visible_directions(squares, total, Y.shape, self.smoothing)
-        Z = Z[:, :rank]
+        directions = leading_directions(Y, sizes.rank, self.seed)
+        rank = directions.visible(self.smoothing) if sizes.rank is None else sizes.rank
+        Z = directions.Z[:, :rank]
         frames = np.empty(0, dtype=int)
         for turn in range(_MOST_ROUNDS):
             progress((turn + 1) / (_MOST_ROUNDS + 1))

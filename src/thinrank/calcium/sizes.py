@@ -10,13 +10,13 @@ from scipy.stats import chi2
 from thinrank import linalg
 from thinrank.calcium.preprocessing import smoothing_kernel
 
-__all__ = ["Sizes", "active_pixel_count", "leading_directions", "spike_price", "visible_directions"]
+__all__ = ["Directions", "Sizes", "active_pixel_count", "leading_directions", "spike_price"]
 
 # Frames up to which the inner products of all frames are formed.
-_MOST_FRAMES = 4000
+_MOST_FRAMES = 1500
 # Pixels that are enough to see the directions of a movie.
 _MOST_PIXELS = 16384
-_LARGEST_RANK = 100
+_LARGEST_RANK = 200
 # Of the frames: neither more directions nor more spike frames than these parts.
 _LARGEST_RANK_PART = 0.25
 # Chance at which a pixel without activity counts as active.
@@ -34,65 +34,73 @@ class Sizes:
     columns: int | None
 
 
-def leading_directions(Y: np.ndarray, most: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Leading left singular vectors of Y times singular values, and all squares that are known.
+@dataclass(frozen=True)
+class Directions:
+    """Leading directions of a matrix Y, or of its most active pixels.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (T, q)
+        Y times its leading right singular vectors, the largest first.
+    total : float
+        ‖Y‖².
+    shape : (T, m)
+        Of what was looked at.
+    """
+
+    Z: np.ndarray
+    total: float
+    shape: tuple[int, int]
+
+    def visible(self, smoothing: float) -> int:
+        """How many directions noise does not reach.
+
+        Noise of T frames and m pixels that are correlated by smoothing has squared singular
+        values up to about σ²m(1 + √(T/m′))², m′ = m/Σρ² with ρ the correlations between a pixel
+        and all others.
+
+        Parameters
+        ----------
+        smoothing : float
+            Standard deviation of the Gaussian filter of the frames, in pixels.
+        """
+        frames, pixels = self.shape
+        squares = np.einsum("ij,ij->j", self.Z, self.Z)
+        edge = (1 + (frames * correlated_pixels(smoothing) / pixels) ** 0.5) ** 2
+        count = 0
+        while count < min(len(squares), frames - 1):
+            level = (self.total - float(squares[:count].sum())) / (frames - count)
+            found = int(np.count_nonzero(squares > edge * level))
+            if found <= count:
+                break
+            count = found
+        return min(count, max(1, int(_LARGEST_RANK_PART * frames)))
+
+
+def leading_directions(Y: np.ndarray, most: int | None, seed: int) -> Directions:
+    """Leading directions of Y, of its most active pixels when there are very many.
 
     Parameters
     ----------
     Y : ndarray of shape (T, m)
-    most : int
-        How many directions.
+    most : int or None
+        How many directions; None for as many as a rank is ever chosen.
     seed : int
-        Of the randomised decomposition of very long movies.
-
-    Returns
-    -------
-    Z : ndarray of shape (T, q)
-        Y times its leading right singular vectors, decreasing; from the most active pixels when
-        there are very many.
-    squares : ndarray
-        Squared singular values, decreasing.
+        Of the randomised decomposition of long movies.
     """
+    if most is None:
+        most = min(_LARGEST_RANK, *Y.shape)
+    energy = np.einsum("ij,ij->j", Y, Y)
     if Y.shape[1] > _MOST_PIXELS:
-        energy = np.einsum("ij,ij->j", Y, Y)
-        Y = Y[:, np.sort(np.argpartition(energy, -_MOST_PIXELS)[-_MOST_PIXELS:])]
+        active = np.sort(np.argpartition(energy, -_MOST_PIXELS)[-_MOST_PIXELS:])
+        Y, energy = Y[:, active], energy[active]
+    shape = (Y.shape[0], Y.shape[1])
     if len(Y) > _MOST_FRAMES:
         left, values, _ = linalg.truncated_svd(Y, most, seed=seed)
-        return left * values, values.astype(np.float64) ** 2
+        return Directions(left * values, float(energy.sum()), shape)
     squares, vectors = np.linalg.eigh((Y @ Y.T).astype(np.float64))
-    squares, vectors = np.maximum(squares[::-1], 0.0), vectors[:, ::-1]
-    return vectors[:, :most] * np.sqrt(squares[:most]), squares
-
-
-def visible_directions(
-    squares: np.ndarray, total: float, shape: tuple[int, int], smoothing: float
-) -> int:
-    """How many squared singular values of Y noise does not reach.
-
-    Noise of T frames and m pixels that are correlated by smoothing has squares up to about
-    σ²m(1 + √(T/m′))², m′ = m/Σρ² with ρ the correlations between a pixel and all others.
-
-    Parameters
-    ----------
-    squares : ndarray
-        The largest ones, decreasing.
-    total : float
-        ‖Y‖², the sum of all.
-    shape : (T, m)
-    smoothing : float
-        Standard deviation of the Gaussian filter, in pixels.
-    """
-    frames, pixels = shape
-    independent = pixels / correlated_pixels(smoothing)
-    edge = (1 + (frames / independent) ** 0.5) ** 2
-    count = 0
-    while count < min(len(squares), frames - 1):
-        level = (total - float(squares[:count].sum())) / (frames - count)
-        found = int(np.count_nonzero(squares > edge * level))
-        if found <= count:
-            break
-        count = found
-    return min(count, _LARGEST_RANK, max(1, int(_LARGEST_RANK_PART * frames)))
+    squares, vectors = np.maximum(squares[::-1], 0.0)[:most], vectors[:, ::-1][:, :most]
+    return Directions(vectors * np.sqrt(squares), float(energy.sum()), shape)
 
 
 def correlated_pixels(smoothing: float) -> float:
