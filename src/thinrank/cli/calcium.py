@@ -15,8 +15,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from thinrank import __version__
 from thinrank.calcium import CalciumImaging, Scores, make_movie, read_regions
 from thinrank.calcium.export import describe, write_results
-from thinrank.calcium.extra import require
+from thinrank.calcium.extra import require as require_for_files
 from thinrank.calcium.folder import check_destination, whole_folder, write_summary
+from thinrank.report import MovieStory, write_movie_page
+from thinrank.report.extra import require as require_for_pages
 
 __all__ = ["SIMULATED_FRAME_RATE", "CalciumRequest", "run_calcium"]
 
@@ -84,7 +86,7 @@ def run_calcium(console: Console, request: CalciumRequest) -> int:
 def _analyse(console: Console, request: CalciumRequest) -> None:
     # everything that can fail without the movie fails before the long part
     check_destination(request.out, request.overwrite)
-    write_page = _page_writer(request.nwb)
+    _check_libraries(request.nwb)
     labelled = None if request.labels is None else read_regions(request.labels)
     imaging = CalciumImaging(**request.settings)
 
@@ -105,14 +107,9 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
     scores = None if labelled is None else imaging.score(labelled)
     with whole_folder(request.out, request.overwrite) as place:
         write_results(imaging, place, nwb=request.nwb)
-        write_page(
-            name=name,
-            imaging=imaging,
-            labelled=labelled,
-            scores=scores,
-            settings=_settings(request, imaging, seconds),
-            path=place / "page.html",
-        )
+        settings = _settings(request, imaging, seconds)
+        story = MovieStory(name, imaging, labelled, scores, settings)
+        write_movie_page(story, place / "page.html")
         write_summary(
             place,
             {
@@ -127,20 +124,12 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
     _tell(console, imaging, scores, request.out)
 
 
-def _page_writer(nwb: bool) -> Callable[..., None]:
-    """What writes the page; raises now if one of the optional libraries is missing."""
-    from thinrank.report.calcium_movie import MovieStory, write_movie_page  # matplotlib, Jinja2
-    from thinrank.report.extra import require as require_for_pages
-
+def _check_libraries(nwb: bool) -> None:
+    """Raise an ImportError that names the extra, if what will be needed at the end is missing."""
     for library in ("matplotlib", "jinja2"):
         require_for_pages(library)
     for library in ("tifffile", *(["pynwb"] if nwb else [])):
-        require(library)
-
-    def write(path: Path, **story: Any) -> None:
-        write_movie_page(MovieStory(**story), path)
-
-    return write
+        require_for_files(library)
 
 
 @contextmanager

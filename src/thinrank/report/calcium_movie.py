@@ -58,13 +58,13 @@ class MovieStory:
     settings: dict[str, str] = field(default_factory=dict)
 
 
-def write_movie_page(story: MovieStory, path: Path) -> None:
+def write_movie_page(story: MovieStory, path: Path | str) -> None:
     """Write the page of a movie as HTML that needs no other file.
 
     Parameters
     ----------
     story : MovieStory
-    path : Path
+    path : path
         Of the file.
 
     Raises
@@ -77,7 +77,7 @@ def write_movie_page(story: MovieStory, path: Path) -> None:
     with drawing():
         page = movie_page(story)
         drawings = {picture.name: as_svg(picture.figure) for picture in page.pictures}
-    path.write_text(render_html(page, drawings), encoding="utf-8")
+    Path(path).write_text(render_html(page, drawings), encoding="utf-8")
 
 
 def movie_page(story: MovieStory) -> Page:

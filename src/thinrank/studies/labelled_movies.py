@@ -81,5 +81,6 @@ def load(name: str) -> LabelledMovie:
 
 
 def _path(name: str) -> Path | None:
-    path = Path(os.environ.get("THINRANK_DATA") or "") / _FILES[name]
-    return path if path.is_file() else None
+    folder = os.environ.get("THINRANK_DATA")
+    path = Path(folder) / _FILES[name] if folder else None
+    return path if path is not None and path.is_file() else None
