@@ -15,12 +15,15 @@ __all__ = ["Separation"]
 # A footprint may reach this many radii from where its neuron was found.
 _REACH = 2.0
 _ROUNDS = 10
-# Neurons nearer than a radius, or whose footprints have this cosine, and whose traces correlate
-# by this much are one.
-_SAME_FOOTPRINT = 0.6
-_SAME_TRACE = 0.8
-# Area of the least neuron, in parts of a disc of the radius.
-_LEAST_AREA = 0.2
+# Footprints with this cosine whose traces have that one belong to one neuron; so do those whose
+# centres are nearer than a radius, where two bodies hardly find room, on less evidence.
+_SAME_FOOTPRINT, _SAME_TRACE = 0.6, 0.8
+_SAME_TRACE_NEAR = 0.5
+# Area of the least neuron, where its footprint is at least a part of its peak, in discs of the
+# radius; and how much longer than wide it may be. Smaller or longer ones are dendrites.
+_BODY = 0.4
+_LEAST_AREA = 0.4
+_LONGEST = 2.0
 # A neuron's largest spike, averaged over its footprint, in standard deviations of the noise.
 _LEAST_SPIKE = 3.0
 
@@ -60,12 +63,28 @@ class Separation:
         pictures = spikes @ V.T
         events = find_events(pictures, pixels, self.shape, self.radius)
         groups = vote(events, self.shape, self.radius)
+        first = self._first(groups, pictures, pixels, len(segments.frames))
         W = (levels * np.sqrt(segments.energies)[:, None]) @ V.T
-        components = self._first(groups, pictures, pixels, len(segments.frames))
-        components = demix(W, components, segments, _ROUNDS)
+        return self.refined(W, first, pixels, segments)
+
+    def refined(
+        self, W: np.ndarray, first: Components, pixels: np.ndarray, segments: Segments
+    ) -> Components:
+        """Footprints and traces fitted by turns; what is no neuron is left out, doubles joined.
+
+        Parameters
+        ----------
+        W : ndarray of shape (|S|, m)
+            The movie in the orthonormal coordinates of the segments.
+        first : Components
+            Footprints to begin with, and where they may reach.
+        pixels, segments
+            As for :meth:`split`.
+        """
+        components = demix(W, first, segments, _ROUNDS)
         while True:
             count = len(components.footprints)
-            components = self._merged(self._pruned(components, segments), pixels)
+            components = self._merged(self._pruned(components, pixels, segments), pixels)
             if len(components.footprints) == count:
                 return self._ordered(components)
             components = demix(W, components, segments, _ROUNDS)
@@ -87,17 +106,29 @@ class Separation:
             masks[n] = near
         return Components(footprints, np.zeros((spikes, len(groups))), masks)
 
-    def _pruned(self, components: Components, segments: Segments) -> Components:
-        """Without neurons that are too small or too faint."""
+    def _pruned(self, components: Components, pixels: np.ndarray, segments: Segments) -> Components:
+        """Without neurons that are too small, too long or too faint."""
         A, C = components.footprints, components.traces
         peaks = A.max(axis=1, initial=0.0)
-        area = np.count_nonzero(0.3 * peaks[:, None] < A, axis=1)
+        bodies = (_BODY * peaks[:, None] <= A) & (A > 0)
+        area = np.count_nonzero(bodies, axis=1)
         levels = C / np.sqrt(segments.energies)[:, None]
         spikes = segments.spikes(levels) / _spike_noise(segments)[:, None]
         weight = (A**2).sum(axis=1) / np.maximum(A.sum(axis=1), 1e-300)
         largest = spikes.max(axis=0, initial=0.0) * weight
         good = (area >= _LEAST_AREA * np.pi * self.radius**2) & (largest >= _LEAST_SPIKE)
+        good &= self._elongations(bodies, pixels) <= _LONGEST
         return components.take(np.flatnonzero(good & (peaks > 0)))
+
+    def _elongations(self, bodies: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+        """Ratio of the longest to the shortest standard deviation of each set of pixels."""
+        places = np.stack(np.divmod(pixels, self.shape[1]), axis=1)
+        ratios = np.full(len(bodies), np.inf)
+        for n, body in enumerate(bodies):
+            if np.count_nonzero(body) > 2:
+                short, long = np.linalg.eigvalsh(np.cov(places[body].T))
+                ratios[n] = (long / max(short, 1e-12)) ** 0.5
+        return ratios
 
     def _merged(self, components: Components, pixels: np.ndarray) -> Components:
         """The first two that are one made one, until there are none left."""
@@ -121,9 +152,9 @@ class Separation:
         mass = A.sum(axis=1)
         centres = np.stack([A @ rows / mass, A @ columns / mass], axis=1)
         near = np.linalg.norm(centres[:, None] - centres[None], axis=2) < self.radius
-        alike = _cosines(A) > _SAME_FOOTPRINT
-        together = _cosines(C.T) > _SAME_TRACE
-        pairs = np.argwhere(np.triu((near | alike) & together, 1))
+        alike, together = _cosines(A) > _SAME_FOOTPRINT, _cosines(C.T)
+        same = (alike & (together > _SAME_TRACE)) | (near & (together > _SAME_TRACE_NEAR))
+        pairs = np.argwhere(np.triu(same, 1))
         return (int(pairs[0, 0]), int(pairs[0, 1])) if len(pairs) else None
 
     def _ordered(self, components: Components) -> Components:
