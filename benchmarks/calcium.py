@@ -35,6 +35,7 @@ from thinrank.calcium.regions import connected_regions
 
 AMPLITUDES = (3.0, 1.5, 1.0)
 PAPER = {"rank": 50, "row_sparsity": 100, "column_sparsity": 3000}
+RAW = {"smoothing": 0.0, "background": 0.0, "noise_scaling": False, "floor": np.inf}
 FRAME_RATE = 7.0
 CLEAR = 8.0  # peak signal-to-noise ratio of the regions that a person sees at once
 LEAST_PIECE = 10
@@ -95,7 +96,7 @@ def crop(folder: Path) -> list[str]:
     ]
     for name, settings in {
         "the paper's sizes": PAPER,
-        "the paper's sizes, raw pixels": PAPER | {"smoothing": 0.0, "noise_scaling": False},
+        "the paper's sizes, raw pixels": PAPER | RAW,
         "automatic": {},
     }.items():
         imaging = CalciumImaging(FRAME_RATE, **settings).fit(movie)

@@ -18,8 +18,8 @@ from thinrank.core.factors import Factors
 
 __all__ = ["Alternation"]
 
-_MOST_ROUNDS = 6
-_MOST_COLUMN_CHANGES = 10
+_MOST_ROUNDS = 4
+_MOST_COLUMN_CHANGES = 4
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Alternation:
         directions = leading_directions(Y, sizes.rank, self.seed)
         rank = directions.visible(self.smoothing) if sizes.rank is None else sizes.rank
         Z = directions.Z[:, :rank]
-        frames = np.empty(0, dtype=int)
+        frames, columns = np.empty(0, dtype=int), np.arange(Y.shape[1])
         for turn in range(_MOST_ROUNDS):
             progress((turn + 1) / (_MOST_ROUNDS + 1))
             gains = segment_gains(Z, self.decay)
@@ -57,7 +57,7 @@ class Alternation:
             if np.array_equal(before, frames) or len(frames) == 0:
                 break
             segments = Segments(frames, self.decay, len(Y))
-            levels, V, columns = _fit(segments.basis() @ Y, rank, sizes.columns)
+            levels, V, columns = _fit(segments.basis() @ Y, rank, columns, sizes.columns)
             if len(columns) == 0:
                 frames = frames[:0]
                 break
@@ -75,10 +75,14 @@ class Alternation:
         return Factors(U, kept), Sizes(min(levels.shape[1], rows, pixels), rows, pixels)
 
 
-def _fit(W: np.ndarray, rank: int, count: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Leading left vectors of W on its best columns, Wᵀ times them, and those columns."""
+def _fit(
+    W: np.ndarray, rank: int, columns: np.ndarray, count: int | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading left vectors of W on its best columns, Wᵀ times them, and those columns.
+
+    The columns to begin with are given; so is their number, unless it is to be found.
+    """
     rank = min(rank, *W.shape)
-    columns = np.arange(W.shape[1])
     for _ in range(_MOST_COLUMN_CHANGES):
         chosen = W[:, columns]
         _, vectors = np.linalg.eigh((chosen @ chosen.T).astype(np.float64))

@@ -31,7 +31,7 @@ from thinrank.minimize import minimize, seed_from
 __all__ = ["CalciumImaging"]
 
 # Pixels of larger frames than this are screened: their matrix is to fit into memory.
-_MOST_PIXELS = 1 << 16
+_MOST_PIXELS = 1 << 15
 # Where the decay begins that the screening of large frames uses while none is known.
 _USUAL_DECAY = 0.9
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.stats import chi2
 
 from thinrank import linalg
@@ -13,9 +14,9 @@ from thinrank.calcium.preprocessing import smoothing_kernel
 __all__ = ["Directions", "Sizes", "active_pixel_count", "leading_directions", "spike_price"]
 
 # Frames up to which the inner products of all frames are formed.
-_MOST_FRAMES = 1500
+_MOST_FRAMES = 4000
 # Pixels that are enough to see the directions of a movie.
-_MOST_PIXELS = 16384
+_MOST_PIXELS = 20000
 _LARGEST_RANK = 200
 # Of the frames: neither more directions nor more spike frames than these parts.
 _LARGEST_RANK_PART = 0.25
@@ -98,9 +99,11 @@ def leading_directions(Y: np.ndarray, most: int | None, seed: int) -> Directions
     if len(Y) > _MOST_FRAMES:
         left, values, _ = linalg.truncated_svd(Y, most, seed=seed)
         return Directions(left * values, float(energy.sum()), shape)
-    squares, vectors = np.linalg.eigh((Y @ Y.T).astype(np.float64))
-    squares, vectors = np.maximum(squares[::-1], 0.0)[:most], vectors[:, ::-1][:, :most]
-    return Directions(vectors * np.sqrt(squares), float(energy.sum()), shape)
+    gram = (Y @ Y.T).astype(np.float64)
+    largest = (len(Y) - min(most, len(Y)), len(Y) - 1)
+    squares, vectors = eigh(gram, overwrite_a=True, subset_by_index=largest)
+    Z = vectors[:, ::-1] * np.sqrt(np.maximum(squares[::-1], 0.0))
+    return Directions(Z, float(energy.sum()), shape)
 
 
 def correlated_pixels(smoothing: float) -> float:
