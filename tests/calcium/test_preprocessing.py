@@ -123,3 +123,24 @@ def test_decay_as_it_is_given():
             resolve_decay(wrong, 7.0)
     with pytest.raises(ValueError, match="frame_rate"):
         resolve_decay(None, 1.0)
+
+
+def test_a_wide_flicker_is_taken_out_and_a_neuron_stays(rng):
+    rows, columns = np.mgrid[:60, :60]
+    neuron = np.exp(-((rows - 30) ** 2 + (columns - 30) ** 2) / 18)
+    slope = 1 + columns / 60
+    flicker, trace = rng.standard_normal(80), np.arange(80) % 20 == 5
+    movie = 50 + 5 * flicker[:, None, None] * slope + 9 * trace[:, None, None] * neuron
+    movie += 0.1 * rng.standard_normal(movie.shape)
+    for background, limit in ((0.0, None), (15.0, 0.5)):
+        out = prepared(movie, background=background)
+        Y = (out.Y * out.scale).reshape(movie.shape)
+        far = np.abs(Y[:, 10, 10]).mean()
+        assert far > 3 if limit is None else far < limit
+    assert 6 < Y[trace, 30, 30].mean() < 9.5
+
+
+def test_nothing_is_darker_than_the_floor(movie):
+    out = prepared(movie, floor=1.5)
+    assert out.Y.min() == pytest.approx(-1.5)
+    np.testing.assert_array_equal(out.Y, np.maximum(prepared(movie).Y, np.float32(-1.5)))
