@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from thinrank import baselines, datasets, designs, losses, rl, selection, starts
+from thinrank import baselines, calcium, datasets, designs, losses, rl, selection, starts
 from thinrank.core.factors import Factors
 from thinrank.core.result import Solution
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
@@ -16,6 +16,7 @@ __all__ = [
     "SparseReducedRankRegressor",
     "SparseReducedRankRegressorCV",
     "baselines",
+    "calcium",
     "datasets",
     "designs",
     "losses",

@@ -27,6 +27,9 @@ _OVERSAMPLING = 8
 # Up to this many rows or columns an SVD is cheaper than iterating.
 _OUTRIGHT = 64
 _BLOCK = 128
+# A matrix with up to this many rows, and this many times as many columns, is wide.
+_MOST_INNER_PRODUCTS = 1500
+_WIDE = 4
 # Ridges, each 100 times the one before, that a singular block is tried with.
 _MOST_RIDGES = 10
 # Relative change of singular values at which the subspace iteration stops.
@@ -163,6 +166,8 @@ def leading_left_vectors(matrix: Array, rank: int, guess: Array, floor: float = 
     if small <= _OUTRIGHT:
         left, values, _ = xp.linalg.svd(matrix, full_matrices=False)
         return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
+    if _is_wide(matrix):
+        return _left_vectors_of_wide(matrix, rank, floor)
     width = min(rank + _OVERSAMPLING, small)
     extra = random_block(matrix.shape[1], max(width - guess.shape[1], 0), matrix, seed=0)
     basis, _ = xp.linalg.qr(matrix @ xp.concat([guess, extra], axis=1))
@@ -176,6 +181,23 @@ def leading_left_vectors(matrix: Array, rank: int, guess: Array, floor: float = 
         basis, _ = xp.linalg.qr(matrix @ right)
     left = basis @ rotation.T
     return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
+
+
+def _is_wide(matrix: Array) -> bool:
+    """Whether inner products of the rows are few, and as exact as single precision has use for."""
+    rows, columns = matrix.shape
+    single = arrays.itemsize(matrix) == 4
+    return single and rows <= _MOST_INNER_PRODUCTS and columns >= _WIDE * rows
+
+
+def _left_vectors_of_wide(matrix: Array, rank: int, floor: float) -> Array:
+    """Leading left singular vectors as eigenvectors of A Aᵀ: one product, no iterations."""
+    xp = arrays.namespace(matrix)
+    squares, vectors = xp.linalg.eigh(xp.astype(matrix @ matrix.T, xp.float64))
+    values = xp.sqrt(xp.clip(xp.flip(squares), min=0.0))[:rank]
+    left = xp.astype(xp.flip(vectors, axis=1)[:, :rank], matrix.dtype)
+    values = xp.astype(values, matrix.dtype)
+    return left[:, : _numerical_rank(values, max(matrix.shape), floor)]
 
 
 def _numerical_rank(values: Array, size: int, floor: float) -> int:

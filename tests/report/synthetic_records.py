@@ -1,5 +1,9 @@
 """Records as the studies write them, with numbers made up."""
 
+import numpy as np
+
+from thinrank.studies.pictures import as_text
+
 METHODS = ("GDT", "pursuit", "DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL", "oracle", "null")
 STAMP = {
     "host": "Linux x86_64, 2 cores",
@@ -163,6 +167,103 @@ def rl_sparse_family(worse=None, seeds=6):
     ]
 
 
+def calcium(movie="NeuroFinder 00.00, crop", missed=0, rank_rsc=30):
+    """A labelled movie with ten regions of which the first ``missed`` are not found."""
+    image = np.arange(29 * 29, dtype=np.uint8).reshape(29, 29)
+    mask = np.zeros((29, 29), dtype=np.uint8)
+    mask[10:18, 10:18] = 1
+    cell = {"part": "labelled", "movie": movie, "rank": 50, "rows": 100, "columns": 3000}
+    head = {"seed": 81_000, **cell, **STAMP}
+    scores = {"recall": 0.5, "precision": 0.25, "combined": 1 / 3}
+    scores |= {"inclusion": 0.7, "exclusion": 0.6}
+    scores |= {"n_matched": 5, "n_estimated": 20, "n_labelled": 10}
+    rows = [
+        {
+            "kind": "sizes",
+            "frames": 559,
+            "height": 135,
+            "width": 131,
+            "regions": 10,
+            "strong_from": 8.0,
+            "strong_regions": 4,
+            "strong_pixels": 200,
+            "strong_pixels_kept": 150,
+            "pixel_auc": 0.875,
+            "active_frames": 99,
+            "active_pixels": 2999,
+            "neurons": 20,
+            "rank_fitted": 50,
+            "rank_rsc": rank_rsc,
+            "rank_authors": 60,
+            "seconds": 3.21,
+        },
+        *(
+            {"kind": "scores", "stage": stage, "labels": labels, **scores}
+            for stage in ("before separation", "after separation")
+            for labels in ("strong", "all")
+        ),
+        {
+            "kind": "picture",
+            "image": as_text(image),
+            "labelled": as_text(mask),
+            "estimated": as_text(2 * mask),
+        },
+        *(
+            {
+                "kind": "region",
+                "place": place,
+                "region": 10 * place,
+                "significance": 20.0 - place,
+                "found": place > missed,
+                "image": as_text(image),
+                "labelled": as_text(mask),
+                "trace_labelled": [0.0, 1.0, 0.5],
+                **(_found_region(image, mask) if place > missed else {}),
+            }
+            for place in range(1, 6)
+        ),
+    ]
+    known = [
+        {
+            "part": "known",
+            "kind": "known",
+            "amplitude": amplitude,
+            "stage": stage,
+            "seed": seed,
+            "frames": 500,
+            "height": 96,
+            "width": 96,
+            "neurons": 12,
+            "pairs": 4,
+            "rows": 100,
+            **scores,
+            "combined": amplitude / 4 + 0.01 * (-1) ** seed,
+            "pixel_auc": 0.9,
+            "traces": 10,
+            "traces_close": 9,
+            "seconds": 1.0,
+            **STAMP,
+        }
+        for amplitude in (3.0, 1.5)
+        for seed in (81_000, 81_001)
+        for stage in ("before separation", "after separation")
+    ]
+    return [*({**head, **row} for row in rows), *known]
+
+
+def _found_region(image, mask):
+    return {
+        "neuron": 3,
+        "distance": 1.25,
+        "inclusion": 0.8,
+        "exclusion": 0.9,
+        "correlation": 0.95,
+        "footprint": as_text(image),
+        "estimated": as_text(mask),
+        "trace_estimated": [0.0, 0.9, 0.4],
+    }
+
+
 def every_study():
     """Return records for every study."""
     return {
@@ -172,6 +273,7 @@ def every_study():
         "table4": accuracy(7),
         "table5": timing(),
         "norway": norway(),
+        "calcium": calcium(),
         "figure-no-error": convergence(),
         "figure-no-sparsity": convergence(0.9),
         "figure-high-dimension": high_dimension(),

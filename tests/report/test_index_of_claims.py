@@ -19,6 +19,8 @@ MARKS = {
     "Early stopping helps most": "figure-high-dimension",
     "On the Norwegian paper data GDT is": "norway",
     "On the Norwegian paper data GDT discards": "norway",
+    "On a calcium movie (a public one) the five": "calcium",
+    "On a calcium movie (a public one) r = 50": "calcium",
     "The estimation accuracy": "sensitivity",
     "Sub-Gaussian": "noise",
     "Heavy tails": "noise",
@@ -32,7 +34,7 @@ def claim(results, start):
 
 def test_nothing_was_run():
     claims = judge({})
-    assert len(claims) == 19
+    assert len(claims) == 21
     assert {c.verdict for c in claims} == {NOT_RUN}
     assert {c.evidence for c in claims} == {""}
 
@@ -53,6 +55,12 @@ def test_claims_of_one_study(start):
         ("The speed", synthetic.timing(start=0.6), "0.3 s and 0.2 s at ζ = 5"),
         ("On the Norwegian paper data GDT is", synthetic.norway(gdt=1.05), "best RCGL 0.990"),
         ("On the Norwegian paper data GDT discards", synthetic.norway(["X1"]), "`X1`"),
+        ("On a calcium movie (a public one) the five", synthetic.calcium(missed=1), "4 of 5, mean"),
+        (
+            "On a calcium movie (a public one) r = 50",
+            synthetic.calcium(rank_rsc=51),
+            "r = 50, the criterion gives 51",
+        ),
         (
             "The estimation accuracy",
             synthetic.sensitivity(1.6),
@@ -100,6 +108,12 @@ def test_early_stopping_helps_most_at_a_larger_n():
     found = claim({"figure-high-dimension": records}, "Early stopping helps most")
     assert found.verdict == FAILS
     assert found.evidence == "most at n = 1000, +10.0 %; +0.0 % at n = 500"
+
+
+def test_a_simulated_movie_decides_nothing_about_the_paper():
+    results = {"calcium": synthetic.calcium(movie="simulated")}
+    for start in ("On a calcium movie (a public one) the", "On a calcium movie (a public one) r"):
+        assert claim(results, start).verdict == NOT_RUN
 
 
 def test_claims_over_four_tables():
@@ -162,7 +176,7 @@ def test_index_pages(tmp_path):
     (tmp_path / "norway" / "page.md").write_text("# Norway\n")
     write_index(tmp_path)
     text = (tmp_path / "index.md").read_text(encoding="utf-8")
-    assert "Of 19 claims 4 hold here and 0 do not; 15 were not run." in text
+    assert "Of 21 claims 4 hold here and 0 do not; 17 were not run." in text
     assert "| GDT is the fastest of the paper's methods at every ζ ≥ 5 | holds |" in text
     assert "| table1 | not run |" in text
     assert "| [norway](norway/page.md) | `thinrank reproduce norway --jobs 2` | 3 | 16 |" in text
@@ -197,7 +211,7 @@ def test_index_of_an_empty_folder(tmp_path):
     from thinrank.report import write_index
 
     write_index(tmp_path / "new")
-    assert "19 were not run" in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")
+    assert "21 were not run" in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("library", ["matplotlib", "jinja2"])

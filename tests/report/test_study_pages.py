@@ -18,6 +18,7 @@ FIGURES = {
     "table2": ["estimation"],
     "table5": ["seconds"],
     "norway": ["rmse"],
+    "calcium": ["regions", "traces", "contours"],
     "figure-no-error": ["convergence"],
     "figure-no-sparsity": ["convergence"],
     "figure-high-dimension": ["estimation", "objective"],
@@ -90,9 +91,9 @@ def test_end_of_the_page(folder, name):
     assert f"| command | `thinrank reproduce {name}` |" in text
     assert "| versions | thinrank 0.1.0, numpy 2.1.0 |" in text
     assert "| machine | Linux x86\\_64, 2 cores |" in text
-    count = {"table5": 1, "norway": 3, "sensitivity": 3, "noise": 3, "rl-sparse-family": 6}.get(
-        name
-    )
+    counts = {"table5": 1, "norway": 3, "calcium": 2, "sensitivity": 3, "noise": 3}
+    counts |= {"rl-sparse-family": 6}
+    count = counts.get(name)
     count = 4 if name in printed()["tables"] else count or 1
     assert f"| replications | {count} |" in text
 

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from thinrank import __version__
+from thinrank.cli.calcium import SIMULATED_FRAME_RATE, CalciumRequest, run_calcium
 from thinrank.cli.demo import run_demo
 from thinrank.cli.reproduce import chosen_studies, run_reproduce
 from thinrank.cli.rl import FAMILIES, FIGURES, Request, run_rl
@@ -95,7 +96,7 @@ def reproduce(
         executor=executor,
         limit=limit,
         address=scheduler,
-        command=" ".join(["thinrank", *sys.argv[1:]]),
+        command=_typed(),
     )
     raise typer.Exit(code)
 
@@ -131,3 +132,100 @@ def rl(
     counts = sorted(set(states or (30, 60, 120)))
     code = run_rl(Console(), Request(family, tasks, features, counts, repeats, seed, out))
     raise typer.Exit(code)
+
+
+@app.command()
+def calcium(
+    movie: Annotated[
+        Path | None,
+        typer.Argument(help="TIFF, NPY, NPZ, HDF5 or NWB.", show_default=False),
+    ] = None,
+    frame_rate: Annotated[
+        float | None, typer.Option(min=0, help="Frames a second.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the results, made anew.")
+    ] = Path("neurons"),
+    neuron_radius: Annotated[
+        float | None,
+        typer.Option(min=0, help="Rough radius of a neuron, in pixels.", show_default="5"),
+    ] = None,
+    rank: Annotated[str, typer.Option(help="Rank of the fit.")] = "auto",
+    rows: Annotated[str, typer.Option(help="Most frames with spikes.")] = "auto",
+    columns: Annotated[str, typer.Option(help="Most pixels in neurons.")] = "auto",
+    decay: Annotated[
+        str | None,
+        typer.Option(
+            help="Part of the fluorescence left after a frame: a number, or estimate.",
+            show_default="1 - 1/frame rate",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(help="What is taken out of each pixel: median, percentile, none.")
+    ] = "median",
+    smoothing: Annotated[
+        float | None,
+        typer.Option(min=0, help="Pixels, sd of a Gaussian filter; 0: none.", show_default="2"),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Which array of an NPZ, HDF5 or NWB file.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Labelled regions to compare with, NeuroFinder's JSON.")
+    ] = None,
+    nwb: Annotated[bool, typer.Option("--nwb", help="Write an NWB file too.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace results of an earlier run.")
+    ] = False,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Try it on a simulated movie, without a file.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the simulated movie.")] = 0,
+) -> None:
+    """Find the neurons of a calcium imaging movie, their traces and their spikes.
+
+    Writes their regions (JSON), traces (CSV) and footprints (TIFF) and a page that shows them, all
+    into one folder, which appears when everything is done.
+    """
+    if simulate == (movie is not None):
+        raise typer.BadParameter("give a movie or --simulate, not both", param_hint="MOVIE")
+    if frame_rate is None and not simulate:
+        raise typer.BadParameter("frames a second are needed", param_hint="--frame-rate")
+    settings = {
+        "frame_rate": SIMULATED_FRAME_RATE if frame_rate is None else frame_rate,
+        "rank": _number(rank, int, ("auto",), "--rank"),
+        "row_sparsity": _number(rows, int, ("auto",), "--rows"),
+        "column_sparsity": _number(columns, int, ("auto",), "--columns"),
+        "decay": None if decay is None else _number(decay, float, ("estimate",), "--decay"),
+        "baseline": baseline,
+    }
+    optional = {"neuron_radius": neuron_radius, "smoothing": smoothing}
+    settings |= {name: value for name, value in optional.items() if value is not None}
+    request = CalciumRequest(
+        movie=movie,
+        out=out,
+        settings=settings,
+        dataset=dataset,
+        labels=labels,
+        nwb=nwb,
+        overwrite=overwrite,
+        seed=seed,
+        command=_typed(),
+    )
+    raise typer.Exit(run_calcium(Console(), request))
+
+
+def _number(text: str, kind: type, words: tuple[str, ...], option: str) -> object:
+    """An option that is a number or one of some words."""
+    if text in words:
+        return text
+    try:
+        return kind(text)
+    except ValueError as error:
+        expected = " or ".join(("a whole number" if kind is int else "a number", *words))
+        raise typer.BadParameter(f"must be {expected}, not {text!r}", param_hint=option) from error
+
+
+def _typed() -> str:
+    """The command as the user gave it."""
+    return " ".join(["thinrank", *sys.argv[1:]])

@@ -11,6 +11,7 @@ from thinrank.core.contracts import Design, is_design
 from thinrank.designs.block_diagonal import BlockDiagonal
 from thinrank.designs.dense import Dense
 from thinrank.designs.operator import Operator
+from thinrank.designs.recursive_filter import RecursiveFilter
 from thinrank.designs.row_subset import take_rows
 from thinrank.designs.sparse import Sparse
 from thinrank.designs.transformed import Standardization, Transformed, standardize
@@ -19,6 +20,7 @@ __all__ = [
     "BlockDiagonal",
     "Dense",
     "Operator",
+    "RecursiveFilter",
     "Sparse",
     "Standardization",
     "Transformed",

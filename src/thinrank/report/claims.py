@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from thinrank.report.accuracy import mean_errors
+from thinrank.report.calcium import found_regions, rank_beside_criterion
 from thinrank.report.convergence import log_line
 from thinrank.report.high_dimension import best_error, last_error
 from thinrank.report.noise import SUB_GAUSSIAN, ratios
@@ -366,6 +367,18 @@ _CLAIMS: list[tuple[str, tuple[str, ...], Callable[[str, list[Record]], Finding 
         + ", ".join(f"`{term}`" for term in printed()["norway"]["discarded"]),
         ("norway",),
         _discards,
+    ),
+    (
+        "On a calcium movie (a public one) the five most significant labelled regions match the "
+        "estimated ones: all have one within 5 pixels",
+        ("calcium",),
+        lambda name, records: found_regions(records),
+    ),
+    (
+        "On a calcium movie (a public one) r = 50 is at least the rank by the criterion of Bunea, "
+        "She and Wegkamp",
+        ("calcium",),
+        lambda name, records: rank_beside_criterion(records),
     ),
     (
         "The estimation accuracy is not very sensitive to s₁ and s₂: twice the true sizes raise "

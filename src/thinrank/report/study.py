@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from thinrank.report.accuracy import accuracy_page
+from thinrank.report.calcium import calcium_page
 from thinrank.report.convergence import convergence_page
 from thinrank.report.extra import require
 from thinrank.report.high_dimension import high_dimension_page
@@ -28,6 +29,7 @@ STUDIES: dict[str, Callable[[str, list[Record]], Page]] = {
     **dict.fromkeys(table_names(), accuracy_page),
     "table5": timing_page,
     "norway": norway_page,
+    "calcium": calcium_page,
     "figure-no-error": convergence_page,
     "figure-no-sparsity": convergence_page,
     "figure-high-dimension": high_dimension_page,

@@ -18,6 +18,8 @@ __all__ = [
     "COLOURS",
     "MARKERS",
     "METHODS",
+    "WIDTH",
+    "as_svg",
     "count_iterations",
     "drawing",
     "in_order",
@@ -50,7 +52,9 @@ COLOURS = dict(
 )
 MARKERS = dict(zip(METHODS, "osD^vPX*|_", strict=True))
 
-_WIDTH = 7.2  # inches, the width of a page
+WIDTH = 7.2
+"""Of a figure that is as wide as a page, in inches."""
+
 _STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
@@ -88,7 +92,7 @@ def drawing() -> Iterator[None]:
 
 def panels(count: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
     """Return a figure as wide as a page and its axes, side by side."""
-    figure = require("matplotlib.figure").Figure(figsize=(_WIDTH, height), layout="constrained")
+    figure = require("matplotlib.figure").Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.subplots(1, count, squeeze=False)[0]
     for axis in axes:
         axis.grid(True, which="major")
@@ -192,12 +196,17 @@ def _reach(cluster: list[int], heights: Sequence[float], gap: float, side: int) 
 
 def store(figure: Figure, folder: Path, name: str) -> bytes:
     """Write ``name.png`` and ``name.svg`` into the folder and return the SVG."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # laid out once, for both files
+    drawing = as_svg(figure)
+    (folder / f"{name}.svg").write_bytes(drawing)
     figure.savefig(folder / f"{name}.png", format="png", dpi=160, metadata={"Software": None})
+    return drawing
+
+
+def as_svg(figure: Figure) -> bytes:
+    """Return a plot as SVG; it is laid out now, once for every file that is made of it."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     lines = buffer.getvalue().decode("utf-8").splitlines()
-    drawing = ("\n".join(line.rstrip() for line in lines) + "\n").encode("utf-8")
-    (folder / f"{name}.svg").write_bytes(drawing)
-    return drawing
+    return ("\n".join(line.rstrip() for line in lines) + "\n").encode("utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from thinrank.studies.calcium import CALCIUM
 from thinrank.studies.convergence import CONVERGENCE
 from thinrank.studies.executors import EXECUTORS
 from thinrank.studies.high_dimension import HIGH_DIMENSION
@@ -38,6 +39,7 @@ STUDIES: dict[str, Study] = {
         *TABLES,
         TIMING,
         NORWAY,
+        CALCIUM,
         *CONVERGENCE,
         HIGH_DIMENSION,
         SENSITIVITY,

@@ -1,0 +1,253 @@
+"""Calcium imaging: neurons found in simulated movies and in a labelled one; time; memory.
+
+The simulated movies are those of issue and guide: 500 frames of 96 × 96 pixels, 12 neurons with
+footprints of sd 3 px, four pairs of them 6 to 7 px apart, 0.01 spikes per frame and neuron, spikes
+of 3, 1.5 and 1 times the noise of a pixel. A neuron counts as found when the centre of a region
+is within 5 px of its own. "Pieces" are connected pieces of the active pixels: what the factors
+say before they are separated.
+
+The labelled movie is the crop in THINRANK_DATA, left out without it. Time is that of a whole fit
+from array to regions with the paper's sizes, beside one `scipy.signal.lfilter` of the movie in the
+same process; memory is the peak resident set beyond what was resident before, beside the movie in
+float32. `--large` also writes a movie of 3000 frames of 512 × 512 pixels to disk, 1.6 GB, and fits
+it from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy
+from rich.console import Console
+from scipy.signal import lfilter
+
+import thinrank as tr
+from thinrank.calcium import CalciumImaging, make_movie, match_regions, score_regions
+from thinrank.calcium.regions import connected_regions
+
+AMPLITUDES = (3.0, 1.5, 1.0)
+PAPER = {"rank": 50, "row_sparsity": 100, "column_sparsity": 3000}
+RAW = {"smoothing": 0.0, "background": 0.0, "noise_scaling": False, "floor": np.inf}
+FRAME_RATE = 7.0
+CLEAR = 8.0  # peak signal-to-noise ratio of the regions that a person sees at once
+LEAST_PIECE = 10
+
+
+def pieces(imaging: CalciumImaging) -> list[np.ndarray]:
+    return connected_regions(imaging.active_pixels_, imaging.shape_[1:], LEAST_PIECE)
+
+
+def simulated(amplitude: float, seed: int, **settings) -> dict[str, float]:
+    movie, truth = make_movie(amplitude=amplitude, random_state=seed)
+    imaging = CalciumImaging(FRAME_RATE, row_sparsity=100, **settings).fit(movie)
+    scores = imaging.score(truth.regions)
+    pairs = match_regions(imaging.region_coordinates_, truth.regions)
+    likeness = [np.corrcoef(imaging.traces_[i], truth.traces[j])[0, 1] for i, j in pairs]
+    return {
+        **scores.as_dict(),
+        "pieces": score_regions(pieces(imaging), truth.regions).combined,
+        "alike": float(np.sum(np.array(likeness) >= 0.8)),
+        "rank": imaging.rank_,
+        "pixels": len(imaging.active_pixels_),
+    }
+
+
+def accuracy(first: int, count: int, console: Console) -> list[str]:
+    lines = [
+        "| spike / noise | combined | recall | precision | inclusion | exclusion | "
+        "traces ≥ 0.8 | pieces, combined | rank | pixels |",
+        "| ---: |" + " ---: |" * 9,
+    ]
+    for amplitude in AMPLITUDES:
+        with console.status(f"amplitude {amplitude:g}"):
+            runs = [simulated(amplitude, first + i) for i in range(count)]
+        mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+        matched = sum(run["n_matched"] for run in runs)
+        alike = sum(run["alike"] for run in runs) / max(matched, 1)
+        lines.append(
+            f"| {amplitude:g} | {mean['combined']:.3f} | {mean['recall']:.3f} "
+            f"| {mean['precision']:.3f} | {mean['inclusion']:.2f} | {mean['exclusion']:.2f} "
+            f"| {100 * alike:.0f} % | {mean['pieces']:.3f} | {mean['rank']:.0f} "
+            f"| {mean['pixels']:.0f} |"
+        )
+    return [*lines, "", f"Means over the seeds {first} to {first + count - 1}."]
+
+
+def load(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    with np.load(folder / "calcium" / "neurofinder0000_crop_559x135x131.npz") as stored:
+        return stored["movie"], stored["masks"], stored["peak_snr"]
+
+
+def crop(folder: Path) -> list[str]:
+    movie, masks, snr = load(folder)
+    clear = masks[snr > CLEAR]
+    inside = clear.any(axis=0).ravel()
+    lines = [
+        "| settings | clear pixels kept | regions | on | recall | precision | combined |",
+        "| --- | ---: | --- | --- | ---: | ---: | ---: |",
+    ]
+    for name, settings in {
+        "the paper's sizes": PAPER,
+        "the paper's sizes, raw pixels": PAPER | RAW,
+        "automatic": {},
+    }.items():
+        imaging = CalciumImaging(FRAME_RATE, **settings).fit(movie)
+        kept = np.zeros(inside.size, dtype=bool)
+        kept[imaging.active_pixels_] = True
+        share = (kept & inside).sum() / inside.sum()
+        sizes = f"rank {imaging.rank_}, {len(imaging.spikes_)} frames, {kept.sum()} pixels"
+        for stage, found in (("pieces", pieces(imaging)), ("neurons", imaging.region_coordinates_)):
+            for which, labelled in ((f"{len(clear)} clear", clear), (f"all {len(masks)}", masks)):
+                s = score_regions(found, labelled)
+                lines.append(
+                    f"| {name} ({sizes}) | {100 * share:.1f} % | {s.n_estimated} {stage} | {which} "
+                    f"| {s.recall:.2f} | {s.precision:.2f} | {s.combined:.2f} |"
+                )
+    return lines
+
+
+def speed(folder: Path, repetitions: int = 3) -> str:
+    movie = load(folder)[0].astype(np.float32)
+    flat = movie.reshape(len(movie), -1)
+    gamma = 1 - 1 / FRAME_RATE
+
+    def seconds(work) -> float:
+        began = time.perf_counter()
+        work()
+        return time.perf_counter() - began
+
+    fits, filters = [], []
+    for _ in range(repetitions):
+        filters.append(seconds(lambda: lfilter([1], [1, -gamma], flat, axis=0)))
+        fits.append(seconds(lambda: CalciumImaging(FRAME_RATE, **PAPER).fit(movie)))
+    fit, one = min(fits), min(filters)
+    return (
+        f"Time of the labelled movie, from array to regions: {fit:.2f} s, one lfilter {one:.3f} s, "
+        f"ratio {fit / one:.1f} (best of {repetitions} each)."
+    )
+
+
+def resident(field: str) -> float:
+    status = Path("/proc/self/status").read_text().splitlines()
+    return float(next(line for line in status if line.startswith(field)).split()[1]) * 1024
+
+
+def measure_memory(folder: Path) -> None:
+    movie = load(folder)[0]
+    CalciumImaging(FRAME_RATE, rank=2, row_sparsity=5, column_sparsity=50).fit(movie[:60, :30, :30])
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before = resident("VmRSS")
+    CalciumImaging(FRAME_RATE, **PAPER).fit(movie)
+    print((resident("VmHWM") - before) / (movie.size * 4))
+
+
+def write_large(path: Path, frames: int = 3000, side: int = 512, neurons: int = 300) -> None:
+    """A movie with neurons at random places, a few frames at a time."""
+    import tifffile
+
+    rng = np.random.default_rng(0)
+    rows, columns = np.mgrid[:side, :side]
+    centres = rng.uniform(10, side - 10, (neurons, 2))
+    windows = [
+        np.flatnonzero(np.hypot(rows - row, columns - column).ravel() < 10)
+        for row, column in centres
+    ]
+    lights = [
+        np.exp(-((rows.flat[w] - row) ** 2 + (columns.flat[w] - column) ** 2) / 18)
+        for w, (row, column) in zip(windows, centres, strict=True)
+    ]
+    traces = 60 * lfilter([1], [1, -6 / 7], rng.poisson(0.01, (neurons, frames)), axis=1)
+    movie = tifffile.memmap(path, shape=(frames, side, side), dtype=np.uint16, bigtiff=True)
+    for t in range(frames):
+        frame = 200 + 20 * rng.standard_normal(side * side, dtype=np.float32)
+        for n in np.flatnonzero(traces[:, t] > 0.5):
+            frame[windows[n]] += traces[n, t] * lights[n]
+        movie[t] = np.clip(frame, 0, 65535).reshape(side, side)
+    movie.flush()
+    np.save(path.with_suffix(".npy"), centres)
+
+
+def measure_large(path: Path) -> None:
+    began = time.perf_counter()
+    imaging = CalciumImaging(FRAME_RATE).fit(path)
+    seconds = time.perf_counter() - began
+    centres = np.load(path.with_suffix(".npy"))
+    regions = [np.round(centre).astype(int)[None] for centre in centres]
+    score = score_regions(imaging.region_coordinates_, regions)
+    print(
+        f"A movie of 3000 frames of 512 × 512 pixels, uint16, from a memory-mapped TIFF file: peak "
+        f"resident set {resident('VmHWM') / 2**30:.2f} GiB, the mapped pages of the file included; "
+        f"{seconds:.0f} s; rank {imaging.rank_}, {len(imaging.spikes_)} frames, "
+        f"{len(imaging.active_pixels_)} pixels, {imaging.n_neurons_} neurons of 300, "
+        f"combined {score.combined:.2f}."
+    )
+
+
+def in_a_process(*arguments: str) -> str:
+    """What this file prints in a process of its own."""
+    command = [sys.executable, __file__, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def large() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.tif"
+        in_a_process("--write-large", str(path))
+        return in_a_process("--measure-large", str(path))
+
+
+def machine() -> str:
+    threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or "all"
+    versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
+    return (
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {threads} threads, "
+        f"{versions}, SciPy {scipy.__version__}, thinrank {tr.__version__}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=81000)
+    parser.add_argument("--replications", type=int, default=10)
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--markdown", type=Path)
+    for part in ("--measure-memory", "--write-large", "--measure-large"):
+        parser.add_argument(part, type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    for part, work in (
+        (options.measure_memory, measure_memory),
+        (options.write_large, write_large),
+        (options.measure_large, measure_large),
+    ):
+        if part:
+            work(part)
+            return
+    console = Console()
+    lines = ["**Simulated movies**", "", *accuracy(options.seed, options.replications, console)]
+    data = os.environ.get("THINRANK_DATA")
+    if data:
+        folder = Path(data)
+        lines += ["", "**The labelled movie**", "", *crop(folder), "", speed(folder)]
+        share = float(in_a_process("--measure-memory", data))
+        lines.append(f"Memory: {share:.2f} times the movie in float32, beyond what was resident.")
+    if options.large:
+        lines += ["", "**A large movie**", "", large()]
+    command = f"python benchmarks/calcium.py --seed {options.seed}"
+    command += f" --replications {options.replications}" + (" --large" if options.large else "")
+    lines += ["", f"Machine: {machine()}.", f"Command: `{command}`."]
+    text = "\n".join(lines) + "\n"
+    console.print(text, highlight=False, soft_wrap=True, markup=False)
+    if options.markdown:
+        options.markdown.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

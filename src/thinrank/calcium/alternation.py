@@ -1,0 +1,105 @@
+"""Y = XΘ + E for a movie: exact spike frames in turn with exact factors, then the solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thinrank.calcium.progress import Progress
+from thinrank.calcium.segments import Segments, best_frames, segment_gains
+from thinrank.calcium.sizes import (
+    Sizes,
+    active_pixel_count,
+    leading_directions,
+    spike_price,
+)
+from thinrank.core.factors import Factors
+
+__all__ = ["Alternation"]
+
+_MOST_ROUNDS = 4
+_MOST_COLUMN_CHANGES = 4
+
+
+@dataclass(frozen=True)
+class Alternation:
+    """Where the solver starts: spike frames, factors and pixels, each best given the others.
+
+    Given the row space of Θ the best spike frames come from dynamic programming (see
+    :mod:`thinrank.calcium.segments`); given the frames, the best Θ is a truncated singular value
+    decomposition of the movie projected on their segments, on the pixels that it explains best.
+    The two are repeated until the frames stay the same.
+
+    Parameters
+    ----------
+    decay : float
+        γ.
+    smoothing : float
+        Of the frames, in pixels: it correlates the noise.
+    seed : int
+    """
+
+    decay: float
+    smoothing: float
+    seed: int
+
+    def run(self, Y: np.ndarray, sizes: Sizes, progress: Progress) -> tuple[Factors, Sizes]:
+        """Factors of Θ for Y of shape (T, m), and the sizes that were found."""
+        directions = leading_directions(Y, sizes.rank, self.seed)
+        rank = directions.visible(self.smoothing) if sizes.rank is None else sizes.rank
+        Z = directions.Z[:, :rank]
+        frames, columns = np.empty(0, dtype=int), np.arange(Y.shape[1])
+        for turn in range(_MOST_ROUNDS):
+            progress((turn + 1) / (_MOST_ROUNDS + 1))
+            gains = segment_gains(Z, self.decay)
+            before, frames = frames, best_frames(gains, sizes.rows, spike_price(Z))
+            if np.array_equal(before, frames) or len(frames) == 0:
+                break
+            segments = Segments(frames, self.decay, len(Y))
+            levels, V, columns = _fit(segments.basis() @ Y, rank, columns, sizes.columns)
+            if len(columns) == 0:
+                frames = frames[:0]
+                break
+            basis, _ = np.linalg.qr(V[columns])
+            Z = Y[:, columns] @ basis
+        if len(frames) == 0:
+            return Factors.zero((len(Y), Y.shape[1]), like=Y), Sizes(0, 0, 0)
+        levels /= np.sqrt(segments.energies)[:, None]
+        U = np.zeros((len(Y), levels.shape[1]), dtype=np.float32)
+        U[frames] = segments.spikes(levels)
+        kept = np.zeros_like(V)
+        kept[columns] = V[columns]
+        rows = len(frames) if sizes.rows is None else sizes.rows
+        pixels = len(columns) if sizes.columns is None else sizes.columns
+        return Factors(U, kept), Sizes(min(levels.shape[1], rows, pixels), rows, pixels)
+
+
+def _fit(
+    W: np.ndarray, rank: int, columns: np.ndarray, count: int | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading left vectors of W on its best columns, Wᵀ times them, and those columns.
+
+    The columns to begin with are given; so is their number, unless it is to be found.
+    """
+    rank = min(rank, *W.shape)
+    for _ in range(_MOST_COLUMN_CHANGES):
+        chosen = W[:, columns]
+        _, vectors = np.linalg.eigh((chosen @ chosen.T).astype(np.float64))
+        left = vectors[:, : -rank - 1 : -1].astype(W.dtype)
+        V = W.T @ left
+        energies = np.einsum("ij,ij->i", V, V)
+        wanted = active_pixel_count(energies, rank) if count is None else count
+        before, columns = columns, _largest(energies, wanted)
+        if np.array_equal(before, columns) or len(columns) == 0:
+            break
+    return left, V, columns
+
+
+def _largest(values: np.ndarray, count: int) -> np.ndarray:
+    """Sorted indices of the largest ones, zeros never among them."""
+    if count < len(values):
+        found = np.argpartition(values, len(values) - count)[len(values) - count :]
+    else:
+        found = np.arange(len(values))
+    return np.sort(found[values[found] > 0])

@@ -1,0 +1,17 @@
+"""What is wrong with a movie."""
+
+from __future__ import annotations
+
+__all__ = ["MovieError"]
+
+
+class MovieError(ValueError):
+    """A movie that cannot be used; the message names the file (or "movie") and the fault."""
+
+    def __init__(self, name: str, fault: str) -> None:
+        super().__init__(f"{name}: {fault}")
+        self.name = name
+        self.fault = fault
+
+    def __reduce__(self) -> tuple[type[MovieError], tuple[str, str]]:
+        return type(self), (self.name, self.fault)  # exceptions are rebuilt from one argument

@@ -1,0 +1,117 @@
+"""A folder of results that appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+__all__ = ["SUMMARY", "check_destination", "whole_folder", "write_summary"]
+
+SUMMARY = "summary.json"
+"""The file that says what the others are; written last."""
+
+_NAMED_IN_ERRORS = 3
+
+
+@contextmanager
+def whole_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
+    """A temporary folder beside the target, renamed to it when the block ends without an error.
+
+    After an error, or Ctrl-C, nothing new is there and what was there is as it was.
+
+    Parameters
+    ----------
+    target : path
+        The folder to be made. Missing parents are made too.
+    overwrite : bool
+        Whether it may replace earlier results; see :func:`check_destination`.
+
+    Yields
+    ------
+    Path
+        Where to write.
+    """
+    check_destination(target, overwrite)
+    target = Path(target).resolve()
+    missing = [parent for parent in target.parents if not parent.exists()]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    place = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+    try:
+        yield place
+        place.chmod(0o777 & ~_umask())  # mkdtemp lets nobody else in
+        _swap(place, target)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        for parent in missing:  # the innermost first
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+        raise
+
+
+def check_destination(target: Path | str, overwrite: bool = False) -> None:
+    """Raise FileExistsError unless a folder may be made, or replaced.
+
+    Only a folder that this package wrote is ever replaced, and only if nothing else was put into
+    it since: its ``summary.json`` lists every file that lies there.
+    """
+    target = Path(target)
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise FileExistsError(f"{target} is a file, not a folder")
+    there = sorted(path.name for path in target.iterdir())
+    if there and not overwrite:
+        raise FileExistsError(
+            f"{target} exists and is not empty; choose another folder, or overwrite it "
+            "(overwrite=True; --overwrite on the command line)"
+        )
+    foreign = [name for name in there if name not in _written_here(target)]
+    if foreign:
+        more = len(foreign) - _NAMED_IN_ERRORS
+        names = ", ".join(foreign[:_NAMED_IN_ERRORS]) + (f" and {more} more" if more > 0 else "")
+        raise FileExistsError(
+            f"{target} will not be overwritten: it holds {names}, which was not written by thinrank"
+        )
+
+
+def write_summary(folder: Path, about: dict[str, Any]) -> None:
+    """Write ``summary.json``: what is said about the results, and the names of all files."""
+    files = sorted({SUMMARY, *(path.name for path in folder.iterdir())})
+    text = json.dumps({**about, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+
+
+def _written_here(folder: Path) -> set[str]:
+    try:
+        content = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        return set(content["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def _swap(place: Path, target: Path) -> None:
+    """Give the new folder its name; the old one is removed only when that has succeeded."""
+    if not target.exists():
+        place.rename(target)
+        return
+    aside = place.with_suffix(".replaced")
+    target.rename(aside)
+    try:
+        place.rename(target)
+    except BaseException:
+        aside.rename(target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

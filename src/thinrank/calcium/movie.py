@@ -1,0 +1,97 @@
+"""A movie of T frames, wherever it lies, read a few lines of all frames at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thinrank.calcium.errors import MovieError
+from thinrank.calcium.readers import opened
+
+__all__ = ["Movie", "open_movie"]
+
+_FEWEST_FRAMES = 3  # a baseline, a spike and what is left of it
+
+
+class Movie:
+    """T frames of H × W pixels, behind one name for errors.
+
+    Parameters
+    ----------
+    frames : array, memmap or h5py dataset of shape (T, H, W)
+        Of real numbers.
+    name : str
+        Of the file, or "movie".
+    """
+
+    def __init__(self, frames: Any, name: str) -> None:
+        shape = tuple(frames.shape)
+        if len(shape) == 4 and shape[-1] in (3, 4):
+            raise MovieError(name, f"colour (RGB) frames of shape {shape}; a movie has one channel")
+        if len(shape) == 2:
+            raise MovieError(name, f"a single picture of shape {shape}; a movie has (T, H, W)")
+        if len(shape) != 3:
+            raise MovieError(name, f"shape {shape}; a movie has (T, H, W)")
+        if 0 in shape:
+            raise MovieError(name, f"is empty: shape {shape}")
+        if np.dtype(frames.dtype).kind not in "uifb":
+            raise MovieError(name, f"holds {frames.dtype}; a movie holds real numbers")
+        if shape[0] < _FEWEST_FRAMES:
+            only = "a single frame" if shape[0] == 1 else f"{shape[0]} frames"
+            raise MovieError(name, f"has {only}; at least {_FEWEST_FRAMES} are needed")
+        self.frames = frames
+        self.name = name
+        self.shape: tuple[int, int, int] = shape
+
+    def lines(self, first: int, last: int) -> np.ndarray:
+        """Lines ``first`` to before ``last`` of all frames, as a fresh float32 array."""
+        try:
+            block = np.array(self.frames[:, first:last, :], dtype=np.float32, order="C")
+        except (OSError, RuntimeError) as error:  # what h5py raises about a damaged file
+            raise MovieError(self.name, f"cannot be read to the end ({error})") from error
+        # one number that is not finite makes the sum so; an overflow alone does it too
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not np.isfinite(block.sum())
+        if suspicious:
+            self._check_finite(block, first)
+        return block
+
+    def _check_finite(self, block: np.ndarray, first: int) -> None:
+        bad = np.argwhere(~np.isfinite(block))
+        if len(bad):
+            frame, line, column = (int(i) for i in bad[0])
+            raise MovieError(
+                self.name,
+                f"holds NaN or infinity: frame {frame}, row {first + line}, column {column}",
+            )
+
+
+@contextmanager
+def open_movie(movie: Any, dataset: str | None = None) -> Iterator[Movie]:
+    """A movie from an array or a file, which is closed afterwards.
+
+    Parameters
+    ----------
+    movie : array or memmap of shape (T, H, W), or path
+        TIFF (.tif, .tiff), NumPy (.npy, .npz), HDF5 (.h5, .hdf5, .hdf) or NWB (.nwb).
+    dataset : str, optional
+        Which array of an NPZ or HDF5 file, or which TwoPhotonSeries of an NWB file, when there
+        are several.
+    """
+    if isinstance(movie, (str, os.PathLike)):
+        path = Path(movie)
+        with opened(path, dataset) as frames:
+            yield Movie(frames, str(path))
+        return
+    if dataset is not None:
+        raise ValueError("dataset names an array in a file; this movie is not a file")
+    if isinstance(movie, np.ma.MaskedArray):
+        raise MovieError("movie", "is a masked array; fill the masked entries first")
+    if not hasattr(movie, "shape") or not hasattr(movie, "dtype"):
+        movie = np.asarray(movie)
+    yield Movie(movie, "movie")

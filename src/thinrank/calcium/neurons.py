@@ -1,0 +1,98 @@
+"""Neurons in the units of the movie, from Θ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from thinrank.calcium.regions import label_image, region_of
+from thinrank.calcium.segments import Segments
+from thinrank.calcium.separation import Separation
+from thinrank.core.factors import Factors
+from thinrank.designs import RecursiveFilter
+
+__all__ = ["Neurons", "find_neurons"]
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """N neurons in T frames of H × W pixels.
+
+    Attributes
+    ----------
+    footprints : csr_array of shape (N, H·W), float32
+        1 at the brightest pixel.
+    spikes : ndarray of shape (N, T), float32
+    traces : ndarray of shape (N, T), float32
+        The spikes through the filter.
+    regions : list of ndarray of shape (m, 2)
+        Rows and columns.
+    labels : ndarray of shape (H, W) of int
+    """
+
+    footprints: csr_array
+    spikes: np.ndarray
+    traces: np.ndarray
+    regions: list[np.ndarray]
+    labels: np.ndarray
+
+
+def find_neurons(
+    theta: Factors,
+    decay: float,
+    scale: np.ndarray,
+    shape: tuple[int, int, int],
+    radius: float,
+    threshold: float,
+) -> Neurons:
+    """Split XΘ into neurons.
+
+    Parameters
+    ----------
+    theta : Factors
+        Of shape (T, H·W), in units of the noise.
+    decay : float
+    scale : ndarray of shape (H·W,)
+        Unit of each pixel.
+    shape : (T, H, W)
+    radius : float
+        Rough radius of a neuron, in pixels.
+    threshold : float
+        Where a region ends, in parts of its footprint's peak.
+    """
+    frames, height, width = shape
+    rows, pixels = theta.row_support, theta.column_support
+    design = RecursiveFilter(decay, frames, np.float32)
+    segments = Segments(rows, decay, frames)
+    split = Separation((height, width), radius).split(
+        (design @ theta.U)[rows], theta.V[pixels], pixels, segments
+    )
+    A = split.footprints * scale[pixels]
+    peaks = A.max(axis=1, initial=0.0)  # to be 1 in the units of the movie
+    levels = split.traces / np.sqrt(segments.energies)[:, None] * peaks
+    spikes = np.zeros((len(A), frames), dtype=np.float32)
+    spikes[:, rows] = np.maximum(segments.spikes(levels), 0).T
+    traces = np.ascontiguousarray((design @ np.ascontiguousarray(spikes.T)).T)
+    footprints = _spread(A / peaks[:, None], pixels, height * width)
+    images = [row.reshape(height, width) for row in _rows(footprints)]
+    regions = [region_of(image, threshold) for image in images]
+    labels = label_image(images, regions, (height, width))
+    return Neurons(footprints, spikes, traces, regions, labels)
+
+
+def _spread(rows: np.ndarray, pixels: np.ndarray, size: int) -> csr_array:
+    """Values at some pixels as sparse rows over all of them."""
+    neuron, place = np.nonzero(rows)
+    values = rows[neuron, place].astype(np.float32)
+    return csr_array((values, (neuron, pixels[place])), shape=(len(rows), size))
+
+
+def _rows(matrix: csr_array) -> Iterator[np.ndarray]:
+    for first, last in pairwise(matrix.indptr):
+        row = np.zeros(matrix.shape[1], dtype=matrix.dtype)
+        row[matrix.indices[first:last]] = matrix.data[first:last]
+        yield row

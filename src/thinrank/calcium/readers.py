@@ -1,0 +1,270 @@
+"""Movies in files: TIFF, NumPy, HDF5 and NWB."""
+
+from __future__ import annotations
+
+import logging
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thinrank.calcium.errors import MovieError
+from thinrank.calcium.extra import require
+from thinrank.core import memory
+
+__all__ = ["opened"]
+
+
+@contextmanager
+def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
+    """The array in a file: memory-mapped where its layout allows that, read otherwise.
+
+    Parameters
+    ----------
+    path : Path
+        The format goes by the ending of its name.
+    dataset : str, optional
+        Which array of the file; see :func:`thinrank.calcium.movie.open_movie`.
+    """
+    name = str(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{name}: no such file")
+    if not path.is_file():
+        raise MovieError(name, "is not a file")
+    if path.stat().st_size == 0:
+        raise MovieError(name, "the file is empty (0 bytes)")
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        known = ", ".join(_READERS)
+        raise MovieError(name, f"unknown kind of file {path.suffix!r}; known are {known}")
+    with reader(path, dataset) as frames:
+        yield frames
+
+
+# --------------------------------------------------------------------------- TIFF
+
+
+@contextmanager
+def _tiff(path: Path, dataset: str | None) -> Iterator[Any]:
+    """The first series of a TIFF or BigTIFF; mapped if it lies in one piece, uncompressed."""
+    tifffile = require("tifffile")
+    name = str(path)
+    if dataset is not None:
+        raise MovieError(name, "a TIFF file has no named datasets; leave dataset out")
+    with _quiet("tifffile"):
+        yield _tiff_frames(tifffile, path, name)
+
+
+def _tiff_frames(tifffile: Any, path: Path, name: str) -> Any:
+    try:
+        with tifffile.TiffFile(path) as tiff:
+            if not tiff.series:
+                raise MovieError(name, "holds no picture")
+            series = tiff.series[0]
+            _check_tiff(tiff.series, name)
+            if len(tiff.series) > 1:  # pages written one by one, alike
+                frames = tiff.asarray(key=slice(None))
+            elif series.dataoffset is not None:
+                missing = series.dataoffset + series.nbytes - path.stat().st_size
+                if missing > 0:
+                    raise MovieError(name, f"is truncated: {missing} bytes are missing")
+                order = tiff.byteorder + series.dtype.char
+                frames = np.memmap(path, order, "r", series.dataoffset, series.shape)
+            else:
+                frames = series.asarray()
+    except MovieError:
+        raise
+    except Exception as error:  # tifffile raises many kinds, down to struct.error
+        if "imagecodecs" in str(error):
+            fault = f"its compression needs another library ({error})"
+        else:
+            fault = f"is corrupt, truncated or not a TIFF file ({error})"
+        raise MovieError(name, fault) from error
+    extra = [side for side in frames.shape if side != 1]
+    if frames.ndim > 3 and len(extra) == 3:  # axes of length 1, as ImageJ writes them
+        frames = frames.reshape(extra)
+    return frames
+
+
+def _check_tiff(all_series: Any, name: str) -> None:
+    samples = max(series.keyframe.samplesperpixel for series in all_series)
+    if samples > 1:
+        raise MovieError(name, f"colour (RGB) frames, {samples} samples a pixel; one is expected")
+    if len({(tuple(series.shape), series.dtype) for series in all_series}) > 1:
+        raise MovieError(name, f"its pages differ in size or kind: {len(all_series)} sorts")
+
+
+@contextmanager
+def _quiet(logger: str) -> Iterator[None]:
+    """Without the log of a library that reports on standard error what we raise."""
+    log = logging.getLogger(logger)
+    before = log.disabled
+    log.disabled = True
+    try:
+        yield
+    finally:
+        log.disabled = before
+
+
+# --------------------------------------------------------------------------- NumPy
+
+
+@contextmanager
+def _npy(path: Path, dataset: str | None) -> Iterator[Any]:
+    name = str(path)
+    if dataset is not None:
+        raise MovieError(name, "an NPY file holds one array; leave dataset out")
+    try:
+        frames = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise MovieError(name, f"is corrupt, truncated or not an NPY file ({error})") from error
+    yield frames
+
+
+@contextmanager
+def _npz(path: Path, dataset: str | None) -> Iterator[Any]:
+    """One array of an NPZ file: the one that is named, or the only one with three axes."""
+    name = str(path)
+    try:
+        # NumPy leaves a file that it opens itself open when that is no archive
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            chosen = dataset if dataset is not None else _only_movie(_npz_shapes(path), name)
+            if chosen not in stored.files:
+                raise MovieError(name, _no_such(chosen, stored.files))
+            frames = stored[chosen]
+    except MovieError:
+        raise
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise MovieError(name, f"is corrupt, truncated or not an NPZ file ({error})") from error
+    yield frames
+
+
+def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Shapes of all arrays, from their headers alone."""
+    shapes = {}
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            with archive.open(member) as stream:
+                version = np.lib.format.read_magic(stream)
+                read = (
+                    np.lib.format.read_array_header_1_0
+                    if version == (1, 0)
+                    else np.lib.format.read_array_header_2_0
+                )
+                shapes[member.removesuffix(".npy")] = read(stream)[0]
+    return shapes
+
+
+# --------------------------------------------------------------------------- HDF5 and NWB
+
+
+@contextmanager
+def _hdf5(path: Path, dataset: str | None) -> Iterator[Any]:
+    """One dataset of an HDF5 file: the one that is named, or the only one with three axes."""
+    name = str(path)
+    with _hdf5_file(path) as file:
+        shapes: dict[str, tuple[int, ...]] = {}
+        h5py = require("h5py")
+
+        def visit(place: str, item: Any) -> None:
+            if isinstance(item, h5py.Dataset) and item.shape is not None:
+                shapes[place] = tuple(item.shape)
+
+        file.visititems(visit)
+        chosen = dataset.strip("/") if dataset is not None else _only_movie(shapes, name)
+        if chosen not in shapes:
+            raise MovieError(name, _no_such(chosen, list(shapes)))
+        yield _in_memory_if_small(file[chosen], name)
+
+
+@contextmanager
+def _nwb(path: Path, dataset: str | None) -> Iterator[Any]:
+    """The data of a TwoPhotonSeries, in the order of its axes in the file."""
+    name = str(path)
+    with _hdf5_file(path) as file:
+        series: dict[str, Any] = {}
+
+        def visit(place: str, item: Any) -> None:
+            kind = item.attrs.get("neurodata_type", "")
+            kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+            if kind == "TwoPhotonSeries":
+                series[place] = item
+
+        file.visititems(visit)
+        chosen = dataset.strip("/") if dataset is not None else None
+        places = [p for p in series if chosen is None or p == chosen or p.endswith("/" + chosen)]
+        if not series:
+            raise MovieError(name, "holds no TwoPhotonSeries")
+        if len(places) != 1:
+            fault = "several TwoPhotonSeries" if chosen is None else f"no single {chosen!r}"
+            raise MovieError(name, f"{fault}: choose dataset from {', '.join(series)}")
+        item = series[places[0]]
+        if "data" not in item or item["data"].size == 0:
+            raise MovieError(name, f"{places[0]} keeps its frames in another file, or has none")
+        yield _in_memory_if_small(item["data"], name)
+
+
+@contextmanager
+def _hdf5_file(path: Path) -> Iterator[Any]:
+    h5py = require("h5py")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        fault = f"is corrupt, truncated or not an HDF5 file ({error})"
+        raise MovieError(str(path), fault) from error
+    with file:
+        yield file
+
+
+def _in_memory_if_small(dataset: Any, name: str) -> Any:
+    """A dataset in chunks is read once, frames together, if half the memory budget holds it.
+
+    Reading it by lines would decompress every chunk again and again.
+    """
+    if dataset.chunks is None or dataset.nbytes > memory.budget_bytes() / 2:
+        return dataset
+    try:
+        return dataset[...]
+    except (OSError, RuntimeError) as error:
+        raise MovieError(name, f"cannot be read to the end ({error})") from error
+
+
+# --------------------------------------------------------------------------- choosing
+
+
+def _only_movie(shapes: dict[str, tuple[int, ...]], name: str) -> str:
+    """The one array with three axes; the one called "movie" or "data" if there are several."""
+    movies = [key for key, shape in shapes.items() if len(shape) == 3]
+    if len(movies) == 1:
+        return movies[0]
+    for usual in ("movie", "data"):
+        if usual in movies:
+            return usual
+    if not movies:
+        if len(shapes) == 1:
+            return next(iter(shapes))  # to be refused for its shape
+        raise MovieError(name, f"holds no array (T, H, W); it has {_listed(shapes)}")
+    raise MovieError(name, f"holds several arrays: choose dataset from {', '.join(movies)}")
+
+
+def _no_such(chosen: str, names: list[str]) -> str:
+    return f"has no dataset {chosen!r}; it has {', '.join(names) or 'none'}"
+
+
+def _listed(shapes: dict[str, tuple[int, ...]]) -> str:
+    return ", ".join(f"{key} {shape}" for key, shape in shapes.items()) or "no array at all"
+
+
+_READERS: dict[str, Callable[[Path, str | None], AbstractContextManager[Any]]] = {
+    ".tif": _tiff,
+    ".tiff": _tiff,
+    ".npy": _npy,
+    ".npz": _npz,
+    ".h5": _hdf5,
+    ".hdf5": _hdf5,
+    ".hdf": _hdf5,
+    ".nwb": _nwb,
+}

@@ -1,0 +1,50 @@
+"""Footprints as regions of pixels."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.ndimage import binary_fill_holes, label
+
+__all__ = ["connected_regions", "label_image", "region_of"]
+
+# The eight neighbours of a pixel.
+_AROUND = np.ones((3, 3), dtype=bool)
+
+
+def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
+    """Pixels at which a footprint (H, W) reaches a part of its peak, in one piece without holes.
+
+    Returns
+    -------
+    ndarray of shape (m, 2)
+        Rows and columns; the piece that holds the peak.
+    """
+    peak = np.unravel_index(int(np.argmax(footprint)), footprint.shape)
+    pieces, _ = label(footprint >= threshold * footprint[peak], structure=_AROUND)
+    return np.argwhere(binary_fill_holes(pieces == pieces[peak]))
+
+
+def label_image(
+    footprints: list[np.ndarray], regions: list[np.ndarray], shape: tuple[int, int]
+) -> np.ndarray:
+    """Regions as one image (H, W) of integers: 0, or 1 + the neuron.
+
+    A pixel in two regions goes to the footprint that is nearer to its own peak there.
+    """
+    labels, best = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.float32)
+    for n, (footprint, region) in enumerate(zip(footprints, regions, strict=True)):
+        rows, columns = region.T
+        height = footprint[rows, columns] / footprint.max()
+        higher = height > best[rows, columns]
+        labels[rows[higher], columns[higher]] = n + 1
+        best[rows[higher], columns[higher]] = height[higher]
+    return labels
+
+
+def connected_regions(pixels: np.ndarray, shape: tuple[int, int], least: int) -> list[np.ndarray]:
+    """Connected pieces of a set of pixels, given by flat indices, of at least so many pixels."""
+    mask = np.zeros(shape, dtype=bool)
+    mask.ravel()[pixels] = True
+    pieces, count = label(mask, structure=_AROUND)
+    found = [np.argwhere(pieces == piece) for piece in range(1, count + 1)]
+    return [piece for piece in found if len(piece) >= least]

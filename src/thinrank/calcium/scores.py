@@ -1,0 +1,239 @@
+"""How well regions agree with labelled ones: NeuroFinder's scores, and pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from thinrank.calcium.windows import mask_of
+
+__all__ = ["Scores", "match_regions", "pixel_auc", "score_regions"]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """NeuroFinder's five scores, all from 0 to 1, and the numbers behind them.
+
+    Attributes
+    ----------
+    recall : float
+        Labelled regions that were found, over all labelled ones.
+    precision : float
+        The same number over all estimated regions.
+    combined : float
+        Harmonic mean of the two.
+    inclusion : float
+        Pixels that a labelled region and its match share, over those of the labelled region;
+        mean over the matches.
+    exclusion : float
+        The same pixels over those of the match; mean over the matches.
+    n_matched, n_estimated, n_labelled : int
+        Numbers of regions.
+    pixel_auc : float or None
+        Area under the ROC curve of an image of activity, with the pixels of all labelled regions
+        as the truth; None where no image was given. See :func:`pixel_auc`.
+    """
+
+    recall: float
+    precision: float
+    combined: float
+    inclusion: float
+    exclusion: float
+    n_matched: int
+    n_estimated: int
+    n_labelled: int
+    pixel_auc: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of them by name."""
+        return asdict(self)
+
+
+def score_regions(
+    estimated: Any, labelled: Any, threshold: float = 5.0, *, energy: Any = None
+) -> Scores:
+    """Score regions against labelled ones, as the NeuroFinder challenge does.
+
+    Parameters
+    ----------
+    estimated, labelled : sequence of (m, 2) arrays, masks (N, H, W), or a label image (H, W)
+        Each region as the rows and columns of its pixels; or a stack of boolean masks; or an
+        image of integers in which 0 is no region.
+    threshold : float
+        Distance in pixels below which two centres match.
+    energy : array of shape (H, W), optional
+        How active each pixel is, for ``pixel_auc``.
+
+    Returns
+    -------
+    Scores
+        Without a match, inclusion is 0 and exclusion 1, NeuroFinder's convention; precision is 0
+        when nothing was estimated.
+
+    Notes
+    -----
+    The rules are those of the Python package ``neurofinder``, its matching included: see
+    :func:`match_regions`.
+
+    Examples
+    --------
+    >>> from thinrank.calcium import score_regions
+    >>> labelled = [[[0, 0], [0, 1], [1, 0], [1, 1]], [[10, 10], [10, 11]]]
+    >>> scores = score_regions([[[0, 0], [0, 1], [1, 0]]], labelled)
+    >>> scores.recall, scores.precision, scores.inclusion, scores.exclusion
+    (0.5, 1.0, 0.75, 1.0)
+    """
+    found, true = as_regions(estimated, "estimated"), as_regions(labelled, "labelled")
+    if not true:
+        raise ValueError("labelled holds no region: there is nothing to score against")
+    pairs = match_regions(found, true, threshold)
+    shared = [_shared(found[i], true[j]) for i, j in pairs]
+    included = [n / len(true[j]) for n, (_, j) in zip(shared, pairs, strict=True)]
+    excluded = [n / len(found[i]) for n, (i, _) in zip(shared, pairs, strict=True)]
+    recall = len(pairs) / len(true)
+    precision = len(pairs) / len(found) if found else 0.0
+    return Scores(
+        recall=recall,
+        precision=precision,
+        combined=2 * recall * precision / (recall + precision) if pairs else 0.0,
+        inclusion=float(np.mean(included)) if pairs else 0.0,
+        exclusion=float(np.mean(excluded)) if pairs else 1.0,
+        n_matched=len(pairs),
+        n_estimated=len(found),
+        n_labelled=len(true),
+        pixel_auc=None if energy is None else _auc_of_regions(energy, true),
+    )
+
+
+def match_regions(estimated: Any, labelled: Any, threshold: float = 5.0) -> list[tuple[int, int]]:
+    """Pairs (estimated, labelled) of regions whose centres are less than a distance apart.
+
+    Greedy, as in NeuroFinder: each labelled region in turn takes the nearest estimated one that
+    is still free, if its centre is closer than the threshold. So the pairs can depend on the
+    order of the labels where these are closer to each other than the threshold; the scores are
+    then still the ones that NeuroFinder gives for these files.
+
+    Parameters
+    ----------
+    estimated, labelled
+        As for :func:`score_regions`.
+    threshold : float
+        In pixels; may be infinite.
+
+    Returns
+    -------
+    list of (int, int)
+        Indices, in the order of the labelled regions.
+    """
+    if not threshold > 0:
+        raise ValueError(f"threshold must be above 0, got {threshold!r}")
+    found, true = as_regions(estimated, "estimated"), as_regions(labelled, "labelled")
+    centres = np.array([region.mean(axis=0) for region in found]).reshape(-1, 2)
+    free = np.ones(len(found), dtype=bool)
+    pairs = []
+    for j, region in enumerate(true):
+        distances = np.linalg.norm(centres - region.mean(axis=0), axis=1)
+        distances[~free] = np.inf
+        if free.any() and distances.min() < threshold:
+            nearest = int(np.argmin(distances))
+            free[nearest] = False
+            pairs.append((nearest, j))
+    return pairs
+
+
+def pixel_auc(energy: Any, mask: Any) -> float:
+    """Area under the ROC curve of an image as a classifier of pixels.
+
+    The probability that a pixel inside the mask has a higher value than one outside, ties
+    counted half.
+
+    Parameters
+    ----------
+    energy : array of shape (H, W)
+        Any score of a pixel, such as the norm of its column of Θ.
+    mask : boolean array of shape (H, W)
+        The labelled pixels; some must be inside and some outside.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from thinrank.calcium import pixel_auc
+    >>> pixel_auc([[0.9, 0.1], [0.2, 0.3]], [[True, False], [False, True]])
+    1.0
+    """
+    values, inside = np.asarray(energy, dtype=float), np.asarray(mask, dtype=bool)
+    if values.shape != inside.shape:
+        raise ValueError(
+            f"energy and mask must have one shape, got {values.shape} and {inside.shape}"
+        )
+    if np.isnan(values).any():
+        raise ValueError("energy must have no NaN")
+    count = int(inside.sum())
+    if not 0 < count < inside.size:
+        raise ValueError("mask must hold pixels inside and outside")
+    ranks = rankdata(values.ravel())[inside.ravel()]
+    above = ranks.sum() - count * (count + 1) / 2
+    return float(above / (count * (inside.size - count)))
+
+
+def _auc_of_regions(energy: Any, regions: list[np.ndarray]) -> float | None:
+    """None where every pixel of the image is in a region, or none is."""
+    mask = np.any([mask_of(region, np.shape(energy)) for region in regions], axis=0)
+    return pixel_auc(energy, mask) if 0 < mask.sum() < mask.size else None
+
+
+def as_regions(regions: Any, name: str = "regions") -> list[np.ndarray]:
+    """Regions as a list of integer arrays of distinct rows and columns, shape (m, 2).
+
+    Parameters
+    ----------
+    regions : sequence of (m, 2) arrays, masks (N, H, W), or a label image (H, W)
+    name : str
+        What to call them in an error.
+    """
+    if isinstance(regions, np.ndarray) and regions.dtype != object:
+        return _from_image(regions, name)
+    if not isinstance(regions, Sequence) or isinstance(regions, str):
+        raise TypeError(
+            f"{name} must be a list of regions, a stack of masks or a label image, "
+            f"got {type(regions).__name__}"
+        )
+    return [_coordinates(region, f"{name}[{i}]") for i, region in enumerate(regions)]
+
+
+def _from_image(image: np.ndarray, name: str) -> list[np.ndarray]:
+    if image.ndim == 3 and image.dtype == bool:
+        found = [np.argwhere(mask) for mask in image]
+    elif image.ndim == 2 and np.issubdtype(image.dtype, np.integer):
+        found = [np.argwhere(image == label) for label in np.unique(image) if label != 0]
+    else:
+        raise ValueError(
+            f"{name} as an array must be boolean masks (N, H, W) or integer labels (H, W), got "
+            f"{image.dtype} of shape {image.shape}"
+        )
+    if not all(map(len, found)):
+        raise ValueError(f"{name} holds a mask without a pixel")
+    return found
+
+
+def _coordinates(region: Any, name: str) -> np.ndarray:
+    points = np.asarray(region)
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
+        raise ValueError(
+            f"{name} must be a list of (row, column) pairs and not empty, got shape {points.shape}"
+        )
+    whole = points.astype(np.int64)
+    if np.any(whole != points):
+        raise ValueError(f"{name} must hold whole numbers")
+    return np.unique(whole, axis=0)
+
+
+def _shared(first: np.ndarray, second: np.ndarray) -> int:
+    return len(set(map(tuple, first.tolist())) & set(map(tuple, second.tolist())))

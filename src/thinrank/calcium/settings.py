@@ -1,0 +1,69 @@
+"""What a user may ask of a fit."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from thinrank.calcium.sizes import Sizes
+from thinrank.minimize import check_options, check_size
+
+__all__ = ["check_settings", "given_sizes", "in_radii"]
+
+_BASELINES = ("median", "percentile", "none")
+
+
+def check_settings(imaging: Any) -> None:
+    """Raise about settings of a CalciumImaging that no movie could make right."""
+    if imaging.baseline not in _BASELINES:
+        raise ValueError(f"baseline must be one of {_BASELINES}, got {imaging.baseline!r}")
+    check_options(imaging.solver, "auto", "auto", "simultaneous", imaging.max_iter, 0.0)
+    for name, most in (
+        ("frame_rate", np.inf),
+        ("percentile", 100.0),
+        ("window", np.inf),
+        ("neuron_radius", np.inf),
+        ("region_threshold", 1.0),
+    ):
+        value = getattr(imaging, name)
+        if not _is_number(value) or not 0 < value < most:
+            raise ValueError(f"{name} must be above 0 and below {most:g}, got {value!r}")
+    if not _is_number(imaging.floor) or not imaging.floor >= 0:
+        raise ValueError(f"floor must be a number at least 0, got {imaging.floor!r}")
+    for name in ("smoothing", "background"):
+        value = getattr(imaging, name)
+        if not _is_automatic(value) and not (_is_number(value) and 0 <= value < np.inf):
+            raise ValueError(f'{name} must be a number at least 0 or "auto", got {value!r}')
+
+
+def in_radii(value: Any, radii: float, radius: float) -> float:
+    """A width in pixels: as given, or so many radii of a neuron for "auto"."""
+    return radii * radius if _is_automatic(value) else float(value)
+
+
+def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> Sizes:
+    """Sizes that were given, checked against the movie; None for "auto"."""
+    frames, height, width = shape
+    rank, rows, columns = (
+        None if _is_automatic(value) else value
+        for value in (imaging.rank, imaging.row_sparsity, imaging.column_sparsity)
+    )
+    pixels = min(height * width, most_pixels)
+    if rows is not None:
+        check_size("row_sparsity", rows, frames, "the number of frames")
+    if columns is not None:
+        check_size("column_sparsity", columns, pixels, "the number of pixels in use")
+    if rank is not None:
+        limit = min(frames if rows is None else rows, pixels if columns is None else columns)
+        check_size("rank", rank, limit, "the smaller of row_sparsity and column_sparsity")
+    return Sizes(rank, rows, columns)
+
+
+def _is_automatic(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))

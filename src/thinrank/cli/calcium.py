@@ -1,0 +1,175 @@
+"""From a movie on disk to a folder of neurons: read, fit, score, write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from thinrank import __version__
+from thinrank.calcium import CalciumImaging, Scores, make_movie, read_regions
+from thinrank.calcium.export import describe, write_results
+from thinrank.calcium.extra import require as require_for_files
+from thinrank.calcium.folder import check_destination, whole_folder, write_summary
+from thinrank.report import MovieStory, write_movie_page
+from thinrank.report.extra import require as require_for_pages
+
+__all__ = ["SIMULATED_FRAME_RATE", "CalciumRequest", "run_calcium"]
+
+SIMULATED_FRAME_RATE = 7.0
+"""Frames a second of the simulated movie, unless the user gives another number."""
+
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class CalciumRequest:
+    """What the user asked for.
+
+    Parameters
+    ----------
+    movie : Path or None
+        The file; None for a simulated movie.
+    out : Path
+        Folder of the results.
+    settings : dict
+        Arguments of :class:`~thinrank.calcium.CalciumImaging`.
+    dataset : str or None
+        Which array of the file.
+    labels : Path or None
+        Regions marked by a person, in the layout of NeuroFinder.
+    nwb, overwrite : bool
+        Whether to write an NWB file; whether to replace earlier results.
+    seed : int
+        Of the simulated movie.
+    command : str
+        What was typed.
+    """
+
+    movie: Path | None
+    out: Path
+    settings: dict[str, Any]
+    dataset: str | None
+    labels: Path | None
+    nwb: bool
+    overwrite: bool
+    seed: int
+    command: str
+
+
+def run_calcium(console: Console, request: CalciumRequest) -> int:
+    """Do all of it; the exit code. Whatever fails, no folder is left that was not there."""
+    try:
+        _analyse(console, request)
+    except (ValueError, OSError, ImportError, MemoryError) as error:
+        # what is wrong with the file, the folder, a setting or an installation, in words
+        console.print(
+            f"thinrank calcium: {str(error) or type(error).__name__}",
+            style="red",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+        return 1
+    except KeyboardInterrupt:
+        console.print("Interrupted; nothing was written.", highlight=False)
+        return _INTERRUPTED
+    return 0
+
+
+def _analyse(console: Console, request: CalciumRequest) -> None:
+    # everything that can fail without the movie fails before the long part
+    check_destination(request.out, request.overwrite)
+    _check_libraries(request.nwb)
+    labelled = None if request.labels is None else read_regions(request.labels)
+    imaging = CalciumImaging(**request.settings)
+
+    movie: Any = request.movie
+    name = str(movie)
+    if movie is None:
+        movie, truth = make_movie(
+            frame_rate=request.settings["frame_rate"], random_state=request.seed
+        )
+        name = f"a simulated movie (seed {request.seed})"
+        labelled = truth.regions
+
+    began = time.perf_counter()
+    with _progress() as advance:
+        imaging.fit(movie, dataset=request.dataset, progress=advance)
+    seconds = time.perf_counter() - began
+
+    scores = None if labelled is None else imaging.score(labelled)
+    with whole_folder(request.out, request.overwrite) as place:
+        write_results(imaging, place, nwb=request.nwb)
+        settings = _settings(request, imaging, seconds)
+        story = MovieStory(name, imaging, labelled, scores, settings)
+        write_movie_page(story, place / "page.html")
+        write_summary(
+            place,
+            {
+                "movie": name,
+                **describe(imaging),
+                **({} if scores is None else {"scores": scores.as_dict()}),
+                "seconds": round(seconds, 3),
+                "command": request.command,
+                "thinrank": __version__,
+            },
+        )
+    _tell(console, imaging, scores, request.out)
+
+
+def _check_libraries(nwb: bool) -> None:
+    """Raise an ImportError that names the extra, if what will be needed at the end is missing."""
+    for library in ("matplotlib", "jinja2"):
+        require_for_pages(library)
+    for library in ("tifffile", *(["pynwb"] if nwb else [])):
+        require_for_files(library)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, float], None]]:
+    """A bar on standard error; what is called moves it."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("opening", total=1.0)
+
+        def advance(stage: str, part: float) -> None:
+            bar.update(task, description=stage, completed=part)
+
+        yield advance
+
+
+def _settings(request: CalciumRequest, imaging: CalciumImaging, seconds: float) -> dict[str, str]:
+    """The last table of the page: what was asked, and what became of it."""
+    asked = {name: str(value) for name, value in request.settings.items() if value is not None}
+    return {
+        "command": f"`{request.command}`",
+        **{name.replace("_", " "): value for name, value in asked.items()},
+        "decay a frame": f"{imaging.decay_:.4f}",
+        "rank of the fit": str(imaging.factors_.rank),
+        "frames with spikes": str(len(imaging.spikes_)),
+        "pixels kept": str(len(imaging.active_pixels_)),
+        "seconds": f"{seconds:.1f}",
+        "version": f"thinrank {__version__}",
+    }
+
+
+def _tell(console: Console, imaging: CalciumImaging, scores: Scores | None, out: Path) -> None:
+    count = len(imaging.region_coordinates_)
+    text = f"{count} neuron{'' if count == 1 else 's'}"
+    if scores is not None:
+        text += (
+            f"; {scores.n_matched} of {scores.n_labelled} labelled regions found, "
+            f"recall {scores.recall:.2f}, precision {scores.precision:.2f}, "
+            f"combined {scores.combined:.2f}"
+        )
+    console.print(text, highlight=False, soft_wrap=True)
+    console.print(
+        f"Results are in {out}; begin with {out / 'page.html'}", highlight=False, soft_wrap=True
+    )

@@ -1,0 +1,209 @@
+"""Drawings of neurons: contours on an image, footprints beside labels, traces with spikes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thinrank.report.extra import require
+from thinrank.report.style import WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "ESTIMATED",
+    "LABELLED",
+    "Pair",
+    "Trace",
+    "contours",
+    "paired_traces",
+    "side_by_side",
+    "traces",
+]
+
+ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # on a dark image
+_INK, _MARK, _PALE = "#0b3c5d", "#c8102e", "#b5b5b5"  # on paper
+_NUMBERED = 80  # regions, beyond which their numbers would cover the picture
+_POINTS = 1200  # of a trace on paper
+_TICKS = 0.25  # of the height of a trace's axis, for its spikes
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A labelled region and what was found there, in windows around the same pixel.
+
+    Parameters
+    ----------
+    title : str
+        Above both.
+    image : ndarray of shape (h, w)
+        What a person saw: the mean of the movie.
+    labelled : boolean ndarray of shape (h, w)
+        What that person marked.
+    footprint : ndarray of shape (h, w)
+        What was estimated.
+    estimated : boolean ndarray of shape (h, w)
+        Its region; all False when nothing was found.
+    """
+
+    title: str
+    image: np.ndarray
+    labelled: np.ndarray
+    footprint: np.ndarray
+    estimated: np.ndarray
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The activity of a neuron.
+
+    Parameters
+    ----------
+    title : str
+        At the left of its line.
+    footprint : ndarray of shape (h, w)
+        Shown small, at the left.
+    values : ndarray of shape (T,)
+    spikes : ndarray of shape (T,)
+        Size of the spike in each frame, or 0.
+    """
+
+    title: str
+    footprint: np.ndarray
+    values: np.ndarray
+    spikes: np.ndarray
+
+
+def contours(
+    image: np.ndarray,
+    panels: Sequence[tuple[str, Sequence[np.ndarray], str]],
+) -> Figure:
+    """Draw an image once a panel, with the outlines and numbers of some regions over it.
+
+    Parameters
+    ----------
+    image : ndarray of shape (H, W)
+    panels : sequence of (title, regions, colour)
+        Regions as arrays (m, 2) of rows and columns.
+    """
+    height = min(1.2 * WIDTH, WIDTH / len(panels) * image.shape[0] / image.shape[1]) + 0.3
+    figure = _figure(height)
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axis, (title, regions, colour) in zip(axes, panels, strict=True):
+        _show(axis, image, "gray")
+        axis.set_title(title)
+        for number, region in enumerate(regions, start=1):
+            outline(axis, region, colour)
+            if len(regions) <= _NUMBERED:
+                row, column = region.mean(axis=0)
+                axis.text(
+                    column, row, str(number), color=colour, fontsize=6, ha="center", va="center"
+                )
+    return figure
+
+
+def side_by_side(pairs: Sequence[Pair]) -> Figure:
+    """Draw labelled regions in the upper row, and below each what was estimated there."""
+    side = WIDTH / max(len(pairs), 5)
+    figure = _figure(2 * side + 0.35)
+    axes = figure.subplots(2, max(len(pairs), 5), squeeze=False)
+    for axis in axes.flat:
+        axis.set_axis_off()
+    for (upper, lower), pair in zip(axes.T, pairs, strict=False):
+        _show(upper, pair.image, "gray")
+        outline(upper, np.argwhere(pair.labelled), LABELLED)
+        upper.set_title(pair.title, fontsize=8)
+        _show(lower, pair.footprint, "magma")
+        outline(lower, np.argwhere(pair.estimated), ESTIMATED)
+        outline(lower, np.argwhere(pair.labelled), LABELLED, dashed=True)
+        if not pair.estimated.any():
+            lower.set_title("not found", fontsize=8)
+    return figure
+
+
+def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
+    """Draw each neuron's footprint and its trace over time, with ticks as high as its spikes."""
+    figure = _figure(0.5 + 0.62 * len(lines))
+    axes = figure.subplots(len(lines), 2, squeeze=False, width_ratios=[1, 12])
+    for (left, right), line in zip(axes, lines, strict=True):
+        _show(left, line.footprint, "magma")
+        left.set_title(line.title, fontsize=8, pad=2)
+        times, values = _thinned(line.values)
+        right.plot(times / frame_rate, values, color=_INK, lw=0.8)
+        frames = np.flatnonzero(line.spikes > 0)
+        heights = line.spikes[frames] / np.max(line.spikes, initial=0.0)
+        marks = right.get_xaxis_transform()  # time across, a part of the axis upwards
+        right.vlines(
+            frames / frame_rate, 0.0, _TICKS * heights, color=_MARK, lw=0.8, transform=marks
+        )
+        right.margins(y=0.05)
+        low, high = right.get_ylim()
+        right.set_ylim(low - _TICKS / (1 - _TICKS) * (high - low), high)  # the trace above them
+        right.set_xlim(0, max(len(line.values) - 1, 1) / frame_rate)
+        right.tick_params(labelleft=False, left=False, labelbottom=False)
+        right.spines["left"].set_visible(False)
+    axes[-1, 1].tick_params(labelbottom=True)
+    axes[-1, 1].set_xlabel("seconds")
+    return figure
+
+
+def paired_traces(lines: Sequence[tuple[str, Sequence[float], Sequence[float] | None]]) -> Figure:
+    """Draw pairs of curves by frame: what a label shows, and what was estimated if anything.
+
+    Parameters
+    ----------
+    lines : sequence of (title, labelled, estimated)
+    """
+    figure = _figure(0.5 + 0.62 * len(lines))
+    axes = figure.subplots(len(lines), 1, squeeze=False, sharex=True)[:, 0]
+    for axis, (title, labelled, estimated) in zip(axes, lines, strict=True):
+        axis.plot(labelled, color=_PALE, lw=0.8)
+        if estimated is not None:
+            axis.plot(estimated, color=_INK, lw=0.9)
+        axis.set_xlim(0, len(labelled) - 1)
+        axis.set_title(title, fontsize=8, pad=2)
+        axis.tick_params(labelleft=False, left=False)
+        axis.spines["left"].set_visible(False)
+    axes[-1].set_xlabel("frame")
+    return figure
+
+
+def outline(axis: Axes, region: np.ndarray, colour: str, dashed: bool = False) -> None:
+    """Draw the edge of a region along the edges of its pixels' neighbours."""
+    if not len(region):
+        return
+    first = region.min(axis=0) - 1
+    mask = np.zeros(region.max(axis=0) - first + 2)
+    mask[tuple((region - first).T)] = 1
+    rows, columns = np.arange(mask.shape[0]) + first[0], np.arange(mask.shape[1]) + first[1]
+    style = "dashed" if dashed else "solid"
+    axis.contour(columns, rows, mask, [0.5], colors=[colour], linewidths=0.9, linestyles=style)
+
+
+def _figure(height: float) -> Figure:
+    figure: Figure = require("matplotlib.figure").Figure((WIDTH, height), layout="constrained")
+    return figure
+
+
+def _show(axis: Axes, image: np.ndarray, colours: str) -> None:
+    """Show an image; a few very bright pixels do not darken all the others."""
+    low, high = np.percentile(image, [1, 99.7])
+    top = high if high > low else float(np.max(image)) or 1.0
+    axis.imshow(image, cmap=colours, vmin=low, vmax=top, interpolation="nearest")
+    axis.set_autoscale_on(False)  # an outline at the edge does not widen the picture
+    axis.set_axis_off()
+
+
+def _thinned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return frames and values; of a long trace the least and greatest of each stretch."""
+    if len(values) <= _POINTS:
+        return np.arange(len(values)), values
+    stretches = np.array_split(np.arange(len(values)), _POINTS // 2)
+    ends = [sorted((s[np.argmin(values[s])], s[np.argmax(values[s])])) for s in stretches]
+    frames = np.concatenate(ends)
+    return frames, values[frames]

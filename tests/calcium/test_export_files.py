@@ -1,0 +1,252 @@
+"""What is written can be read back, and a folder of results is whole or not there."""
+
+import csv
+import json
+import os
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from thinrank.calcium import (
+    export_results,
+    read_regions,
+    write_footprints,
+    write_regions,
+    write_spikes,
+    write_traces,
+)
+from thinrank.calcium.folder import SUMMARY, check_destination, whole_folder, write_summary
+
+
+@pytest.fixture
+def imaging(rng):
+    """Two neurons in 9 frames of 6 × 8 pixels."""
+    footprints = np.zeros((2, 6, 8))
+    footprints[0, 1:3, 1:4], footprints[1, 3:6, 5:7] = 0.5, 0.25
+    trains = np.zeros((2, 9))
+    trains[0, [2, 5]], trains[1, 8] = (1.5, 0.25), 2.0
+    return SimpleNamespace(
+        frame_rate=4.0,
+        decay_=0.75,
+        mean_image_=rng.random((6, 8)),
+        footprints_=footprints,
+        traces_=rng.standard_normal((2, 9)),
+        spike_trains_=trains,
+        region_coordinates_=[np.argwhere(footprint) for footprint in footprints],
+    )
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_regions_there_and_back(tmp_path, imaging):
+    path = tmp_path / "regions.json"
+    write_regions(path, imaging.region_coordinates_)
+    content = json.loads(path.read_text())
+    assert [region["id"] for region in content] == [1, 2]
+    assert content[0]["coordinates"] == [[1, 1], [1, 2], [1, 3], [2, 1], [2, 2], [2, 3]]
+    for written, read in zip(imaging.region_coordinates_, read_regions(path), strict=True):
+        assert np.array_equal(written, read)
+
+
+def test_regions_as_neurofinder_gives_them(tmp_path):
+    path = tmp_path / "labels.json"
+    path.write_text('[{"coordinates": [[3, 4], [3, 5]]}, {"id": 7, "coordinates": [[0, 0]]}]')
+    assert [region.tolist() for region in read_regions(path)] == [[[3, 4], [3, 5]], [[0, 0]]]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("[{", "not JSON"),
+        ("\xff\xfe", "not JSON"),
+        ("{}", "a list of regions is expected"),
+        ("[]", "at least one"),
+        ('[{"id": 1}]', "each region must be"),
+        ("[3]", "each region must be"),
+        ('[{"coordinates": []}]', r"each region must be.*regions\[0\]"),
+        ('[{"coordinates": [[1, 2, 3]]}]', r"got shape \(1, 3\)"),
+        ('[{"coordinates": [[1, 2.5]]}]', "whole numbers"),
+        ('[{"coordinates": [["a", "b"]]}]', "each region must be"),
+        ('[{"coordinates": [[1, 2], [3]]}]', "each region must be"),
+    ],
+)
+def test_bad_region_files_are_named(tmp_path, text, fault):
+    path = tmp_path / "labels.json"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(ValueError, match=rf"labels\.json: .*{fault}"):
+        read_regions(path)
+
+
+def test_traces(tmp_path, imaging):
+    write_traces(tmp_path / "traces.csv", imaging.traces_, 4.0)
+    with (tmp_path / "traces.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["frame", "time", "neuron_1", "neuron_2"]
+    assert [float(row["time"]) for row in rows] == [frame / 4 for frame in range(9)]
+    values = np.array([[float(row["neuron_1"]), float(row["neuron_2"])] for row in rows])
+    np.testing.assert_allclose(values.T, imaging.traces_, rtol=1e-5)
+
+
+def test_spikes(tmp_path, imaging):
+    write_spikes(tmp_path / "spikes.csv", imaging.spike_trains_, 4.0)
+    with (tmp_path / "spikes.csv").open() as file:
+        rows = [[float(cell) for cell in row.values()] for row in csv.DictReader(file)]
+    assert rows == [[1, 2, 0.5, 1.5], [1, 5, 1.25, 0.25], [2, 8, 2, 2]]
+
+
+def test_footprints(tmp_path, imaging):
+    tifffile = pytest.importorskip("tifffile")
+    write_footprints(tmp_path / "footprints.tif", imaging.footprints_)
+    pages = tifffile.imread(tmp_path / "footprints.tif")
+    assert pages.dtype == np.float32
+    assert np.array_equal(pages, imaging.footprints_)
+
+
+def test_one_footprint_is_one_page(tmp_path, imaging):
+    tifffile = pytest.importorskip("tifffile")
+    write_footprints(tmp_path / "one.tif", imaging.footprints_[:1])
+    with tifffile.TiffFile(tmp_path / "one.tif") as file:
+        assert [page.shape for page in file.pages] == [(6, 8)]
+
+
+def test_nwb(tmp_path, imaging):
+    pynwb = pytest.importorskip("pynwb")
+    from thinrank.calcium import write_nwb
+
+    write_nwb(tmp_path / "regions.nwb", imaging.footprints_, imaging.traces_, 4.0)
+    with pynwb.NWBHDF5IO(tmp_path / "regions.nwb", "r") as file:
+        session = file.read()
+        module = session.processing["ophys"]
+        regions = module["ImageSegmentation"]["PlaneSegmentation"]
+        series = module["Fluorescence"]["RoiResponseSeries"]
+        assert np.array(regions["image_mask"][:]) == pytest.approx(imaging.footprints_)
+        assert series.data[:] == pytest.approx(imaging.traces_.T, rel=1e-6)
+        assert series.rate == regions.imaging_plane.imaging_rate == 4.0
+        assert series.rois.data[:].tolist() == [0, 1]
+        assert "time of writing" in session.session_description
+    assert not pynwb.validate(path=str(tmp_path / "regions.nwb"))
+
+
+def test_nwb_needs_a_neuron(tmp_path):
+    pytest.importorskip("pynwb")
+    from thinrank.calcium import write_nwb
+
+    with pytest.raises(ValueError, match="at least one neuron"):
+        write_nwb(tmp_path / "regions.nwb", np.zeros((0, 4, 4)), np.zeros((0, 9)), 4.0)
+
+
+@pytest.mark.parametrize(("library", "extra"), [("tifffile", "calcium"), ("pynwb", "nwb")])
+def test_message_names_the_extra(tmp_path, imaging, monkeypatch, library, extra):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=rf"{library}.*thinrank\[{extra}\]"):
+        export_results(imaging, tmp_path / "out", nwb=True)
+    assert names(tmp_path) == []
+
+
+def test_everything(tmp_path, imaging):
+    pytest.importorskip("tifffile")
+    export_results(imaging, tmp_path / "deep" / "out")
+    folder = tmp_path / "deep" / "out"
+    assert names(folder) == ["footprints.tif", "regions.json", "spikes.csv", SUMMARY, "traces.csv"]
+    summary = json.loads((folder / SUMMARY).read_text())
+    assert summary["files"] == names(folder)
+    assert (summary["neurons"], summary["frames"], summary["decay"]) == (2, 9, 0.75)
+    assert (summary["height"], summary["width"]) == (6, 8)
+    assert names(tmp_path / "deep") == ["out"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert folder.stat().st_mode & 0o777 == 0o777 & ~mask
+
+
+def test_no_neuron_at_all(tmp_path, imaging):
+    imaging.footprints_ = np.zeros((0, 6, 8))
+    imaging.traces_ = imaging.spike_trains_ = np.zeros((0, 9))
+    imaging.region_coordinates_ = []
+    export_results(imaging, tmp_path / "out", nwb=True)
+    assert names(tmp_path / "out") == ["regions.json", "spikes.csv", SUMMARY, "traces.csv"]
+    assert json.loads((tmp_path / "out" / "regions.json").read_text()) == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_error_leaves_nothing(tmp_path, error):
+    def interrupted():
+        with whole_folder(tmp_path / "new" / "out") as place:
+            (place / "half").write_text("of it")
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert names(tmp_path) == []
+
+
+def test_an_error_leaves_the_old_folder(tmp_path):
+    write_results(tmp_path / "out", "old")
+    with pytest.raises(RuntimeError), whole_folder(tmp_path / "out", overwrite=True):
+        raise RuntimeError
+    assert (tmp_path / "out" / "data").read_text() == "old"
+    assert names(tmp_path) == ["out"]
+
+
+def test_the_old_folder_returns_when_the_new_one_cannot_be_named(tmp_path, monkeypatch):
+    write_results(tmp_path / "out", "old")
+    rename = type(tmp_path).rename
+
+    def refuse(self, target):
+        if self.suffix == ".partial":
+            raise PermissionError("not here")
+        return rename(self, target)
+
+    monkeypatch.setattr(type(tmp_path), "rename", refuse)
+    with pytest.raises(PermissionError):
+        write_results(tmp_path / "out", "new", overwrite=True)
+    assert (tmp_path / "out" / "data").read_text() == "old"
+    assert names(tmp_path) == ["out"]
+
+
+def write_results(folder, text, overwrite=False):
+    with whole_folder(folder, overwrite) as place:
+        (place / "data").write_text(text)
+        write_summary(place, {})
+
+
+def test_overwriting_is_asked_for(tmp_path):
+    write_results(tmp_path / "out", "old")
+    with pytest.raises(FileExistsError, match="exists and is not empty"):
+        write_results(tmp_path / "out", "new")
+    assert (tmp_path / "out" / "data").read_text() == "old"
+    write_results(tmp_path / "out", "new", overwrite=True)
+    assert (tmp_path / "out" / "data").read_text() == "new"
+    assert names(tmp_path) == ["out"]
+
+
+def test_what_is_not_ours_is_never_removed(tmp_path):
+    write_results(tmp_path / "out", "old")
+    (tmp_path / "out" / "notes.txt").write_text("a day's work")
+    with pytest.raises(FileExistsError, match=r"it holds notes\.txt, which was not written by"):
+        write_results(tmp_path / "out", "new", overwrite=True)
+    (tmp_path / "photographs").mkdir()
+    for i in range(5):
+        (tmp_path / "photographs" / f"{i}.jpg").touch()
+    with pytest.raises(FileExistsError, match=r"0\.jpg, 1\.jpg, 2\.jpg and 2 more"):
+        check_destination(tmp_path / "photographs", overwrite=True)
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError, match="is a file, not a folder"):
+        check_destination(tmp_path / "file", overwrite=True)
+
+
+def test_an_empty_folder_is_filled(tmp_path):
+    (tmp_path / "out").mkdir()
+    write_results(tmp_path / "out", "new")
+    assert names(tmp_path / "out") == ["data", SUMMARY]
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path):
+    write_results(tmp_path / "real", "old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_results(tmp_path / "link", "new", overwrite=True)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "data").read_text() == "new"

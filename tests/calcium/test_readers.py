@@ -1,0 +1,198 @@
+"""Every format gives the same frames; what is wrong with a file is said in words."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from thinrank.calcium import CalciumImaging, MovieError
+from thinrank.calcium.movie import open_movie
+
+h5py = pytest.importorskip("h5py")
+tifffile = pytest.importorskip("tifffile")
+
+
+@pytest.fixture
+def movie(rng):
+    return rng.integers(0, 4000, (12, 9, 7)).astype(np.uint16)
+
+
+def frames_of(source, dataset=None):
+    with open_movie(source, dataset) as opened:
+        assert opened.shape == (12, 9, 7)
+        return opened.lines(0, 9)
+
+
+def write_nwb(path, series):
+    with h5py.File(path, "w") as file:
+        for name, data in series.items():
+            group = file.create_group(f"acquisition/{name}")
+            group.attrs["neurodata_type"] = "TwoPhotonSeries"
+            group["data"] = data
+
+
+def write_hdf5(path, movie, **options):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("group/frames", data=movie, **options)
+
+
+def write_page_by_page(path, movie):
+    with tifffile.TiffWriter(path) as tiff:
+        for frame in movie:
+            tiff.write(frame)
+
+
+WRITERS = {
+    "movie.tif": lambda path, movie: tifffile.imwrite(path, movie),
+    "big.tiff": lambda path, movie: tifffile.imwrite(path, movie, bigtiff=True),
+    "imagej.tif": lambda path, movie: tifffile.imwrite(path, movie, imagej=True),
+    "swapped.tif": lambda path, movie: tifffile.imwrite(path, movie, byteorder=">"),
+    "zipped.tif": lambda path, movie: tifffile.imwrite(path, movie, compression="zlib"),
+    "pages.tif": write_page_by_page,
+    "gray.TIF": lambda path, movie: tifffile.imwrite(path, movie, photometric="minisblack"),
+    "movie.npy": np.save,
+    "movie.npz": lambda path, movie: np.savez_compressed(path, movie=movie, other=np.ones(3)),
+    "movie.h5": lambda path, movie: write_hdf5(path, movie),
+    "chunks.hdf5": lambda path, movie: write_hdf5(path, movie, chunks=True, compression="gzip"),
+    "movie.nwb": lambda path, movie: write_nwb(path, {"TwoPhotonSeries": movie}),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_formats(name, movie, tmp_path):
+    path = tmp_path / name
+    WRITERS[name](path, movie)
+    for source in (path, str(path)):
+        frames = frames_of(source)
+        assert frames.dtype == np.float32
+        np.testing.assert_array_equal(frames, movie)
+
+
+@pytest.mark.parametrize("name", ["movie.tif", "big.tiff", "movie.npy"])
+def test_what_lies_in_one_piece_is_mapped(name, movie, tmp_path):
+    path = tmp_path / name
+    WRITERS[name](path, movie)
+    with open_movie(path) as opened:
+        assert isinstance(opened.frames, np.memmap)
+
+
+def test_named_datasets(movie, tmp_path):
+    path = tmp_path / "two.npz"
+    np.savez(path, first=movie, second=movie + 1)
+    np.testing.assert_array_equal(frames_of(path, "second"), movie + 1)
+    path = tmp_path / "two.h5"
+    with h5py.File(path, "w") as file:
+        file["g/first"], file["g/second"] = movie, movie + 1
+    np.testing.assert_array_equal(frames_of(path, "/g/second"), movie + 1)
+    path = tmp_path / "two.nwb"
+    write_nwb(path, {"first": movie, "second": movie + 1})
+    np.testing.assert_array_equal(frames_of(path, "second"), movie + 1)
+    for file, message in (
+        ("two.npz", "several arrays.*first, second"),
+        ("two.h5", "several arrays.*g/first, g/second"),
+        ("two.nwb", "several TwoPhotonSeries.*acquisition/first, acquisition/second"),
+    ):
+        with pytest.raises(MovieError, match=message):
+            frames_of(tmp_path / file)
+        with pytest.raises(MovieError, match="third"):
+            frames_of(tmp_path / file, "third")
+
+
+def truncate(path, part=0.5):
+    content = path.read_bytes()
+    path.write_bytes(content[: int(part * len(content))])
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("part", [0.02, 0.5, 0.9])
+def test_truncated_files(name, part, tmp_path, rng):
+    path = tmp_path / name
+    WRITERS[name](path, rng.integers(0, 60000, (12, 40, 40)).astype(np.uint16))
+    truncate(path, part)
+    with pytest.raises(MovieError, match=name):
+        CalciumImaging(frame_rate=7).fit(path)
+
+
+@pytest.mark.parametrize("name", ["movie.tif", "movie.npy", "movie.npz", "movie.h5", "movie.nwb"])
+def test_corrupt_and_empty_files(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(b"this is not a movie, whatever its name says" * 20)
+    with pytest.raises(MovieError, match=f"{name}.*corrupt"):
+        CalciumImaging(frame_rate=7).fit(path)
+    path.write_bytes(b"")
+    with pytest.raises(MovieError, match=f"{name}.*empty"):
+        CalciumImaging(frame_rate=7).fit(path)
+
+
+def test_files_that_are_no_movies(movie, tmp_path):
+    def save(name, array, **options):
+        tifffile.imwrite(tmp_path / name, array, **options)
+
+    save("rgb.tif", np.zeros((5, 9, 7, 3), np.uint8), photometric="rgb")
+    save("one_rgb.tif", np.zeros((9, 7, 3), np.uint8), photometric="rgb")
+    save("one.tif", movie[:1])
+    save("picture.tif", movie[0])
+    save("constant.tif", np.full((20, 9, 7), 5, np.uint16))
+    holed = movie.astype(np.float32)
+    holed[3, 4, 5] = np.nan
+    save("nan.tif", holed)
+    np.save(tmp_path / "none.npy", movie[:0])
+    np.save(tmp_path / "words.npy", np.full((5, 4, 4), "word"))
+    np.savez(tmp_path / "flat.npz", a=movie[0], b=movie[1])
+    with h5py.File(tmp_path / "bare.nwb", "w") as file:
+        file["x"] = 1
+    with h5py.File(tmp_path / "bare.h5", "w"):
+        pass
+    (tmp_path / "movie.avi").write_bytes(b"RIFF")
+    for name, fault in {
+        "rgb.tif": "RGB",
+        "one_rgb.tif": "RGB",
+        "one.tif": "single",
+        "picture.tif": "single",
+        "constant.tif": "constant",
+        "nan.tif": "NaN.*frame 3, row 4, column 5",
+        "none.npy": "empty",
+        "words.npy": "real numbers",
+        "flat.npz": "no array",
+        "bare.nwb": "no TwoPhotonSeries",
+        "bare.h5": "no array",
+        "movie.avi": "unknown kind",
+    }.items():
+        with pytest.raises(MovieError, match=f"{name}.*{fault}") as caught:
+            CalciumImaging(frame_rate=7).fit(tmp_path / name)
+        assert isinstance(caught.value, ValueError)
+    with pytest.raises(MovieError, match="not a file"):
+        CalciumImaging(frame_rate=7).fit(tmp_path)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        CalciumImaging(frame_rate=7).fit(tmp_path / "nowhere.tif")
+
+
+@pytest.mark.parametrize(
+    ("array", "fault"),
+    [
+        (np.zeros((5, 4, 4, 3)), "RGB"),
+        (np.zeros((4, 4)), "single picture"),
+        (np.zeros((1, 4, 4)), "single frame"),
+        (np.zeros((0, 4, 4)), "empty"),
+        (np.zeros((9, 4, 4)), "constant"),
+        (np.full((9, 4, 4), np.inf), "infinity"),
+        (np.zeros((9, 4, 4), dtype=complex), "real numbers"),
+        (np.ma.masked_array(np.zeros((9, 4, 4))), "masked"),
+    ],
+)
+def test_arrays_that_are_no_movies(array, fault):
+    with pytest.raises(MovieError, match=f"^movie: .*{fault}"):
+        CalciumImaging(frame_rate=7).fit(array)
+
+
+def test_a_dataset_of_what_has_none(movie, tmp_path):
+    with pytest.raises(ValueError, match="dataset"):
+        CalciumImaging(frame_rate=7).fit(movie, dataset="a")
+    tifffile.imwrite(tmp_path / "a.tif", movie)
+    with pytest.raises(MovieError, match="no named datasets"):
+        CalciumImaging(frame_rate=7).fit(tmp_path / "a.tif", dataset="a")
+
+
+def test_the_error_survives_pickling():
+    error = pickle.loads(pickle.dumps(MovieError("a.tif", "is odd")))
+    assert (str(error), error.name, error.fault) == ("a.tif: is odd", "a.tif", "is odd")

@@ -1,0 +1,101 @@
+"""The calcium study, in its small version."""
+
+import json
+
+import numpy as np
+import pytest
+
+from thinrank.studies import STUDIES
+from thinrank.studies.calcium import AFTER, BEFORE
+from thinrank.studies.executors import run_job
+from thinrank.studies.labelled_movies import load
+from thinrank.studies.pictures import as_text, from_text, shades
+
+STUDY = STUDIES["calcium"]
+
+
+def records_of(job):
+    records = run_job(STUDY, job)
+    json.dumps(records, allow_nan=False)
+    return records
+
+
+def kinds(records, kind):
+    return [record for record in records if record["kind"] == kind]
+
+
+def test_images_as_text(rng):
+    image = rng.integers(0, 256, (13, 7), dtype=np.uint8)
+    assert np.array_equal(from_text(as_text(image)), image)
+    with pytest.raises(TypeError, match="an image of uint8 is expected, not int64"):
+        as_text(image.astype(int))
+    grey = shades(np.linspace(-5, 5, 200).reshape(10, 20))
+    assert (grey.dtype, grey.min(), grey.max()) == (np.uint8, 0, 255)
+    assert not shades(np.ones((3, 3))).any()
+
+
+def test_jobs_of_the_paper(monkeypatch):
+    monkeypatch.delenv("THINRANK_DATA", raising=False)
+    first, *known = STUDY.jobs(False)
+    assert first.cell == {
+        "part": "labelled",
+        "movie": "simulated",
+        "rank": 50,
+        "rows": 100,
+        "columns": 3000,
+    }
+    assert load("simulated").movie.shape == (559, 135, 131)
+    assert {job.cell["amplitude"] for job in known} == {3.0, 1.5, 1.0}
+    assert {job.seed for job in known} == set(range(81_000, 81_010))
+    assert len(known) == 30
+
+
+def test_without_data_a_movie_is_simulated(monkeypatch):
+    monkeypatch.delenv("THINRANK_DATA", raising=False)
+    job = STUDY.jobs(True)[0]
+    assert job.cell["movie"] == "simulated, small"
+    records = records_of(job)
+    (sizes,) = kinds(records, "sizes")
+    assert (sizes["frames"], sizes["height"], sizes["width"]) == (300, 48, 48)
+    assert sizes["rank_fitted"] <= sizes["rank"] == 10
+    assert sizes["active_frames"] <= sizes["rows"]
+    assert sizes["active_pixels"] <= sizes["columns"]
+    assert sizes["rank_rsc"] >= 1
+    found = {(r["stage"], r["labels"]): r for r in kinds(records, "scores")}
+    assert set(found) == {(stage, x) for stage in (BEFORE, AFTER) for x in ("strong", "all")}
+    assert found[AFTER, "all"]["combined"] >= found[BEFORE, "all"]["combined"]
+    (picture,) = kinds(records, "picture")
+    assert from_text(picture["estimated"]).max() == sizes["neurons"]
+    regions = kinds(records, "region")
+    assert [r["place"] for r in regions] == [1, 2, 3, 4]
+    assert sorted((r["significance"] for r in regions), reverse=True) == [
+        r["significance"] for r in regions
+    ]
+    for region in regions:
+        assert from_text(region["labelled"]).sum() > 20
+        assert len(region["trace_labelled"]) == 300
+        if region["found"]:
+            assert region["distance"] < 5
+            assert region["correlation"] > 0.3
+            assert from_text(region["footprint"]).shape == (29, 29)
+
+
+def test_known_neurons():
+    job = STUDY.jobs(True)[1]
+    before, after = records_of(job)
+    assert (before["stage"], after["stage"]) == (BEFORE, AFTER)
+    assert after["n_labelled"] == 4
+    assert after["combined"] > before["combined"]
+    assert after["traces_close"] <= after["traces"] == after["n_matched"]
+    assert 0.5 < after["pixel_auc"] <= 1
+
+
+def test_the_public_movie(data_dir):
+    if not (data_dir / "calcium").is_dir():
+        pytest.skip("no movies in THINRANK_DATA")
+    crop = load("NeuroFinder 00.00, crop")
+    assert crop.movie.shape == (559, 135, 131)
+    assert (len(crop.regions), len(crop.strong)) == (44, 17)
+    pixels = {tuple(p) for i in crop.strong for p in crop.regions[i].tolist()}
+    assert len(pixels) == 1281
+    assert np.all(np.diff(crop.significance[crop.order]) <= 0)
