@@ -1,6 +1,6 @@
 """Calcium imaging: neurons found in simulated movies and in a labelled one; time; memory.
 
-The simulated movies are those of issue and guide: 500 frames of 96 × 96 pixels, 12 neurons with
+The simulated movies are those of the guide: 500 frames of 96 × 96 pixels, 12 neurons with
 footprints of sd 3 px, four pairs of them 6 to 7 px apart, 0.01 spikes per frame and neuron, spikes
 of 3, 1.5 and 1 times the noise of a pixel. A neuron counts as found when the centre of a region
 is within 5 px of its own. "Pieces" are connected pieces of the active pixels: what the factors

@@ -106,10 +106,17 @@ def _setting(records: list[Record]) -> str:
         if _is_simulated(records)
         else f"a public one with labels, {sizes['movie']}"
     )
+    labels = "The labels took no part in the fit."
+    if not _is_simulated(records):
+        labels = (
+            "The labels took no part in the fit; but the defaults of the preprocessing and of the "
+            "separation were chosen with figures of this movie in view, so other movies may score "
+            "lower."
+        )
     return (
         f"{text} Here is {source}: {sizes['frames']} frames, {sizes['height']} × "
         f"{sizes['width']} pixels, r = {sizes['rank']}, s₁ = {sizes['rows']}, "
-        f"s₂ = {sizes['columns']}. The labels took no part in the fit."
+        f"s₂ = {sizes['columns']}. {labels}"
     )
 
 
