@@ -24,7 +24,7 @@ def first_records(name, index=0):
 def test_registry_is_complete():
     names = [f"table{i}" for i in range(1, 6)] + ["norway", "figure-no-error"]
     names += ["figure-no-sparsity", "figure-high-dimension", "sensitivity", "noise"]
-    names += ["rl-sparse-family"]
+    names += ["rl-sparse-family", "rl-blackjack"]
     assert list(STUDIES) == names
 
 

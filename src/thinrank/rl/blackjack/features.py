@@ -83,7 +83,7 @@ class HandFeatures:
     @cached_property
     def _table(self) -> np.ndarray:
         """Features of the hand, of shape (22, 2, 11, 280): by total, softness and dealer's card."""
-        total, soft, shown = np.meshgrid(*map(np.arange, (22, 2, 11)), indexing="ij")
+        total, soft, shown = np.indices((22, 2, 11))
         high = np.where(shown == 1, _ACE_HIGH, shown)
         player = [np.ones_like(total), soft, *(total >= t for t in _TOTALS)]
         player += [soft * (total >= t) for t in _SOFT_TOTALS]
