@@ -4,7 +4,7 @@ import pytest
 import synthetic_records as synthetic
 
 from thinrank.report.markdown import render_markdown
-from thinrank.report.rl_blackjack import OPTIMUM, edges, rl_blackjack_page
+from thinrank.report.rl_blackjack import OPTIMUM, against_best_rival, edges, rl_blackjack_page
 from thinrank.report.style import drawing
 
 
@@ -20,14 +20,21 @@ def test_edges_are_in_percent():
     assert curves[OPTIMUM][1000].mean == pytest.approx(0.5)
 
 
-def test_the_verdict_lists_losses_in_order():
+def test_the_verdict_is_against_the_best_rival():
     text = shown(synthetic.rl_blackjack())
-    assert "with 250 states pursuit 0.32, GDT 0.40, group lasso 0.80, pooled 1.60" in text
-    assert "with 1000 states pursuit 0.08, GDT 0.10, group lasso 0.20, pooled 0.40." in text
+    assert "GDT-FQI -0.40 ± 0.00 (group lasso) with 250 states, -0.10 ± 0.00 (group" in text
+    assert "pursuit-FQI -0.48 ± 0.00 (group lasso) with 250 states" in text
+    assert "with 250, 1000 states: GDT 0.40, 0.10; pursuit 0.32, 0.08; group lasso" in text
     assert "they play 200,000 hands" in text
     assert "standard error of playing: 0.09" in text
 
 
+def test_one_seed_has_no_standard_error():
+    records = [r for r in synthetic.rl_blackjack(seeds=1) if r["states"] == 250]
+    assert against_best_rival(records, "GDT") == "-0.40 (group lasso)"
+    assert against_best_rival(records, "ridge") is None
+
+
 def test_one_method_alone_decides_nothing():
     records = [r for r in synthetic.rl_blackjack(seeds=1) if r["method"] == "GDT"]
-    assert "are not all in the records" in shown(records)
+    assert "are not both in the records" in shown(records)

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from thinrank.report.page import Page, Picture, Section, Table, Text
-from thinrank.report.statistics import Record, Spread, group, seconds, spread
+from thinrank.report.statistics import Record, Spread, group, paired_difference, seconds, spread
 from thinrank.report.style import label_ends, panels
 
-__all__ = ["OPTIMUM", "edges", "rl_blackjack_page"]
+__all__ = ["OPTIMUM", "against_best_rival", "edges", "rl_blackjack_page"]
 
 OPTIMUM = "optimum"
 """The best policies for infinite decks, in the records beside the methods."""
 
-_METHODS = ("GDT", "pursuit", "lasso", "group lasso", "ridge", "pooled")
+_OURS = ("GDT", "pursuit")
+_RIVALS = ("lasso", "group lasso", "ridge", "pooled")
+_METHODS = (*_OURS, *_RIVALS)
 _COLOURS = dict(
     zip(
         _METHODS,
@@ -34,7 +36,7 @@ Curve = dict[int, Spread]
 def rl_blackjack_page(name: str, records: list[Record]) -> Page:
     """Return the page."""
     page = Page("Blackjack: games with other rules, learned together")
-    page.add(Text(_verdict(records), stress=True), Text(_about(records)))
+    page.add(Text(_verdict(records), stress=True), Text(_losses(records)), Text(_about(records)))
     caption = (
         "House edge against design states, mean over games and seeds, with one standard error over "
         "the seeds to either side. Dashed: the best policies for infinite decks."
@@ -69,17 +71,50 @@ def edges(records: list[Record], field: str) -> dict[str, Curve]:
 
 
 def _verdict(records: list[Record]) -> str:
+    told = []
+    for method in _OURS:
+        by_size = group(records, lambda r: int(r["states"]))
+        gaps = [(n, against_best_rival(by_size[n], method)) for n in sorted(by_size)]
+        found = [f"{gap} with {n} states" for n, gap in gaps if gap is not None]
+        if found:
+            told.append(f"{method}-FQI {', '.join(found)}")
+    if not told:
+        return "GDT or pursuit and a rival are not both in the records."
+    return (
+        "House edge minus that of the best rival, in percentage points, over the games with "
+        f"infinite decks (negative is better): {'; '.join(told)}."
+    )
+
+
+def against_best_rival(records: list[Record], method: str) -> str | None:
+    """Return how much the edge of a method exceeds that of the best rival, and who that is.
+
+    With the standard error of the difference over the seeds, which both had.
+    """
+    by_method = group(records, "method")
+    means = {m: spread(by_method[m], "edge_exact") for m in _RIVALS if m in by_method}
+    known = {m: edge.mean for m, edge in means.items() if edge is not None}
+    if not known or method not in by_method:
+        return None
+    rival = min(known, key=lambda m: known[m])
+    gap = paired_difference(by_method[method], by_method[rival], "edge_exact")
+    if gap is None:
+        own = spread(by_method[method], "edge_exact")
+        return None if own is None else f"{100 * (own.mean - known[rival]):+.2f} ({rival})"
+    return f"{100 * gap.mean:+.2f} ± {100 * gap.sd:.2f} ({rival})"
+
+
+def _losses(records: list[Record]) -> str:
     curves = edges(records, "edge_exact")
     best = curves.pop(OPTIMUM, {})
-    if "GDT" not in curves or len(curves) < 2 or not best:
-        return "GDT, a rival and the optimum are not all in the records."
-    told = []
-    for n in curves["GDT"]:
-        here = sorted((c[n].mean - best[n].mean, m) for m, c in curves.items() if n in c)
-        told.append(f"with {n} states " + ", ".join(f"{m} {gap:.2f}" for gap, m in here))
+    told = [
+        f"{method} " + ", ".join(f"{curve[n].mean - best[n].mean:.2f}" for n in curve if n in best)
+        for method, curve in curves.items()
+    ]
+    sizes = ", ".join(map(str, sorted(best)))
     return (
-        "Percentage points that the learned policies lose to the optimum, over the games with "
-        f"infinite decks: {'; '.join(told)}."
+        f"Percentage points that the learned policies lose to the optimum there, with {sizes} "
+        f"states: {'; '.join(told)}."
     )
 
 
