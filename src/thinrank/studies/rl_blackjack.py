@@ -29,8 +29,8 @@ __all__ = ["METHODS", "RL_BLACKJACK"]
 
 _FIRST_SEED = 72_000
 _REPLICATIONS, _QUICK_REPLICATIONS = 10, 1
-_STATES, _QUICK_STATES = (250, 1000, 4000), (200, 400)
-_QUICK_METHODS = ("GDT", "group lasso", "ridge", "pooled")
+_STATES, _QUICK_STATES = (250, 1000, 4000), (150, 300)
+_QUICK_METHODS = ("GDT", "ridge", "pooled")
 _FOLDS = 3
 # A hand takes few cards: what a sixth could bring does not change the first decision.
 _ITERATIONS = 5
