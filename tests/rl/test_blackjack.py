@@ -258,5 +258,11 @@ def test_bad_questions():
         Blackjack(Rules(2)).sample(state(12, 0, 10, (9,) + (0,) * 9), HIT, rng)
     with pytest.raises(ValueError, match="policy must give an action from 0 to 1"):
         exact_house_edge(task, lambda s: np.full(len(s), DOUBLE))
+    with pytest.raises(ValueError, match="policy must give actions from 0 to 1, it gave \\[2\\]"):
+        house_edge(task, lambda s: np.full(len(s), DOUBLE), 10)
+    with pytest.raises(ValueError, match="all have been seen"):
+        Blackjack(Rules(2)).sample(state(12, 0, 10, (8,) * 9 + (32,)), HIT, rng)
+    with pytest.raises(ValueError, match="0 or 1 for hard and soft"):
+        task.sample(state(12, 2, 10), HIT, rng)
     with pytest.raises(ValueError, match="n_hands must be at least 2"):
         house_edge(task, never_bust, 1)
