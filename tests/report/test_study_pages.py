@@ -25,6 +25,7 @@ FIGURES = {
     "sensitivity": ["sensitivity"],
     "noise": ["noise"],
     "rl-sparse-family": ["value_error"],
+    "rl-blackjack": ["house_edge"],
 }
 
 
@@ -92,7 +93,7 @@ def test_end_of_the_page(folder, name):
     assert "| versions | thinrank 0.1.0, numpy 2.1.0 |" in text
     assert "| machine | Linux x86\\_64, 2 cores |" in text
     counts = {"table5": 1, "norway": 3, "calcium": 2, "sensitivity": 3, "noise": 3}
-    counts |= {"rl-sparse-family": 6}
+    counts |= {"rl-sparse-family": 6, "rl-blackjack": 3}
     count = counts.get(name)
     count = 4 if name in printed()["tables"] else count or 1
     assert f"| replications | {count} |" in text

@@ -17,6 +17,7 @@ from thinrank.report.norway import norway_page
 from thinrank.report.page import Page, Text
 from thinrank.report.printed import table_names
 from thinrank.report.provenance import QUICK, is_quick, provenance, read_summary
+from thinrank.report.rl_blackjack import rl_blackjack_page
 from thinrank.report.rl_sparse_family import rl_sparse_family_page
 from thinrank.report.sensitivity import sensitivity_page
 from thinrank.report.statistics import Record
@@ -36,6 +37,7 @@ STUDIES: dict[str, Callable[[str, list[Record]], Page]] = {
     "sensitivity": sensitivity_page,
     "noise": noise_page,
     "rl-sparse-family": rl_sparse_family_page,
+    "rl-blackjack": rl_blackjack_page,
 }
 """The page of each study, in the order of the index."""
 

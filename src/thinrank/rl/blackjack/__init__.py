@@ -1,16 +1,11 @@
 """Blackjack: rules, a fast simulator, exact values, features and a family of tasks."""
 
-from thinrank.rl.blackjack.exact import (
-    all_states,
-    exact_house_edge,
-    optimal_policy,
-    optimal_q,
-    policy_q,
-)
+from thinrank.rl.blackjack.exact import exact_house_edge, optimal_policy, optimal_q, policy_q
 from thinrank.rl.blackjack.family import BlackjackFamily, make_blackjack_family
 from thinrank.rl.blackjack.features import HandFeatures
 from thinrank.rl.blackjack.rules import ACTIONS, DOUBLE, HIT, STAY, Rules
 from thinrank.rl.blackjack.simulator import Blackjack, edge_of, house_edge, play
+from thinrank.rl.blackjack.states import all_states
 
 __all__ = [
     "ACTIONS",

@@ -92,6 +92,8 @@ class FiniteDeck:
     def draw(self, seen: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """One of the cards that are left, for each hand."""
         left = np.cumsum(self._full - seen, axis=1, dtype=np.int16)
+        if not np.all(left[:, -1]):
+            raise ValueError("states must leave cards to deal, all have been seen")
         which = rng.integers(left[:, -1]) if len(seen) else np.zeros(0, dtype=np.int64)
         index = np.sum(left <= which[:, None], axis=1)
         seen = seen.copy()

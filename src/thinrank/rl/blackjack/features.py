@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.rl.blackjack.cards import CHANCES, VALUES
+from thinrank.rl.blackjack.states import HANDS, check_states, hand_of
 
 __all__ = ["HandFeatures"]
 
@@ -53,17 +54,17 @@ class HandFeatures:
 
     def __call__(self, states: Any) -> np.ndarray:
         """All features, of shape (n, 292) or (n, 280)."""
-        states = _checked(states)
-        hand = self._table[_cells(states)]
+        states = check_states(states)
+        hand = self._table[hand_of(states)]
         return np.hstack([hand, _history(states)]) if self.history else hand
 
     def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
         """φ(states) @ weights, by a table of all hands."""
-        states = _checked(states)
+        states = check_states(states)
         count = self._table.shape[-1]
         if len(weights) != len(self.names):
             raise ValueError(f"there are {len(self.names)} features, got {len(weights)} weights")
-        values = (self._table @ weights[:count])[_cells(states)]
+        values = (self._table @ weights[:count])[hand_of(states)]
         if weights[count:].any():
             values += _history(states) @ weights[count:]
         return values
@@ -83,7 +84,7 @@ class HandFeatures:
     @cached_property
     def _table(self) -> np.ndarray:
         """Features of the hand, of shape (22, 2, 11, 280): by total, softness and dealer's card."""
-        total, soft, shown = np.meshgrid(*map(np.arange, (22, 2, 11)), indexing="ij")
+        total, soft, shown = np.indices(HANDS)
         high = np.where(shown == 1, _ACE_HIGH, shown)
         player = [np.ones_like(total), soft, *(total >= t for t in _TOTALS)]
         player += [soft * (total >= t) for t in _SOFT_TOTALS]
@@ -98,17 +99,3 @@ def _history(states: np.ndarray) -> np.ndarray:
     excess = (seen - cards * CHANCES) / np.sqrt(_DECK * CHANCES * (1 - CHANCES))
     balance = seen @ _COUNT / np.sqrt(_DECK * CHANCES @ np.square(_COUNT))
     return np.hstack([excess, balance[:, None], cards / _DECK])
-
-
-def _cells(states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return states[:, 0], states[:, 1], states[:, 2]
-
-
-def _checked(states: Any) -> np.ndarray:
-    states = np.asarray(states)
-    if states.ndim != 2 or states.shape[1] != 3 + len(VALUES) or states.dtype.kind not in "iu":
-        raise ValueError(
-            f"states must be rows of {3 + len(VALUES)} integers, got dtype {states.dtype}, shape "
-            f"{states.shape}"
-        )
-    return states

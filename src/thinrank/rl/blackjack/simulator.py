@@ -11,6 +11,7 @@ import numpy as np
 from thinrank.rl.blackjack.cards import CHANCES, VALUES, Deck, FiniteDeck, InfiniteDeck, with_card
 from thinrank.rl.blackjack.dealer import play_dealer, stay_values
 from thinrank.rl.blackjack.rules import DOUBLE, HIT, STAY, Rules
+from thinrank.rl.blackjack.states import check_states, hand_of, make_states
 from thinrank.rl.tasks import Value
 
 __all__ = ["Blackjack", "Hands", "Policy", "edge_of", "house_edge", "play"]
@@ -20,8 +21,6 @@ Hands = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 Policy = Callable[[np.ndarray], np.ndarray]
 """``policy(states) -> (n,)`` actions."""
-
-_COLUMNS = 3 + len(VALUES)
 
 
 class Blackjack:
@@ -74,7 +73,7 @@ class Blackjack:
         rewards = np.zeros(count)
         scores = play_dealer(self.rules, self._deck, shown[natural], seen[natural], rng)
         rewards[natural] = np.where(scores > 21, 0.0, self.rules.natural)
-        return _states(total, soft, shown, seen), rewards, natural
+        return make_states(total, soft, shown, seen), rewards, natural
 
     def sample(
         self, states: np.ndarray, action: int, rng: np.random.Generator
@@ -91,7 +90,7 @@ class Blackjack:
         shows = np.flatnonzero(over & ~lost)
         scores = play_dealer(self.rules, self._deck, shown[shows], seen[shows], rng)
         rewards[shows] = np.sign(total[shows] - scores)
-        return rewards * _stake(action), _states(total, soft, shown, seen), over
+        return rewards * _stake(action), make_states(total, soft, shown, seen), over
 
     def expect(
         self, states: np.ndarray, action: int, value: Value
@@ -115,9 +114,8 @@ class Blackjack:
             return _stake(action) * ends @ CHANCES, nothing
         live = ~lost
         against = np.broadcast_to(shown[:, None], wide)[live]
-        unseen = np.zeros((len(against), len(VALUES)))
         ahead = np.zeros(wide)
-        ahead[live] = value(_states(totals[live], softs[live], against, unseen))
+        ahead[live] = value(make_states(totals[live], softs[live], against))
         return -(lost @ CHANCES), ahead @ CHANCES
 
     def __repr__(self) -> str:
@@ -131,20 +129,11 @@ class Blackjack:
         self, states: Any, action: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Totals, softness, cards shown and cards seen, checked."""
-        states = np.asarray(states)
-        if states.ndim != 2 or states.shape[1] != _COLUMNS or states.dtype.kind not in "iu":
-            raise ValueError(
-                f"states must be rows of {_COLUMNS} integers, got dtype {states.dtype}, shape "
-                f"{states.shape}"
-            )
+        states = check_states(states)
         if action not in range(self.n_actions):
             raise ValueError(f"action must be from 0 to {self.n_actions - 1}, got {action!r}")
-        total, soft, shown = states[:, 0].astype(np.int64), states[:, 1] > 0, states[:, 2]
-        if np.any((total < 2) | (total > 21)):
-            raise ValueError("states must have totals from 2 to 21")
-        if np.any((shown < 1) | (shown > 10)):
-            raise ValueError("states must have dealer's cards from 1 to 10")
-        return total, soft, shown.astype(np.int64), states[:, 3:]
+        total, soft, shown = hand_of(states)
+        return total.astype(np.int64), soft > 0, shown.astype(np.int64), states[:, 3:]
 
 
 def play(
@@ -172,7 +161,12 @@ def play(
     live = np.flatnonzero(~over)
     visited = [states[live]]
     while len(live):
-        actions = policy(states[live])
+        actions = np.asarray(policy(states[live]))
+        if not np.all(np.isin(actions, range(task.n_actions))):
+            raise ValueError(
+                f"policy must give actions from 0 to {task.n_actions - 1}, it gave "
+                f"{np.unique(actions).tolist()}"
+            )
         for action in range(task.n_actions):
             hands = live[actions == action]
             rewards[hands], states[hands], over[hands] = task.sample(states[hands], action, rng)
@@ -222,9 +216,3 @@ def edge_of(rewards: np.ndarray) -> tuple[float, float]:
 
 def _stake(action: int) -> float:
     return 2.0 if action == DOUBLE else 1.0
-
-
-def _states(total: np.ndarray, soft: np.ndarray, shown: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    states = np.empty((len(total), _COLUMNS), dtype=np.int16)
-    states[:, 0], states[:, 1], states[:, 2], states[:, 3:] = total, soft, shown, seen
-    return states
