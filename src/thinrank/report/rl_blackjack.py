@@ -126,8 +126,9 @@ def _about(records: list[Record]) -> str:
         f"stay, {first.get('features')} features of the hand and of the cards seen. The games are "
         f"learned by {first.get('iterations')} fitted Q-iterations from fresh samples at the same "
         "states, those that a player meets who tosses a coin. All regressions are tuned by "
-        f"{first.get('folds')}-fold cross-validation over the states. “Ridge” learns every game by "
-        "itself, “pooled” is a ridge that takes all games for one. For infinite decks policies are "
+        f"{first.get('folds')}-fold cross-validation over the states: penalties, or rank and rows "
+        "beside a small fixed ridge for GDT and pursuit. “Ridge” learns every game by itself, "
+        "“pooled” is a ridge that takes all games for one. For infinite decks policies are "
         f"valued exactly; for two decks they play {first.get('hands', 0):,} hands of each game."
     )
 
