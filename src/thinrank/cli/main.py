@@ -14,8 +14,9 @@ from thinrank import __version__
 from thinrank.cli.calcium import SIMULATED_FRAME_RATE, CalciumRequest, run_calcium
 from thinrank.cli.demo import run_demo
 from thinrank.cli.reproduce import chosen_studies, run_reproduce
-from thinrank.cli.rl import FAMILIES, FIGURES, Request, run_rl
+from thinrank.cli.rl import FIGURES, run_rl
 from thinrank.studies import EXECUTORS, STUDIES
+from thinrank.studies.rl_comparison import FAMILIES, Comparison
 
 __all__ = ["app"]
 
@@ -130,8 +131,8 @@ def rl(
     if not out.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {out.parent}", param_hint="--out")
     counts = sorted(set(states or (30, 60, 120)))
-    code = run_rl(Console(), Request(family, tasks, features, counts, repeats, seed, out))
-    raise typer.Exit(code)
+    comparison = Comparison(family, tasks, features, counts, repeats, seed)
+    raise typer.Exit(run_rl(Console(), comparison, out))
 
 
 @app.command()

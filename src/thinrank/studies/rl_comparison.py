@@ -1,0 +1,122 @@
+"""A quick comparison of learning tasks together and apart, for the command line."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
+from thinrank.estimators import SparseReducedRankRegressor
+from thinrank.rl import MultiTaskFQI
+from thinrank.rl.families import Family, make_linear_family, make_optimal_value_family
+from thinrank.rl.tabular import value_error
+from thinrank.studies.rl_regressors import SeparateRidges
+from thinrank.studies.spec import Record
+
+__all__ = ["FAMILIES", "Comparison"]
+
+FAMILIES: dict[str, Callable[..., Family]] = {
+    "linear": make_linear_family,
+    "optimal-value": make_optimal_value_family,
+}
+"""What may be learned, by name."""
+
+_ITERATIONS = 12
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Fitted Q-iteration with several regressions on families of tasks.
+
+    Parameters
+    ----------
+    family : str
+        A key of :data:`FAMILIES`.
+    tasks, features : int
+        k, and p features of a state.
+    states : sequence of int
+        Numbers of design states to try.
+    repeats : int
+        Families drawn, from ``seed`` on.
+    seed : int
+        Of the first.
+    """
+
+    family: str
+    tasks: int
+    features: int
+    states: Sequence[int]
+    repeats: int
+    seed: int
+
+    actions = 3
+    rows = 10
+    rank = 3
+
+    @property
+    def fits(self) -> int:
+        """How many fits it takes."""
+        return self.repeats * len(self.states) * len(_methods())
+
+    def run(self, begin: Callable[[str], object]) -> list[Record]:
+        """One record a repeat, number of states and method; ``begin`` is told what comes next."""
+        methods = _methods()
+        records = []
+        for seed in range(self.seed, self.seed + self.repeats):
+            sizes = (self.tasks, self.features, self.actions, self.rows, self.rank)
+            family = FAMILIES[self.family](*sizes, random_state=seed)
+            order = np.random.default_rng(seed).permutation(family.tasks[0].n_states)
+            for count in self.states:
+                for name, regressor in methods.items():
+                    begin(f"{name}, {count} states")
+                    began = time.perf_counter()
+                    error = _learned(family, regressor, order[:count], seed)
+                    seconds = time.perf_counter() - began
+                    records.append(
+                        {
+                            "method": name,
+                            "states": count,
+                            "seed": seed,
+                            "value_error": error,
+                            "seconds": seconds,
+                        }
+                    )
+        return records
+
+
+def _methods() -> dict[str, Any]:
+    """Regressors by name: those that share rows and rank, those that share rows, those alone."""
+    literal: dict[str, Any] = {"standardize": False, "fit_intercept": False}
+    sized = {"column_sparsity": None, "ridge": "auto", **literal}
+    tuned = {"n_penalties": 12, "cv": 3, **literal}
+    return {
+        "GDT": SparseReducedRankRegressor(solver="gdt", **sized),
+        "pursuit": SparseReducedRankRegressor(**sized),
+        "group lasso": MultiTaskGroupLasso(**tuned),
+        "lasso": SeparateLassos(**tuned),
+        "ridge": SeparateRidges(**tuned),
+    }
+
+
+def _learned(family: Family, regressor: Any, states: np.ndarray, seed: int) -> float:
+    learner = MultiTaskFQI(
+        family.features,
+        family.tasks[0].n_actions,
+        family.discount,
+        regressor,
+        n_iterations=_ITERATIONS,
+        tune_at="doubling",
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        # an iteration that is cut short is followed by others
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        learner.fit(family.tasks, states)
+    policies = [learner.policy(k) for k in range(len(family.tasks))]
+    return value_error(family.tasks, policies, family.discount, family.q_star)
