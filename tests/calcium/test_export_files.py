@@ -250,3 +250,9 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path):
     write_results(tmp_path / "link", "new", overwrite=True)
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "data").read_text() == "new"
+
+
+def test_a_folder_below_a_file_is_refused_at_once(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="file is a file, not a folder"):
+        check_destination(tmp_path / "file" / "out")

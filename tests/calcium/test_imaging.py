@@ -212,3 +212,46 @@ def test_the_labelled_movie(data_dir):
     kept[imaging.active_pixels_] = True
     assert len(imaging.active_pixels_) == 3000
     assert (kept & clear.ravel()).sum() / clear.sum() >= 0.72
+
+
+@pytest.mark.parametrize(
+    "settings", [{"baseline": "percentile"}, {"baseline": "none"}, {"row_sparsity": 60}]
+)
+def test_noise_has_no_neurons_whatever_the_settings(rng, settings):
+    noise = rng.standard_normal((100, 32, 32)).astype(np.float32)
+    assert CalciumImaging(7, **settings).fit(noise).n_neurons_ == 0
+
+
+def test_a_neuron_that_fills_the_picture():
+    movie, _ = make_movie(200, (13, 13), 1, n_close_pairs=0, amplitude=10.0, random_state=0)
+    assert CalciumImaging(7).fit(movie).n_neurons_ == 1
+
+
+def test_a_running_percentile_is_no_offset():
+    settings = {"n_close_pairs": 1, "amplitude": 1.5, "random_state": 2}
+    movie, truth = make_movie(300, (48, 48), 4, **settings)
+    median, running = (
+        CalciumImaging(7, baseline=baseline).fit(movie) for baseline in ("median", "percentile")
+    )
+    assert running.score(truth.regions).combined == 1.0
+    assert len(running.active_pixels_) > 0.8 * len(median.active_pixels_)
+    assert np.median(running.denoised_) == pytest.approx(np.median(median.denoised_), abs=0.05)
+
+
+def test_dead_pixels_are_not_active():
+    movie, _ = make_movie(300, (48, 48), 4, n_close_pairs=1, amplitude=1.5, random_state=3)
+    movie[:, :, :5] = 0
+    movie[:, 20, 20] = 7
+    imaging = CalciumImaging(7).fit(movie)
+    rows, columns = np.divmod(imaging.active_pixels_, 48)
+    assert not np.any(columns < 5)
+    assert not np.any((rows == 20) & (columns == 20))
+
+
+def test_holes_that_were_filled_are_in_the_label_image():
+    footprint = np.zeros((9, 9), dtype=np.float32)
+    footprint[2:7, 2:7] = 1
+    footprint[4, 4] = 0
+    region = region_of(footprint, 0.4)
+    labels = label_image([footprint], [region], (9, 9))
+    assert len(region) == np.count_nonzero(labels) == 25

@@ -1,5 +1,6 @@
 """Every format gives the same frames; what is wrong with a file is said in words."""
 
+import contextlib
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ from thinrank.calcium import CalciumImaging, MovieError
 from thinrank.calcium.movie import open_movie
 
 h5py = pytest.importorskip("h5py")
+Image = pytest.importorskip("PIL.Image")
 tifffile = pytest.importorskip("tifffile")
 
 
@@ -42,6 +44,24 @@ def write_page_by_page(path, movie):
             tiff.write(frame)
 
 
+def write_in_two_parts(path, movie):
+    with tifffile.TiffWriter(path) as tiff:
+        tiff.write(movie[:5])
+        tiff.write(movie[5:])
+
+
+def write_page_after_page(path, movie):
+    """As libtiff does: each page points to the next, which comes after its pixels."""
+    first, *others = [Image.fromarray(frame) for frame in movie]
+    first.save(path, save_all=True, append_images=others)
+
+
+def write_with_a_link(path, movie):
+    write_hdf5(path, movie)
+    with h5py.File(path, "a") as file:
+        file["link"] = h5py.SoftLink("/group/frames")
+
+
 WRITERS = {
     "movie.tif": lambda path, movie: tifffile.imwrite(path, movie),
     "big.tiff": lambda path, movie: tifffile.imwrite(path, movie, bigtiff=True),
@@ -49,6 +69,8 @@ WRITERS = {
     "swapped.tif": lambda path, movie: tifffile.imwrite(path, movie, byteorder=">"),
     "zipped.tif": lambda path, movie: tifffile.imwrite(path, movie, compression="zlib"),
     "pages.tif": write_page_by_page,
+    "parts.tif": write_in_two_parts,
+    "libtiff.tif": write_page_after_page,
     "gray.TIF": lambda path, movie: tifffile.imwrite(path, movie, photometric="minisblack"),
     "movie.npy": np.save,
     "movie.npz": lambda path, movie: np.savez_compressed(path, movie=movie, other=np.ones(3)),
@@ -196,3 +218,48 @@ def test_a_dataset_of_what_has_none(movie, tmp_path):
 def test_the_error_survives_pickling():
     error = pickle.loads(pickle.dumps(MovieError("a.tif", "is odd")))
     assert (str(error), error.name, error.fault) == ("a.tif: is odd", "a.tif", "is odd")
+
+
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.95])
+def test_pages_that_are_missing_are_missed(tmp_path, movie, part):
+    whole, path = tmp_path / "whole.tif", tmp_path / "cut.tif"
+    write_page_after_page(whole, movie)
+    content = whole.read_bytes()
+    path.write_bytes(content[: int(part * len(content))])
+    with pytest.raises(MovieError, match=r"cut\.tif.*(corrupt|truncated)"):
+        frames_of(path)
+
+
+def test_what_tifffile_reports_is_heard_again_afterwards(tmp_path, movie, caplog):
+    tifffile.imwrite(tmp_path / "movie.tif", movie)
+    frames_of(tmp_path / "movie.tif")
+    tifffile.logger().warning("still there")
+    assert "still there" in caplog.text
+
+
+@pytest.mark.parametrize(("wrong", "right"), [("a.npy", "a.npz"), ("a.npz", "a.npy")])
+def test_numpy_files_under_the_wrong_name(tmp_path, movie, wrong, right):
+    {"a.npy": np.save, "a.npz": np.savez}[right](tmp_path / right, movie)
+    (tmp_path / right).rename(tmp_path / wrong)
+    with pytest.raises(MovieError, match=f"{wrong}.*not an NP"):
+        frames_of(tmp_path / wrong)
+
+
+@pytest.mark.parametrize("name", ["movie.npz", "chunks.hdf5", "movie.nwb"])
+def test_damaged_files_are_named(tmp_path, movie, rng, name):
+    """Whatever byte is wrong: frames, or a message with the name of the file."""
+    path = tmp_path / name
+    WRITERS[name](path, movie)
+    content = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    for _ in range(60):
+        damaged = content.copy()
+        damaged[rng.integers(0, len(content), 8)] = rng.integers(0, 256, 8)
+        path.write_bytes(damaged.tobytes())
+        # anything else than a MovieError, which names its file, is a failure here
+        with contextlib.suppress(MovieError), open_movie(path) as opened:
+            opened.lines(0, opened.shape[1])
+
+
+def test_a_link_in_an_hdf5_file(tmp_path, movie):
+    write_with_a_link(tmp_path / "movie.h5", movie)
+    assert np.array_equal(frames_of(tmp_path / "movie.h5", "link"), movie)

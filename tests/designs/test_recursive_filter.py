@@ -40,7 +40,7 @@ def test_products_with_vectors_and_with_nothing(rng):
     assert (design @ np.zeros((T, 0))).shape == (T, 0)
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.5, 0.857, 0.99])
+@pytest.mark.parametrize("decay", [0.0, 0.5, 0.857, 0.99, 1 - 1e-9])
 def test_columns_gram_and_norms_in_closed_form(decay, rng):
     X, design = dense(decay), RecursiveFilter(decay, T)
     index = np.array([40, 3, 59, 0])

@@ -98,6 +98,8 @@ def _fit(
 
 def _largest(values: np.ndarray, count: int) -> np.ndarray:
     """Sorted indices of the largest ones, zeros never among them."""
+    if count == 0:
+        return np.empty(0, dtype=int)
     if count < len(values):
         found = np.argpartition(values, len(values) - count)[len(values) - count :]
     else:

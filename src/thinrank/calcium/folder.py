@@ -56,12 +56,17 @@ def whole_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
 
 
 def check_destination(target: Path | str, overwrite: bool = False) -> None:
-    """Raise FileExistsError unless a folder may be made, or replaced.
+    """Raise an OSError, mostly FileExistsError, unless a folder may be made, or replaced.
 
     Only a folder that this package wrote is ever replaced, and only if nothing else was put into
     it since: its ``summary.json`` lists every file that lies there.
     """
     target = Path(target)
+    parent = next(parent for parent in target.absolute().parents if parent.exists())
+    if not parent.is_dir():
+        raise NotADirectoryError(f"{target} cannot be made: {parent} is a file, not a folder")
+    if not os.access(parent, os.W_OK):
+        raise PermissionError(f"{target} cannot be made: {parent} may not be written to")
     if not target.exists():
         return
     if not target.is_dir():

@@ -115,8 +115,9 @@ class CalciumImaging(BaseEstimator):
         Light of each neuron, 1 at its brightest pixel; made dense on demand from
         ``sparse_footprints_``, of shape (N, H·W).
     traces_ : ndarray of shape (N, T), float32
-        Denoised fluorescence of each neuron above the baseline, at its brightest pixel, in the
-        units of the movie.
+        Denoised fluorescence of each neuron above the baseline, at its brightest pixel of the
+        smoothed movie, in the units of the movie. Smoothing lowers peaks, by about a third for
+        footprints with a standard deviation of 3 pixels.
     spike_trains_ : ndarray of shape (N, T), float32
         At least 0; ``traces_`` are these through the filter G⁻¹.
     regions_ : ndarray of shape (H, W) of int

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.ndimage import correlate1d
+from scipy.special import ndtri
 
 from thinrank.calcium.background import Background, find_background
 from thinrank.calcium.errors import MovieError
@@ -117,7 +118,7 @@ class Preprocessing:
             else:
                 Y[:, here] = values
         if not np.any(noise > 0):
-            raise MovieError(movie.name, "is constant: no pixel ever changes")
+            raise MovieError(movie.name, "is constant, or changes in all pixels alike")
         pixels = np.arange(size)
         if large:
             pixels = np.sort(
@@ -162,6 +163,7 @@ class Preprocessing:
             block = movie.lines(first - above, min(last + halo, height))
             inner = block[:, above : above + last - first]
             mean = inner.mean(axis=0, dtype=np.float64).ravel()
+            dead = (inner == inner[0]).all(axis=0).ravel()
             if self.smoothing > 0:
                 kernel = smoothing_kernel(self.smoothing)
                 for axis in (1, 2):
@@ -169,6 +171,7 @@ class Preprocessing:
             if background is not None:
                 background.subtract(inner, first)
             values = np.ascontiguousarray(inner).reshape(frames, -1)
+            values[:, dead] = mean[dead]  # the filters lend it the changes of its neighbours
             yield _Block(slice(first * width, last * width), values, mean)
 
     def _knots(self, frames: int) -> np.ndarray:
@@ -197,6 +200,11 @@ class Preprocessing:
             )
         levels = levels.astype(np.float32)
         values -= interpolated(levels, knots, frames)
+        if self.baseline == "percentile":
+            # noise itself has its percentile below, or above, its middle
+            shift = _noise(values) * np.float32(ndtri(self.percentile / 100))
+            values += shift
+            levels -= shift
         return levels, values
 
     def _scale(self, noise: np.ndarray) -> np.ndarray:

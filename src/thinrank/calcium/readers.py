@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -16,6 +17,18 @@ from thinrank.calcium.extra import require
 from thinrank.core import memory
 
 __all__ = ["opened"]
+
+# In tifffile's log: a file of which a part is missing. It raises no error, and reads the rest.
+_BROKEN_TIFF = ("invalid page offset", "corrupted tag list", "failed to read", "missing")
+_BROKEN_NPZ = (
+    ValueError,
+    OSError,
+    EOFError,
+    KeyError,
+    RuntimeError,  # NotImplementedError among them
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @contextmanager
@@ -54,8 +67,14 @@ def _tiff(path: Path, dataset: str | None) -> Iterator[Any]:
     name = str(path)
     if dataset is not None:
         raise MovieError(name, "a TIFF file has no named datasets; leave dataset out")
-    with _quiet("tifffile"):
-        yield _tiff_frames(tifffile, path, name)
+    with _collected_log("tifffile") as told:
+        try:
+            frames = _tiff_frames(tifffile, path, name)
+        finally:  # it reads on where a page is missing, and what fails then is not the fault
+            broken = [line for line in told if any(sign in line for sign in _BROKEN_TIFF)]
+            if broken:
+                raise MovieError(name, f"is corrupt, truncated or lacks a part ({broken[0]})")
+        yield frames
 
 
 def _tiff_frames(tifffile: Any, path: Path, name: str) -> Any:
@@ -93,20 +112,25 @@ def _check_tiff(all_series: Any, name: str) -> None:
     samples = max(series.keyframe.samplesperpixel for series in all_series)
     if samples > 1:
         raise MovieError(name, f"colour (RGB) frames, {samples} samples a pixel; one is expected")
-    if len({(tuple(series.shape), series.dtype) for series in all_series}) > 1:
+    if len({(tuple(series.keyframe.shape), series.dtype) for series in all_series}) > 1:
         raise MovieError(name, f"its pages differ in size or kind: {len(all_series)} sorts")
 
 
 @contextmanager
-def _quiet(logger: str) -> Iterator[None]:
-    """Without the log of a library that reports on standard error what we raise."""
+def _collected_log(logger: str) -> Iterator[list[str]]:
+    """What a library would report on standard error, collected in place of that."""
+    told: list[str] = []
+
+    def keep(record: logging.LogRecord) -> bool:
+        told.append(record.getMessage())
+        return False
+
     log = logging.getLogger(logger)
-    before = log.disabled
-    log.disabled = True
+    log.addFilter(keep)
     try:
-        yield
+        yield told
     finally:
-        log.disabled = before
+        log.removeFilter(keep)
 
 
 # --------------------------------------------------------------------------- NumPy
@@ -118,7 +142,7 @@ def _npy(path: Path, dataset: str | None) -> Iterator[Any]:
     if dataset is not None:
         raise MovieError(name, "an NPY file holds one array; leave dataset out")
     try:
-        frames = np.load(path, mmap_mode="r", allow_pickle=False)
+        frames = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError, EOFError) as error:
         raise MovieError(name, f"is corrupt, truncated or not an NPY file ({error})") from error
     yield frames
@@ -128,6 +152,8 @@ def _npy(path: Path, dataset: str | None) -> Iterator[Any]:
 def _npz(path: Path, dataset: str | None) -> Iterator[Any]:
     """One array of an NPZ file: the one that is named, or the only one with three axes."""
     name = str(path)
+    if not zipfile.is_zipfile(path):
+        raise MovieError(name, "is corrupt, truncated or not an NPZ file: it is no archive")
     try:
         # NumPy leaves a file that it opens itself open when that is no archive
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
@@ -137,7 +163,7 @@ def _npz(path: Path, dataset: str | None) -> Iterator[Any]:
             frames = stored[chosen]
     except MovieError:
         raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+    except _BROKEN_NPZ as error:
         raise MovieError(name, f"is corrupt, truncated or not an NPZ file ({error})") from error
     yield frames
 
@@ -173,11 +199,13 @@ def _hdf5(path: Path, dataset: str | None) -> Iterator[Any]:
             if isinstance(item, h5py.Dataset) and item.shape is not None:
                 shapes[place] = tuple(item.shape)
 
-        file.visititems(visit)
-        chosen = dataset.strip("/") if dataset is not None else _only_movie(shapes, name)
-        if chosen not in shapes:
+        with _readable(name):
+            file.visititems(visit)
+            chosen = dataset.strip("/") if dataset is not None else _only_movie(shapes, name)
+            found = file.get(chosen)  # through links, which are not visited
+        if not isinstance(found, h5py.Dataset) or found.shape is None:
             raise MovieError(name, _no_such(chosen, list(shapes)))
-        yield _in_memory_if_small(file[chosen], name)
+        yield _in_memory_if_small(found, name)
 
 
 @contextmanager
@@ -193,7 +221,8 @@ def _nwb(path: Path, dataset: str | None) -> Iterator[Any]:
             if kind == "TwoPhotonSeries":
                 series[place] = item
 
-        file.visititems(visit)
+        with _readable(name):
+            file.visititems(visit)
         chosen = dataset.strip("/") if dataset is not None else None
         places = [p for p in series if chosen is None or p == chosen or p.endswith("/" + chosen)]
         if not series:
@@ -201,10 +230,12 @@ def _nwb(path: Path, dataset: str | None) -> Iterator[Any]:
         if len(places) != 1:
             fault = "several TwoPhotonSeries" if chosen is None else f"no single {chosen!r}"
             raise MovieError(name, f"{fault}: choose dataset from {', '.join(series)}")
-        item = series[places[0]]
-        if "data" not in item or item["data"].size == 0:
+        with _readable(name):
+            data = series[places[0]].get("data")
+            empty = data is None or data.size == 0
+        if empty:
             raise MovieError(name, f"{places[0]} keeps its frames in another file, or has none")
-        yield _in_memory_if_small(item["data"], name)
+        yield _in_memory_if_small(data, name)
 
 
 @contextmanager
@@ -219,6 +250,15 @@ def _hdf5_file(path: Path) -> Iterator[Any]:
         yield file
 
 
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """What h5py raises about a damaged file, said with the name of the file."""
+    try:
+        yield
+    except (OSError, RuntimeError, KeyError) as error:
+        raise MovieError(name, f"is corrupt or truncated ({error})") from error
+
+
 def _in_memory_if_small(dataset: Any, name: str) -> Any:
     """A dataset in chunks is read once, frames together, if half the memory budget holds it.
 
@@ -226,10 +266,8 @@ def _in_memory_if_small(dataset: Any, name: str) -> Any:
     """
     if dataset.chunks is None or dataset.nbytes > memory.budget_bytes() / 2:
         return dataset
-    try:
+    with _readable(name):
         return dataset[...]
-    except (OSError, RuntimeError) as error:
-        raise MovieError(name, f"cannot be read to the end ({error})") from error
 
 
 # --------------------------------------------------------------------------- choosing

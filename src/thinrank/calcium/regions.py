@@ -31,7 +31,7 @@ def label_image(
 
     A pixel in two regions goes to the footprint that is nearer to its own peak there.
     """
-    labels, best = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.float32)
+    labels, best = np.zeros(shape, dtype=np.int32), np.full(shape, -1, dtype=np.float32)
     for n, (footprint, region) in enumerate(zip(footprints, regions, strict=True)):
         rows, columns = region.T
         height = footprint[rows, columns] / footprint.max()

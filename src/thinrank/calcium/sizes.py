@@ -22,6 +22,9 @@ _LARGEST_RANK = 200
 _LARGEST_RANK_PART = 0.25
 # Chance at which a pixel without activity counts as active.
 _FALSE_PIXELS = 1e-3
+# Where most pixels are active the quarter with the least activity is no measure of noise, which is
+# of unit variance: what smoothing and leading directions make of that is at most a few times 1.
+_LARGEST_NOISE = 10.0
 # Mean of |a − b| for independent standard normal numbers is 2/√π.
 _FROM_MEAN_DIFFERENCE = np.pi**0.5 / 2
 
@@ -141,5 +144,5 @@ def active_pixel_count(energies: np.ndarray, degrees: int) -> int:
     live = energies[energies > 0]
     if live.size == 0:
         return 0
-    unit = float(np.quantile(live, 0.25)) / float(chi2.ppf(0.25, degrees))
+    unit = min(float(np.quantile(live, 0.25)) / float(chi2.ppf(0.25, degrees)), _LARGEST_NOISE)
     return int(np.count_nonzero(live > unit * float(chi2.isf(_FALSE_PIXELS, degrees))))

@@ -92,8 +92,11 @@ class RecursiveFilter:
 
     def _energy(self, length: np.ndarray) -> np.ndarray:
         """Sum of squares of a decay over so many frames."""
-        square = self.decay**2
-        return (1 - square**length) / (1 - square)
+        if self.decay == 0:
+            return np.ones(np.shape(length))
+        # 1 − γ²ᵐ without cancellation where γ is next to 1
+        logarithm = 2 * np.log(self.decay)
+        return np.expm1(logarithm * length) / np.expm1(logarithm)
 
     def _checked(self, block: np.ndarray) -> np.ndarray:
         if block.shape[0] != self.size:
