@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Lasso, LinearRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeRegressor
 from small_tasks import LinearFamily, Table, random_table
 
 import thinrank as tr
@@ -249,6 +251,8 @@ class Broken:
         ({"rewards": np.ones(3)}, r"task 1, action 0: rewards must be 8 numbers.*\(3,\)"),
         ({"rewards": 1.0}, "task 1, action 0: rewards must be 8 numbers"),
         ({"next_states": np.zeros((8, 2))}, r"task 1, action 0: next states.*\(8,\).*\(8, 2\)"),
+        ({"next_states": [[0], [0, 1]]}, "task 1, action 0: sample failed"),
+        ({"more": 1}, "task 1, action 0: sample failed: too many values"),
         ({"terminated": np.zeros(8)}, "task 1, action 0: terminated must hold 8 booleans.*float64"),
     ],
 )
@@ -313,3 +317,44 @@ def test_tasks_without_sample_and_unknown_tasks():
     )
     with pytest.raises(ValueError, match="task must be an integer from 0 to 0, got 1"):
         fqi.policy(1)
+
+
+@pytest.mark.parametrize("failure", [ValueError, TypeError, IndexError, None])
+@pytest.mark.parametrize("method", ["sample", "expect"])
+def test_failures_of_tasks_are_named(method, failure):
+    def fail(*arguments):
+        if failure is not None:
+            raise failure("no such card")
+
+    broken = random_table(2)
+    setattr(broken, method, fail)
+    told = "no such card" if failure else "NoneType"
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.5, exact(), expectation=method == "expect")
+    with pytest.raises(ValueError, match=f"task 1, action 0: {method} failed: .*{told}"):
+        fqi.fit([random_table(1), broken], np.arange(8))
+
+
+class SparseCoefficients(LinearRegression):
+    """Keeps its coefficients as a sparse row."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.coef_ = sparse.csr_array(self.coef_[None])
+        return self
+
+    def predict(self, X):
+        return (X @ self.coef_.T).toarray().reshape(-1) + self.intercept_
+
+
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        Lasso(1e-3, fit_intercept=False),
+        DecisionTreeRegressor(random_state=0),
+        SparseCoefficients(fit_intercept=False),
+    ],
+)
+def test_sparse_features_and_coefficients(regressor):
+    task = random_table(1, deterministic=True)
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.5, regressor, n_iterations=3).fit([task], np.arange(8))
+    np.testing.assert_allclose(fqi.q_values(0, np.arange(8)), task.optimum(0.5)[2], atol=0.05)
