@@ -85,6 +85,7 @@ def test_without_the_extra_the_table_is_there(tmp_path, monkeypatch):
         (["--out", "no/such/folder/rl.png"], "no folder"),
         (["--tasks", "2"], "--tasks"),
         (["--states", "0"], "--states"),
+        (["--states", "2001"], "--states"),
         (["--seed", "-1"], "--seed"),
     ],
 )

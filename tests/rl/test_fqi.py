@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Lasso, LinearRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeRegressor
 from small_tasks import LinearFamily, Table, random_table
 
 import thinrank as tr
@@ -249,6 +251,8 @@ class Broken:
         ({"rewards": np.ones(3)}, r"task 1, action 0: rewards must be 8 numbers.*\(3,\)"),
         ({"rewards": 1.0}, "task 1, action 0: rewards must be 8 numbers"),
         ({"next_states": np.zeros((8, 2))}, r"task 1, action 0: next states.*\(8,\).*\(8, 2\)"),
+        ({"next_states": [[0], [0, 1]]}, "task 1, action 0: sample failed"),
+        ({"more": 1}, "task 1, action 0: sample failed: too many values"),
         ({"terminated": np.zeros(8)}, "task 1, action 0: terminated must hold 8 booleans.*float64"),
     ],
 )
@@ -286,6 +290,7 @@ def test_next_states_out_of_range_or_with_other_features_are_named():
         ({"n_iterations": -1}, ValueError, "n_iterations must be an integer from 1"),
         ({"features": 3}, TypeError, "features must be a function of states.*int"),
         ({"tune_at": "never"}, ValueError, "tune_at must be"),
+        ({"tune_at": 3}, ValueError, r"a collection of iterations, such as \[3\]; got 3"),
         ({"tol": -1.0}, ValueError, "tol must be at least 0"),
         ({"regressor": LinearRegression}, TypeError, "regressor must be a regressor"),
         ({"regressor": "lasso"}, TypeError, "regressor must be a regressor.*without fit"),
@@ -313,3 +318,111 @@ def test_tasks_without_sample_and_unknown_tasks():
     )
     with pytest.raises(ValueError, match="task must be an integer from 0 to 0, got 1"):
         fqi.policy(1)
+
+
+@pytest.mark.parametrize("failure", [ValueError, TypeError, IndexError, None])
+@pytest.mark.parametrize("method", ["sample", "expect"])
+def test_failures_of_tasks_are_named(method, failure):
+    def fail(*arguments):
+        if failure is not None:
+            raise failure("no such card")
+
+    broken = random_table(2)
+    setattr(broken, method, fail)
+    told = "no such card" if failure else "NoneType"
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.5, exact(), expectation=method == "expect")
+    with pytest.raises(ValueError, match=f"task 1, action 0: {method} failed: .*{told}"):
+        fqi.fit([random_table(1), broken], np.arange(8))
+
+
+class SparseCoefficients(LinearRegression):
+    """Keeps its coefficients as a sparse row."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.coef_ = sparse.csr_array(self.coef_[None])
+        return self
+
+    def predict(self, X):
+        return (X @ self.coef_.T).toarray().reshape(-1) + self.intercept_
+
+
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        Lasso(1e-3, fit_intercept=False),
+        DecisionTreeRegressor(random_state=0),
+        SparseCoefficients(fit_intercept=False),
+    ],
+)
+def test_sparse_features_and_coefficients(regressor):
+    task = random_table(1, deterministic=True)
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.5, regressor, n_iterations=3).fit([task], np.arange(8))
+    np.testing.assert_allclose(fqi.q_values(0, np.arange(8)), task.optimum(0.5)[2], atol=0.05)
+
+
+class Late:
+    """Pays nothing when it is first asked, and what it always would after that."""
+
+    def __init__(self, table, asks):
+        self.table, self.asks = table, asks
+
+    def sample(self, states, action, rng):
+        rewards, following, ended = self.table.sample(states, action, rng)
+        self.asks -= 1
+        return rewards * (self.asks < 0), following, ended
+
+
+def test_a_choice_of_rank_0_is_not_kept():
+    """Chosen in iteration 1, where there was nothing to learn."""
+    family = LinearFamily(tasks=6, states=200)
+    tasks = [Late(table, asks=2) for table in family.tasks]
+    fqi = MultiTaskFQI(family.features, 2, 0.5, n_iterations=3, tune_at=[1])
+    ranks = [r.rank for r in fqi.fit(tasks, np.arange(200)).history_]
+    assert ranks[0] == 0 < ranks[2]
+
+
+def test_nothing_learned_is_said():
+    tasks = [random_table(1), random_table(2)]
+    nothing = tr.baselines.MultiTaskGroupLasso(1e6, **LITERAL)
+    fqi = MultiTaskFQI(Tabular(8), 3, 0.5, nothing, n_iterations=2)
+    with pytest.warns(UserWarning, match="no feature is in use: .* rank 0") as caught:
+        fqi.fit(tasks, np.arange(8))
+    assert caught[0].filename == __file__
+    for task in tasks:
+        task.R = 0 * task.R
+    assert not fqi.fit(tasks, np.arange(8)).theta_.any()  # as it should be: no warning
+
+
+def test_records_hold_the_active_rows():
+    family = LinearFamily(tasks=6)
+    est = tr.SparseReducedRankRegressor(3, 6, None, **LITERAL)
+    fqi = MultiTaskFQI(family.features, 2, 0.8, est, n_iterations=2).fit(
+        family.tasks, np.arange(60)
+    )
+    first, last = fqi.history_
+    np.testing.assert_array_equal(last.row_support, fqi.factors_.row_support)
+    assert len(first.row_support) == first.rows
+    assert first != last
+    forest = MultiTaskFQI(Tabular(8), 3, 0.5, DecisionTreeRegressor(), n_iterations=1)
+    assert forest.fit([random_table(1)], np.arange(8)).history_[0].row_support is None
+
+
+def diverging(n_iterations):
+    """From 1 to 2 in features that say 2 is twice as good, whatever was learned at 1."""
+
+    class Ahead:
+        def sample(self, states, action, rng):
+            return np.ones(len(states)), 2 * states, np.zeros(len(states), bool)
+
+    fqi = MultiTaskFQI(
+        tr.rl.Identity(), 1, 0.99, LinearRegression(fit_intercept=False), n_iterations=n_iterations
+    )
+    return fqi.fit([Ahead()], np.ones((3, 1)))
+
+
+def test_divergence_is_said():
+    with pytest.warns(UserWarning, match="values seem to diverge: the Bellman residual grew from"):
+        diverging(40)
+    with pytest.raises(ValueError, match=r"values diverge: the targets of iteration \d+ are as"):
+        diverging(500)

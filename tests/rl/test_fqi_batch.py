@@ -184,3 +184,27 @@ def test_only_logs_of_one_task_are_joined():
     log = log_of([random_table(1), random_table(2)])
     with pytest.raises(ValueError, match="part 0 must be of one task, it has 2"):
         Transitions.of_tasks([log])
+
+
+def test_an_action_that_nobody_took():
+    log = log_of([random_table(1), random_table(2)])
+    with pytest.raises(ValueError, match="no task has a transition with action 3: its values"):
+        MultiTaskFQI(Tabular(8), 4, 0.5, EXACT).fit_batch(log)
+
+
+def test_joined_logs_are_checked():
+    def narrow(width):
+        states = np.zeros((2, width))
+        return Transitions(states, [0, 1], [0.0, 0.0], states, [False, True])
+
+    with pytest.raises(ValueError, match="parts must hold the log of at least one task"):
+        Transitions.of_tasks([])
+    with pytest.raises(ValueError, match=r"task 1: a state must have the shape \(3,\).*\(2,\)"):
+        Transitions.of_tasks([narrow(3), narrow(2)])
+
+
+def test_bad_states_name_the_task():
+    states = np.array([[0.0], [1.0], [0.0], [np.nan]])
+    log = Transitions(states, [0, 1, 0, 1], np.ones(4), 0 * states, np.ones(4, bool), [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="task 1, action 1: features must be finite"):
+        MultiTaskFQI(tr.rl.Identity(), 2, 0.5, LinearRegression()).fit_batch(log)

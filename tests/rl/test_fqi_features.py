@@ -15,6 +15,7 @@ MAPS = {
     "few of a table": (Lookup(POINTS), np.array([8, 0]), 2),
     "all of a table": (Lookup(POINTS), np.arange(20) % 9, 2),
     "radial": (RadialBasis(POINTS[:3], 0.5), POINTS, 4),
+    "radial of numbers": (RadialBasis(POINTS[:3, :1], 0.5), POINTS[:, 0], 4),
     "fourier": (Fourier(np.array([-1, -1]), np.array([1, 1]), 2), POINTS, 9),
     "fourier of numbers": (Fourier(np.array(-1.0), np.array(1.0), 3), POINTS[:, 0], 4),
 }
@@ -61,3 +62,20 @@ def test_states_outside_the_table(states):
     for features in (Tabular(5), Lookup(np.ones((5, 2)))):
         with pytest.raises(ValueError, match="states must be integers from 0 to 4"):
             features(states)
+
+
+def test_the_width_of_states_is_checked():
+    wide = np.ones((4, 3))
+    for features, width in ((Identity(), 2), (RadialBasis(np.zeros((1, 2)), 1.0), 2)):
+        with pytest.raises(ValueError, match=r"task 1: states must have 2 columns.*\(4, 3\)"):
+            feature_product(features, wide, np.ones((width, 1)), "task 1")
+    with pytest.raises(ValueError, match=r"states must have 2 columns, got shape \(4, 1\)"):
+        Fourier(np.zeros(2), np.ones(2), 1)(np.ones((4, 1)))
+
+
+@pytest.mark.parametrize("kind", [sparse.coo_array, sparse.lil_array, sparse.dok_array])
+def test_sparse_features_of_any_format(kind):
+    found = feature_matrix(lambda s: kind(np.eye(len(s))), np.arange(3), "here")
+    np.testing.assert_array_equal(found.toarray(), np.eye(3))
+    with pytest.raises(ValueError, match="here: features must be finite"):
+        feature_matrix(lambda s: kind(np.full((3, 2), np.nan)), np.arange(3), "here")

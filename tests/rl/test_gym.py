@@ -101,6 +101,40 @@ def test_log_of_random_actions_ends():
     assert np.all(log.rewards == 1)
 
 
+class Counter(gymnasium.Env):
+    """Counts its steps in one array that it writes over; three make an episode."""
+
+    def __init__(self, action_space):
+        self.action_space, self.taken = action_space, []
+        self.observation_space = gymnasium.spaces.Box(0, 3, (1,))
+        self.steps = np.zeros(1)
+
+    def reset(self, *, seed=None, options=None):
+        self.steps[:] = 0
+        return self.steps, {}
+
+    def step(self, action):
+        self.taken.append(action)
+        self.steps += 1
+        return self.steps, 0.0, bool(self.steps[0] == 3), False, {}
+
+
+def test_states_are_copied_and_actions_count_from_0():
+    env = Counter(gymnasium.spaces.Discrete(2, start=5))
+    log = log_episodes(env, n_episodes=4)
+    assert log.states[:, 0].tolist() == [0, 1, 2] * 4
+    assert log.next_states[:, 0].tolist() == [1, 2, 3] * 4
+    assert set(log.actions) == {0, 1}
+    assert env.taken == (log.actions + 5).tolist()
+
+
+@pytest.mark.parametrize("space", ["MultiBinary", "MultiDiscrete"])
+def test_other_actions_are_refused(space):
+    sizes = 3 if space == "MultiBinary" else [2, 2]
+    with pytest.raises(ValueError, match=f"env must have discrete actions, got {space}"):
+        log_episodes(Counter(getattr(gymnasium.spaces, space)(sizes)))
+
+
 def test_what_is_missing_is_said(monkeypatch):
     with pytest.raises(ValueError, match="must have a table of transitions"):
         from_transition_table("CartPole-v1")

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
+from thinrank.rl import MultiTaskFQI, Tabular
 from thinrank.rl.kernels import DenseKernel, MixtureKernel
 from thinrank.rl.tabular import TabularMDP, value_error
 
@@ -142,3 +144,28 @@ def test_bad_input_is_named(weights, measures):
         mdp.optimal_q(1.0)
     with pytest.raises(ValueError, match="one of 2 actions"):
         mdp.q_of(np.full(7, 2), 0.9)
+
+
+@pytest.mark.parametrize("expectation", [False, True])
+def test_nothing_is_earned_from_terminal_design_states(expectation):
+    P = np.zeros((3, 2, 3))
+    P[0, :, 1] = P[1, :, 2] = P[2, :, 0] = 1
+    mdp = TabularMDP(P, [[1, 0], [2, 0], [5, 5]], [False, False, True])
+    rewards, _, terminated = mdp.sample(np.arange(3), 0, np.random.default_rng(0))
+    assert rewards.tolist() == [1, 2, 0]
+    assert terminated.tolist() == [False, True, True]
+    learner = MultiTaskFQI(
+        Tabular(3),
+        2,
+        GAMMA,
+        LinearRegression(fit_intercept=False),
+        n_iterations=5,
+        expectation=expectation,
+    ).fit([mdp], np.arange(3))
+    assert np.allclose(learner.q_values(0, np.arange(3)), mdp.optimal_q(GAMMA))
+
+
+@pytest.mark.parametrize("actions", [np.zeros(7), np.zeros(7, bool)])
+def test_policies_are_integers(mdp, actions):
+    with pytest.raises(ValueError, match=f"policy must give integers.*{actions.dtype}"):
+        mdp.q_of(actions, GAMMA)

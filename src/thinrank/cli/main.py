@@ -111,7 +111,12 @@ def rl(
     features: Annotated[int, typer.Option(min=10, help="Features of a state.")] = 60,
     states: Annotated[
         list[int] | None,
-        typer.Option(min=10, help="Design states; may be repeated.", show_default="30, 60, 120"),
+        typer.Option(
+            min=10,
+            max=2000,  # all that the families have
+            help="Design states; may be repeated.",
+            show_default="30, 60, 120",
+        ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Families to draw.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first.")] = 0,

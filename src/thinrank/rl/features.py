@@ -47,14 +47,16 @@ class Identity(_Selective):
 
     def __call__(self, states: Any) -> np.ndarray:
         """The states as floats."""
-        return self._columns(np.asarray(states)).astype(np.float64, copy=False)
+        array = np.asarray(states)
+        columns = array[:, None] if array.ndim == 1 else array
+        return columns.astype(np.float64, copy=False)
+
+    def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
+        """φ(states) @ weights, from the columns of non-zero weight."""
+        return super().product(_points(np.asarray(states), len(weights)), weights)
 
     def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
-        return self._columns(states)[:, index].astype(np.float64, copy=False)
-
-    @staticmethod
-    def _columns(states: np.ndarray) -> np.ndarray:
-        return states[:, None] if states.ndim == 1 else states
+        return states[:, index].astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,9 @@ class Tabular:
 
     def __call__(self, states: Any) -> sparse.csr_array:
         """Unit vectors, sparse."""
-        index = _whole_states(states, self.n_states)
-        ends = np.arange(len(index) + 1)
+        # scikit-learn's lasso and trees take no other integers than these
+        index = _whole_states(states, self.n_states).astype(np.int32)
+        ends = np.arange(len(index) + 1, dtype=np.int32)
         ones = np.ones(len(index))
         return sparse.csr_array((ones, index, ends), shape=(len(index), self.n_states))
 
@@ -126,7 +129,8 @@ class RadialBasis(_Selective):
 
     def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
         centers = np.asarray(self.centers, dtype=np.float64)[np.maximum(index - 1, 0)]
-        squares = np.sum((states[:, None, :] - centers) ** 2, axis=2)
+        points = _points(states, centers.shape[1])
+        squares = np.sum((points[:, None, :] - centers) ** 2, axis=2)
         return np.where(index == 0, 1.0, np.exp(-squares / (2 * self.width**2)))
 
 
@@ -160,8 +164,16 @@ class Fourier(_Selective):
         low, high = np.atleast_1d(self.low), np.atleast_1d(self.high)
         shape = (self.order + 1,) * len(low)
         frequencies = np.stack(np.unravel_index(index, shape))
-        points = states[:, None] if states.ndim == 1 else states
+        points = _points(states, len(low))
         return np.cos(np.pi * ((points - low) / (high - low)) @ frequencies)
+
+
+def _points(states: np.ndarray, width: int) -> np.ndarray:
+    """States as rows of ``width`` numbers; in one dimension they are rows of one."""
+    points = states[:, None] if states.ndim == 1 else states
+    if points.ndim != 2 or points.shape[1] != width:
+        raise ValueError(f"states must have {width} columns, got shape {states.shape}")
+    return points
 
 
 def _whole_states(states: Any, count: int) -> np.ndarray:
@@ -186,8 +198,7 @@ def feature_matrix(features: Features, states: Any, where: str) -> Any:
         matrix = features(states)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
-    if not sparse.issparse(matrix):
-        matrix = np.asarray(matrix)
+    matrix = matrix.tocsr() if sparse.issparse(matrix) else np.asarray(matrix)
     if matrix.ndim != 2 or matrix.shape[0] != len(states) or matrix.dtype.kind not in "biuf":
         raise ValueError(
             f"{where}: features must give {len(states)} rows of numbers, they gave dtype "

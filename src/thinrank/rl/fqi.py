@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from numbers import Integral
 from typing import Any
@@ -26,6 +27,11 @@ __all__ = ["MultiTaskFQI"]
 
 Policy = Callable[[Any], np.ndarray]
 """``policy(states) -> (n,)`` actions."""
+
+# A misfit below this part of the values is rounding.
+_ROUNDING = 1e-6
+# How much larger than at first the Bellman residual may become without a warning.
+_GROWTH = 1e6
 
 
 class MultiTaskFQI(BaseEstimator):
@@ -267,6 +273,7 @@ class MultiTaskFQI(BaseEstimator):
                 tol=self.tol,
                 callback=callback,
             )
+        _warn_of_failure(self.history_, float(np.abs(self.values_.at(targets.rows)).max()))
         self.n_iterations_ = len(self.history_)
         self.n_tasks_, self.n_features_ = targets.rows.n_tasks, targets.rows.n_features
         return self
@@ -287,6 +294,11 @@ class MultiTaskFQI(BaseEstimator):
         if isinstance(self.tune_at, str) and self.tune_at not in ("every", "doubling"):
             raise ValueError(
                 f'tune_at must be "every", "doubling" or iterations, got {self.tune_at!r}'
+            )
+        if not isinstance(self.tune_at, Collection):
+            raise ValueError(
+                'tune_at must be "every", "doubling" or a collection of iterations, such as '
+                f"[{self.tune_at!r}]; got {self.tune_at!r}"
             )
         if not 0 <= self.tol < float("inf"):
             raise ValueError(f"tol must be at least 0 and finite, got {self.tol!r}")
@@ -329,3 +341,24 @@ class MultiTaskFQI(BaseEstimator):
                 f"{self.regressor!r} is not linear in the features: there are no coefficients"
             )
         return self.values_
+
+
+def _warn_of_failure(history: QHistory, size: float) -> None:
+    """Warn of answers without use; ``size`` is the largest value of Q at the design pairs."""
+    first, last = history[0], history[-1]
+    if last.rank == 0 and last.misfit > _ROUNDING * size:
+        warnings.warn(
+            "no feature is in use: the last regression chose rank 0, although its targets are "
+            f"{last.misfit:.3g} away (root mean square). Give it more design states, other "
+            "features, or numbers for rank and rows",
+            UserWarning,
+            stacklevel=4,
+        )
+    largest = max(history.bellman_residuals)
+    if largest > _GROWTH * first.bellman_residual > 0:
+        warnings.warn(
+            f"values seem to diverge: the Bellman residual grew from {first.bellman_residual:.3g} "
+            f"to {largest:.3g}",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import product
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,8 @@ def log_episodes(
     ----------
     env : str or gymnasium.Env
     policy : callable, optional
-        ``policy(state) -> action`` for one state; actions drawn uniformly when missing.
+        ``policy(state) -> action`` for one state; actions drawn uniformly when missing. They
+        count from 0, here and in the log, whatever the environment counts from.
     n_episodes : int
         How many.
     seed : int
@@ -143,21 +145,29 @@ def log_episodes(
     rng = np.random.default_rng(seed)
     log: list[tuple[Any, int, float, Any, bool]] = []
     with _opened(env) as environment:
-        n_actions = getattr(environment.action_space, "n", None)
-        if n_actions is None:
-            raise ValueError(f"env must have discrete actions, got {environment.action_space}")
+        n_actions, first = _discrete_actions(environment.action_space)
         for episode in range(n_episodes):
             state, _ = environment.reset(seed=seed if episode == 0 else None)
             over = False
             while not over:
                 action = int(rng.integers(n_actions) if policy is None else policy(state))
-                after, reward, terminated, truncated, _ = environment.step(action)
-                log.append((state, action, float(reward), after, bool(terminated)))
+                seen = np.array(state)  # the environment may write over its own
+                after, reward, terminated, truncated, _ = environment.step(first + action)
+                log.append((seen, action, float(reward), np.array(after), bool(terminated)))
                 state, over = after, terminated or truncated
     states, actions, rewards, next_states, ended = (
         np.array(part) for part in zip(*log, strict=True)
     )
     return Transitions(states, actions, rewards, next_states, ended)
+
+
+def _discrete_actions(space: Any) -> tuple[int, int]:
+    """How many actions there are, and the first of them."""
+    count = getattr(space, "n", None)
+    # MultiBinary has n as well, but its actions are arrays
+    if not isinstance(count, Integral) or getattr(space, "shape", ()) != ():
+        raise ValueError(f"env must have discrete actions, got {space}")
+    return int(count), int(getattr(space, "start", 0))
 
 
 @contextmanager

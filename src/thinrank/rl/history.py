@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["QCallback", "QHistory", "QRecord"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class QRecord:
     """One iteration t, from Q^{t−1} to Q^t; errors are root mean squares over the design pairs.
 
@@ -29,6 +29,8 @@ class QRecord:
         Of Q^t − Q^{t−1}.
     rows, rank : int or None
         Active features (of |A|·p_s) and rank of Θ^t; None where Q is not linear.
+    row_support : array of int, or None
+        Which features are active: sorted indices of the rows of Θ^t that are not zero.
     seconds_targets, seconds_regression : float
         Sampling with the values of next states, and the regression.
     seconds : float
@@ -42,6 +44,7 @@ class QRecord:
     change: float
     rows: int | None
     rank: int | None
+    row_support: np.ndarray | None
     seconds_targets: float
     seconds_regression: float
     seconds: float

@@ -15,6 +15,9 @@ from thinrank.rl.targets import Targets
 
 __all__ = ["iterate"]
 
+# Targets beyond this are taken for divergence; their squares can still be computed.
+_LARGEST = 1e100
+
 
 def iterate(
     targets: Targets,
@@ -49,6 +52,7 @@ def iterate(
     for iteration in range(1, n_iterations + 1):
         start = time.perf_counter()
         y = targets.under(values)
+        _check_size(y, iteration)
         sampled = time.perf_counter()
         values = regression.fit(rows, y, tunes(iteration))
         before, fitted = fitted, values.at(rows)
@@ -62,6 +66,7 @@ def iterate(
             change=_root_mean_square(fitted - before),
             rows=None if factors is None else len(factors.row_support),
             rank=None if factors is None else factors.rank,
+            row_support=None if factors is None else np.asarray(factors.row_support),
             seconds_targets=sampled - start,
             seconds_regression=end - sampled,
             seconds=end - began,
@@ -70,6 +75,16 @@ def iterate(
         if callback(record) or record.change < tol * _root_mean_square(fitted):
             break
     return values, history
+
+
+def _check_size(y: np.ndarray, iteration: int) -> None:
+    largest = float(np.abs(y).max())
+    if not largest <= _LARGEST:
+        raise ValueError(
+            f"values diverge: the targets of iteration {iteration} are as large as {largest:.2g}; "
+            "try other features, more design states, a regressor with a penalty or a smaller "
+            "discount"
+        )
 
 
 def _by_task(residual: np.ndarray, rows: Rows) -> np.ndarray:

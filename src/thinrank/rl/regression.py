@@ -16,6 +16,7 @@ import warnings
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -225,7 +226,12 @@ def _takes_own_rows(parameters: dict[str, Any]) -> bool:
 
 
 def _settled(regressor: Any, fitted: Any) -> Any:
-    """The regressor with what a fit chose as fixed parameters; None if it chose nothing."""
+    """The regressor with what a fit chose as fixed parameters.
+
+    None if it chose nothing, or rank 0: that must not decide for later iterations.
+    """
+    if isinstance(fitted, FactorRegressor) and fitted.factors_.rank == 0:
+        return None
     if hasattr(fitted, "best_estimator_"):
         return fitted.best_estimator_
     best = getattr(fitted, "best_params_", None)
@@ -241,7 +247,8 @@ def _settled(regressor: Any, fitted: Any) -> Any:
 
 def _coefficients(est: Any) -> np.ndarray:
     """Of shape (p_s, responses)."""
-    return np.atleast_2d(est.coef_).T
+    coef = est.coef_.toarray() if sparse.issparse(est.coef_) else est.coef_
+    return np.atleast_2d(coef).T
 
 
 def _is_linear(est: Any, X: Any) -> bool:

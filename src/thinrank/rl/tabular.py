@@ -98,16 +98,18 @@ class TabularMDP:
         terminated : ndarray of shape (n,), bool
         """
         after = self.kernel.draw(states, action, rng)
-        if self.by_transition.ndim == 3:
-            return self.by_transition[states, action, after], after, self.terminal[after]
-        return self.by_transition[states, action], after, self.terminal[after]
+        whole = self.by_transition.ndim == 3
+        rewards = self.by_transition[(states, action, after) if whole else (states, action)]
+        over = self.terminal[states]
+        return np.where(over, 0.0, rewards), after, over | self.terminal[after]
 
     def expect(
         self, states: np.ndarray, action: int, value: Callable[[np.ndarray], np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
         """R(s, a) and the mean of ``value`` over next states, where the end is worth nothing."""
         worth = np.where(self.terminal, 0.0, value(np.arange(self.n_states)))
-        return self.rewards[states, action], self.kernel.mean_at(states, action, worth)
+        ahead = self.kernel.mean_at(states, action, worth)
+        return self.rewards[states, action], np.where(self.terminal[states], 0.0, ahead)
 
     def bellman(self, q: np.ndarray, discount: float) -> np.ndarray:
         """R + γ·P·max Q: one step of value iteration on Q of shape (S, A)."""
@@ -148,6 +150,8 @@ class TabularMDP:
         self._check(discount)
         every = np.arange(self.n_states)
         actions = np.asarray(policy(every) if callable(policy) else policy)
+        if actions.dtype.kind not in "iu":
+            raise ValueError(f"policy must give integers, got an array of dtype {actions.dtype}")
         if actions.shape != every.shape or not np.all(np.isin(actions, range(self.n_actions))):
             raise ValueError(
                 f"policy must give one of {self.n_actions} actions for each of {self.n_states} "

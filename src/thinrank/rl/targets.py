@@ -105,23 +105,30 @@ class LoggedTargets:
                 f"actions must be from 0 to {n_actions - 1}, task {whose} has "
                 f"{log.actions[too_large][0]}"
             )
+        untried = set(range(n_actions)) - set(log.actions.tolist())
+        if untried:
+            raise ValueError(
+                f"no task has a transition with action {min(untried)}: its values cannot be learned"
+            )
         self._log, self._discounts = log, discounts
         order = np.argsort(log.actions, kind="stable")
         common = _common_order(log, order)
         self._columns = order if common is None else common  # (N,) or (n, k)
         first = self._columns if common is None else common[:, 0]
         by_action = [first[log.actions[first] == action] for action in range(n_actions)]
-        blocks = [self._block(features, log.states[index], a) for a, index in enumerate(by_action)]
-        width = max(block.shape[1] for block in blocks)
-        blocks = [b if b.shape[0] else np.zeros((0, width)) for b in blocks]
+        blocks = [self._block(features, index, a) for a, index in enumerate(by_action)]
         self.rows = Rows(blocks, log.n_tasks, None if common is not None else log.tasks[order])
         _check_lengths(self.rows)
 
-    @staticmethod
-    def _block(features: Features, states: np.ndarray, action: int) -> Any:
-        if not len(states):
-            return np.zeros((0, 0))
-        return feature_matrix(features, states, f"states of action {action}")
+    def _block(self, features: Features, index: np.ndarray, action: int) -> Any:
+        """φ at the states of an action; an error names the first task with such states."""
+        states, tasks = self._log.states[index], self._log.tasks[index]
+        try:
+            return feature_matrix(features, states, f"states of action {action}")
+        except ValueError:
+            for task in np.unique(tasks):
+                feature_matrix(features, states[tasks == task], f"task {task}, action {action}")
+            raise
 
     def under(self, values: ActionValues) -> np.ndarray:
         """Targets in the order of the rows."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from numbers import Real
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -67,11 +67,8 @@ def sampled(
         raise TypeError(
             f"task {index} must have sample(states, action, rng), {type(task).__name__} has not"
         )
-    try:
-        rewards, next_states, terminated = task.sample(states, action, rng)
-    except ValueError as error:
-        raise ValueError(f"{where}: sample failed: {error}") from error
-    next_states, terminated = np.asarray(next_states), np.asarray(terminated)
+    with _named(f"{where}: sample failed"):
+        rewards, next_states, terminated = map(np.asarray, task.sample(states, action, rng))
     if next_states.shape != states.shape:
         raise ValueError(
             f"{where}: next states must have the shape {states.shape} of the states, they have "
@@ -95,7 +92,8 @@ def expected(
             f"expectation=True needs tasks with expect(states, action, value); task {index}, "
             f"{type(task).__name__}, has not"
         )
-    rewards, values = task.expect(states, action, value)
+    with _named(f"{where}: expect failed"):
+        rewards, values = map(np.asarray, task.expect(states, action, value))
     return (
         _numbers(rewards, len(states), where, "rewards"),
         _numbers(values, len(states), where, "expected next values"),
@@ -121,9 +119,17 @@ def check_discounts(discount: Any, episodic: Sequence[bool]) -> np.ndarray:
     return discounts
 
 
-def _numbers(values: Any, count: int, where: str, name: str) -> np.ndarray:
-    numbers = np.asarray(values)
-    if isinstance(values, Real) or numbers.shape != (count,) or numbers.dtype.kind not in "biuf":
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Failures in the code of a task say whose it is."""
+    try:
+        yield
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def _numbers(numbers: np.ndarray, count: int, where: str, name: str) -> np.ndarray:
+    if numbers.shape != (count,) or numbers.dtype.kind not in "biuf":
         raise ValueError(
             f"{where}: {name} must be {count} numbers, they have dtype {numbers.dtype} and shape "
             f"{numbers.shape}"

@@ -94,9 +94,16 @@ class Transitions:
     @classmethod
     def of_tasks(cls, parts: Sequence[Transitions]) -> Transitions:
         """The transitions of several logs, each of one task, numbered in their order."""
+        if not len(parts):
+            raise ValueError("parts must hold the log of at least one task, it is empty")
         for index, part in enumerate(parts):
             if part.n_tasks != 1:
                 raise ValueError(f"part {index} must be of one task, it has {part.n_tasks}")
+            if part.states.shape[1:] != parts[0].states.shape[1:]:
+                raise ValueError(
+                    f"task {index}: a state must have the shape {parts[0].states.shape[1:]} that "
+                    f"it has in task 0, it has {part.states.shape[1:]}"
+                )
         names = ("states", "actions", "rewards", "next_states", "terminated")
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         tasks = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
