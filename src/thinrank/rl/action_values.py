@@ -18,7 +18,7 @@ class ActionValues(Protocol):
     """Q of k tasks."""
 
     def values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of shape (n, |A|)."""
+        """Q(s, ·) of shape (n, A)."""
         ...
 
     def at(self, rows: Rows) -> np.ndarray:
@@ -31,14 +31,14 @@ class ActionValues(Protocol):
 
 
 class LinearValues:
-    """Q(s, a) = ⟨φ(s), θ_a⟩ + b_a for every task, Θ of shape (|A|·p_s, k) as factors.
+    """Q(s, a) = ⟨φ(s), θ_a⟩ + b_a for every task, Θ of shape (A·p_s, k) as factors.
 
     Parameters
     ----------
     features : callable
     factors : Factors
         Of Θ, whose rows are ordered action by action.
-    intercept : array of shape (|A|, k)
+    intercept : array of shape (A, k)
     """
 
     def __init__(self, features: Features, factors: Factors, intercept: np.ndarray) -> None:
@@ -54,12 +54,12 @@ class LinearValues:
         return cls(features, Factors.zero(shape, np.zeros(0)), np.zeros((actions, rows.n_tasks)))
 
     def weights(self, task: int) -> np.ndarray:
-        """θ_a of a task as the columns of a (p_s, |A|) array."""
+        """θ_a of a task as the columns of a (p_s, A) array."""
         column = self.factors.U @ self.factors.V[task]
         return column.reshape(len(self.intercept), -1).T
 
     def values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of shape (n, |A|), from the features in use."""
+        """Q(s, ·) of shape (n, A), from the features in use."""
         linear = feature_product(self.features, states, self.weights(task), f"task {task}")
         return linear + self.intercept[:, task]
 
@@ -88,7 +88,7 @@ class PredictedValues:
         self.regressors = regressors
 
     def values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of shape (n, |A|)."""
+        """Q(s, ·) of shape (n, A)."""
         matrix = feature_matrix(self.features, states, f"task {task}")
         columns = [regressor.predict(matrix).reshape(-1) for regressor in self.regressors[task]]
         return np.stack(columns, axis=1)

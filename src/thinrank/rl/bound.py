@@ -35,7 +35,7 @@ def q_error_bound(
     n_samples : float
         n, the rows of the regression: design states times actions.
     n_tasks, n_features, rank, row_sparsity : int
-        k, p = |A|·p_s, r and s₁.
+        k, p = A·p_s, r and s₁.
     discount : float
         γ, below 1.
     feature_norm : float

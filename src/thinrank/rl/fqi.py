@@ -48,7 +48,7 @@ class MultiTaskFQI(BaseEstimator):
     features : callable
         ``features(states) -> (n, p_s)``, dense or scipy sparse; see :mod:`thinrank.rl.features`.
     n_actions : int
-        |A|; actions are 0 to |A| − 1 in all tasks.
+        A; actions are 0 to A − 1 in all tasks.
     discount : float or sequence of k floats
         γ in (0, 1]; 1 for episodic tasks only.
     regressor : regressor, optional
@@ -83,9 +83,9 @@ class MultiTaskFQI(BaseEstimator):
     Attributes
     ----------
     factors_ : Factors
-        Of Θ; ``theta_`` is the same as an array of shape (|A|·p_s, k), action by action, and
+        Of Θ; ``theta_`` is the same as an array of shape (A·p_s, k), action by action, and
         ``coef_`` its transpose.
-    intercept_ : ndarray of shape (|A|, k)
+    intercept_ : ndarray of shape (A, k)
         Zero unless the regressor has one.
     values_ : LinearValues or PredictedValues
         Q itself; of the second kind, without ``factors_``, for regressors that are not linear.
@@ -174,7 +174,7 @@ class MultiTaskFQI(BaseEstimator):
         ----------
         tasks : sequence of Task
             Anything with ``sample(states, action, rng) -> rewards, next_states, terminated``.
-        states : array of shape (n, ...), or list of |A| such arrays
+        states : array of shape (n, ...), or list of A such arrays
             Design states: for all actions, or for each.
 
         Returns
@@ -220,7 +220,7 @@ class MultiTaskFQI(BaseEstimator):
         return self._iterate(targets, seed_from(self.random_state))
 
     def q_values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of a task, of shape (n, |A|)."""
+        """Q(s, ·) of a task, of shape (n, A)."""
         check_is_fitted(self, "values_")
         return self.values_.values(self._task(task), np.asarray(states))
 
@@ -241,17 +241,17 @@ class MultiTaskFQI(BaseEstimator):
 
     @property
     def theta_(self) -> np.ndarray:
-        """Θ of shape (|A|·p_s, k)."""
+        """Θ of shape (A·p_s, k)."""
         return self._linear().factors.theta
 
     @property
     def coef_(self) -> np.ndarray:
-        """Θᵀ of shape (k, |A|·p_s)."""
+        """Θᵀ of shape (k, A·p_s)."""
         return self.theta_.T
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Intercepts of shape (|A|, k)."""
+        """Intercepts of shape (A, k)."""
         return self._linear().intercept
 
     def _iterate(self, targets: Targets, seed: int) -> MultiTaskFQI:

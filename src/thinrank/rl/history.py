@@ -28,7 +28,7 @@ class QRecord:
     change : float
         Of Q^t − Q^{t−1}.
     rows, rank : int or None
-        Active features (of |A|·p_s) and rank of Θ^t; None where Q is not linear.
+        Active features (of A·p_s) and rank of Θ^t; None where Q is not linear.
     row_support : array of int, or None
         Which features are active: sorted indices of the rows of Θ^t that are not zero.
     seconds_targets, seconds_regression : float
