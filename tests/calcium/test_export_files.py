@@ -7,7 +7,9 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
+import pynwb
 import pytest
+import tifffile
 
 from thinrank.calcium import (
     export_results,
@@ -99,7 +101,6 @@ def test_spikes(tmp_path, imaging):
 
 
 def test_footprints(tmp_path, imaging):
-    tifffile = pytest.importorskip("tifffile")
     write_footprints(tmp_path / "footprints.tif", imaging.footprints_)
     pages = tifffile.imread(tmp_path / "footprints.tif")
     assert pages.dtype == np.float32
@@ -107,14 +108,12 @@ def test_footprints(tmp_path, imaging):
 
 
 def test_one_footprint_is_one_page(tmp_path, imaging):
-    tifffile = pytest.importorskip("tifffile")
     write_footprints(tmp_path / "one.tif", imaging.footprints_[:1])
     with tifffile.TiffFile(tmp_path / "one.tif") as file:
         assert [page.shape for page in file.pages] == [(6, 8)]
 
 
 def test_nwb(tmp_path, imaging):
-    pynwb = pytest.importorskip("pynwb")
     from thinrank.calcium import write_nwb
 
     write_nwb(tmp_path / "regions.nwb", imaging.footprints_, imaging.traces_, 4.0)
@@ -132,7 +131,6 @@ def test_nwb(tmp_path, imaging):
 
 
 def test_nwb_needs_a_neuron(tmp_path):
-    pytest.importorskip("pynwb")
     from thinrank.calcium import write_nwb
 
     with pytest.raises(ValueError, match="at least one neuron"):
@@ -148,7 +146,6 @@ def test_message_names_the_extra(tmp_path, imaging, monkeypatch, library, extra)
 
 
 def test_everything(tmp_path, imaging):
-    pytest.importorskip("tifffile")
     export_results(imaging, tmp_path / "deep" / "out")
     folder = tmp_path / "deep" / "out"
     assert names(folder) == ["footprints.tif", "regions.json", "spikes.csv", SUMMARY, "traces.csv"]

@@ -3,15 +3,14 @@
 import contextlib
 import pickle
 
+import h5py
 import numpy as np
 import pytest
+import tifffile
+from PIL import Image
 
 from thinrank.calcium import CalciumImaging, MovieError
 from thinrank.calcium.movie import open_movie
-
-h5py = pytest.importorskip("h5py")
-Image = pytest.importorskip("PIL.Image")
-tifffile = pytest.importorskip("tifffile")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 
+import h5py
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +14,6 @@ from thinrank.calcium import make_movie, read_regions, write_regions
 from thinrank.cli import app, calcium
 
 runner = CliRunner()
-pytest.importorskip("tifffile")
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,6 @@ def test_from_movie_to_neurons(tmp_path, film, small):
 
 
 def test_an_array_of_a_file(tmp_path, small):
-    h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "film.h5", "w") as file:
         file["raw/images"], file["other"] = small[0], small[0][:, :9]
     command = (tmp_path / "film.h5", "--frame-rate", 7, "-o", tmp_path / "out")

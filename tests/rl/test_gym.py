@@ -2,13 +2,12 @@
 
 import sys
 
+import gymnasium
 import numpy as np
 import pytest
 
 from thinrank.rl import Tabular
 from thinrank.rl.gym import from_transition_table, log_episodes, table_family
-
-gymnasium = pytest.importorskip("gymnasium")
 
 
 def make(name, **options):

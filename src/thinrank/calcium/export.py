@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from thinrank.calcium.extra import require
 from thinrank.calcium.folder import whole_folder, write_summary
 from thinrank.calcium.scores import as_regions
+from thinrank.core.extras import require
 
 __all__ = [
     "Segmentation",

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from thinrank.calcium.extra import require
+from thinrank.core.extras import require
 
 __all__ = ["write_nwb"]
 

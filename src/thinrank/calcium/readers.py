@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from thinrank.calcium.errors import MovieError
-from thinrank.calcium.extra import require
 from thinrank.core import memory
+from thinrank.core.extras import require
 
 __all__ = ["opened"]
 

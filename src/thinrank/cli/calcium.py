@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from thinrank import __version__
 from thinrank.calcium import CalciumImaging, Scores, make_movie, read_regions
 from thinrank.calcium.export import describe, write_results
-from thinrank.calcium.extra import require as require_for_files
 from thinrank.calcium.folder import check_destination, whole_folder, write_summary
+from thinrank.core.extras import require
 from thinrank.report import MovieStory, write_movie_page
-from thinrank.report.extra import require as require_for_pages
 
 __all__ = ["SIMULATED_FRAME_RATE", "CalciumRequest", "run_calcium"]
 
@@ -88,7 +84,7 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
     check_destination(request.out, request.overwrite)
     _check_libraries(request.nwb)
     labelled = None if request.labels is None else read_regions(request.labels)
-    imaging = CalciumImaging(**request.settings)
+    imaging = CalciumImaging(**request.settings, verbose=1)
 
     movie: Any = request.movie
     name = str(movie)
@@ -100,8 +96,7 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
         labelled = truth.regions
 
     began = time.perf_counter()
-    with _progress() as advance:
-        imaging.fit(movie, dataset=request.dataset, progress=advance)
+    imaging.fit(movie, dataset=request.dataset)
     seconds = time.perf_counter() - began
 
     scores = None if labelled is None else imaging.score(labelled)
@@ -126,23 +121,8 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
 
 def _check_libraries(nwb: bool) -> None:
     """Raise an ImportError that names the extra, if what will be needed at the end is missing."""
-    for library in ("matplotlib", "jinja2"):
-        require_for_pages(library)
-    for library in ("tifffile", *(["pynwb"] if nwb else [])):
-        require_for_files(library)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, float], None]]:
-    """A bar on standard error; what is called moves it."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("opening", total=1.0)
-
-        def advance(stage: str, part: float) -> None:
-            bar.update(task, description=stage, completed=part)
-
-        yield advance
+    for library in ("matplotlib", "jinja2", "tifffile", *(["pynwb"] if nwb else [])):
+        require(library)
 
 
 def _settings(request: CalciumRequest, imaging: CalciumImaging, seconds: float) -> dict[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 from thinrank.calcium import Scores, match_regions
 from thinrank.calcium.export import Segmentation
 from thinrank.calcium.windows import mask_of, window
+from thinrank.core.extras import require
 from thinrank.report.calcium_pictures import (
     ESTIMATED,
     LABELLED,
@@ -19,7 +20,6 @@ from thinrank.report.calcium_pictures import (
     side_by_side,
     traces,
 )
-from thinrank.report.extra import require
 from thinrank.report.html import render_html
 from thinrank.report.page import Block, Page, Picture, Section, Table, Text
 from thinrank.report.statistics import number

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinrank.report.extra import require
+from thinrank.core.extras import require
 from thinrank.report.style import WIDTH
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
-from thinrank.report.extra import require
+from thinrank.core.extras import require
 from thinrank.report.page import Link, Page, Picture, Section, Table, Text
 
 __all__ = ["render_html"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from thinrank.core.extras import require
 from thinrank.report.accuracy import accuracy_page
 from thinrank.report.calcium import calcium_page
 from thinrank.report.convergence import convergence_page
-from thinrank.report.extra import require
 from thinrank.report.high_dimension import high_dimension_page
 from thinrank.report.html import render_html
 from thinrank.report.markdown import render_markdown

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinrank.report.extra import require
+from thinrank.core.extras import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -98,9 +98,8 @@ class PredictedValues:
         parts = []
         for action, block in enumerate(rows.blocks):
             predicted = np.zeros((block.shape[0], rows.n_tasks))
-            if block.shape[0]:
-                for task, regressors in enumerate(self.regressors):
-                    predicted[:, task] = regressors[action].predict(block).reshape(-1)
+            for task, regressors in enumerate(self.regressors):
+                predicted[:, task] = regressors[action].predict(block).reshape(-1)
             parts.append(predicted)
         everything = np.concatenate(parts)
         if rows.owner is None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from itertools import product
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from thinrank.core.extras import require
 from thinrank.rl.kernels import DenseKernel
 from thinrank.rl.tabular import TabularMDP
 from thinrank.rl.transitions import Transitions
@@ -176,14 +176,7 @@ def _opened(env: Any) -> Iterator[Any]:
     if not isinstance(env, str):
         yield env
         return
-    try:
-        gymnasium = import_module("gymnasium")
-    except ImportError as error:
-        raise ImportError(
-            "Environments by name need gymnasium, which is not installed; "
-            "install it with: pip install 'thinrank[rl]'"
-        ) from error
-    made = gymnasium.make(env)
+    made = require("gymnasium").make(env)
     try:
         yield made
     finally:
