@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from thinrank.cli import app, reproduce
-from thinrank.studies import STUDIES
+from thinrank.studies import STUDIES, norway
 
 runner = CliRunner()
 
@@ -41,13 +41,13 @@ def test_one_study_with_its_page(tmp_path):
     assert (tmp_path / "figure-no-sparsity" / "page.html").is_file()
 
 
-def test_missing_data_is_said_and_no_error(tmp_path, pages, monkeypatch):
+def test_norway_needs_no_files_of_the_user(tmp_path, pages, monkeypatch):
     monkeypatch.delenv("THINRANK_DATA", raising=False)
-    result = runner.invoke(app, ["reproduce", "norway", "--out", str(tmp_path)])
-    assert result.exit_code == 0
-    assert "skipped" in result.output
-    assert "THINRANK_DATA" in result.output
-    assert pages == [("index", tmp_path)]
+    monkeypatch.setattr(norway, "_METHODS", ("pursuit", "null"))
+    command = ["reproduce", "norway", "--quick", "--executor", "serial", "--out", str(tmp_path)]
+    result = runner.invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert pages == [("norway", 10), ("index", tmp_path)]
 
 
 def test_without_the_extra_there_are_records_to_make_pages_of(tmp_path, monkeypatch):

@@ -24,7 +24,7 @@ def least_squares(library, dtype="float64", scale_x=1.0, scale_y=1.0, **keywords
     return LeastSquares(X, Y, **keywords)
 
 
-NAMES = ["auto", "lasso", "group_lasso", "proximal", "screening", "spectral"]
+NAMES = ["auto", "lasso", "group_lasso", "proximal", "forward", "screening", "spectral"]
 STARTS = {name: as_start(name) for name in NAMES} | {
     "lasso authors": starts.Lasso("authors"),
     "lasso cv": starts.Lasso("cv"),
@@ -127,6 +127,7 @@ def test_spectral_in_single_precision_and_odd_units(library, scale):
         ("lasso", starts.Lasso),
         ("group_lasso", starts.GroupLasso),
         ("proximal", starts.ProximalSteps),
+        ("forward", starts.Forward),
         ("screening", starts.Screening),
         ("spectral", starts.Spectral),
     ],
@@ -318,7 +319,7 @@ def test_over_budget_the_way_out_is_named(monkeypatch, numpy_library, name):
         as_start(name)(least_squares(numpy_library), R, 5, 4, 0)
 
 
-@pytest.mark.parametrize("name", ["screening", "spectral"])
+@pytest.mark.parametrize("name", ["forward", "screening", "spectral"])
 def test_starts_that_need_no_budget(monkeypatch, library, name):
     expected = library.numpy(as_start(name)(least_squares(library), R, 5, 4, 0).theta)
     monkeypatch.setenv("THINRANK_MEMORY_GIB", "1e-9")

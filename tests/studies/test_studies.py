@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from thinrank.studies import STUDIES, MissingDataError, noise, norway, run_study, tables, timing
+from thinrank.studies import STUDIES, noise, norway, run_study, tables, timing
 from thinrank.studies.convergence import log_linear, thinned
 from thinrank.studies.executors import run_job
 from thinrank.studies.high_dimension import lasso_in_blocks
@@ -144,19 +144,6 @@ def test_time_limit_and_what_follows_from_it(tmp_path, monkeypatch):
     assert all(record["seconds"] is record["seconds_solver"] is None for record in records)
 
 
-def test_norway_without_data(tmp_path, monkeypatch):
-    monkeypatch.delenv("THINRANK_DATA", raising=False)
-    with pytest.raises(MissingDataError, match=r"THINRANK_DATA is not set.*norway_paper\.csv"):
-        run_study("norway", tmp_path)
-    monkeypatch.setenv("THINRANK_DATA", str(tmp_path))
-    with pytest.raises(MissingDataError, match="is not in"):
-        run_study("norway", tmp_path)
-    (tmp_path / "norway_paper.csv").write_text("Y1,X1\n1,2\n")
-    with pytest.raises(ValueError, match="must have numbers in columns"):
-        norway.read_data()
-
-
-@pytest.mark.usefixtures("data_dir")
 def test_norway_selection_is_that_of_the_paper():
     records = {record["method"]: record for record in first_records("norway", -1)}
     for method in ("pursuit", "exhaustive search", "GDT, spectral start"):
@@ -165,7 +152,6 @@ def test_norway_selection_is_that_of_the_paper():
     assert len(records["GDT"]["kept"]) == 6
 
 
-@pytest.mark.usefixtures("data_dir")
 def test_norway_errors(monkeypatch):
     monkeypatch.setattr(norway, "_METHODS", ("pursuit", "MTL", "null"))
     records = first_records("norway")

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from thinrank.studies import (
     STUDIES,
-    MissingDataError,
     StudyError,
     find_study,
     load_records,
@@ -46,7 +45,7 @@ def run_reproduce(
 ) -> int:
     """Run studies and write pages; the exit code.
 
-    A study whose data are missing is skipped, one with failures makes the code 1; the others run.
+    A study with failures makes the code 1; the others run all the same.
     Without what pages are made with the records are written: a later run makes pages of them.
     """
     pages = all(importlib.util.find_spec(library) for library in _LIBRARIES)
@@ -73,9 +72,6 @@ def run_reproduce(
                 command=command,
                 progress=True,
             )
-        except MissingDataError as reason:
-            console.print(f"{name}: skipped. {reason}", highlight=False, soft_wrap=True)
-            continue
         except ImportError as error:  # of Dask
             console.print(str(error), highlight=False, markup=False, soft_wrap=True)
             return 1

@@ -162,6 +162,13 @@ class QuadraticForm(Protocol):
         """H over ``rows`` on both sides; a fresh array that the caller may overwrite."""
         ...
 
+    def inverse_root(self, rows: Array) -> tuple[Array, bool]:
+        """R of shape (q, len(rows)) with Rᵀ R = H_SS⁻¹, and whether H_SS had to be made regular.
+
+        With more rows than samples R may leave out what is orthogonal to all samples.
+        """
+        ...
+
     def gram_between(self, rows: Array, others: Array) -> Array:
         """H between ``rows`` and ``others``, which have none in common."""
         ...

@@ -9,6 +9,7 @@ __all__ = ["require"]
 
 # What needs a library, and the extra of this package that brings it.
 _EXTRAS = {
+    "pandas": ("Data frames", "frames"),
     "matplotlib": ("Pages and plots", "report"),
     "jinja2": ("Pages and plots", "report"),
     "markupsafe": ("Pages and plots", "report"),

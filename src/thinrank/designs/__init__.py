@@ -9,6 +9,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs.block_diagonal import BlockDiagonal
+from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.dense import Dense
 from thinrank.designs.operator import Operator
 from thinrank.designs.recursive_filter import RecursiveFilter
@@ -18,6 +19,7 @@ from thinrank.designs.transformed import Standardization, Transformed, standardi
 
 __all__ = [
     "BlockDiagonal",
+    "ColumnSubset",
     "Dense",
     "Operator",
     "RecursiveFilter",

@@ -9,25 +9,23 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.model_selection import check_cv
 
 from thinrank.core.result import History, Status
+from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching
 from thinrank.estimators.regressor import SparseReducedRankRegressor
+from thinrank.estimators.sizes import Found, find_sizes
 from thinrank.estimators.validation import (
-    as_numbers,
     check_training_data,
     check_weights,
     column_names,
-    effective_rows,
     keep_target_names,
 )
-from thinrank.minimize import check_options, iteration_limit
-from thinrank.selection.automatic import automatic_ridges, by_held_out
-from thinrank.selection.evaluation import Evaluation
-from thinrank.selection.space import Space, as_choices, make_space
+from thinrank.minimize import check_options, seed_from
+from thinrank.selection.choice import check_refit_rule
+from thinrank.selection.space import as_choices
 
 __all__ = ["SparseReducedRankRegressorCV"]
 
@@ -165,8 +163,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         -------
         self
         """
-        if self.refit_rule not in ("best", "one_se"):
-            raise ValueError(f'refit_rule must be "best" or "one_se", got {self.refit_rule!r}')
+        rule = check_refit_rule(self.refit_rule)
         check_options(self.solver, self.start, self.step, self.update, self.max_iter, self.tol)
         names = column_names(y)
         design, target = check_training_data(self, X, y)
@@ -181,59 +178,52 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             scale_targets=self.standardize,
             ridge=0.0,
         )
-        problem.loss.hold_gram()
-        splits = list(check_cv(self.cv).split(np.zeros((design.shape[0], 1)), None, groups))
-        self.n_splits_ = len(splits)
-        if self.refit_rule == "one_se" and self.n_splits_ < 2:
+        with searching(self.callback, self.verbose) as callback:
+            found = find_sizes(
+                problem,
+                weight,
+                self.ranks,
+                self.row_sparsities,
+                self.column_sparsities,
+                self._ridges(),
+                criterion="cv",
+                cv=self.cv,
+                rule=rule,
+                center=self.fit_intercept,
+                scale=self.standardize,
+                seed=seed_from(self.random_state),
+                tol=self.tol,
+                n_jobs=self.n_jobs,
+                callback=callback,
+                groups=groups,
+            )
+        self.n_splits_ = len(found.search.evaluations[0].parts)
+        if rule == "one_se" and self.n_splits_ < 2:
             raise ValueError(
                 'refit_rule="one_se" needs the standard error over at least two splits; cv has '
                 f"{self.n_splits_}"
             )
-        if not splits:
-            raise ValueError("cv must have at least one split, it has none")
-        weights = as_numbers(weight, design)
-        space = self._space(problem, min(effective_rows(weights[train]) for train, _ in splits))
-        with searching(self.callback, self.verbose) as callback:
-            search = by_held_out(
-                problem.loss,
-                space,
-                splits,
-                center=self.fit_intercept,
-                scale=self.standardize,
-                max_iter=iteration_limit("pursuit", None),
-                tol=self.tol,
-                n_jobs=self.n_jobs,
-                callback=callback,
-            )
-        if search.stopped:
-            warnings.warn(search.message, UserWarning, stacklevel=2)
-        self._keep_results(search.evaluations, space, problem.target_scale**2)
+        for message in found.warnings:
+            warnings.warn(message, SelectionWarning, stacklevel=2)
+        self._keep_results(found)
         self._refit(X, y, sample_weight)
         keep_target_names(self, names)
         return self
 
-    def _space(self, problem: Problem, training_rows: int) -> Space:
-        ridges = automatic_ridges(problem.loss)
-        if self.ridges is not None:
-            ridges = as_choices("ridges", self.ridges)
+    def _ridges(self) -> list[float] | None:
+        if self.ridges is None:
+            return None
+        ridges = as_choices("ridges", self.ridges)
         for ridge in ridges:
             if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
                 raise ValueError(f"ridges must be numbers at least 0 and finite, got {ridge!r}")
-        return make_space(
-            problem.loss.shape,
-            training_rows,
-            ranks=self.ranks,
-            rows=self.row_sparsities,
-            columns=self.column_sparsities,
-            ridges=[float(ridge) for ridge in ridges],
-        )
+        return [float(ridge) for ridge in ridges]
 
-    def _keep_results(
-        self, evaluations: Sequence[Evaluation], space: Space, square_unit: float
-    ) -> None:
-        scores = -square_unit * np.asarray([e.parts for e in evaluations])  # (models, splits)
+    def _keep_results(self, found: Found) -> None:
+        evaluations = found.search.evaluations
+        scores = -np.asarray([e.parts for e in evaluations])  # (models, splits)
         mean, deviation = scores.mean(axis=1), scores.std(axis=1)
-        params = [space.params(e.sizes) for e in evaluations]
+        params = [found.space.params(e.sizes) for e in evaluations]
         self.cv_results_ = {
             "mean_fit_time": np.asarray([e.seconds / scores.shape[1] for e in evaluations]),
             **{
@@ -246,14 +236,10 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             "std_test_score": deviation,
             "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
         }
-        index = int(np.argmax(mean))
-        if self.refit_rule == "one_se":
-            error = float(scores[index].std(ddof=1)) / self.n_splits_**0.5
-            within = np.flatnonzero(mean >= mean[index] - error).tolist()
-            index = min(within, key=lambda i: (_degrees(evaluations[i]), -mean[i]))
-        self.best_index_ = index
-        self.best_params_ = params[index]
-        self.best_score_ = float(mean[index])
+        chosen = found.chosen.sizes
+        self.best_index_ = next(i for i, e in enumerate(evaluations) if e.sizes == chosen)
+        self.best_params_ = params[self.best_index_]
+        self.best_score_ = float(mean[self.best_index_])
 
     def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
         final = SparseReducedRankRegressor(
@@ -270,9 +256,3 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         ).fit(X, y, sample_weight)
         self._keep_as(final)
         self.n_iter_, self.status_, self.history_ = final.n_iter_, final.status_, final.history_
-
-
-def _degrees(evaluation: Evaluation) -> float:
-    """Degrees of freedom (s₁ + s₂ − r)·r; of equals the larger ridge is simpler."""
-    sizes = evaluation.sizes
-    return (sizes.rows + sizes.columns - sizes.rank) * sizes.rank - sizes.ridge / (1 + sizes.ridge)

@@ -9,33 +9,53 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.core.result import Record
-from thinrank.designs import Dense, Standardization, Transformed, standardize
+from thinrank.designs import ColumnSubset, Dense, Standardization, Transformed, standardize
 from thinrank.losses import LeastSquares
 
 __all__ = ["Problem"]
+
+# A response that the model explains almost completely may count for more than the others, but
+# not without limit: its noise is taken to be at least this part of its standard deviation.
+_LEAST_NOISE = 0.1
+# Degrees of freedom with which an estimate of the noise counts as much as the standard deviation
+# of the response.
+_DOUBT = 2.0
 
 
 @dataclass(frozen=True)
 class Problem:
     """Centred, scaled and weighted data as a loss.
 
+    With ``standardize_columns`` the predictors and responses that are constant are left out, and
+    every response is divided by a scale of its own. So nothing depends on the units of any
+    predictor or response, nor on the number of constant ones.
+
     Attributes
     ----------
     loss : LeastSquares
-        In the solver's units: Θ̃ = diag(column units)·Θ / (unit of Y).
+        In the solver's units: Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses).
     columns : Standardization
         What was done to X.
     target_mean : array of shape (k,) or None
         What was taken out of Y.
-    target_scale : float
-        What Y was divided by.
+    target_scale : array of shape (live responses,) or None
+        What the responses were divided by.
+    deviations : array of shape (live responses,) or None
+        Standard deviations of the responses.
+    live_rows, live_columns : array of int, or None
+        Predictors and responses that are not constant; None for all.
+    shape : (int, int)
+        Shape of Θ in the user's units, (p, k).
     """
 
     loss: LeastSquares
     columns: Standardization
     target_mean: Array | None
-    target_scale: float
+    target_scale: Array | None
+    deviations: Array | None
+    live_rows: Array | None
+    live_columns: Array | None
+    shape: tuple[int, int]
 
     @classmethod
     def prepare(
@@ -50,58 +70,137 @@ class Problem:
         ridge: float,
     ) -> Problem:
         """Take means and scales out of the data, without copying X."""
+        shape = (design.shape[1], Y.shape[1])
         columns = standardize(
             design, sample_weight=weight, center=fit_intercept, scale=standardize_columns
         )
-        mean = standardize(Dense(Y), sample_weight=weight, center=fit_intercept, scale=False).center
-        targets: Design = Transformed(Dense(Y), center=mean)
-        scale = _root_mean_square(targets, weight) if scale_targets else 1.0
-        if scale != 1.0:
-            inverse = arrays.zeros((Y.shape[1],), like=Y) + 1 / scale
-            targets = Transformed(Dense(Y), center=mean, column_scale=inverse)
-        loss = LeastSquares(columns.design, targets, sample_weight=weight, ridge=ridge)
-        return cls(loss, columns, mean, scale)
+        responses = standardize(
+            Dense(Y), sample_weight=weight, center=fit_intercept, scale=scale_targets
+        )
+        targets: Design = Transformed(Dense(Y), center=responses.center)
+        live_rows = _live(columns.scale) if standardize_columns else None
+        live_columns = _live(responses.scale) if scale_targets else None
+        X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
+        scale = responses.scale
+        if live_columns is not None:
+            targets, scale = ColumnSubset(targets, live_columns), scale[live_columns]
+        if scale is not None and not bool(arrays.namespace(scale).any(scale > 0)):
+            scale = None  # every response is constant
+        loss = LeastSquares(X, _divided(targets, scale), sample_weight=weight, ridge=ridge)
+        mean = responses.center
+        return cls(loss, columns, mean, scale, scale, live_rows, live_columns, shape)
 
     def with_ridge(self, ridge: float) -> Problem:
         """The same problem with another ridge; nothing is computed again."""
         return replace(self, loss=self.loss.with_ridge(ridge))
 
+    def with_noise(self, noise: Array) -> Problem:
+        """The same problem with every response divided by the noise in it.
+
+        Parameters
+        ----------
+        noise : array of shape (live responses,)
+            Standard deviations in the units of the present loss.
+        """
+        if self.target_scale is None or self.deviations is None:
+            return self
+        xp = arrays.namespace(self.target_scale)
+        scale = xp.maximum(noise * self.target_scale, _LEAST_NOISE * self.deviations)
+        loss = self.loss.with_target_scale(scale / self.target_scale)
+        return replace(self, loss=loss, target_scale=scale)
+
+    def noise_matters(self, rows: int) -> bool:
+        """Whether responses shall be counted by the noise that a fit of so many rows leaves.
+
+        Not without standardisation, nor for a single response; and a fit with more rows than half
+        of the samples says little about the noise.
+        """
+        several = self.loss.shape[1] > 1
+        return self.target_scale is not None and several and 2 * rows <= self.loss.samples
+
+    def noise(self, factors: Factors) -> Array:
+        """Standard deviations of what a fit leaves of the responses, in the units of the loss.
+
+        The residual sums of squares are divided by ν = n − 1 less the degrees of freedom that
+        each response in use has its share of, (s₁ + s₂ − r)·r/s₂, but not by less than n/2. With
+        few samples that is uncertain, so it is averaged, in logarithms, with the standard
+        deviation of the response: the one counts ν/(ν + 2), the other the rest.
+        """
+        squares = self.loss.residual_squares(factors)
+        n = self.loss.samples
+        rows, columns = factors.row_support.shape[0], factors.column_support
+        share = 0.0
+        if columns.shape[0]:
+            share = (rows + columns.shape[0] - factors.rank) * factors.rank / columns.shape[0]
+        used = arrays.scatter_rows(squares[columns] * 0 + share, columns, squares.shape[0])
+        xp = arrays.namespace(squares)
+        freedom = xp.clip(n - 1 - used, min=n / 2)
+        total = xp.clip(self.loss.residual_squares(Factors.zero(factors.shape, factors.U)), min=0.0)
+        trust = freedom / (freedom + _DOUBT)
+        noise, deviation = xp.sqrt(squares / freedom), xp.sqrt(total / n)
+        return noise**trust * deviation ** (1 - trust)
+
+    def in_units_of(self, other: Problem, factors: Factors) -> Factors:
+        """Coefficients of this problem in the units of one with other scales of the responses."""
+        if self.target_scale is None or other.target_scale is None:
+            return factors
+        ratio = self.target_scale / other.target_scale
+        return Factors(factors.U, factors.V * ratio[:, None]).balanced()
+
+    def limited(self, rank: int, rows: int | None, columns: int | None) -> tuple[int, int, int]:
+        """Sizes with no more rows and columns than are not constant."""
+        p, k = self.loss.shape
+        rows = p if rows is None else min(rows, p)
+        columns = k if columns is None else min(columns, k)
+        return min(rank, rows, columns), rows, columns
+
     def to_user(self, factors: Factors) -> tuple[Factors, Array]:
         """Coefficients and intercept in the user's units."""
-        user = factors.scaled(self.columns.inverse_scale, self.target_scale)
+        U, V = factors.U, factors.V
+        if self.target_scale is not None:
+            V = V * self.target_scale[:, None]
+        if self.live_rows is not None:
+            U = arrays.scatter_rows(U, self.live_rows, self.shape[0])
+        if self.live_columns is not None:
+            V = arrays.scatter_rows(V, self.live_columns, self.shape[1])
+        user = Factors(U, V).scaled(self.columns.inverse_scale)
         intercept = arrays.zeros((user.shape[1],), like=user.U)
         if self.target_mean is not None:
             intercept = self.target_mean - user.V @ (user.U.T @ self.columns.center)
         return user, intercept
 
-    def to_user_record(self, record: Record) -> Record:
-        """The record with its objective in the user's units."""
-        return replace(record, objective=record.objective * self.target_scale**2)
-
     def start(self, start: Any) -> Any:
-        """A start given in the user's units, in the solver's; names pass."""
-        scale = self.columns.scale
-        if isinstance(start, Factors):
-            if start.shape != self.loss.shape:
-                return start  # to be refused with a message
+        """A start given in the user's units, in the solver's; anything else passes."""
+        if isinstance(start, Factors) and start.shape == self.shape:
             like = self.loss.prototype
             U, V = arrays.from_numpy(start.U, like), arrays.from_numpy(start.V, like)
-            return Factors(U, V).scaled(scale, 1 / self.target_scale)
-        if arrays.is_array(start):
-            start = start / self.target_scale
-            if scale is not None and start.shape == self.loss.shape:
-                start = arrays.from_numpy(start, scale) * scale[:, None]
+            return Factors(self._rows(U), self._columns(V)).balanced()
+        if arrays.is_array(start) and tuple(start.shape) == self.shape:
+            theta = self._rows(arrays.from_numpy(start, self.loss.prototype))
+            return self._columns(theta.T).T
         return start
 
+    def _rows(self, block: Array) -> Array:
+        """One row per predictor, in the solver's units."""
+        if self.columns.scale is not None:
+            block = block * self.columns.scale[:, None]
+        return block if self.live_rows is None else arrays.take_rows(block, self.live_rows)
 
-def _root_mean_square(Y: Design, weight: Array | None) -> float:
-    """Of the entries of Y; 1 when they are all zero."""
-    xp = arrays.namespace(Y.prototype)
-    root = None if weight is None else xp.sqrt(weight)
-    norms = Y.column_norms(root)
-    # against overflow and underflow of the squares: Y may be in any units
-    largest = float(xp.max(norms))
-    if largest == 0:
-        return 1.0
-    total = Y.shape[0] if weight is None else float(xp.sum(weight))
-    return largest * arrays.norm(norms / largest) / (total * Y.shape[1]) ** 0.5
+    def _columns(self, block: Array) -> Array:
+        """One row per response, in the solver's units."""
+        if self.live_columns is not None:
+            block = arrays.take_rows(block, self.live_columns)
+        return block if self.target_scale is None else block / self.target_scale[:, None]
+
+
+def _live(scale: Array) -> Array | None:
+    """Indices where a scale is not zero; None when that is everywhere or nowhere."""
+    xp = arrays.namespace(scale)
+    live = arrays.select(scale > 0)
+    return None if live.shape[0] in (0, scale.shape[0]) else xp.sort(live)
+
+
+def _divided(targets: Design, scale: Array | None) -> Design:
+    if scale is None:
+        return targets
+    return Transformed(targets, column_scale=arrays.ratio(1.0, scale))

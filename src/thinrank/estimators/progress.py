@@ -23,12 +23,10 @@ __all__ = ["searching", "shown"]
 
 
 @contextmanager
-def shown(
-    callback: Callback | None, limit: int, verbose: int, convert: Callable[[Record], Record]
-) -> Iterator[Callback | None]:
-    """The callback on converted records, with a bar on standard error when ``verbose``."""
+def shown(callback: Callback | None, limit: int, verbose: int) -> Iterator[Callback | None]:
+    """The callback, with a bar on standard error when ``verbose``."""
     if verbose <= 0:
-        yield None if callback is None else lambda record: callback(convert(record))
+        yield callback
         return
     with Progress(
         TextColumn("fitting"),
@@ -41,7 +39,6 @@ def shown(
         task = bar.add_task("fit", total=limit, objective=float("nan"), change=float("nan"))
 
         def both(record: Record) -> object:
-            record = convert(record)
             bar.update(
                 task,
                 completed=record.iteration,

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, cast
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from thinrank import arrays
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.core.result import History, Outcome, Solution, Status
+from thinrank.core.result import History, Outcome, Status
+from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching, shown
+from thinrank.estimators.sizes import check_criterion, find_sizes
 from thinrank.estimators.validation import (
-    as_numbers,
     check_automatic_sizes,
     check_training_data,
     check_weights,
     column_names,
-    effective_rows,
     is_automatic,
     keep_target_names,
     rows_of_data,
 )
-from thinrank.minimize import iteration_limit, minimize
-from thinrank.selection.automatic import automatic_ridges, by_criterion
-from thinrank.selection.criteria import as_criterion
+from thinrank.minimize import iteration_limit, minimize, seed_from
+from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.evaluation import SearchRecord
-from thinrank.selection.space import make_space
 
 __all__ = ["SparseReducedRankRegressor"]
+
+# Fits with the responses counted by the noise that the fit before left in them. The first counts
+# all alike; two more seldom change the supports.
+_MOST_ROUNDS = 3
 
 
 class SparseReducedRankRegressor(FactorRegressor):
@@ -140,7 +142,7 @@ class SparseReducedRankRegressor(FactorRegressor):
         row_sparsity: int | str | None = "auto",
         column_sparsity: int | str | None = "auto",
         *,
-        ridge: float | str = 0.0,
+        ridge: float | str = "auto",
         standardize: bool = True,
         solver: str = "pursuit",
         start: Any = "auto",
@@ -149,7 +151,9 @@ class SparseReducedRankRegressor(FactorRegressor):
         fit_intercept: bool = True,
         max_iter: int | None = None,
         tol: float = 1e-7,
-        criterion: Any = "pic",
+        criterion: Any = "auto",
+        cv: Any = 5,
+        refit_rule: str = "best",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -168,6 +172,8 @@ class SparseReducedRankRegressor(FactorRegressor):
         self.max_iter = max_iter
         self.tol = tol
         self.criterion = criterion
+        self.cv = cv
+        self.refit_rule = refit_rule
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -189,7 +195,8 @@ class SparseReducedRankRegressor(FactorRegressor):
         y : array or data frame of shape (n, k) or (n,)
             Responses Y.
         sample_weight : array of shape (n,), optional
-            Weights of the rows; integer weights equal repeated rows.
+            How much the rows count relative to one another; the scale of the weights has no
+            effect.
 
         Returns
         -------
@@ -210,86 +217,92 @@ class SparseReducedRankRegressor(FactorRegressor):
             fit_intercept=self.fit_intercept,
             standardize_columns=self.standardize,
             scale_targets=self.standardize and (adaptive or self.solver == "pursuit"),
-            ridge=0.0 if is_automatic(self.ridge) else cast(float, self.ridge),
+            ridge=0.0,
         )
-        chosen = self._choose(problem, weight)
-        solution = self._solve(problem.with_ridge(chosen.ridge), chosen)
-        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
-            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=2)
-        self._keep(*problem.to_user(solution.factors), single)
-        self.n_iter_ = solution.n_iter
-        self.status_ = solution.status
-        self.history_ = History(map(problem.to_user_record, solution.history))
+        params = self._choose(problem, weight)
+        factors = self._solve(problem, **params)
+        self._keep(*problem.to_user(factors), single)
+        self.best_params_ = params
         keep_target_names(self, names)
         return self
 
-    def _choose(self, problem: Problem, weight: Any) -> _Chosen:
-        """The sizes: as given, or by the criterion where they are "auto"."""
-        for name in ("best_params_", "search_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-        given: tuple[Any, Any, Any, Any] = (
-            self.rank,
-            self.row_sparsity,
-            self.column_sparsity,
-            self.ridge,
-        )
-        if not any(is_automatic(value) for value in given):
-            return _Chosen(*given, self.start)
-        problem.loss.hold_gram()
-        ranks, rows, columns, ridges = (None if is_automatic(value) else [value] for value in given)
-        space = make_space(
-            problem.loss.shape,
-            effective_rows(as_numbers(weight, problem.loss.X)),
-            ranks=ranks,
-            rows=rows,
-            columns=columns,
-            ridges=automatic_ridges(problem.loss) if ridges is None else ridges,
-        )
+    def _choose(self, problem: Problem, weight: Any) -> dict[str, Any]:
+        """The sizes: as given, or chosen where they are "auto"."""
+        given = {
+            "rank": self.rank,
+            "row_sparsity": self.row_sparsity,
+            "column_sparsity": self.column_sparsity,
+            "ridge": self.ridge,
+        }
+        self.search_ = []
+        sizes = self.rank, self.row_sparsity, self.column_sparsity
+        if not any(is_automatic(value) for value in sizes):
+            if is_automatic(self.ridge):
+                given["ridge"] = 0.0
+            return given
         with searching(self.callback, self.verbose) as callback:
-            search = by_criterion(
-                problem.loss.with_ridge(0.0),
-                space,
-                as_criterion(self.criterion),
-                max_iter=iteration_limit("pursuit", None),
+            found = find_sizes(
+                problem,
+                weight,
+                *(None if is_automatic(value) else [value] for value in given.values()),
+                criterion=self.criterion,
+                cv=self.cv,
+                rule=check_refit_rule(self.refit_rule),
+                center=self.fit_intercept,
+                scale=self.standardize,
+                seed=seed_from(self.random_state),
                 tol=self.tol,
                 n_jobs=self.n_jobs,
                 callback=callback,
             )
-        if search.stopped:
-            warnings.warn(search.message, UserWarning, stacklevel=3)
-        best = search.best
-        self.search_ = search.records
-        self.best_params_ = space.params(best.sizes)
-        start = self.start
-        if isinstance(start, str) and start == "auto" and self.solver == "pursuit" and best.fits:
-            start = best.fits[0].factors if best.fits[0] is not None else start
-        return _Chosen(**self.best_params_, start=start)
+        for message in found.warnings:
+            warnings.warn(message, SelectionWarning, stacklevel=3)
+        self.search_ = found.search.records
+        return found.params
 
-    def _solve(self, problem: Problem, chosen: _Chosen) -> Solution:
-        if chosen.rank == 0:
-            nothing = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
-            status = Status(Outcome.ZERO, "No model is worth its complexity: the rank is 0.")
-            return Solution(nothing, 0.5 * problem.loss.constant, status)
+    def _solve(
+        self, problem: Problem, rank: Any, row_sparsity: Any, column_sparsity: Any, ridge: Any
+    ) -> Factors:
+        """Fit with given sizes, counting every response by the noise that the fit leaves in it."""
+        if rank == 0:
+            status = Status(Outcome.ZERO, "No model is better than the means: the rank is 0.")
+            self.n_iter_, self.status_, self.history_ = 0, status, History()
+            return Factors.zero(problem.loss.shape, like=problem.loss.prototype)
+        rank, rows, columns = problem.limited(rank, row_sparsity, column_sparsity)
         limit = iteration_limit(self.solver, self.max_iter)
-        with shown(self.callback, limit, self.verbose, problem.to_user_record) as callback:
-            return minimize(
-                problem.loss,
-                rank=chosen.rank,
-                row_sparsity=chosen.row_sparsity,
-                column_sparsity=chosen.column_sparsity,
-                start=chosen.start if chosen.start is not self.start else problem.start(self.start),
-                solver=self.solver,
-                step=self.step,
-                update=self.update,
-                max_iter=limit,
-                tol=self.tol,
-                random_state=self.random_state,
-                callback=callback,
-            )
+        scaled, supports = problem, None
+        for _ in range(_MOST_ROUNDS):
+            with shown(self.callback, limit, self.verbose) as callback:
+                solution = minimize(
+                    scaled.loss.with_ridge(ridge),
+                    rank=rank,
+                    row_sparsity=rows,
+                    column_sparsity=columns,
+                    start=scaled.start(self.start),
+                    solver=self.solver,
+                    step=self.step,
+                    update=self.update,
+                    max_iter=limit,
+                    tol=self.tol,
+                    random_state=self.random_state,
+                    callback=callback,
+                )
+            factors = scaled.in_units_of(problem, solution.factors)
+            last, supports = supports, _supports(factors)
+            stopped = solution.status.outcome is Outcome.STOPPED
+            if stopped or supports == last or not problem.noise_matters(rows):
+                break
+            scaled = problem.with_noise(problem.noise(factors))
+        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=3)
+        self.n_iter_, self.status_ = solution.n_iter, solution.status
+        self.history_ = solution.history
+        return factors
 
     def _check_sizes(self, design: Design, k: int, weight: Any) -> None:
         """Sizes against the data, before anything is computed."""
-        as_criterion(self.criterion)
+        check_criterion(self.criterion)
+        check_refit_rule(self.refit_rule)
         iteration_limit(self.solver, self.max_iter)
         if _is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
             return
@@ -299,15 +312,9 @@ class SparseReducedRankRegressor(FactorRegressor):
             raise ValueError(f'ridge must be a number at least 0 or "auto", got {self.ridge!r}')
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """Sizes to fit, and where to begin."""
-
-    rank: Any
-    row_sparsity: Any
-    column_sparsity: Any
-    ridge: Any
-    start: Any
+def _supports(factors: Factors) -> tuple[list[int], list[int]]:
+    rows, columns = factors.row_support, factors.column_support
+    return arrays.to_numpy(rows).tolist(), arrays.to_numpy(columns).tolist()
 
 
 def _is_nothing(rank: Any, rows: Any, columns: Any) -> bool:

@@ -16,13 +16,11 @@ from thinrank.designs import as_design
 from thinrank.minimize import check_size, check_sizes
 
 __all__ = [
-    "as_numbers",
     "check_automatic_sizes",
     "check_new_X",
     "check_training_data",
     "check_weights",
     "column_names",
-    "effective_rows",
     "is_automatic",
     "keep_target_names",
     "rows_of_data",
@@ -80,7 +78,11 @@ def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
 
 
 def check_weights(sample_weight: Any, design: Design) -> Array | None:
-    """Weights of the rows, at least 0 and not all 0; None stays None."""
+    """Weights of the rows, at least 0 and not all 0, with mean 1 over those that are positive.
+
+    Their scale has no meaning: they say how much the rows count relative to one another. None
+    stays None.
+    """
     if sample_weight is None:
         return None
     n = design.shape[0]
@@ -92,6 +94,8 @@ def check_weights(sample_weight: Any, design: Design) -> Array | None:
     )
     if not np.any(weight > 0):
         raise ValueError("sample_weight must have a positive entry; all of them are 0")
+    weight = weight.astype(np.float64) / weight.max()  # no overflow in the sum
+    weight *= np.count_nonzero(weight) / weight.sum()
     return arrays.from_numpy(weight, design.prototype)
 
 
@@ -126,16 +130,6 @@ def rows_of_data(design: Design, weight: Any) -> int:
     if weight is None:
         return design.shape[0]
     return int(arrays.namespace(weight).count_nonzero(weight))
-
-
-def as_numbers(weight: Any, design: Design) -> np.ndarray:
-    """Weights as a NumPy array, ones when there are none."""
-    return np.ones(design.shape[0]) if weight is None else arrays.to_numpy(weight)
-
-
-def effective_rows(weight: np.ndarray) -> int:
-    """Number of rows with repetitions, of which integer weights are a short way to write."""
-    return max(int(np.count_nonzero(weight)), round(float(np.sum(weight))))
 
 
 def keep_target_names(estimator: Any, names: np.ndarray | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Self
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.losses.active_columns import ActiveColumns
@@ -26,6 +26,19 @@ class AdjustableRidge:
         other = copy.copy(self)
         other._ridge = ridge
         return other
+
+    def gram(self, rows: Array) -> Array:
+        """H over ``rows``."""
+        raise NotImplementedError
+
+    def inverse_root(self, rows: Array) -> tuple[Array, bool]:
+        """R with Rᵀ R = H_SS⁻¹ where that matters: on C_S and on H between S and others.
+
+        Returns
+        -------
+        R of shape (q, len(rows)), and whether a ridge had to be added to make H_SS regular
+        """
+        return linalg.inverse_cholesky(self.gram(rows))
 
 
 class _HeldCross(AdjustableRidge):
@@ -171,7 +184,30 @@ class ProductForm(AdjustableRidge):
 
     def cross_rows(self, rows: Array) -> Array:
         """Rows of XᵀY/n."""
+        if self._many(rows):
+            return self._Y.transposed_product(self._X.columns(rows)).T / self.samples
         return self._active.cross(rows) / self.samples
+
+    def inverse_root(self, rows: Array) -> tuple[Array, bool]:
+        """R from the n × n matrix of inner products of the samples when there are more rows.
+
+        With X_S = E D Fᵀ, R = (D²/n + ridge)^(−½) Fᵀ: what it leaves out of H_SS⁻¹ is orthogonal
+        to all samples.
+        """
+        if not (self._ridge and self._many(rows)):
+            return super().inverse_root(rows)
+        block = self._X.columns(rows)
+        xp = arrays.namespace(block)
+        values, vectors = xp.linalg.eigh((block @ block.T) / self.samples)
+        floor = 10 * block.shape[0] * arrays.eps(block) * float(values[-1])
+        kept = arrays.select(values > floor)
+        values, vectors = arrays.take_rows(values, kept), arrays.take_columns(vectors, kept)
+        root = (vectors / xp.sqrt(values * (values + self._ridge) * self.samples)).T @ block
+        return root, False
+
+    def _many(self, rows: Array) -> bool:
+        """Whether there are more rows than samples: then columns of X are not kept."""
+        return rows.shape[0] > self._X.shape[0]
 
     def cross_columns(self, first: int, last: int) -> Array:
         """Columns of XᵀY/n from ``first`` to before ``last``."""

@@ -11,6 +11,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core import memory
 from thinrank.core.contracts import Design, QuadraticForm, is_design
+from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
 from thinrank.losses.forms import GramForm, ProductForm
 from thinrank.losses.noise import noise_scale
@@ -26,6 +27,9 @@ _EXACT_SPECTRUM = 400
 _CHEAP_GRAM = 50_000_000
 # Multiplications that are few beside those of a search.
 _CHEAP_FOR_MANY = 1_000_000_000
+# XᵀX is held when it is at most this many times as large as X, or has at most so many rows.
+_GRAM_PER_SAMPLE = 4
+_SMALL_GRAM = 256
 
 
 class LeastSquares(Quadratic):
@@ -163,8 +167,7 @@ class LeastSquares(Quadratic):
             itemsize = arrays.itemsize(self.prototype)
             small = self._gram_is_cheap() and memory.fits(p * max(p, k), itemsize)
             if self.form == "gram" or small:
-                gram, cross = self._held_gram(), self.cross()
-                self._form = GramForm(gram, cross, self.constant, self.samples, self.ridge)
+                self._hold_form()
             else:
                 self._form = ProductForm(
                     self._weighted_X,
@@ -174,15 +177,19 @@ class LeastSquares(Quadratic):
                     self.ridge,
                     self._cross,
                 )
+        assert self._form is not None
         return self._form
 
     def hold_gram(self) -> None:
         """Hold all of XᵀX where that pays for a search with many fits."""
         (n, p), k = self.X.shape, self.shape[1]
-        small = memory.fits(8 * p * p, arrays.itemsize(self.prototype))
+        small = memory.fits(8 * p * p, arrays.itemsize(self.prototype)) and self._gram_is_small()
         if self._form is None and small and (n * p * p <= _CHEAP_FOR_MANY or p <= 8 * k):
-            gram = self._held_gram()
-            self._form = GramForm(gram, self.cross(), self.constant, self.samples, self.ridge)
+            self._hold_form()
+
+    def _hold_form(self) -> None:
+        gram, cross = self._held_gram(), self.cross()
+        self._form = GramForm(gram, cross, self.constant, self.samples, self.ridge)
 
     def with_ridge(self, ridge: float) -> LeastSquares:
         """The same loss with another ridge; what was computed from X and Y is shared."""
@@ -192,6 +199,31 @@ class LeastSquares(Quadratic):
         other._form = form
         other.__dict__.pop("_smoothness", None)
         return other
+
+    def with_target_scale(self, scale: Array) -> LeastSquares:
+        """The same loss with every response divided by a scale; products with X are shared."""
+        inverse = arrays.ratio(1.0, scale)
+        other = copy.copy(self)
+        other.Y = Transformed(self.Y, column_scale=inverse)
+        other._weighted_Y = Transformed(self._weighted_Y, column_scale=inverse)
+        constant = arrays.norm(other._weighted_Y.column_norms()) ** 2 / self.samples
+        Quadratic.__init__(other, self.shape, constant, self.ridge, self.prototype)
+        other._cross = None if self._cross is None else self._cross * inverse
+        other._form = None
+        if isinstance(self._form, GramForm):
+            other._hold_form()
+        return other
+
+    def residual_squares(self, factors: Factors) -> Array:
+        """Weighted sum of squares of what a fit leaves of each response, of shape (k,)."""
+        X, Y = self._weighted_X, self._weighted_Y
+        scores = X @ factors.U
+        products = Y.transposed_product(scores)
+        total = Y.column_norms() ** 2
+        V = factors.V
+        xp = arrays.namespace(V)
+        change = xp.sum(V * (V @ (scores.T @ scores) - 2 * products), axis=1)
+        return xp.clip(total + change, min=0.0)
 
     def rows(self, index: Array) -> tuple[Design, Design, Array]:
         """Some rows of X and of Y, times the roots of their weights, and those roots."""
@@ -245,8 +277,13 @@ class LeastSquares(Quadratic):
     def _gram_is_cheap(self) -> bool:
         """Whether all of XᵀX costs little, in itself or beside XᵀY."""
         (n, p), k = self.X.shape, self.shape[1]
-        cheap = n * p * p <= _CHEAP_GRAM and p * k <= _CHEAP_GRAM / 10
+        cheap = n * p * p <= _CHEAP_GRAM and p * k <= _CHEAP_GRAM / 10 and self._gram_is_small()
         return cheap or (p <= 2 * k and p <= n and k <= n)
+
+    def _gram_is_small(self) -> bool:
+        """Whether XᵀX is not much larger than X: products with X are cheaper otherwise."""
+        n, p = self.X.shape
+        return p <= max(_GRAM_PER_SAMPLE * n, _SMALL_GRAM)
 
     def _held_gram(self) -> Array:
         if self._gram is None:

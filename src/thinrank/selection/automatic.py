@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.losses import LeastSquares
+from thinrank.selection.choice import RefitRule
 from thinrank.selection.criteria import Criterion
-from thinrank.selection.path import Search
-from thinrank.selection.samples import CriterionSample
+from thinrank.selection.criterion_search import CriterionSearch
+from thinrank.selection.held_out_search import HeldOutSearch
+from thinrank.selection.samples import CriterionSample, HeldOutSample, Sizes
 from thinrank.selection.space import Space
 from thinrank.selection.splits import held_out_samples
 
 __all__ = ["automatic_ridges", "by_criterion", "by_held_out"]
 
+Splits = Sequence[tuple[np.ndarray, np.ndarray]]
+
+# Times that the criterion chooses with responses in units of the noise that its last choice leaves.
+_MOST_GUIDES = 2
+
 
 def automatic_ridges(loss: LeastSquares) -> list[float]:
-    """Zero, and from a thousandth to three times the mean curvature of the loss."""
+    """Zero, and from 1e-4 to 1e3 times the mean curvature of the loss, two in a decade."""
     diagonal = loss.quadratic().diagonal()
     mean = float(arrays.namespace(diagonal).mean(diagonal))
-    return [0.0, *(mean * np.geomspace(1e-3, 3.0, 11)).tolist()]
+    return [0.0, *(mean * np.geomspace(1e-4, 1e3, 15)).tolist()]
 
 
-def by_criterion(loss: LeastSquares, space: Space, criterion: Criterion, **options: Any) -> Search:
+def by_criterion(
+    loss: LeastSquares, space: Space, criterion: Criterion, **options: Any
+) -> CriterionSearch:
     """Search by a criterion on all rows; each fit begins from the nearest one before.
 
     Parameters
@@ -35,12 +44,12 @@ def by_criterion(loss: LeastSquares, space: Space, criterion: Criterion, **optio
     space : Space
     criterion : Criterion
     **options
-        Of :class:`thinrank.selection.path.Search`.
+        Of :class:`thinrank.selection.search.Search`.
     """
     p, k = loss.shape
     chosen = space.rows[0] < p, space.columns[0] < k
     sample = CriterionSample(loss.quadratic(), loss.noise, criterion, *chosen)
-    search = Search([sample], space, fresh=False, **options)
+    search = CriterionSearch([sample], space, **options)
     search.run()
     return search
 
@@ -48,27 +57,76 @@ def by_criterion(loss: LeastSquares, space: Space, criterion: Criterion, **optio
 def by_held_out(
     loss: LeastSquares,
     space: Space,
-    splits: Iterable[tuple[np.ndarray, np.ndarray]],
+    splits: Splits,
     *,
+    further: Splits = (),
     center: bool,
     scale: bool,
-    max_iter: int,
-    tol: float,
+    rule: RefitRule = "best",
+    rescaled: Callable[[Sizes], LeastSquares] | None = None,
     **options: Any,
-) -> Search:
+) -> HeldOutSearch:
     """Search by the mean squared error on held-out rows.
 
-    The predictive information criterion on all rows, which costs a fit where this costs one a
-    split, says where to begin; every fit of a split begins from that split's own data.
+    Parameters
+    ----------
+    loss : LeastSquares
+        Without ridge.
+    space : Space
+    splits : sequence of (training rows, held-out rows)
+    further : sequence of (training rows, held-out rows)
+        Splits on which the best models are judged again.
+    center, scale : bool
+        Whether each training part is centred and brought to unit columns by itself.
+    rule : {"best", "one_se", "thinnest"}
+    rescaled : callable, optional
+        The loss with the responses divided by the noise that a fit of given sizes leaves in them.
+        It is called with the best sizes of a coarse search, and again with better ones.
+    **options
+        Of :class:`thinrank.selection.search.Search`.
     """
-    samples = held_out_samples(loss, splits, center=center, scale=scale)
-    limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol}
-    guide = None
-    if space.exhaustive is None:
-        first = by_criterion(loss, space.without_ridges(), Criterion(), **limits)
-        if first.stopped:
-            raise KeyboardInterrupt  # nothing has been cross-validated yet
-        guide = first.best.sizes
-    search = Search(samples, space, fresh=True, guide=guide, **limits, **options)
-    search.run()
+    rows = loss.X.shape[0]
+
+    def samples(loss: LeastSquares, splits: Splits) -> list[HeldOutSample]:
+        return held_out_samples(loss, splits, center=center, scale=scale)
+
+    def search_in(loss: LeastSquares) -> HeldOutSearch:
+        return HeldOutSearch(samples(loss, splits), space, rule=rule, rows=rows, **options)
+
+    if space.exhaustive is not None:
+        search = search_in(loss)
+        search.run([])
+        return _confirmed(search, samples, loss, further)
+    guide = _guide(loss, space)
+    if rescaled is not None:
+        for _ in range(_MOST_GUIDES):
+            loss = rescaled(guide) if guide.rank > 0 else loss
+            guide = _guide(loss, space)
+    search = search_in(loss)
+    starts = [*search.coarse(), *([guide] if guide.rank > 0 else [])]
+    if rescaled is not None:
+        found = search.first_look(starts).sizes
+        loss = rescaled(found)
+        search, starts = search_in(loss), list(dict.fromkeys([found, starts[0]]))
+    search.run(starts)
+    return _confirmed(search, samples, loss, further)
+
+
+def _confirmed(
+    search: HeldOutSearch,
+    samples: Callable[[LeastSquares, Splits], list[HeldOutSample]],
+    loss: LeastSquares,
+    further: Splits,
+) -> HeldOutSearch:
+    if further and not search.stopped:
+        search.confirm(samples(loss, further))
     return search
+
+
+def _guide(loss: LeastSquares, space: Space) -> Sizes:
+    """What the predictive information criterion takes on all rows.
+
+    It assumes independent noise; where that is right it sees more than any split.
+    """
+    guide = by_criterion(loss, space.thin(), Criterion()).best.sizes
+    return space.like(guide.rows, guide) if guide.rank > 0 else guide

@@ -29,6 +29,9 @@ class Evaluation:
     table : ndarray of shape (q, k)
         What score other ranks and numbers of columns would have on the rows of the fits.
     seconds : float
+    row_errors : ndarray of shape (n,), optional
+        Mean squared errors of the single rows when they were held out; not a number for rows that
+        never were.
     """
 
     sizes: Sizes
@@ -37,6 +40,7 @@ class Evaluation:
     fits: tuple[Fit | None, ...] = field(repr=False)
     table: np.ndarray = field(repr=False)
     seconds: float
+    row_errors: np.ndarray | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

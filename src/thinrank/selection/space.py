@@ -19,6 +19,10 @@ __all__ = ["Space", "as_choices", "make_space"]
 _SMALL_GRID = 100
 # Ranks beyond the present one that a table covers: twice as many, and these.
 _FURTHER_RANKS = 8
+# Number of ridges on the coarse grid.
+_COARSE_RIDGES = 4
+# Numbers of rows beyond the number of samples, each this many times the one before.
+_THICK_STEP = 1.4
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Space:
         Whether rank 0 competes.
     explicit : bool
         Whether all axes were given as lists.
+    most_unshrunk : int
+        Most rows of a fit without ridge.
     unlimited : (int or None, int or None)
         Numbers of rows and of columns that stand for no limit.
     """
@@ -43,6 +49,7 @@ class Space:
     ridges: tuple[float, ...]
     null: bool
     explicit: bool
+    most_unshrunk: int
     unlimited: tuple[int | None, int | None] = (None, None)
 
     @cached_property
@@ -72,9 +79,38 @@ class Space:
             "ridge": float(sizes.ridge),
         }
 
-    def without_ridges(self) -> Space:
-        """The same with the least ridge only."""
-        return replace(self, ridges=self.ridges[:1])
+    def thin(self) -> Space:
+        """The same with the least ridge only, and at most half as many rows as samples."""
+        few = self.rows[self.rows <= max(self.most_unshrunk // 2, int(self.rows[0]))]
+        return replace(self, ridges=self.ridges[:1], rows=few)
+
+    def coarse_ridges(self) -> list[float]:
+        """The least ridge, and a few others spread over all of them."""
+        return list(self.ridges[:: max(len(self.ridges) // _COARSE_RIDGES, 1)][:_COARSE_RIDGES])
+
+    def coarse_rows(self, ridge: float) -> list[int]:
+        """Powers of two, moved to allowed values, and the largest value.
+
+        More rows than samples need a ridge.
+        """
+        most = int(self.rows[-1])
+        powers = [2**i for i in range(most.bit_length())] + [most]
+        grid = np.unique(self.rows[np.searchsorted(self.rows, powers)])
+        most_allowed = most if ridge > 0 else self.most_unshrunk
+        return [int(rows) for rows in grid if self.ranks[0] <= rows <= most_allowed]
+
+    def ridges_for(self, rows: int) -> set[int]:
+        """Positions of the ridges that go with a number of rows: more than samples need one."""
+        thick = rows > self.most_unshrunk
+        return {i for i, ridge in enumerate(self.ridges) if ridge > 0 or not thick}
+
+    def between(self, low: int, high: int) -> int | None:
+        """An allowed number of rows about half way, in ratio, between two; None without one."""
+        inside = self.rows[(self.rows > max(low, int(self.ranks[0]) - 1)) & (self.rows < high)]
+        if inside.size == 0:
+            return None
+        middle = (max(low, 0.5) * high) ** 0.5
+        return int(inside[np.argmin(np.abs(np.log(inside / middle)))])
 
     def row_grid(self) -> list[int]:
         """Powers of four, moved to allowed values, and the largest value."""
@@ -100,7 +136,8 @@ class Space:
             columns = int(self.columns[self.columns >= self.ranks[0]][0])
         rank = _at_most(fitting, near.rank)
         wanted = near.ridge
-        ridge = float(min(self.ridges, key=lambda value: abs(value - wanted)))
+        allowed = [self.ridges[i] for i in sorted(self.ridges_for(rows))]
+        ridge = float(min(allowed, key=lambda value: abs(value - wanted)))
         return Sizes(rank, rows, columns, ridge)
 
     def most_ranks(self, sizes: Sizes) -> int:
@@ -138,6 +175,7 @@ def make_space(
     rows: Sequence[int | None] | None,
     columns: Sequence[int | None] | None,
     ridges: Sequence[float],
+    thick: bool = False,
 ) -> Space:
     """Validated axes; None is everything that makes sense.
 
@@ -146,11 +184,17 @@ def make_space(
     shape : (p, k)
     samples : float
         Number of rows of data in the smallest sample.
+    thick : bool
+        Whether models with a ridge and more rows than samples compete.
     """
     p, k = shape
     # as many predictors as rows of data would fit anything
-    most_rows = min(p, max(int(samples) - 1, 1))
-    row_axis = np.arange(1, most_rows + 1) if rows is None else _axis("row_sparsity", rows, p)
+    unshrunk = min(p, max(int(samples) - 1, 1))
+    row_axis = np.arange(1, unshrunk + 1)
+    if rows is not None:
+        row_axis = _axis("row_sparsity", rows, p)
+    elif thick and p > unshrunk and max(ridges) > 0:
+        row_axis = np.concatenate([row_axis, _thick_rows(unshrunk, p)])
     column_axis = np.arange(1, k + 1) if columns is None else _axis("column_sparsity", columns, k)
     most = min(int(row_axis[-1]), int(column_axis[-1]), max(int(samples), 1))
     rank_axis = np.arange(1, most + 1) if ranks is None else _axis("rank", ranks, most)
@@ -161,11 +205,21 @@ def make_space(
         tuple(sorted(ridges)),
         null=ranks is None,
         explicit=ranks is not None and rows is not None and columns is not None,
+        most_unshrunk=unshrunk if rows is None else p,
         unlimited=(
             p if rows is not None and None in rows else None,
             k if columns is not None and None in columns else None,
         ),
     )
+
+
+def _thick_rows(most: int, p: int) -> np.ndarray:
+    """From the number of samples to p: a geometric sequence that has p/2 and p in it."""
+    half = max(p // 2, 1)
+    steps = [p, half]
+    while steps[-1] / _THICK_STEP > most:
+        steps.append(int(steps[-1] / _THICK_STEP))
+    return np.unique([rows for rows in steps if rows > most])
 
 
 def as_choices(name: str, values: Any) -> list[Any]:

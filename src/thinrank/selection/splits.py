@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import memory
-from thinrank.core.contracts import Design
-from thinrank.designs import Dense
+from thinrank.core.contracts import Design, QuadraticForm
+from thinrank.designs import Dense, Transformed, standardize, take_rows
 from thinrank.losses import LeastSquares
 from thinrank.losses.forms import GramForm
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.remainder import Remainder
-from thinrank.selection.samples import HeldOutSample
+from thinrank.selection.samples import HeldOut, HeldOutSample
 
 __all__ = ["held_out_samples"]
 
-# A copy of rows that makes fits faster may take this part of the memory budget.
-_PART_OF_BUDGET = 8
+# A copy of rows that makes predictions faster may take one part in so many of the memory budget.
+_PART_OF_BUDGET = 64
 
 
 def held_out_samples(
@@ -46,45 +46,83 @@ def held_out_samples(
     splits = [(_as_index(train, rows), _as_index(test, rows)) for train, test in splits]
     for train, test in splits:
         _check_split(train, test)
-    if loss.shape[1] <= loss.samples and memory.fits(
-        loss.shape[0] * loss.shape[1], arrays.itemsize(loss.prototype)
-    ):
-        loss.cross()  # held by the loss, for every split
     whole = loss.quadratic()
-    small = isinstance(whole, GramForm) and _cheap(len(splits) * loss.shape[0] ** 2, loss)
-    samples = []
-    for train, test in splits:
-        removed = np.setdiff1d(np.arange(rows), train)
-        X_out, Y_out, roots_out = _rows(loss, removed)
-        if not float(arrays.norm(roots_out)) ** 2 < loss.samples * (1 - 1e-9):
-            raise ValueError("cv leaves no training rows of positive weight in a split")
-        remainder = Remainder(whole, X_out, Y_out, roots_out, center=center, scale=scale)
-        same = removed.shape == test.shape and bool(np.all(removed == np.sort(test)))
-        held_out = (X_out, Y_out, roots_out) if same else _rows(loss, np.sort(test))
-        if not float(arrays.norm(held_out[2])) > 0:
-            raise ValueError("cv leaves no held-out rows of positive weight in a split")
-        noise = functools.partial(_training_noise, loss, train, remainder)
-        samples.append(HeldOutSample(remainder, noise, *held_out, hold=small))
-    return samples
+    if isinstance(whole, GramForm):
+        make = functools.partial(_from_the_whole, whole, center=center, scale=scale)
+    else:
+        make = functools.partial(_from_its_rows, center=center, scale=scale)
+    parts = [make(loss, np.sort(train), np.sort(test)) for train, test in splits]
+    return [HeldOutSample(*part) for part in parts]
+
+
+_Part = tuple[QuadraticForm, Callable[[], float], HeldOut]
+
+
+def _from_the_whole(
+    whole: GramForm, loss: LeastSquares, train: np.ndarray, test: np.ndarray, **units: bool
+) -> _Part:
+    """XᵀX and XᵀY of the training rows are those of all rows less those of the others."""
+    removed = np.setdiff1d(np.arange(loss.X.shape[0]), train)
+    X, Y, roots = _rows(loss, removed)
+    if not float(arrays.norm(roots)) ** 2 < loss.samples * (1 - 1e-9):
+        raise ValueError("cv leaves no training rows of positive weight in a split")
+    remainder = Remainder(whole, X, Y, roots, **units)
+    if not np.array_equal(removed, test):
+        X, Y, roots = _rows(loss, test)
+    held_out = HeldOut(
+        test, X, Y, roots, remainder.center_x, remainder.inverse_scale, remainder.center_y
+    )
+    _check_weight(held_out)
+    noise = functools.partial(_training_noise, loss, train, remainder)
+    return remainder.held(), noise, held_out
+
+
+def _from_its_rows(
+    loss: LeastSquares, train: np.ndarray, test: np.ndarray, *, center: bool, scale: bool
+) -> _Part:
+    """The training rows as a regression of its own: where XᵀX is too large to be held."""
+    index = arrays.indices(train.tolist(), loss.prototype)
+    weight = None if loss.sample_weight is None else arrays.take_rows(loss.sample_weight, index)
+    xp = arrays.namespace(loss.prototype)
+    if weight is not None and not bool(xp.any(weight > 0)):
+        raise ValueError("cv leaves no training rows of positive weight in a split")
+    X = standardize(take_rows(loss.X, index), sample_weight=weight, center=center, scale=scale)
+    Y = take_rows(loss.Y, index)
+    mean = standardize(Y, sample_weight=weight, center=center, scale=False).center
+    training = LeastSquares(X.design, Transformed(Y, center=mean), sample_weight=weight)
+    p, k = loss.shape
+    none, ones = (arrays.zeros((p,), loss.prototype) + value for value in (0.0, 1.0))
+    held_out = HeldOut(
+        test,
+        *_rows(loss, test),
+        none if X.center is None else X.center,
+        ones if X.inverse_scale is None else X.inverse_scale,
+        arrays.zeros((k,), loss.prototype) if mean is None else mean,
+    )
+    _check_weight(held_out)
+    return training.quadratic(), training.noise, held_out
+
+
+def _check_weight(held_out: HeldOut) -> None:
+    if not float(arrays.norm(held_out.roots)) > 0:
+        raise ValueError("cv leaves no held-out rows of positive weight in a split")
 
 
 def _training_noise(loss: LeastSquares, train: np.ndarray, remainder: Remainder) -> float:
     """The noise level that the training rows alone show."""
-    _, Y, roots = loss.rows(arrays.indices(np.sort(train).tolist(), loss.prototype))
+    _, Y, roots = loss.rows(arrays.indices(train.tolist(), loss.prototype))
     everything = arrays.indices(range(Y.shape[1]), loss.prototype)
     centred = Y.columns(everything) - roots[:, None] * remainder.center_y
     return noise_scale(Dense(centred), remainder.samples)
 
 
 def _rows(loss: LeastSquares, index: np.ndarray) -> tuple[Design, Design, Array]:
+    """Rows of X and Y times the roots of their weights; X is copied where that is cheap."""
     X, Y, roots = loss.rows(arrays.indices(index.tolist(), loss.prototype))
-    if _cheap(loss.X.shape[0] * loss.shape[0], loss):
+    entries = loss.X.shape[0] * loss.shape[0]
+    if memory.fits(_PART_OF_BUDGET * entries, arrays.itemsize(loss.prototype)):
         X = Dense(X.columns(arrays.indices(range(X.shape[1]), loss.prototype)))
     return X, Y, roots
-
-
-def _cheap(entries: int, loss: LeastSquares) -> bool:
-    return memory.fits(_PART_OF_BUDGET * entries, arrays.itemsize(loss.prototype))
 
 
 def _as_index(rows: np.ndarray, count: int) -> np.ndarray:

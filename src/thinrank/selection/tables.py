@@ -10,14 +10,33 @@ cumulative sums.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.solvers.pursuit import Fit
 
-__all__ = ["Directions", "directions", "error_table"]
+__all__ = ["Directions", "RowFit", "directions", "error_table"]
+
+
+class RowFit(Protocol):
+    """What tables need of a fit on rows S; see :class:`thinrank.solvers.fits.Fit`."""
+
+    @property
+    def rows(self) -> Array:
+        """S."""
+        ...
+
+    @property
+    def root(self) -> Array:
+        """R with RᵀR = H_SS⁻¹."""
+        ...
+
+    @property
+    def whitened(self) -> Array:
+        """R C_S."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -39,9 +58,10 @@ class Directions:
     order: np.ndarray
 
 
-def directions(fit: Fit, most: int) -> Directions:
-    """The leading ``most`` directions on the rows and columns of a fit."""
-    left = _left_vectors(arrays.take_columns(fit.whitened, fit.columns), most)
+def directions(fit: RowFit, most: int, columns: Array | None = None) -> Directions:
+    """The leading ``most`` directions on the rows of a fit, of all its columns or of some."""
+    matrix = fit.whitened if columns is None else arrays.take_columns(fit.whitened, columns)
+    left = _left_vectors(matrix, most)
     weights = arrays.to_numpy(left.T @ fit.whitened).astype(np.float64)
     explained = np.cumsum(weights**2, axis=0)
     return Directions(fit.root.T @ left, weights, np.argsort(-explained, axis=1, kind="stable"))

@@ -3,14 +3,16 @@
 For squared loss f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ the best Θ on given rows S and columns T is
 reduced-rank regression, in closed form; given the row space the best columns are exact too. What
 remains is the choice of S, by exchanging the rows that are missed least for those that promise
-most. An exchange is made only when it lowers the objective by enough.
+most. An exchange is made only when it lowers the objective by enough. Where no such exchange is
+left, the supports next to S are tried as well (:mod:`thinrank.solvers.neighbours`).
 """
 
 from __future__ import annotations
 
 import functools
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from scipy.stats import chi2
@@ -19,8 +21,10 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
+from thinrank.solvers.fits import Fit, Prospects
+from thinrank.solvers.neighbours import next_columns, next_rows
 
-__all__ = ["Pursuit"]
+__all__ = ["Fit", "Pursuit"]
 
 # Rows outside the support whose gain is computed exactly; the others' gains are bounded below.
 _EXACT_GAINS = 128
@@ -32,73 +36,38 @@ _HOPELESS = 1.2
 _MOST_COLUMN_CHANGES = 20
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """The best Θ found on rows S: Θ_S = U Qᵀ, Q orthonormal with its rows in T.
-
-    Attributes
-    ----------
-    rows, columns : arrays of int
-        S and T, sorted.
-    root : array of shape (|S|, |S|)
-        R with R H_SS Rᵀ = I: the inverse of the lower Cholesky factor.
-    whitened : array of shape (|S|, m2)
-        R C_S, whose squares are what each column explains.
-    U : array of shape (|S|, q)
-    Q : array of shape (m2, q)
-    objective : float
-    """
-
-    rows: Array
-    columns: Array
-    root: Array
-    whitened: Array
-    U: Array
-    Q: Array
-    objective: float
-    shape: tuple[int, int]
-    change: float = float("inf")
-    final: bool = False
-
-    @cached_property
-    def costs(self) -> Array:
-        """Twice what leaving out each row would add to the objective, Q held fixed."""
-        return arrays.row_norms_squared(self.U) / arrays.column_norms_squared(self.root)
-
-    @cached_property
-    def factors(self) -> Factors:
-        """Θ as factors, the right one orthonormal."""
-        return Factors(arrays.scatter_rows(self.U, self.rows, self.shape[0]), self.Q)
-
-
 @dataclass(frozen=True)
 class Pursuit:
     """Minimise a quadratic loss by exact fits and exchanges of rows.
 
     Parameters
     ----------
-    rank, row_sparsity, column_sparsity : int
+    rank, row_sparsity, column_sparsity : int, default=no limit
         r, s₁ and s₂.
-    max_iter : int
+    max_iter : int, default=100
         Limit on accepted exchanges.
-    tol : float
+    tol : float, default=1e-7
         An exchange must lower the objective by this part of itself.
-    worth : float
+    worth : float, default=2.0
         An exchange must also lower the deviance N·log(objective), N the number of entries of
         the data, by this much for each of the r coefficients of each row exchanged; 2 is what
         AIC asks. With more rows allowed than needed, the last of them carry nothing and could be
-        exchanged for others that fit the noise better for a long time, to no good.
-    thorough : bool
-        Whether a few more exchanges are tried by fits before giving up.
+        exchanged for others that fit the noise better for a long time, to no good. With 0 every
+        exchange that lowers the objective is made: the objective is lower, and in simulations the
+        error on fresh data is higher.
+    thorough : bool, default=True
+        Whether supports next to the current one are tried by exact fits before giving up: all of
+        them where they are small and few, the most promising otherwise.
     """
 
-    rank: int
-    row_sparsity: int
-    column_sparsity: int
+    rank: int = sys.maxsize
+    row_sparsity: int = sys.maxsize
+    column_sparsity: int = sys.maxsize
     max_iter: int = 100
     tol: float = 1e-7
     worth: float = 2.0
     thorough: bool = True
+    neighbours: bool = True
 
     def init(self, loss: Any, start: Factors) -> Fit:
         """The best fit on the rows and columns of the start."""
@@ -117,7 +86,10 @@ class Pursuit:
     def step(self, loss: Any, state: Fit) -> Fit:
         """The largest exchange of rows that lowers the objective; the state is final if none."""
         form = loss.quadratic()
-        costs, candidates, gains = self.costs_and_gains(form, state)
+        if state.has_more_rows_than_samples:  # any exchange would fit as well
+            return replace(state, change=0.0, final=True)
+        prospects = self._prospects(form, state)
+        costs, candidates, gains = prospects.costs, prospects.candidates, prospects.gains
         room = self.row_sparsity - state.rows.shape[0]
         size = _promising(costs, gains, room, self._margin(form, state))
         feigned = 10 * arrays.eps(form.prototype) * form.constant  # by rounding
@@ -128,27 +100,41 @@ class Pursuit:
             if decrease > max(size - room, 0) * self._margin(form, state) + feigned:
                 return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
-        trial = state
         if self.thorough:
-            trial = self._last_resort(form, state, costs, candidates, gains)
-        decrease = state.objective - trial.objective
-        if decrease > self.tol * state.objective + feigned:
-            return replace(trial, change=decrease / state.objective)
+            for trial, price in self._last_resorts(form, state, prospects):
+                decrease = state.objective - trial.objective
+                if decrease > max(price, self.tol * state.objective) + feigned:
+                    return replace(trial, change=decrease / state.objective)
         return replace(state, change=0.0, final=True)
 
     def done(self, state: Fit) -> bool:
         """Whether no exchange helps."""
         return state.final
 
-    def _last_resort(
-        self, form: QuadraticForm, state: Fit, costs: Array, candidates: Array, gains: Array
-    ) -> Fit:
+    def _last_resorts(
+        self, form: QuadraticForm, state: Fit, prospects: Prospects
+    ) -> Iterator[tuple[Fit, float]]:
+        """Fits to try before giving up, and what each must bring."""
+        if self.neighbours and state.U.shape[1] > 0:
+            sizes = self.rank, self.column_sparsity
+            margin = self._margin(form, state, best_of=form.shape[0])
+            near = next_rows(form, state, prospects, *sizes, margin)
+            if near is not None:
+                trial = self._fit(form, near.rows, near.columns, state.Q)
+                yield trial, near.exchanged * margin
+            near = next_columns(state, *sizes)
+            if near is not None:
+                yield self._fit(form, near.rows, near.columns, state.Q), 0.0
+        yield self._evident(form, state, prospects), 0.0
+
+    def _evident(self, form: QuadraticForm, state: Fit, prospects: Prospects) -> Fit:
         """The best of a few single exchanges whose newcomer is evidently not noise, or the state.
 
         Costs and gains hold Q fixed, so that an exchange may bring more than they promise. A row
         of noise explains a deviance of χ² with r degrees of freedom: a newcomer that would
         explain more than the best of m1 such rows need not clear the margin.
         """
+        costs, candidates, gains = prospects.costs, prospects.candidates, prospects.gains
         xp = arrays.namespace(gains)
         unit = 2 * state.objective / form.observations  # gains and costs are doubled
         evident = _largest_noise(form.shape[0], state.U.shape[1]) * unit
@@ -167,14 +153,19 @@ class Pursuit:
                     best = trial
         return best
 
-    def _margin(self, form: QuadraticForm, fit: Fit) -> float:
-        """What the exchange of a row must bring to be worth it."""
-        chance = self.worth * fit.U.shape[1] / form.observations
-        return max(self.tol, chance) * fit.objective
+    def _margin(self, form: QuadraticForm, fit: Fit, best_of: int = 1) -> float:
+        """What the exchange of a row must bring to be worth it.
+
+        AIC's 2 per coefficient is twice what a row of noise explains on average. The best of many
+        such rows explains more, so where the newcomer is the best of them it must bring that.
+        """
+        rank = fit.U.shape[1]
+        coefficients = max(rank, _largest_noise(best_of, rank) / 2 if best_of > 1 else 0)
+        return max(self.tol, self.worth * coefficients / form.observations) * fit.objective
 
     def _fit(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
-        root, ridged = linalg.inverse_cholesky(form.gram(rows))
+        root, ridged = form.inverse_root(rows)
         cross = form.cross_rows(rows)
         whitened = root @ cross  # (|S|, m2)
         xp = arrays.namespace(whitened)
@@ -216,36 +207,38 @@ class Pursuit:
         -------
         costs of the rows in S, the rows outside, and their gains
         """
+        prospects = self._prospects(form, fit)
+        return prospects.costs, prospects.candidates, prospects.gains
+
+    def _prospects(self, form: QuadraticForm, fit: Fit) -> Prospects:
+        """Costs and gains, with what pairs of them need."""
         xp = arrays.namespace(fit.U)
         costs = fit.costs
         inside = arrays.scatter_rows(costs * 0 + 1, fit.rows, form.shape[0])
         candidates = arrays.select(inside == 0)
-        gradient = form.gradient(fit.rows, fit.U, fit.Q)
-        slopes = arrays.take_rows(arrays.row_norms_squared(gradient), candidates)
+        gradient = arrays.take_rows(form.gradient(fit.rows, fit.U, fit.Q), candidates)
+        slopes = arrays.row_norms_squared(gradient)
         curvature = arrays.take_rows(form.diagonal(), candidates)
         gains = arrays.ratio(slopes, curvature)
-        if candidates.shape[0] == 0:
-            return costs, candidates, gains
-        if candidates.shape[0] <= _EXACT_GAINS:
-            exact = self._exact_gains(form, fit, candidates, slopes, curvature)
-            return costs, candidates, exact
-        room = self.row_sparsity - fit.rows.shape[0]
-        if _promising(costs, gains, room, 0.0) > _EXACT_GAINS:
-            # long before the end: so many exchanges are sure to help that the bounds will do
-            return costs, candidates, gains
-        best = xp.sort(xp.argsort(gains, descending=True)[:_EXACT_GAINS])
-        few = (arrays.take_rows(x, best) for x in (candidates, slopes, curvature))
-        return costs, candidates, arrays.put_rows(gains, best, self._exact_gains(form, fit, *few))
-
-    def _exact_gains(
-        self, form: QuadraticForm, fit: Fit, rows: Array, slopes: Array, curvature: Array
-    ) -> Array:
-        """Twice the decrease of the objective that each of ``rows`` would bring."""
-        between = form.gram_between(fit.rows, rows)
-        left_over = curvature - arrays.column_norms_squared(fit.root @ between)
+        count = min(candidates.shape[0], _EXACT_GAINS)
+        if candidates.shape[0] > count:
+            room = self.row_sparsity - fit.rows.shape[0]
+            if _promising(costs, gains, room, 0.0) > count:
+                # long before the end: so many exchanges are sure to help that the bounds will do
+                count = 0
+        exact = xp.sort(xp.argsort(gains, descending=True)[:count])
+        whitened = arrays.zeros((fit.rows.shape[0], 0), like=gains)
+        rows, slopes, curvature, gradient = (
+            arrays.take_rows(x, exact) for x in (candidates, slopes, curvature, gradient)
+        )
+        if count:
+            whitened = fit.root @ form.gram_between(fit.rows, rows)
+        left_over = curvature - arrays.column_norms_squared(whitened)
         # a column that S explains to rounding would bring nothing but instability
         clear = left_over > 1e3 * arrays.eps(curvature) * curvature
-        return arrays.ratio(slopes, arrays.namespace(slopes).where(clear, left_over, 0.0))
+        best = arrays.ratio(slopes, xp.where(clear, left_over, 0.0))
+        gains = arrays.put_rows(gains, exact, best)
+        return Prospects(costs, candidates, gains, exact, gradient, curvature, left_over, whitened)
 
     def _exchanged(
         self, rows: Array, costs: Array, candidates: Array, gains: Array, size: int

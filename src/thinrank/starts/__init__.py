@@ -8,7 +8,9 @@ from thinrank import arrays
 from thinrank.core.contracts import Start
 from thinrank.core.factors import Factors
 from thinrank.starts.auto import Auto
+from thinrank.starts.backward import Backward
 from thinrank.starts.convex import GroupLasso, Lasso
+from thinrank.starts.forward import Forward
 from thinrank.starts.given import Given
 from thinrank.starts.proximal import ProximalSteps
 from thinrank.starts.screening import Screening
@@ -16,6 +18,8 @@ from thinrank.starts.spectral import Spectral, completed
 
 __all__ = [
     "Auto",
+    "Backward",
+    "Forward",
     "Given",
     "GroupLasso",
     "Lasso",
@@ -29,9 +33,11 @@ __all__ = [
 
 _NAMED = {
     "auto": Auto,
+    "backward": Backward,
     "lasso": Lasso,
     "group_lasso": GroupLasso,
     "proximal": ProximalSteps,
+    "forward": Forward,
     "screening": Screening,
     "spectral": Spectral,
 }

@@ -10,7 +10,9 @@ from thinrank.arrays import Array
 from thinrank.core import memory
 from thinrank.core.contracts import QuadraticForm, Start, require
 from thinrank.core.factors import Factors
+from thinrank.starts.backward import MOST_ROWS, Backward
 from thinrank.starts.convex import Lasso
+from thinrank.starts.forward import Forward
 from thinrank.starts.screening import Screening
 from thinrank.starts.spectral import Spectral
 
@@ -18,20 +20,23 @@ __all__ = ["Auto"]
 
 # Predictors that screening picked are misleading when two of them are correlated beyond this.
 _TOO_CORRELATED = 0.75
-# Multiplications of one proximal step beyond which gradient descent starts from screening too.
+# Multiplications of one proximal step beyond which gradient descent does not start from the lasso.
 _SLOW_STEP = 5_000_000
-_MOST_STEPS = 200
+# Multiplications of backward elimination up to which it is the start whatever the predictors.
+_QUICK_ELIMINATION = 100_000_000
 
 
 @dataclass(frozen=True)
 class Auto:
     """A start that suits the solver and the predictors.
 
-    Pursuit, which exchanges rows, begins from screening, which costs nothing beside XᵀY. If the
-    predictors that screening picks are strongly correlated with one another, they may stand for
-    others that matter, and the lasso is worth its price. Gradient descent, which seldom leaves
-    the rows it starts from, begins from the lasso unless that would be slow. Losses that are not
-    quadratic, or too large for a dense Θ, get the spectral start.
+    Pursuit, which exchanges rows, begins from backward elimination. Where that would take long, it
+    begins from screening, which costs nothing beside XᵀY, unless two of the predictors that
+    screening picks are correlated beyond 0.75: these may stand for others that matter. Then it
+    begins from backward elimination all the same, or from forward selection where both n and p
+    are above 2000. Gradient descent, which seldom leaves the rows it starts from, begins from the
+    lasso, or, where that would be slow, like pursuit. Losses that are not quadratic get the
+    spectral start, and for gradient descent so do those that are too large for a dense Θ.
 
     Parameters
     ----------
@@ -55,11 +60,15 @@ class Auto:
             return Spectral()
         elif m1 * m2 * min(loss.samples, m1) <= _SLOW_STEP:
             return Lasso()
+        small = min(loss.samples, m1)
+        if loss.samples * m1 * small <= _QUICK_ELIMINATION:
+            return Backward()
         screening = Screening(fit=self.solver == "gdt")
-        picked = screening.picked_rows(loss.quadratic(), rows)
-        if dense_fits and _correlated(loss.quadratic(), picked):
-            return Lasso(max_iter=_MOST_STEPS)
-        return screening
+        if rows >= m1:  # nothing to choose
+            return screening
+        if not _correlated(loss.quadratic(), screening.picked_rows(loss.quadratic(), rows)):
+            return screening
+        return Backward() if small <= MOST_ROWS else Forward()
 
 
 def _correlated(form: QuadraticForm, rows: Array) -> bool:

@@ -14,7 +14,7 @@ from thinrank.studies.rl_blackjack import RL_BLACKJACK
 from thinrank.studies.rl_sparse_family import RL_SPARSE_FAMILY
 from thinrank.studies.runner import StudyError, read_records, run_jobs
 from thinrank.studies.sensitivity import SENSITIVITY
-from thinrank.studies.spec import VOLATILE, Job, MissingDataError, Record, Study, stable
+from thinrank.studies.spec import VOLATILE, Job, Record, Study, stable
 from thinrank.studies.tables import TABLES
 from thinrank.studies.timing import TIMING
 
@@ -23,7 +23,6 @@ __all__ = [
     "STUDIES",
     "VOLATILE",
     "Job",
-    "MissingDataError",
     "Record",
     "Study",
     "StudyError",
@@ -106,8 +105,6 @@ def run_study(
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     if executor not in EXECUTORS:
         raise ValueError(f"executor must be one of {EXECUTORS}, got {executor!r}")
-    if study.needs_data is not None:
-        study.needs_data()
     todo = study.jobs(quick)
     if limit is not None:
         todo = [job.with_cell(limit=limit) if "limit" in job.cell else job for job in todo]

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import os
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 from sklearn.model_selection import KFold
 
+from thinrank.datasets import load_norwegian_paper
 from thinrank.estimators import SparseReducedRankRegressor
 from thinrank.studies.contestants import METHODS, compete
 from thinrank.studies.descent import Descent
 from thinrank.studies.judge import root_mean_square, supports
-from thinrank.studies.spec import Job, MissingDataError, Record, Study
+from thinrank.studies.spec import Job, Record, Study
 from thinrank.studies.task import Task
 
-__all__ = ["NORWAY", "PREDICTORS", "find_data", "read_data"]
+__all__ = ["NORWAY"]
 
-PREDICTORS = ("X1", "X2", "X3", "X1^2", "X2^2", "X3^2", "X1*X2", "X1*X3", "X2*X3")
-"""Names of the columns X1 to X9 of the file."""
-
-_FILE = "norway_paper.csv"
-_RESPONSES = 13
 _FIRST_SEED = 65_000
 _SPLITS, _QUICK_SPLITS = 50, 3
 _TRAINING_PART = 0.7
@@ -32,36 +25,6 @@ _RANKS = (1, 2, 3, 4)
 # As in the paper: rank 3, six predictors, all responses.
 _RANK, _ROWS = 3, 6
 _METHODS = tuple(name for name in METHODS if name != "oracle")
-
-
-def find_data() -> Path:
-    """The file, or a :class:`MissingDataError` that says where to put it."""
-    folder = os.environ.get("THINRANK_DATA")
-    if folder and (Path(folder) / _FILE).is_file():
-        return Path(folder) / _FILE
-    where = (
-        f"{_FILE} is not in {folder}, the folder that THINRANK_DATA names"
-        if folder
-        else "the environment variable THINRANK_DATA is not set"
-    )
-    raise MissingDataError(
-        f"The Norwegian paper data are not here: {where}. Save the data set norwaypaper1 of the R "
-        f"package MMST as {_FILE} (29 rows; columns Y1 to Y13 and X1 to X9, with a header), and "
-        "let THINRANK_DATA name its folder."
-    )
-
-
-def read_data() -> tuple[np.ndarray, np.ndarray]:
-    """X of shape (29, 9) and Y of shape (29, 13)."""
-    path = find_data()
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    names = [f"Y{i}" for i in range(1, _RESPONSES + 1)], [f"X{i}" for i in range(1, 10)]
-    try:
-        Y, X = ([[float(row[name]) for name in block] for row in rows] for block in names)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path.name} must have numbers in columns Y1–Y13 and X1–X9") from error
-    return np.array(X), np.array(Y)
 
 
 def jobs(quick: bool) -> list[Job]:
@@ -73,8 +36,10 @@ def jobs(quick: bool) -> list[Job]:
 
 def run(job: Job) -> list[Record]:
     """Errors on one split, or the predictors kept on the full data."""
-    X, Y = read_data()
-    return _selection(X, Y) if job.cell["kind"] == "selection" else _errors(X, Y, job.seed)
+    paper = load_norwegian_paper()
+    if job.cell["kind"] == "selection":
+        return _selection(paper.data, paper.target, paper.feature_names)
+    return _errors(paper.data, paper.target, job.seed)
 
 
 def _errors(X: np.ndarray, Y: np.ndarray, seed: int) -> list[Record]:
@@ -105,7 +70,7 @@ def _errors(X: np.ndarray, Y: np.ndarray, seed: int) -> list[Record]:
     ]
 
 
-def _selection(X: np.ndarray, Y: np.ndarray) -> list[Record]:
+def _selection(X: np.ndarray, Y: np.ndarray, names: list[str]) -> list[Record]:
     """Rank 3 and six predictors on all rows; beside the methods, the best of all 84 sets."""
     sizes = (_RANK, _ROWS, None)
     pursuit = SparseReducedRankRegressor(_RANK, _ROWS, None, standardize=False).fit(X, Y)
@@ -119,8 +84,8 @@ def _selection(X: np.ndarray, Y: np.ndarray) -> list[Record]:
     return [
         {
             "method": name,
-            "kept": [PREDICTORS[i] for i in rows],
-            "discarded": [x for i, x in enumerate(PREDICTORS) if i not in set(rows)],
+            "kept": [names[i] for i in rows],
+            "discarded": [x for i, x in enumerate(names) if i not in set(rows)],
             "rss": _residual(*centred, tuple(int(i) for i in rows)),
         }
         for name, rows in found.items()
@@ -149,5 +114,4 @@ NORWAY = Study(
     ),
     jobs=jobs,
     run=run,
-    needs_data=find_data,
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["VOLATILE", "Job", "MissingDataError", "Record", "Study", "plain", "stable"]
+__all__ = ["VOLATILE", "Job", "Record", "Study", "plain", "stable"]
 
 Record = dict[str, Any]
 """One line of results: JSON scalars and short lists, by name."""
@@ -19,10 +19,6 @@ VOLATILE = ("seconds", "seconds_start", "seconds_solver", "host", "versions", "s
 """Fields of a record that may differ between two runs of the same job."""
 
 _KEY_LENGTH = 24
-
-
-class MissingDataError(RuntimeError):
-    """A study cannot run because a data file is not there; the message says where to put it."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +81,6 @@ class Study:
     timing : bool
         Whether seconds are the result: such a study runs alone, one job after the other, with
         as many BLAS threads as there are.
-    needs_data : callable or None
-        Raises :class:`MissingDataError` when a file is missing.
     foregone : callable or None
         ``foregone(job, records)``: records of a job that need not be run, given all records
         before it, or None. Timing studies only, whose jobs have an order.
@@ -98,7 +92,6 @@ class Study:
     jobs: Callable[[bool], list[Job]]
     run: Callable[[Job], list[Record]]
     timing: bool = False
-    needs_data: Callable[[], object] | None = None
     foregone: Callable[[Job, Sequence[Record]], list[Record] | None] | None = None
 
     @property

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import abc
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -12,17 +14,12 @@ from joblib import Parallel, delayed, effective_n_jobs
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.samples import Sample, Sizes
 from thinrank.selection.space import Space
-from thinrank.solvers.pursuit import Fit, Pursuit
+from thinrank.solvers.pursuit import Fit
 
-__all__ = ["Search"]
+__all__ = ["Search", "mean_table", "table_entry"]
 
 # Moves of rank, columns and ridge on one number of rows.
 _MOST_MOVES = 4
-# The grid ends at the first number of rows that is worse than one before it; for few rows, where
-# a score may well dip, at the second.
-_FEW_ROWS = 16
-# Rounds of ridges and rows after the first.
-_MOST_ROUNDS = 3
 # By how much a promise must be better after one that was not kept.
 _DOUBT = 3.0
 # Numbers of rows that forecasts may propose.
@@ -35,26 +32,19 @@ class _StopSearch(Exception):  # noqa: N818 (not an error)
     """The callback has seen enough."""
 
 
-class Search:
+class Search(abc.ABC):
     """Find the sizes of least score.
 
-    The number of rows is searched over a coarse grid, and then between the best of it and its
-    neighbours, by what the costs and gains of single rows forecast. On each number of rows a
-    table (one fit tells about all ranks and numbers of columns) proposes, and a fit confirms; so
-    it goes with the ridge. What is returned is the best of all the points that were fitted: never
-    worse than the grid it started from.
+    On each number of rows a table (one fit tells about all ranks and numbers of columns)
+    proposes, and a fit confirms; so it goes with the ridge. Other numbers of rows are proposed by
+    what the costs and gains of single rows forecast. What is returned is the best of all the
+    points that were fitted.
 
     Parameters
     ----------
     samples : sequence of Sample
     space : Space
         What may be chosen.
-    fresh : bool
-        Whether every fit begins from its own start, as that of an estimator with these sizes
-        would: then what is judged is what the estimator will give. Otherwise each begins from the
-        nearest fit before it.
-    guide : Sizes, optional
-        Where to begin, instead of going through the coarse grid.
     max_iter, tol
         Of the solver.
     n_jobs : int, optional
@@ -68,8 +58,6 @@ class Search:
         samples: Sequence[Sample],
         space: Space,
         *,
-        fresh: bool,
-        guide: Sizes | None = None,
         max_iter: int = 100,
         tol: float = 1e-7,
         n_jobs: int | None = None,
@@ -77,8 +65,6 @@ class Search:
     ) -> None:
         self._samples = samples
         self._space = space
-        self._fresh = fresh
-        self._guide = guide
         self._max_iter, self._tol = max_iter, tol
         self._n_jobs = n_jobs
         # enough points at a time to keep the workers busy, and no more: callbacks may stop it
@@ -89,6 +75,16 @@ class Search:
         self.records: list[SearchRecord] = []
         self.stopped = False
         self._doubt = 1.0  # grows with every promise that is not kept
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of Θ."""
+        return self._samples[0].form.shape
+
+    @property
+    def null_score(self) -> float:
+        """Score of the zero matrix."""
+        return float(np.mean([sample.null() for sample in self._samples]))
 
     @property
     def evaluations(self) -> list[Evaluation]:
@@ -116,31 +112,19 @@ class Search:
         how = "was stopped" if self.stopped else "is complete"
         return f"The search {how} after {len(self._known)} models; the best of them is kept."
 
+    @abc.abstractmethod
     def _search(self) -> None:
-        if self._space.null:
-            self._evaluate_null()
-        if self._space.exhaustive is not None:
-            self._evaluate(self._space.exhaustive)
-            return
-        if self._guide is not None and self._guide.rank > 0:
-            best = self._settle(
-                self._evaluate([self._space.like(self._guide.rows, self._guide)])[0]
-            )
-        else:
-            best = self._over_grid()
-        best = self._neighbours(self._over_rows(self._over_ridges(best)))
-        for _ in range(_MOST_ROUNDS):
-            before = best
-            best = self._neighbours(self._by_forecast(self._over_ridges(best)))
-            if best is before:
-                return
+        """Evaluate points until there is nothing more to find."""
 
     # ------------------------------------------------------------------ one point
 
     def _evaluate_null(self) -> None:
         parts = tuple(sample.null() for sample in self._samples)
         nothing = Sizes(0, 0, 0, 0.0)
-        self._keep(Evaluation(nothing, float(np.mean(parts)), parts, (), np.empty((0, 0)), 0.0))
+        fits = (None,) * len(self._samples)
+        errors = self._row_errors(fits)
+        null = Evaluation(nothing, float(np.mean(parts)), parts, (), np.empty((0, 0)), 0.0, errors)
+        self._keep(null)
 
     def _evaluate(self, points: Iterable[Sizes], screened: bool = False) -> list[Evaluation]:
         """Evaluate what is not yet known, in parallel over points and samples."""
@@ -150,48 +134,36 @@ class Search:
             some = new[first : first + self._at_once]
             began = time.perf_counter()
             jobs = [(sizes, i, screened) for sizes in some for i in range(len(self._samples))]
-            results = self._all_done(jobs)
+            results = self._in_parallel(self._fit_and_score, jobs)
             seconds = (time.perf_counter() - began) / len(some)
             for j, sizes in enumerate(some):
                 mine = results[j * len(self._samples) : (j + 1) * len(self._samples)]
-                fits, tables = zip(*mine, strict=True)
-                parts = tuple(_entry(table, sizes) for table in tables)
-                table, score = _mean_table(tables), float(np.mean(parts))
-                self._keep(Evaluation(sizes, score, parts, fits, table, seconds))
+                fits, parts, tables = zip(*mine, strict=True)
+                table, score = mean_table(tables), float(np.mean(parts))
+                errors = self._row_errors(fits)
+                self._keep(Evaluation(sizes, score, parts, fits, table, seconds, errors))
         return [self._known[sizes] for sizes in points]
 
-    def _all_done(self, jobs: list[tuple[Sizes, int, bool]]) -> list[tuple[Fit | None, np.ndarray]]:
+    def _in_parallel(self, work: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
         if effective_n_jobs(self._n_jobs) == 1:
-            return [self._fit_and_score(*job) for job in jobs]
-        workers = Parallel(self._n_jobs, prefer="threads")
-        return workers(delayed(self._fit_and_score)(*job) for job in jobs)
+            return [work(*job) for job in jobs]
+        return Parallel(self._n_jobs, prefer="threads")(delayed(work)(*job) for job in jobs)
 
-    def _fit_and_score(self, sizes: Sizes, i: int, screened: bool) -> tuple[Fit | None, np.ndarray]:
+    def _fit_and_score(
+        self, sizes: Sizes, i: int, screened: bool
+    ) -> tuple[Fit | None, float, np.ndarray]:
         sample = self._samples[i]
-        solver = Pursuit(*sizes[:3], max_iter=self._max_iter, tol=self._tol, thorough=self._fresh)
-        nearest = None if self._fresh else self._nearest(sizes)
-        near = nearest.fits[i] if nearest else None
-        fit = sample.fit(sizes, solver) if near is None or screened else None
-        if near is not None:
-            grown = sample.grow(sizes, solver, near)
-            if fit is None or grown.objective < fit.objective:
-                fit = grown
-        return fit, sample.scores(fit, sizes.ridge, self._space.most_ranks(sizes))
+        fit = self._fit(sizes, i, screened)
+        table = sample.scores(fit, sizes.ridge, self._space.most_ranks(sizes))
+        return fit, sample.score(fit, sizes), table
 
-    def _nearest(self, sizes: Sizes) -> Evaluation | None:
-        """The fitted point that is most like this one, the number of rows mattering most."""
+    @abc.abstractmethod
+    def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
+        """The fit of a point to sample i."""
 
-        def distance(e: Evaluation) -> tuple[float, float]:
-            other = e.sizes
-            return (
-                abs(math.log(other.rows / sizes.rows)),
-                abs(math.log(other.rank / sizes.rank))
-                + abs(math.log(other.columns / sizes.columns))
-                + (other.ridge != sizes.ridge),
-            )
-
-        fitted = [e for e in self._known.values() if e.fits]
-        return min(fitted, key=distance) if fitted else None
+    def _row_errors(self, fits: Sequence[Fit | None]) -> np.ndarray | None:
+        """Errors of the single rows, for samples that have some held out."""
+        return None
 
     def _keep(self, evaluation: Evaluation) -> None:
         self._known[evaluation.sizes] = evaluation
@@ -208,14 +180,11 @@ class Search:
 
     # ------------------------------------------------------------------ coordinates
 
-    def _worth(self, score: float) -> float:
-        """What a move must promise: as held-out error, the price of one coefficient in AIC.
+    _optimism = 0.0
 
-        Less than that is noise, and choosing among many points by noise does harm.
-        """
-        if self._guide is None:
-            return 0.0
-        return self._doubt * 2 * score / self._samples[0].form.observations
+    def _worth(self, score: float) -> float:
+        """What a move must promise."""
+        return 0.0
 
     def _settle(self, start: Evaluation, bar: float = math.inf) -> Evaluation:
         """Move to the rank and columns that the table promises, while fits confirm it.
@@ -226,50 +195,14 @@ class Search:
         for _ in range(_MOST_MOVES):
             choice = self._space.best_of(best.table, best.sizes)
             bar = min(bar, best.score - self._worth(best.score))
-            if choice in self._known or not _entry(best.table, choice) < bar:
+            if choice in self._known or not table_entry(best.table, choice) < bar:
                 break
             moved = self._evaluate([choice])[0]
             if not moved.score < best.score:
-                self._doubt *= _DOUBT
+                self._doubt = _DOUBT
                 break
             best = moved
         return best
-
-    def _over_grid(self) -> Evaluation:
-        """The grid: each number of rows from the one before, until they get worse."""
-        best: Evaluation | None = None
-        last: Sizes | None = None
-        worse = 0
-        for rows in self._space.row_grid():
-            point = self._space.like(rows, last)
-            settled = self._settle(self._evaluate([point], screened=rows <= _FEW_ROWS)[0])
-            last = settled.sizes
-            if best is None or settled.score < best.score:
-                best, worse = settled, 0
-            else:
-                worse += 1
-            if worse == 2 or (worse and rows > _FEW_ROWS):
-                break
-        assert best is not None
-        return best
-
-    def _over_rows(self, start: Evaluation) -> Evaluation:
-        """Other numbers of rows at the same ridge.
-
-        Held-out samples can forecast fewer rows, not more: so they begin with half again as
-        many, and go on while that is better.
-        """
-        best = start
-        while self._guide is not None:
-            here = best.sizes.rows
-            above = self._space.above(here)
-            if above is None or above in self._tried_rows(best.sizes.ridge):
-                break
-            upper = self._evaluate([self._space.like(above, best.sizes)])[0]
-            best = min(best, self._by_forecast(upper), key=lambda e: e.score)
-            if best.sizes.rows <= here:
-                break
-        return self._by_forecast(best)
 
     def _by_forecast(self, start: Evaluation) -> Evaluation:
         """On to the numbers of rows that are forecast, while fits confirm it."""
@@ -335,14 +268,19 @@ class Search:
         look = {ridges.index(best.sizes.ridge)}
         if best.sizes.ridge == ridges[0]:
             look.update(range(0, len(ridges), _COARSE_RIDGES))
-        while look:
+        allowed = self._space.ridges_for(best.sizes.rows)
+        if not allowed - look:
+            return best
+        while look := look & allowed:
             for i in look:
                 promises[i] = self._promise(best, ridges[i])
             leader = min(promises, key=lambda i: promises[i][0])
             around = (leader - 1, leader + 1)
-            look = {i for i in around if 0 <= i < len(ridges)} - promises.keys()
-        promised, choice = promises[leader]
-        if choice in self._known or not promised < best.score - self._worth(best.score):
+            look = set(around) - promises.keys()
+        others = [promises[i] for i in promises if ridges[i] != best.sizes.ridge]
+        promised, choice = min(others, key=lambda promise: promise[0])
+        # the fits of another ridge have other rows, which can only be better
+        if choice in self._known or not promised < best.score + self._optimism * abs(best.score):
             return best
         moved = self._settle(self._evaluate([choice])[0])
         return moved if moved.score < best.score else best
@@ -352,22 +290,22 @@ class Search:
         sizes, table = near.sizes._replace(ridge=ridge), near.table
         if ridge != near.sizes.ridge:
             most = self._space.most_ranks(sizes)
-            table = _mean_table(
+            table = mean_table(
                 [
                     sample.scores(sample.refit(sizes, fit), ridge, most)
                     for sample, fit in zip(self._samples, near.fits, strict=True)
                 ]
             )
         choice = self._space.best_of(table, sizes)
-        return _entry(table, choice), choice
+        return table_entry(table, choice), choice
 
 
-def _mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
+def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
     """Mean over samples; ranks beyond what a sample has stand for that sample's last."""
     height = max(table.shape[0] for table in tables)
     rows = np.arange(height)
     return np.mean([table[np.minimum(rows, table.shape[0] - 1)] for table in tables], axis=0)
 
 
-def _entry(table: np.ndarray, sizes: Sizes) -> float:
+def table_entry(table: np.ndarray, sizes: Sizes) -> float:
     return float(table[min(sizes.rank, table.shape[0]) - 1, sizes.columns - 1])

@@ -1,0 +1,330 @@
+"""Prediction error on real data with several responses, against scikit-learn's regressors.
+
+    THINRANK_DATA=... python benchmarks/real_data.py --json real_data.json \
+        --markdown docs/benchmarks/real_data.md
+
+The sets are THINRANK_DATA/real/*.npz, yeast_spls.npz and mice_eqtl_spls.npz, or with --data all the
+files of a folder; each holds X and Y. Rows with a missing entry are dropped. In each of five outer
+folds, for each seed, X and Y are centred and divided by the standard deviations of the training
+rows; the error is the mean of the squared differences over the held-out rows and all responses, so
+that predicting the training means has an error of about 1. Everything that is chosen is chosen on
+the training rows.
+
+Records are kept in the file that --json names, and what is in it is not run again. --again names
+methods to run again all the same. One file serves one folder of data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from rich.progress import track
+from sklearn.base import BaseEstimator
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.dummy import DummyRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV, RidgeCV
+from sklearn.model_selection import GridSearchCV, KFold
+from speed import machine
+
+import thinrank as tr
+from thinrank.baselines.reduced_rank import reduced_rank
+from thinrank.baselines.sample import Prepared
+
+FOLDS = 5
+ALPHAS = np.geomspace(1e-2, 1e5, 25)
+# Most components of PLS, and the ranks of reduced-rank ridge that are tried besides the full one.
+COMPONENTS = 15
+# Sets with fewer rows are reported, but left out of the summary.
+FEWEST_ROWS = 40
+# Sets with fewer predictors say little about how many of them are needed.
+FEWEST_PREDICTORS = 100
+
+Record = dict[str, object]
+Key = tuple[str, int, int, str]
+"""Name of the set, seed of the outer folds, number of the outer fold, method."""
+
+
+class ReducedRankRidgeCV(tr.baselines.ReducedRankRegression):
+    """Reduced-rank ridge regression, with rank and ridge chosen together by cross-validation."""
+
+    _patience = None
+
+    def _settings(self, data: Prepared) -> list[dict]:
+        n, p, k = data.shape
+        ranks = sorted({*range(1, min(COMPONENTS, p, k) + 1), min(p, k)})
+        return [{"rank": rank, "ridge": alpha / n} for alpha in ALPHAS for rank in ranks]
+
+    def _path(
+        self, data: Prepared, settings: Sequence[dict], final: bool = False
+    ) -> Iterator[tr.Factors]:
+        """The solution of rank r has the first r columns of the factors of full rank."""
+        ridge, factors = None, None
+        for setting in settings:
+            if factors is None or setting["ridge"] != ridge:
+                ridge = setting["ridge"]
+                factors = reduced_rank(data, min(data.shape[1:]), ridge)
+            rank = setting["rank"]
+            yield tr.Factors(factors.U[:, :rank], factors.V[:, :rank])
+
+
+def pls(n: int, p: int) -> GridSearchCV:
+    """As many components as a training part of the inner folds allows."""
+    most = min(COMPONENTS, p, n - -(-n // FOLDS) - 1)
+    grid = {"n_components": list(range(1, most + 1))}
+    return GridSearchCV(PLSRegression(), grid, cv=FOLDS, scoring="neg_mean_squared_error")
+
+
+# Each is made for the numbers of training rows and predictors.
+METHODS: dict[str, Callable[[int, int], BaseEstimator]] = {
+    "mean": lambda n, p: DummyRegressor(),
+    "ridge": lambda n, p: RidgeCV(ALPHAS),
+    "lasso": lambda n, p: MultiTaskLassoCV(alphas=20, cv=FOLDS),
+    "elastic_net": lambda n, p: MultiTaskElasticNetCV(l1_ratio=0.5, alphas=20, cv=FOLDS),
+    "pls": pls,
+    "reduced_rank": lambda n, p: ReducedRankRidgeCV(cv=FOLDS),
+    "default": lambda n, p: tr.SparseReducedRankRegressor(),
+    "thinnest": lambda n, p: tr.SparseReducedRankRegressor(refit_rule="thinnest"),
+}
+TITLES = {
+    "mean": "mean",
+    "ridge": "RidgeCV",
+    "lasso": "MultiTaskLassoCV",
+    "elastic_net": "MultiTaskElasticNetCV",
+    "pls": "PLS",
+    "reduced_rank": "reduced-rank ridge",
+    "default": "thinrank",
+    "thinnest": 'thinrank, "thinnest"',
+}
+# The methods that leave predictors out.
+SELECTING = ("lasso", "elastic_net", "default", "thinnest")
+
+
+def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """X and Y without the rows that have a missing entry."""
+    with np.load(path) as content:
+        X, Y = content["X"].astype(float), content["Y"].astype(float)
+    Y = Y.reshape(len(Y), -1)
+    complete = np.isfinite(X).all(axis=1) & np.isfinite(Y).all(axis=1)
+    return X[complete], Y[complete]
+
+
+def standardised(values: np.ndarray, train: np.ndarray) -> np.ndarray:
+    """All rows, in the units of the training rows."""
+    scale = values[train].std(axis=0)
+    return (values - values[train].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+
+
+def size(est: BaseEstimator) -> tuple[int, int]:
+    """Numbers of predictors in use, and the rank of the coefficients."""
+    est = getattr(est, "best_estimator_", est)
+    if isinstance(est, DummyRegressor):
+        return 0, 0
+    coef = np.atleast_2d(est.coef_)
+    rank = getattr(est, "rank_", None)
+    if rank is None:
+        rank = np.linalg.matrix_rank(coef)
+    return int(np.count_nonzero(coef.any(axis=0))), int(rank)
+
+
+def measure(path: Path, seed: int, fold: int, method: str) -> Record:
+    X, Y = read(path)
+    folds = KFold(FOLDS, shuffle=True, random_state=seed)
+    train, test = list(folds.split(X))[fold]
+    X, Y = standardised(X, train), standardised(Y, train)
+    est = METHODS[method](len(train), X.shape[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "y residual is constant", UserWarning)  # of PLS
+        began = time.perf_counter()
+        est.fit(X[train], Y[train])
+        seconds = time.perf_counter() - began
+    predicted = est.predict(X[test]).reshape(Y[test].shape)
+    kept, rank = size(est)
+    return {
+        "set": path.stem,
+        "seed": seed,
+        "fold": fold,
+        "method": method,
+        "n": X.shape[0],
+        "p": X.shape[1],
+        "k": Y.shape[1],
+        "error": float(np.mean((Y[test] - predicted) ** 2)),
+        "kept": kept,
+        "rank": rank,
+        "seconds": seconds,
+    }
+
+
+def key(record: Record) -> Key:
+    return record["set"], record["seed"], record["fold"], record["method"]
+
+
+def run(
+    keys: Sequence[Key],
+    paths: dict[str, Path],
+    n_jobs: int,
+    file: Path | None,
+    again: Sequence[str],
+) -> list[Record]:
+    """Records of all keys; those that are in the file are taken from it."""
+    records: dict[Key, Record] = {}
+    if file is not None and file.is_file():
+        records = {key(record): record for record in json.loads(file.read_text())}
+    todo = [name for name in keys if name not in records or name[-1] in again]
+    measured = Parallel(n_jobs, return_as="generator_unordered")(
+        delayed(measure)(paths[name], *rest) for name, *rest in todo
+    )
+    for record in track(measured, "fits", len(todo)):
+        records[key(record)] = record
+        if file is not None:
+            part = file.with_name(file.name + ".part")
+            part.write_text(json.dumps(list(records.values()), indent=0))
+            part.replace(file)
+    return [records[name] for name in keys]
+
+
+class Means:
+    """Means over seeds and folds."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self.sizes = {r["set"]: (r["n"], r["p"], r["k"]) for r in records}
+        self._groups: dict[tuple, list[Record]] = {}
+        for record in records:
+            self._groups.setdefault((record["set"], record["method"]), []).append(record)
+
+    def __call__(self, name: str, method: str, field: str = "error") -> float:
+        """The mean of a field of the records of one set and method."""
+        return float(np.mean([record[field] for record in self._groups[name, method]]))
+
+
+def error_table(means: Means, methods: Sequence[str]) -> list[str]:
+    lines = ["| set | n × p → k | " + " | ".join(TITLES[m] for m in methods) + " |"]
+    lines.append("|---" * (len(methods) + 2) + "|")
+    for name, (n, p, k) in means.sizes.items():
+        errors = {method: means(name, method) for method in methods}
+        best = min(errors, key=lambda method: errors[method])
+        cells = []
+        for method, error in errors.items():
+            text = f"**{error:.4f}**" if method == best else f"{error:.4f}"
+            kept = f" ({means(name, method, 'kept'):.1f})" if method in SELECTING else ""
+            cells.append(text + kept)
+        lines.append(f"| {name} | {n} × {p} → {k} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def cost_table(means: Means, methods: Sequence[str]) -> list[str]:
+    lines = ["| set | " + " | ".join(f"{TITLES[m]}: rank, s" for m in methods) + " |"]
+    lines.append("|---" * (len(methods) + 1) + "|")
+    for name in means.sizes:
+        cells = [
+            f"{means(name, method, 'rank'):.1f}, {means(name, method, 'seconds'):.3f}"
+            for method in methods
+        ]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def summary(means: Means, methods: Sequence[str]) -> list[str]:
+    """One line per figure, for those whose methods were run."""
+    names = [name for name, (n, *_) in means.sizes.items() if n >= FEWEST_ROWS]
+    if not names:
+        return []
+    wide = [name for name in names if means.sizes[name][1] >= FEWEST_PREDICTORS]
+    lines = [f"Summary of the {len(names)} sets with n ≥ {FEWEST_ROWS}:", ""]
+    for method in (m for m in ("default", "thinnest") if m in methods):
+        title = TITLES[method]
+        for other in (m for m in ("ridge", "lasso") if m in methods):
+            ratios = [means(name, method) / means(name, other) for name in names]
+            mean = np.exp(np.mean(np.log(ratios)))
+            lines.append(
+                f"- {title}: error over that of {TITLES[other]}, geometric mean {mean:.4f}"
+            )
+        if {"ridge", "mean"} <= set(methods):
+            worst = {
+                name: means(name, method) / min(means(name, "ridge"), means(name, "mean"))
+                for name in names
+            }
+            name = max(worst, key=lambda name: worst[name])
+            lines.append(
+                f"- {title}: error over the smaller of RidgeCV and the mean, largest "
+                f"{worst[name]:.4f} ({name})"
+            )
+        if wide:
+            shares = {name: means(name, method, "kept") / means.sizes[name][1] for name in wide}
+            name = max(shares, key=lambda name: shares[name])
+            lines.append(
+                f"- {title}: predictors kept, for the {len(wide)} sets with "
+                f"p ≥ {FEWEST_PREDICTORS}, mean {100 * np.mean(list(shares.values())):.1f} % "
+                f"of p, largest {100 * shares[name]:.1f} % ({name})"
+            )
+    return lines
+
+
+def find_sets(folder: Path | None) -> dict[str, Path]:
+    """Files by the name of the set."""
+    if folder is not None:
+        paths = sorted(folder.glob("*.npz"))
+    else:
+        data = Path(os.environ.get("THINRANK_DATA", ""))
+        others = (data / "yeast_spls.npz", data / "mice_eqtl_spls.npz")
+        paths = [*sorted((data / "real").glob("*.npz")), *filter(Path.is_file, others)]
+    return {path.stem: path for path in paths}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder of .npz files, for THINRANK_DATA")
+    parser.add_argument("--sets", nargs="+", help="names of the files, without .npz")
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[100, 101, 102])
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--again", nargs="+", default=[], choices=list(METHODS))
+    parser.add_argument("--json", type=Path, help="file of the records, read and written")
+    parser.add_argument("--markdown", type=Path)
+    arguments = parser.parse_args()
+    found = find_sets(arguments.data)
+    names = arguments.sets or list(found)
+    if not found:
+        parser.error("no .npz files: set THINRANK_DATA to the folder of the data, or give --data")
+    if unknown := sorted(set(names) - set(found)):
+        parser.error(f"no set is called {', '.join(unknown)}; there are {', '.join(found)}")
+    methods = [method for method in METHODS if method in arguments.methods]
+    keys = [
+        (name, seed, fold, method)
+        for name in names
+        for method in methods
+        for seed in arguments.seeds
+        for fold in range(FOLDS)
+    ]
+    means = Means(run(keys, found, arguments.jobs, arguments.json, arguments.again))
+    text = "\n".join(
+        [
+            *error_table(means, methods),
+            "",
+            "Mean squared error; in brackets, predictors kept.",
+            "",
+            *summary(means, methods),
+            "",
+            *cost_table(means, methods),
+            "",
+            f"Outer folds of the seeds {', '.join(map(str, arguments.seeds))}. "
+            f"Machine: {machine()}.",
+            "",
+        ]
+    )
+    print(text)
+    if arguments.markdown:
+        arguments.markdown.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

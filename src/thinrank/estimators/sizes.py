@@ -1,0 +1,221 @@
+"""The search for sizes that an estimator leaves to the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.estimators.problem import Problem
+from thinrank.losses import LeastSquares
+from thinrank.minimize import iteration_limit
+from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held_out
+from thinrank.selection.choice import RefitRule
+from thinrank.selection.criteria import Criterion, as_criterion
+from thinrank.selection.cv_splits import make_splits
+from thinrank.selection.evaluation import Evaluation
+from thinrank.selection.held_out_search import HeldOutSearch
+from thinrank.selection.search import Search
+from thinrank.selection.samples import Sizes
+from thinrank.selection.space import Space, make_space
+from thinrank.solvers.loop import run
+from thinrank.solvers.pursuit import Pursuit
+from thinrank.starts import Auto, completed
+from thinrank.starts.backward import MOST_ROWS
+
+__all__ = ["Found", "check_criterion", "find_sizes"]
+
+# Fits from which the noise in every response is estimated, each in the units of the one before.
+_MOST_SCALINGS = 3
+# Criteria that mean the error on held-out rows.
+_HELD_OUT = ("auto", "cv")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search came to.
+
+    Attributes
+    ----------
+    search : Search
+    space : Space
+        What it could choose from.
+    chosen : Evaluation
+        The model to fit.
+    params : dict
+        Its sizes.
+    warnings : list of str
+        What a user should know about it.
+    """
+
+    search: Search
+    space: Space
+    chosen: Evaluation
+    params: dict[str, Any]
+    warnings: list[str]
+
+
+def check_criterion(criterion: Any) -> Criterion | None:
+    """The criterion; None for the error on held-out rows."""
+    if isinstance(criterion, str) and criterion in _HELD_OUT:
+        return None
+    return as_criterion(criterion)
+
+
+def find_sizes(
+    problem: Problem,
+    weight: Any,
+    ranks: Sequence[Any] | None,
+    rows: Sequence[Any] | None,
+    columns: Sequence[Any] | None,
+    ridges: Sequence[float] | None,
+    *,
+    criterion: Any,
+    cv: Any,
+    rule: RefitRule,
+    center: bool,
+    scale: bool,
+    seed: int,
+    tol: float,
+    n_jobs: int | None,
+    callback: Any,
+    groups: Any = None,
+) -> Found:
+    """Search for sizes, by held-out error or by a criterion.
+
+    Parameters
+    ----------
+    problem : Problem
+    weight : array of shape (n,) or None
+    ranks, rows, columns, ridges : sequence or None
+        Values to choose from; None for all that make sense.
+    criterion, cv, rule, seed, groups
+        How to choose.
+    center, scale : bool
+        Whether every training part is centred and standardised.
+    tol, n_jobs, callback
+        Of the search.
+    """
+    loss = problem.loss
+    loss.hold_gram()
+    known = check_criterion(criterion)
+    samples = loss.X.shape[0]
+    numbers = None if weight is None else arrays.to_numpy(weight)
+    positive = samples if numbers is None else int(np.count_nonzero(numbers))
+    splits, further = [], []
+    if known is None:
+        splits, further = make_splits(cv, numbers, samples, seed, groups)
+    if splits:
+        positive = min(_count(train, numbers) for train, _ in splits)
+    p, k = loss.shape
+    space = make_space(
+        loss.shape,
+        positive,
+        ranks=None if ranks is None else _at_most(ranks, min(p, k)),
+        rows=None if rows is None else _at_most(rows, p),
+        columns=None if columns is None else _at_most(columns, k),
+        ridges=automatic_ridges(loss) if ridges is None else ridges,
+        thick=known is None and _dense_end_is_cheap(loss),
+    )
+    options: dict[str, Any] = {
+        "max_iter": iteration_limit("pursuit", None),
+        "tol": tol,
+        "n_jobs": n_jobs,
+        "callback": callback,
+    }
+    if known is not None:
+        search: Search = by_criterion(loss, space, known, **options)
+        chosen = search.best
+    else:
+        rescaled = None if problem.target_scale is None else _rescaled(problem)
+        held_out = by_held_out(
+            loss,
+            space,
+            splits,
+            further=further,
+            center=center,
+            scale=scale,
+            rule=rule,
+            rescaled=rescaled,
+            **options,
+        )
+        search, chosen = held_out, held_out.chosen
+    params = space.params(chosen.sizes)
+    return Found(search, space, chosen, params, _warnings(search, space, chosen, positive))
+
+
+def _rescaled(problem: Problem) -> Callable[[Sizes], LeastSquares]:
+    """The loss in units of the noise that a fit of given sizes leaves in every response."""
+
+    def rescaled(sizes: Sizes) -> LeastSquares:
+        if not problem.noise_matters(sizes.rows):
+            return problem.loss
+        solver = Pursuit(*sizes[:3], thorough=False)
+        scaled, start = problem, Auto("pursuit")(problem.loss, *sizes[:3], 0)
+        for _ in range(_MOST_SCALINGS):
+            loss = scaled.loss.with_ridge(sizes.ridge)
+            start = completed(start, loss, sizes.rank, 0)
+            if start.rank == 0:
+                break
+            factors = scaled.in_units_of(problem, run(solver, loss, start)[0].factors)
+            scaled = problem.with_noise(problem.noise(factors))
+            start = problem.in_units_of(scaled, factors)
+        return scaled.loss
+
+    return rescaled
+
+
+def _count(rows: np.ndarray, weight: np.ndarray | None) -> int:
+    """Number of rows of positive weight among some."""
+    rows = np.asarray(rows)
+    if weight is None:
+        return int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
+    return int(np.count_nonzero(weight[rows]))
+
+
+def _at_most(values: Sequence[Any], limit: int) -> list[Any]:
+    """Sizes of no more rows or columns than are not constant; what is no size passes."""
+    return [
+        min(value, limit) if isinstance(value, (int, np.integer)) and value > 0 else value
+        for value in values
+    ]
+
+
+def _dense_end_is_cheap(loss: LeastSquares) -> bool:
+    """Whether models of more rows than samples, up to all of them, may compete."""
+    n, p = loss.X.shape
+    return min(n, p) <= MOST_ROWS
+
+
+def _warnings(search: Search, space: Space, chosen: Evaluation, samples: int) -> list[str]:
+    """What is known for free and makes the answer doubtful."""
+    messages = [search.message] if search.stopped else []
+    sizes = chosen.sizes
+    if sizes.rank == 0:
+        messages.append(
+            "No model predicts better than the means of the responses, by the estimate that "
+            "chooses the sizes: all coefficients are zero."
+        )
+        return messages
+    if isinstance(search, HeldOutSearch) and not chosen.score < search.null_score:
+        messages.append(
+            "The chosen model predicts held-out rows no better than the means of the responses."
+        )
+    if 2 * sizes.rows > samples:
+        messages.append(
+            f"The chosen model keeps {sizes.rows} predictors, more than half of the {samples} "
+            "samples that it was fitted to: do not read it as a selection of predictors."
+        )
+    if len(space.ridges) > 1 and sizes.ridge == space.ridges[-1]:
+        messages.append(
+            f"The chosen ridge, {sizes.ridge:.3g}, is the largest that was allowed: hardly "
+            "anything can be predicted."
+        )
+    if len(space.rows) > 1 and sizes.rows == space.rows[-1] < search.shape[0]:
+        messages.append(
+            f"The chosen number of predictors, {sizes.rows}, is the largest that was allowed."
+        )
+    return messages

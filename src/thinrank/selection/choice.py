@@ -1,0 +1,98 @@
+"""Which of several models to take: the most accurate, or a thinner one that is nearly as good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+
+from thinrank.selection.evaluation import Evaluation
+
+__all__ = ["REFIT_RULES", "RefitRule", "allowance", "check_refit_rule", "thinnest"]
+
+RefitRule = Literal["best", "one_se", "thinnest"]
+
+REFIT_RULES: tuple[RefitRule, ...] = ("best", "one_se", "thinnest")
+
+# What a model may lose that saves all predictors but a few: standard errors of the difference, and
+# the least and the largest part of the error of the best model.
+_PRICES = {"best": (1.0, 0.02, 0.04), "thinnest": (2.0, 0.06, 0.12), "one_se": (1.0, 0.02, 0.04)}
+# A model is thin that has at most this many predictors per sample.
+_THIN = 0.25
+# Rank 0 is chosen unless the best model is better than the means by two standard errors: a search
+# among many models of pure noise finds one that is better by one standard error half of the time.
+# Where the best model saves this part of the error of the means, one standard error is enough.
+_CLEARLY_BETTER = 0.05
+
+
+def check_refit_rule(rule: object) -> RefitRule:
+    """The rule, if it is one."""
+    for known in REFIT_RULES:
+        if rule == known:
+            return known
+    names = ", ".join(f'"{name}"' for name in REFIT_RULES)
+    raise ValueError(f"refit_rule must be one of {names}, got {rule!r}")
+
+
+def allowance(rule: RefitRule, best: Evaluation, other: Evaluation) -> float:
+    """By how much the score of a thinner model may be above the best one's.
+
+    A model that does without a part of the predictors of the best one may be worse by the same
+    part of one standard error of the difference, which is estimated from the paired errors of the
+    rows and taken to be at least 2 % and at most 4 % of the best score. So half of the predictors
+    are given up for 1 to 2 % of the error. With ``"thinnest"`` it is two standard errors, at
+    least 6 % and at most 12 %. ``"best"`` leaves models alone that have no more predictors than a
+    quarter of the samples: these are thin as they are. ``"one_se"`` allows one standard error of the best score over
+    the splits, as Breiman et al. (1984) do, if that is more.
+
+    Rank 0, nothing but the means, is allowed two standard errors of the difference, but only one
+    where the best model saves more than 5 % of the error of the means.
+    """
+    if other.sizes.rows >= best.sizes.rows:
+        return 0.0
+    error = _standard_error(best, other)
+    if other.sizes.rank == 0:
+        return min(max(error, _CLEARLY_BETTER * other.score), 2 * error)
+    if rule == "best" and best.row_errors is not None:
+        if best.sizes.rows <= _THIN * len(best.row_errors):
+            return 0.0
+    times, least, most = _PRICES[rule]
+    saved = 1.0 - other.sizes.rows / best.sizes.rows
+    price = saved * min(max(times * error, least * best.score), most * best.score)
+    if rule == "one_se" and len(best.parts) > 1:
+        return max(price, float(np.std(best.parts, ddof=1)) / len(best.parts) ** 0.5)
+    return price
+
+
+def thinnest(rule: RefitRule, evaluations: Iterable[Evaluation]) -> Evaluation:
+    """The thinnest model whose score is allowed.
+
+    Fewer predictors are thinner. Of models with as many, the one of least score is taken; with
+    ``"one_se"`` the one of fewest degrees of freedom.
+    """
+    evaluations = list(evaluations)
+    best = min(evaluations, key=lambda e: e.score)
+    within = [e for e in evaluations if e.score <= best.score + allowance(rule, best, e)]
+    fewest = min(e.sizes.rows for e in within)
+    alike = [e for e in within if e.sizes.rows == fewest]
+    if rule == "one_se":
+        return min(alike, key=lambda e: (_degrees(e), e.score))
+    return min(alike, key=lambda e: e.score)
+
+
+def _standard_error(best: Evaluation, other: Evaluation) -> float:
+    """Of the mean difference of the rows' errors."""
+    if best.row_errors is None or other.row_errors is None:
+        return 0.0
+    difference = other.row_errors - best.row_errors
+    difference = difference[np.isfinite(difference)]
+    if len(difference) < 2:
+        return 0.0
+    return float(np.std(difference, ddof=1)) / len(difference) ** 0.5
+
+
+def _degrees(evaluation: Evaluation) -> float:
+    """Degrees of freedom (s₁ + s₂ − r)·r; of equals the larger ridge is simpler."""
+    sizes = evaluation.sizes
+    return (sizes.rows + sizes.columns - sizes.rank) * sizes.rank - sizes.ridge / (1 + sizes.ridge)

@@ -1,0 +1,225 @@
+"""The supports next to that of a fit, judged by exact fits, many at a time.
+
+Where pursuit's own exchanges, which rest on what single rows are worth with the row space held
+fixed, find nothing more, supports next to the current one may still have a lower objective. For
+small supports the objectives of hundreds of them come from one batch of small eigenproblems.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import QuadraticForm
+from thinrank.solvers.fits import Fit, Prospects
+
+__all__ = ["Neighbour", "next_columns", "next_rows"]
+
+# Supports in one batch. All sets of 3 out of 10 or 11 rows are among those that can be tried.
+_MOST_SUPPORTS = 256
+# Multiplications, up to constants, of one batch: a few milliseconds.
+_MOST_WORK = 500_000
+# Where not all exchanges can be tried, one is not if its gain is less than its cost by this factor.
+_HOPELESS = 4.0
+# Passes of alternating columns and directions.
+_MOST_PASSES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbour:
+    """Another support.
+
+    Attributes
+    ----------
+    rows, columns : arrays of int
+        Sorted.
+    exchanged : int
+        Number of rows that are new.
+    """
+
+    rows: Array
+    columns: Array
+    exchanged: int
+
+
+def next_rows(
+    form: QuadraticForm, fit: Fit, prospects: Prospects, rank: int, columns: int, margin: float
+) -> Neighbour | None:
+    """The best set of as many rows: of all sets where there are few, else of all single exchanges.
+
+    Where there are too many exchanges to try them all, those that promise most with Q held fixed
+    are tried. Where supports are so large that each is a matter of milliseconds, only an exchange
+    is proposed that is certain to help: one that lowers the objective by more than the margin
+    with Q held fixed.
+
+    Parameters
+    ----------
+    form : QuadraticForm
+    fit : Fit
+    prospects : Prospects
+        Of the fit.
+    rank, columns : int
+        Largest rank and number of columns.
+    margin : float
+        What the exchange of a row must bring.
+
+    Returns
+    -------
+    Neighbour or None
+        The one with the least objective, the margin added for each row exchanged.
+    """
+    size = fit.rows.shape[0]
+    most = min(_MOST_SUPPORTS, _MOST_WORK // (size**2 * (size + form.shape[1])))
+    if math.comb(form.shape[0], size) <= most:
+        everything = arrays.indices(range(form.shape[0]), form.prototype)
+        supports = np.array(list(combinations(range(form.shape[0]), size)))
+        return _best(form, fit, everything, supports, rank, columns, margin)
+    if prospects.exact.shape[0] == 0:
+        return None
+    xp = arrays.namespace(fit.rows)
+    nets = arrays.to_numpy(prospects.of_pairs(fit))
+    promising = arrays.take_rows(prospects.candidates, prospects.exact)
+    if most == 0:
+        i, j = np.unravel_index(np.argmax(nets), nets.shape)
+        if not nets[i, j] > 2 * margin:
+            return None
+        rows = xp.concat([fit.rows[:i], fit.rows[i + 1 :], promising[j : j + 1]])
+        return Neighbour(xp.sort(rows), fit.columns, 1)
+    pairs = np.array(list(product(range(size), range(size, size + nets.shape[1]))))
+    if len(pairs) > most:
+        costs = arrays.to_numpy(prospects.costs)[:, None]
+        hopeful = np.ravel(_HOPELESS * (nets + costs) >= costs)
+        order = np.argsort(np.where(hopeful, -np.ravel(nets), np.inf), kind="stable")
+        pairs = pairs[order[: min(most, int(hopeful.sum()))]]
+    if len(pairs) == 0:
+        return None
+    supports = np.tile(np.arange(size), (len(pairs), 1))
+    supports[np.arange(len(pairs)), pairs[:, 0]] = pairs[:, 1]
+    return _best(form, fit, xp.concat([fit.rows, promising]), supports, rank, columns, margin)
+
+
+def next_columns(fit: Fit, rank: int, columns: int) -> Neighbour | None:
+    """The best columns after a single exchange of columns, on the rows of a fit.
+
+    None where the columns are settled by their norms (no limit on the rank or on the columns) or
+    exchanges are too many.
+    """
+    size, total = fit.whitened.shape
+    if rank >= size or columns >= total or fit.columns.shape[0] < columns:
+        return None
+    count = columns * (total - columns)
+    if count > min(_MOST_SUPPORTS, _MOST_WORK // (size**2 * (size + total))):
+        return None
+    inside = arrays.to_numpy(fit.columns)
+    outside = np.setdiff1d(np.arange(total), inside)
+    masks = np.zeros((count, total))
+    masks[:, inside] = 1
+    pairs = np.array(list(product(inside, outside)))
+    masks[np.arange(count), pairs[:, 0]] = 0
+    masks[np.arange(count), pairs[:, 1]] = 1
+    started = arrays.from_numpy(masks, fit.whitened)
+    values, weights = _explained(fit.whitened[None, ...], rank, columns, started)
+    best = int(arrays.namespace(values).argmax(values))
+    return Neighbour(fit.rows, _largest(weights[best, :], columns), 0)
+
+
+def _best(
+    form: QuadraticForm,
+    fit: Fit,
+    rows: Array,
+    supports: np.ndarray,
+    rank: int,
+    columns: int,
+    margin: float,
+) -> Neighbour:
+    """The best of some supports, given as positions in ``rows``.
+
+    The search for columns begins twice, from all of them and from those of the fit.
+    """
+    xp = arrays.namespace(fit.whitened)
+    size, total = supports.shape[1], form.shape[1]
+    index = xp.reshape(arrays.indices(supports.ravel().tolist(), form.prototype), supports.shape)
+    whitened = _whitened(form.gram(rows), form.cross_rows(rows), index)
+    values, weights = _explained(whitened, rank, columns, None)
+    if columns < total and rank < size:
+        ones = arrays.zeros((fit.columns.shape[0],), like=form.prototype) + 1
+        mask = arrays.scatter_rows(ones, fit.columns, total)[None, :]
+        others, other_weights = _explained(whitened, rank, columns, mask)
+        better = others > values
+        values = xp.where(better, others, values)
+        weights = xp.where(better[:, None], other_weights, weights)
+    new = ~np.isin(arrays.to_numpy(rows), arrays.to_numpy(fit.rows))
+    exchanged = np.sum(new[supports], axis=1)
+    best = int(np.argmax(arrays.to_numpy(values) - 2 * margin * exchanged))
+    return Neighbour(
+        xp.sort(arrays.take_rows(rows, index[best, :])),
+        _largest(weights[best, :], columns),
+        int(exchanged[best]),
+    )
+
+
+def _whitened(gram: Array, cross: Array, index: Array) -> Array:
+    """H_SS^(−½) C_S, of shape (supports, s, m2), up to rotations; a pseudo-inverse if singular."""
+    xp = arrays.namespace(gram)
+    count, size = index.shape
+    total, width = cross.shape
+    scale = xp.sqrt(arrays.ratio(1.0, xp.linalg.diagonal(gram)))
+    gram = xp.reshape(gram * scale * scale[:, None], (-1,))
+    places = xp.reshape(index[:, :, None] * total + index[:, None, :], (-1,))
+    blocks = xp.reshape(arrays.take_rows(gram, places), (count, size, size))
+    values, vectors = xp.linalg.eigh(blocks)
+    clear = values > 1e3 * arrays.eps(gram)
+    roots = xp.sqrt(arrays.ratio(1.0, xp.where(clear, values, 0.0)))
+    parts = arrays.take_rows(cross * scale[:, None], xp.reshape(index, (-1,)))
+    parts = xp.reshape(parts, (count, size, width))
+    return roots[:, :, None] * (xp.matrix_transpose(vectors) @ parts)
+
+
+def _explained(whitened: Array, rank: int, columns: int, mask: Array | None) -> tuple[Array, Array]:
+    """What the best ``rank`` directions explain of the best columns, alternating between the two.
+
+    Parameters
+    ----------
+    whitened : array of shape (supports, s, m2)
+    rank, columns : int
+    mask : array of shape (supports, m2), or None
+        1 for the columns to begin with, 0 for the others; None for all of them. Either array may
+        have 1 for the number of supports.
+
+    Returns
+    -------
+    values : array of shape (supports,)
+    weights : array of shape (supports, m2)
+        What each column explains; the largest are in use.
+    """
+    xp = arrays.namespace(whitened)
+    size, total = whitened.shape[1:]
+    if rank >= size:
+        weights = xp.sum(whitened**2, axis=1)
+        return xp.sum(_descending(weights)[:, :columns], axis=1), weights
+    last: Array | None = None
+    for _ in range(_MOST_PASSES):
+        part = whitened if mask is None else whitened * mask[:, None, :]
+        _, vectors = xp.linalg.eigh(part @ xp.matrix_transpose(part))
+        right = xp.matrix_transpose(whitened) @ vectors[:, :, size - rank :]
+        weights = xp.sum(right**2, axis=2)
+        ordered = _descending(weights)
+        values = xp.sum(ordered[:, :columns], axis=1)
+        if columns >= total or (last is not None and bool(xp.all(values <= last))):
+            break
+        last = values
+        mask = xp.astype(weights >= ordered[:, columns - 1 : columns], whitened.dtype)
+    return values, weights
+
+
+def _descending(weights: Array) -> Array:
+    return arrays.namespace(weights).sort(weights, axis=1, descending=True)
+
+
+def _largest(weights: Array, count: int) -> Array:
+    return arrays.top_rows(arrays.namespace(weights).sqrt(weights)[:, None], count)

@@ -1,0 +1,193 @@
+"""Forward selection: rows enter a few at a time, each judged beside those already taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from thinrank import arrays, linalg
+from thinrank.arrays import Array
+from thinrank.core.contracts import QuadraticForm, require
+from thinrank.core.factors import Factors
+from thinrank.solvers.pursuit import Fit, Pursuit
+
+__all__ = ["Forward"]
+
+# Rows that enter together, as a part of those already taken: single rows up to 7, then a quarter.
+_GROWTH = 0.25
+# Rows among which those that enter together are chosen, beside twice their number.
+_SHORTLIST = 64
+# Directions beyond the rank in the sketch of the gradient: its row norms are then known to about
+# a quarter, enough for a short list.
+_OVERSAMPLING = 24
+# A row is looked at if it would be the best of all with this part of its variance unexplained.
+_LEAST_LEFT_OVER = 1 / 64
+# Rows outside whose inner products with those taken are held at a time.
+_BLOCK_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Grow the set of rows from nothing, with an exact fit after every enlargement.
+
+    A row is judged by how much taking it in would lower the objective while the coefficients of
+    the rows already taken adapt. So a predictor that resembles one already taken, and only for
+    that reason looks good, has no advantage: the start for strongly correlated predictors. It
+    works with rows of XᵀX and XᵀY that are in use and one product with Xᵀ per enlargement, and
+    never holds an array of shape (p, p) or (p, k).
+
+    While there are fewer rows than the rank, a row is judged by all responses (through a random
+    sketch of the gradient first, then exactly on a short list), after that along the row space of
+    the fit. Rows that enter together are picked one by one, the gains of the others brought up to
+    date in between, so that near copies do not enter together.
+
+    Parameters
+    ----------
+    exchanges : int, default=3
+        Largest number of iterations of pursuit after each enlargement but the last, which the
+        solver continues from.
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> X, Y, truth = tr.datasets.make_two_way_sparse(100, rank=3, correlation=0.8, random_state=0)
+    >>> start = tr.starts.Forward()(tr.losses.LeastSquares(X, Y), 3, 10, 10, 0)
+    >>> len(set(start.row_support) & set(truth.row_support))
+    10
+    """
+
+    exchanges: int = 3
+
+    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """Balanced factors with ``rows`` rows and ``columns`` columns that are not zero.
+
+        Fewer when no further row would lower the objective.
+        """
+        require(loss, "quadratic", 'start="forward"')
+        form = loss.quadratic()
+        sketch = _sketch(form, rank, seed)
+        everything = arrays.indices(range(form.shape[1]), form.prototype)
+        xp = arrays.namespace(form.prototype)
+        fit: Fit | None = None
+        taken = arrays.indices((), form.prototype)
+        while taken.shape[0] < rows:
+            size = taken.shape[0]
+            count = min(max(int(_GROWTH * size), 1), rows - size)
+            new = _best_rows(form, fit, count, sketch if size < rank else None)
+            if new.shape[0] == 0:
+                break
+            taken = xp.sort(xp.concat([taken, new]))
+            size = taken.shape[0]
+            solver = Pursuit(min(rank, size), size, columns, thorough=False)
+            fit = solver._fit(form, taken, everything, sketch)
+            for _ in range(self.exchanges if size < rows and fit.U.shape[1] > 0 else 0):
+                fit = solver.step(loss, fit)
+                if fit.final:
+                    break
+            taken = fit.rows
+        if fit is None or fit.U.shape[1] == 0:
+            return Factors.zero(loss.shape, like=loss.prototype)
+        return fit.factors.balanced()
+
+
+def _sketch(form: QuadraticForm, rank: int, seed: int) -> Array:
+    """Random directions whose products keep squared norms on average; all, where there are few."""
+    width = rank + _OVERSAMPLING
+    if form.shape[1] <= width:
+        return arrays.identity(form.shape[1], like=form.prototype)
+    return linalg.random_block(form.shape[1], width, form.prototype, seed) / width**0.5
+
+
+def _best_rows(form: QuadraticForm, fit: Fit | None, count: int, sketch: Array | None) -> Array:
+    """The ``count`` rows that bring most to a fit, sorted.
+
+    Parameters
+    ----------
+    form : QuadraticForm
+    fit : Fit or None
+        None for the zero matrix.
+    count : int
+    sketch : array of shape (m2, any), or None
+        What to judge the rows by first, when they may bring new directions; None to judge them
+        along the row space of the fit.
+    """
+    xp = arrays.namespace(form.prototype)
+    diagonal = form.diagonal()
+    if fit is None:
+        squares = form.cross_norms()[0]
+    else:
+        along = fit.Q if sketch is None else sketch
+        gradient = form.gradient(fit.rows, fit.U @ (fit.Q.T @ along), along)
+        ones = arrays.zeros((fit.rows.shape[0],), like=gradient) + 1
+        inside = arrays.scatter_rows(ones, fit.rows, form.shape[0])
+        squares = xp.where(inside > 0, 0.0, arrays.row_norms_squared(gradient))
+    bounds = arrays.ratio(squares, diagonal)  # as if the rows taken explained nothing of them
+    candidates = arrays.select(bounds > _LEAST_LEFT_OVER * float(xp.max(bounds)))
+    if candidates.shape[0] == 0:
+        return candidates
+    left_over = _left_over(form, fit, candidates, arrays.take_rows(diagonal, candidates))
+    gains = arrays.ratio(arrays.take_rows(squares, candidates), left_over)
+    best = arrays.top_rows(xp.sqrt(gains)[:, None], max(_SHORTLIST, 2 * count))
+    listed = arrays.take_rows(candidates, best)
+    if listed.shape[0] == 0:
+        return listed
+    kernel = form.gram(listed)
+    if fit is None:
+        slopes = form.cross_rows(listed)
+    else:
+        between = form.gram_between(fit.rows, listed)
+        whitened = fit.root @ between
+        kernel = kernel - whitened.T @ whitened
+        if sketch is None:
+            slopes = arrays.take_rows(gradient, listed)
+        else:
+            slopes = (between.T @ fit.U) @ fit.Q.T - form.cross_rows(listed)
+    picked = _one_by_one(slopes, kernel, arrays.take_rows(diagonal, listed), count)
+    return arrays.take_rows(listed, arrays.indices(sorted(picked), form.prototype))
+
+
+def _left_over(form: QuadraticForm, fit: Fit | None, rows: Array, diagonal: Array) -> Array:
+    """What the rows of a fit do not explain of H_jj for others; 0 where it is mere rounding."""
+    if fit is None:
+        return diagonal
+    xp = arrays.namespace(diagonal)
+    explained = []
+    for first in range(0, rows.shape[0], _BLOCK_ROWS):
+        block = rows[first : min(first + _BLOCK_ROWS, rows.shape[0])]
+        between = form.gram_between(fit.rows, block)
+        explained.append(arrays.column_norms_squared(fit.root @ between))
+    return _clear(diagonal - xp.concat(explained), diagonal)
+
+
+def _clear(left_over: Array, diagonal: Array) -> Array:
+    """Zero in place of differences that are mere rounding."""
+    xp = arrays.namespace(left_over)
+    return xp.where(left_over > 1e3 * arrays.eps(diagonal) * diagonal, left_over, 0.0)
+
+
+def _one_by_one(slopes: Array, kernel: Array, diagonal: Array, count: int) -> list[int]:
+    """Positions of ``count`` rows, each the best once those before it have entered.
+
+    Parameters
+    ----------
+    slopes : array of shape (m, any)
+        Gradients of the objective at the rows.
+    kernel : array of shape (m, m)
+        H between the rows, without what the rows of the fit explain of it.
+    diagonal : array of shape (m,)
+        H_jj.
+    count : int
+    """
+    xp = arrays.namespace(slopes)
+    picked: list[int] = []
+    for _ in range(count):
+        left_over = _clear(xp.linalg.diagonal(kernel), diagonal)
+        gains = arrays.ratio(arrays.row_norms_squared(slopes), left_over)
+        j = int(xp.argmax(gains))
+        if not gains[j] > 0:
+            break
+        picked.append(j)
+        share = kernel[:, j] / kernel[j, j]
+        slopes = slopes - share[:, None] * slopes[j, :]
+        kernel = kernel - share[:, None] * kernel[j, :]
+    return picked
