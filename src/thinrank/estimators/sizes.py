@@ -147,12 +147,17 @@ def find_sizes(
     return Found(search, space, chosen, params, _warnings(search, space, chosen, positive))
 
 
-def _rescaled(problem: Problem) -> Callable[[Sizes], LeastSquares]:
-    """The loss in units of the noise that a fit of given sizes leaves in every response."""
+def _rescaled(
+    problem: Problem,
+) -> Callable[[Sizes | np.ndarray], tuple[LeastSquares, np.ndarray]]:
+    """The loss in units of the noise in every response, given or left by a fit of given sizes."""
 
-    def rescaled(sizes: Sizes) -> LeastSquares:
+    def rescaled(sizes: Sizes | np.ndarray) -> tuple[LeastSquares, np.ndarray]:
+        if isinstance(sizes, np.ndarray):
+            given = arrays.from_numpy(sizes, problem.loss.prototype)
+            return problem.with_noise(given).loss, sizes
         if not problem.noise_matters(sizes.rows):
-            return problem.loss
+            return problem.loss, np.ones(problem.loss.shape[1])
         solver = Pursuit(*sizes[:3], thorough=False)
         scaled, start = problem, Auto("pursuit")(problem.loss, *sizes[:3], 0)
         for _ in range(_MOST_SCALINGS):
@@ -163,7 +168,8 @@ def _rescaled(problem: Problem) -> Callable[[Sizes], LeastSquares]:
             factors = scaled.in_units_of(problem, run(solver, loss, start)[0].factors)
             scaled = problem.with_noise(problem.noise(factors))
             start = problem.in_units_of(scaled, factors)
-        return scaled.loss
+        noise = scaled.target_scale / problem.target_scale
+        return scaled.loss, arrays.to_numpy(noise).astype(np.float64)
 
     return rescaled
 

@@ -22,7 +22,11 @@ __all__ = ["automatic_ridges", "by_criterion", "by_held_out"]
 Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 
 # Times that the criterion chooses with responses in units of the noise that its last choice leaves.
-_MOST_GUIDES = 2
+_MOST_GUIDES = 1
+# Searches with responses in units of the noise that the best model of the last one leaves.
+_MOST_SEARCHES = 3
+# Estimates of the noise that differ by no more than this, in logarithms, are taken to be the same.
+_SAME_NOISE = 0.2
 
 
 def automatic_ridges(loss: LeastSquares) -> list[float]:
@@ -63,7 +67,7 @@ def by_held_out(
     center: bool,
     scale: bool,
     rule: RefitRule = "best",
-    rescaled: Callable[[Sizes], LeastSquares] | None = None,
+    rescaled: Callable[[Sizes | np.ndarray], tuple[LeastSquares, np.ndarray]] | None = None,
     **options: Any,
 ) -> HeldOutSearch:
     """Search by the mean squared error on held-out rows.
@@ -80,8 +84,9 @@ def by_held_out(
         Whether each training part is centred and brought to unit columns by itself.
     rule : {"best", "one_se", "thinnest"}
     rescaled : callable, optional
-        The loss with the responses divided by the noise that a fit of given sizes leaves in them.
-        It is called with the best sizes of a coarse search, and again with better ones.
+        The loss with the responses divided by the noise that a fit of given sizes leaves in them,
+        and that noise. It is called with the best sizes of a coarse search, and again with better
+        ones, as long as these leave another noise.
     **options
         Of :class:`thinrank.selection.search.Search`.
     """
@@ -97,18 +102,29 @@ def by_held_out(
         search = search_in(loss)
         search.run([])
         return _confirmed(search, samples, loss, further)
-    guide = _guide(loss, space)
-    if rescaled is not None:
-        for _ in range(_MOST_GUIDES):
-            loss = rescaled(guide) if guide.rank > 0 else loss
-            guide = _guide(loss, space)
     search = search_in(loss)
-    starts = [*search.coarse(), *([guide] if guide.rank > 0 else [])]
-    if rescaled is not None:
-        found = search.first_look(starts).sizes
-        loss = rescaled(found)
-        search, starts = search_in(loss), list(dict.fromkeys([found, starts[0]]))
-    search.run(starts)
+    starts, noise_in_units = search.coarse()
+    if rescaled is None:
+        search.run([*starts, *_guide(loss, space)])
+        return _confirmed(search, samples, loss, further)
+    loss = rescaled(noise_in_units)[0]
+    for _ in range(_MOST_GUIDES):
+        for guide in _guide(loss, space):
+            loss = rescaled(guide)[0]
+    search = search_in(loss)
+    starts = [*search.coarse()[0], *_guide(loss, space)]
+    noise: np.ndarray | None = None
+    found = search.first_look(starts).sizes
+    for _ in range(_MOST_SEARCHES):
+        last, (loss_now, noise) = noise, rescaled(found)
+        if last is not None and np.all(np.abs(np.log(noise / last)) < _SAME_NOISE):
+            break
+        loss = loss_now
+        search = search_in(loss)
+        search.run(list(dict.fromkeys([found, starts[0]])))
+        found = search.best.sizes
+        if found.rank == 0 or search.stopped:
+            break
     return _confirmed(search, samples, loss, further)
 
 
@@ -123,10 +139,10 @@ def _confirmed(
     return search
 
 
-def _guide(loss: LeastSquares, space: Space) -> Sizes:
-    """What the predictive information criterion takes on all rows.
+def _guide(loss: LeastSquares, space: Space) -> list[Sizes]:
+    """What the predictive information criterion takes on all rows, if anything.
 
     It assumes independent noise; where that is right it sees more than any split.
     """
     guide = by_criterion(loss, space.thin(), Criterion()).best.sizes
-    return space.like(guide.rows, guide) if guide.rank > 0 else guide
+    return [space.like(guide.rows, guide)] if guide.rank > 0 else []

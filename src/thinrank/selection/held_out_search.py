@@ -84,30 +84,54 @@ class HeldOutSearch(Search):
         again._evaluate(sizes for sizes in finalists if sizes.rank > 0)
         self._finalists = [_together(self._known[s], again._known[s]) for s in finalists]
 
-    def coarse(self) -> list[Sizes]:
-        """The most promising points of a coarse grid, on the rows that elimination leaves."""
+    def coarse(self) -> tuple[list[Sizes], np.ndarray]:
+        """A coarse grid of rows and ridges, on the rows that elimination leaves.
+
+        Returns
+        -------
+        starts : list of Sizes
+            The most promising points.
+        noise : ndarray of shape (k,)
+            The least root mean squared error of every response, whatever the point.
+        """
         promises: list[tuple[float, Sizes]] = []
+        least = self._response_errors([s.null_errors() for s in self._held_out])
         for ridge in self._space.coarse_ridges():
             for rows in self._space.coarse_rows(ridge):
-                promises.append(self._promise_after_elimination(rows, ridge))
+                promise, errors = self._promise_after_elimination(rows, ridge)
+                promises.append(promise)
+                least = np.minimum(least, errors)
         promises.sort(key=lambda promise: promise[0])
         starts: list[Sizes] = []
         for _, sizes in promises:
             if all(sizes.rows != other.rows for other in starts):
                 starts.append(sizes)
-        return starts[:_MOST_STARTS]
+        return starts[:_MOST_STARTS], np.sqrt(least)
 
-    def _promise_after_elimination(self, rows: int, ridge: float) -> tuple[float, Sizes]:
+    def _promise_after_elimination(
+        self, rows: int, ridge: float
+    ) -> tuple[tuple[float, Sizes], np.ndarray]:
+        """The best rank and number of columns, and the errors of the responses at full rank."""
         most = min(int(self._space.ranks[-1]), rows)
-        samples = cast(Sequence[HeldOutSample], self._samples)
 
-        def table_of(sample: HeldOutSample) -> np.ndarray:
-            return sample.row_scores(sample.eliminated(rows, ridge), ridge, most)
+        def judged(sample: HeldOutSample) -> tuple[np.ndarray, np.ndarray]:
+            fit = sample.eliminated(rows, ridge)
+            return sample.row_scores(fit, ridge, most), sample.response_errors(fit)
 
-        table = mean_table(self._in_parallel(table_of, [(sample,) for sample in samples]))
+        results = self._in_parallel(judged, [(sample,) for sample in self._held_out])
+        tables, errors = zip(*results, strict=True)
+        table = mean_table(tables)
         sizes = self._space.like(rows, None)._replace(ridge=ridge)
         choice = self._space.best_of(table, sizes._replace(rank=most))
-        return table_entry(table, choice), choice
+        return (table_entry(table, choice), choice), self._response_errors(errors)
+
+    def _response_errors(self, errors: Sequence[np.ndarray]) -> np.ndarray:
+        """Mean squared errors of the responses, from their sums over the rows of the samples."""
+        return np.sum(errors, axis=0) / sum(sample.weight for sample in self._held_out)
+
+    @property
+    def _held_out(self) -> Sequence[HeldOutSample]:
+        return cast(Sequence[HeldOutSample], self._samples)
 
     def first_look(self, starts: Sequence[Sizes]) -> Evaluation:
         """The best of some points, with the ranks and numbers of columns that tables propose."""
@@ -144,7 +168,7 @@ class HeldOutSearch(Search):
     def _row_errors(self, fits: Sequence[Fit | None]) -> np.ndarray | None:
         """Mean squared errors of the rows, averaged over the splits that hold them out."""
         total, times = np.zeros(self._rows), np.zeros(self._rows)
-        for sample, fit in zip(cast(Sequence[HeldOutSample], self._samples), fits, strict=True):
+        for sample, fit in zip(self._held_out, fits, strict=True):
             errors = sample.row_errors(fit)
             total[sample.index] += errors * (len(errors) / sample.entries)
             times[sample.index] += 1

@@ -303,7 +303,8 @@ class HeldOutSample(Sample):
         Y, roots = held_out.Y, held_out.roots
         everything = arrays.indices(range(Y.shape[1]), form.prototype)
         self._Y = Y.columns(everything) - roots[:, None] * held_out.center_y
-        self.entries = Y.shape[1] * arrays.norm(roots) ** 2
+        self.weight = arrays.norm(roots) ** 2
+        self.entries = Y.shape[1] * self.weight
         self._null = arrays.norm(self._Y) ** 2 / self.entries
 
     def null(self) -> float:
@@ -321,6 +322,15 @@ class HeldOutSample(Sample):
         if fit is not None:
             residual = residual - (self._predictors(fit.rows) @ fit.U) @ fit.Q.T
         return arrays.to_numpy(arrays.row_norms_squared(residual)).astype(np.float64)
+
+    def null_errors(self) -> np.ndarray:
+        """Squared errors of the training means, summed over the rows, of shape (k,)."""
+        return arrays.to_numpy(arrays.column_norms_squared(self._Y)).astype(np.float64)
+
+    def response_errors(self, fit: RowFit) -> np.ndarray:
+        """Squared errors of the fit of full rank on some rows, summed over the held-out rows."""
+        residual = self._Y - self._predictors(fit.rows) @ (fit.root.T @ fit.whitened)
+        return arrays.to_numpy(arrays.column_norms_squared(residual)).astype(np.float64)
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
         """The cheapest row leaves, one after the other, Q held fixed; none enters."""

@@ -80,8 +80,8 @@ class Space:
         }
 
     def thin(self) -> Space:
-        """The same with the least ridge only, and at most half as many rows as samples."""
-        few = self.rows[self.rows <= max(self.most_unshrunk // 2, int(self.rows[0]))]
+        """The same with the least ridge only, and at most a third as many rows as samples."""
+        few = self.rows[self.rows <= max(self.most_unshrunk // 3, int(self.rows[0]))]
         return replace(self, ridges=self.ridges[:1], rows=few)
 
     def coarse_ridges(self) -> list[float]:
