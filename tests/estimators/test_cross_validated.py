@@ -21,6 +21,7 @@ from sklearn.model_selection import (
 )
 
 import thinrank as tr
+from thinrank.core.warnings import SelectionWarning
 from thinrank.selection import SearchRecord
 
 KEYS = ["column_sparsity", "rank", "ridge", "row_sparsity"]
@@ -30,6 +31,10 @@ GRID = {
     "column_sparsities": [5, None],
     "ridges": [0.0, 0.05],
 }
+
+
+# fits of noise, or of more predictors than half of the samples
+doubtful = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 
 
 @pytest.fixture(scope="module")
@@ -88,23 +93,28 @@ def test_the_final_fit_is_the_regressors(small, options):
     assert est.history_.objectives == again.history_.objectives
 
 
-def test_the_score_is_what_a_loop_over_the_folds_gives(small, fitted):
+def test_the_score_is_what_a_loop_over_the_folds_gives(small):
     X, Y, _ = small
-    again = tr.SparseReducedRankRegressor(**fitted.best_params_)
+    literal = {"standardize": False}  # else errors are in units of the noise of every response
+    found = cv_of(cv=KFold(5), **literal).fit(X, Y)
+    again = tr.SparseReducedRankRegressor(**found.best_params_, **literal)
     errors = [
         mean_squared_error(Y[test], clone(again).fit(X[train], Y[train]).predict(X[test]))
         for train, test in KFold(5).split(X)
     ]
-    assert fitted.best_score_ == pytest.approx(-np.mean(errors), rel=1e-6)
+    assert found.best_score_ == pytest.approx(-np.mean(errors), rel=1e-6)
     for i, error in enumerate(errors):
-        score = fitted.cv_results_[f"split{i}_test_score"][fitted.best_index_]
+        score = found.cv_results_[f"split{i}_test_score"][found.best_index_]
         assert score == pytest.approx(-error, rel=1e-6)
 
 
-@pytest.mark.parametrize("options", [{}, {"standardize": False, "fit_intercept": False}], ids=str)
+@doubtful
+@pytest.mark.parametrize(
+    "options", [{"standardize": False}, {"standardize": False, "fit_intercept": False}], ids=str
+)
 def test_a_small_grid_equals_scikit_learns_grid_search(small, options):
     X, Y, _ = small
-    est = cv_of(**GRID, cv=4, **options).fit(X, Y)
+    est = cv_of(**GRID, cv=KFold(4), **options).fit(X, Y)
     grid = GridSearchCV(
         tr.SparseReducedRankRegressor(**options),
         {
@@ -135,7 +145,7 @@ def test_a_small_grid_equals_scikit_learns_grid_search(small, options):
     assert ours.keys() == theirs.keys()
     for point, score in ours.items():
         assert score == pytest.approx(theirs[point], rel=1e-5)
-    assert est.best_score_ == pytest.approx(max(theirs.values()), rel=1e-8)
+    assert max(ours.values()) == pytest.approx(max(theirs.values()), rel=1e-8)
 
 
 # --------------------------------------------------------------------------- results
@@ -172,19 +182,31 @@ def test_layout_of_the_results(fitted):
 
 def test_best(fitted):
     results, best = fitted.cv_results_, fitted.best_index_
-    assert results["rank_test_score"][best] == 1
-    assert results["mean_test_score"][best] == fitted.best_score_ == max(results["mean_test_score"])
+    means, rows = results["mean_test_score"], results["param_row_sparsity"]
+    assert means[best] == fitted.best_score_
+    # thinner than the most accurate, if it is not that
+    assert best == np.argmax(means) or rows[best] <= rows[np.argmax(means)]
     assert results["params"][best] == fitted.best_params_
     assert fitted.n_splits_ == 5
     assert results["params"][0]["rank"] == 0  # rank 0 competes
 
 
-def test_scores_are_in_the_units_of_the_responses(small, fitted):
+def test_scores_do_not_depend_on_the_units_of_the_responses(small, fitted):
     X, Y, _ = small
-    moved = cv_of().fit(X, 1000 * Y + 5)
+    units = 10.0 ** np.random.default_rng(0).uniform(-3, 3, Y.shape[1])
+    moved = cv_of().fit(X, units * Y + 5)
     assert moved.best_params_ == fitted.best_params_
     np.testing.assert_allclose(
-        moved.cv_results_["mean_test_score"], 1e6 * fitted.cv_results_["mean_test_score"], rtol=1e-6
+        moved.cv_results_["mean_test_score"], fitted.cv_results_["mean_test_score"], rtol=1e-6
+    )
+
+
+def test_without_standardisation_scores_are_in_the_units_of_the_responses(small):
+    X, Y, _ = small
+    plain, moved = (cv_of(standardize=False).fit(X, s * Y + 5) for s in (1.0, 1000.0))
+    assert moved.best_params_ == plain.best_params_
+    np.testing.assert_allclose(
+        moved.cv_results_["mean_test_score"], 1e6 * plain.cv_results_["mean_test_score"], rtol=1e-6
     )
 
 
@@ -197,30 +219,41 @@ def degrees(params, shape=(20, 12)):
     return (rows + columns - params["rank"]) * params["rank"]
 
 
+@doubtful
 @pytest.mark.parametrize("grid", [{}, GRID], ids=["searched", "given"])
 @pytest.mark.parametrize("seed", range(3))
 def test_one_standard_error(grid, seed):
     X, Y, _ = tr.datasets.make_two_way_sparse(60, 20, 12, 2, 4, 5, signal=0.5, random_state=seed)
-    best = cv_of(**grid).fit(X, Y)
-    simple = cv_of(refit_rule="one_se", **grid).fit(X, Y)
-    results = best.cv_results_
-    np.testing.assert_array_equal(results["mean_test_score"], simple.cv_results_["mean_test_score"])
-    splits = np.array([results[f"split{i}_test_score"][best.best_index_] for i in range(5)])
+    # splits that are given are not judged again on others
+    simple = cv_of(refit_rule="one_se", cv=KFold(5, shuffle=True, random_state=0), **grid)
+    simple.fit(X, Y)
+    results = simple.cv_results_
+    top = np.argmax(results["mean_test_score"])
+    splits = np.array([results[f"split{i}_test_score"][top] for i in range(5)])
     error = splits.std(ddof=1) / np.sqrt(5)
-    assert simple.best_score_ >= best.best_score_ - error
-    assert degrees(simple.best_params_) <= degrees(best.best_params_)
-    within = results["mean_test_score"] >= best.best_score_ - error
-    fewest = min(degrees(p) for p, ok in zip(results["params"], within, strict=True) if ok)
-    assert degrees(simple.best_params_) == fewest
+    within = results["mean_test_score"] >= results["mean_test_score"][top] - error
+    allowed = [p for p, ok in zip(results["params"], within, strict=True) if ok]
+    fewest = min(p["row_sparsity"] for p in allowed)
+    assert simple.best_params_["row_sparsity"] <= fewest
+    assert degrees(simple.best_params_) <= min(
+        degrees(p) for p in allowed if p["row_sparsity"] == fewest
+    )
     assert simple.best_params_ == results["params"][simple.best_index_]
     again = tr.SparseReducedRankRegressor(**simple.best_params_).fit(X, Y)
     np.testing.assert_array_equal(simple.coef_, again.coef_)
 
 
+@doubtful
 def test_one_standard_error_is_simpler_somewhere():
-    X, Y, _ = tr.datasets.make_two_way_sparse(60, 20, 12, 2, 4, 5, signal=0.4, random_state=0)
-    best, simple = (cv_of(refit_rule=rule).fit(X, Y) for rule in ("best", "one_se"))
-    assert degrees(simple.best_params_) < degrees(best.best_params_)
+    simpler = []
+    for seed in range(4):
+        X, Y, _ = tr.datasets.make_two_way_sparse(
+            60, 20, 12, 2, 4, 5, signal=0.4, random_state=seed
+        )
+        best, simple = (cv_of(refit_rule=rule).fit(X, Y) for rule in ("best", "one_se"))
+        assert len(simple.row_support_) <= len(best.row_support_)
+        simpler.append(degrees(simple.best_params_) < degrees(best.best_params_))
+    assert any(simpler)
 
 
 def test_one_split_has_no_standard_error(small):
@@ -236,13 +269,14 @@ def test_one_split_has_no_standard_error(small):
 def test_a_validation_set(small):
     X, Y, _ = small
     fold = np.where(np.arange(60) < 40, -1, 0)
-    est = cv_of(cv=PredefinedSplit(fold)).fit(X, Y)
+    literal = {"standardize": False}
+    est = cv_of(cv=PredefinedSplit(fold), **literal).fit(X, Y)
     assert est.n_splits_ == 1
     assert "split1_test_score" not in est.cv_results_
-    train = tr.SparseReducedRankRegressor(**est.best_params_).fit(X[:40], Y[:40])
+    train = tr.SparseReducedRankRegressor(**est.best_params_, **literal).fit(X[:40], Y[:40])
     error = mean_squared_error(Y[40:], train.predict(X[40:]))
     assert est.best_score_ == pytest.approx(-error, rel=1e-6)
-    everything = tr.SparseReducedRankRegressor(**est.best_params_).fit(X, Y)
+    everything = tr.SparseReducedRankRegressor(**est.best_params_, **literal).fit(X, Y)
     np.testing.assert_array_equal(est.coef_, everything.coef_)
 
 
@@ -284,7 +318,15 @@ def test_bad_splits(small):
     with pytest.raises(ValueError, match="must not repeat a row"):
         cv_of(cv=[(np.array([0, 0, 1, 2, 3]), np.array([4, 5]))]).fit(X, Y)
     with pytest.raises(ValueError, match=r"[Cc]annot have number of splits|n_splits"):
-        cv_of(cv=61).fit(X, Y)
+        cv_of(cv=KFold(61)).fit(X, Y)
+    with pytest.raises(ValueError, match=r"cv must be at least 2 folds.*got 1"):
+        cv_of(cv=1).fit(X, Y)
+
+
+def test_no_more_folds_than_samples():
+    X, Y = noise(12, 3, 2)
+    Y[:] += 5 * X[:, :1]
+    assert cv_of(cv=50, ranks=[1]).fit(X, Y).n_splits_ == 12
 
 
 # --------------------------------------------------------------------------- axes
@@ -325,9 +367,12 @@ def test_noise_is_rank_zero_and_can_be_refitted():
     zeros = 0
     for seed in range(8):
         X, Y = noise(seed=seed)
-        est = cv_of().fit(X, Y)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", SelectionWarning)
+            est = cv_of().fit(X, Y)
         if est.best_params_["rank"] > 0:
             continue
+        assert "No model predicts better than the means" in str(caught[0].message)
         zeros += 1
         assert est.best_params_ == {
             "rank": 0,
@@ -343,6 +388,7 @@ def test_noise_is_rank_zero_and_can_be_refitted():
     assert zeros >= 4
 
 
+@doubtful
 def test_noise_without_limits():
     X, Y = noise(seed=0)
     est = cv_of(row_sparsities=[None], column_sparsities=[None]).fit(X, Y)
@@ -350,6 +396,7 @@ def test_noise_without_limits():
     assert tr.SparseReducedRankRegressor(**est.best_params_).fit(X, Y).rank_ == 0
 
 
+@doubtful
 def test_constant_responses():
     X, _ = noise()
     est = cv_of().fit(X, np.full((40, 6), 5.0))
@@ -371,7 +418,7 @@ def test_a_column_that_is_constant_in_a_training_part(small):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"refit_rule": "two_se"}, r'refit_rule must be "best" or "one_se", got \'two_se\''),
+        ({"refit_rule": "two_se"}, r'refit_rule must be one of "best", "one_se", .*got \'two_se\''),
         ({"ridges": []}, "ridges must have at least one value"),
         ({"ridges": [-1.0]}, r"ridges must be numbers at least 0 .*got -1.0"),
         ({"ridges": [np.inf]}, r"ridges must be numbers .*got inf"),
@@ -418,7 +465,7 @@ def test_every_design(small, wrap, weighted):
     X, Y, _ = small
     weight = np.random.default_rng(1).uniform(0.5, 2, 60) if weighted else None
     dense, other = (cv_of(cv=3).fit(each, Y, weight) for each in (X, wrap(X)))
-    assert dense.best_params_ == other.best_params_
+    assert dense.best_params_ == pytest.approx(other.best_params_, rel=1e-9)
     np.testing.assert_allclose(
         dense.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"], rtol=1e-7
     )
@@ -435,22 +482,23 @@ def test_tensors_in_tensors_out(small, library, dtype):
     np.testing.assert_allclose(library.numpy(est.coef_), reference.coef_, atol=tol)
 
 
+@doubtful
 def test_integer_weights_equal_repeated_rows(small):
     X, Y, _ = small
     rng = np.random.default_rng(2)
     weight, fold = rng.integers(1, 4, 60), rng.integers(0, 4, 60)
-    weighted = cv_of(cv=PredefinedSplit(fold)).fit(X, Y, sample_weight=weight)
-    repeated = cv_of(cv=PredefinedSplit(np.repeat(fold, weight))).fit(
+    # on a grid that is tried in full: what is searched for depends on the number of samples
+    options = GRID | {"standardize": False}
+    weighted = cv_of(cv=PredefinedSplit(fold), **options).fit(X, Y, sample_weight=weight)
+    repeated = cv_of(cv=PredefinedSplit(np.repeat(fold, weight)), **options).fit(
         np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0)
     )
-    assert weighted.best_params_.keys() == repeated.best_params_.keys()
-    for key, value in weighted.best_params_.items():
-        assert value == pytest.approx(repeated.best_params_[key], rel=1e-9)
     np.testing.assert_allclose(
         weighted.cv_results_["mean_test_score"],
         repeated.cv_results_["mean_test_score"],
         rtol=1e-6,
     )
+    assert weighted.best_params_ == repeated.best_params_
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)
 
 
@@ -459,7 +507,8 @@ def test_weights_that_leave_a_fold_empty(small):
     weight = np.ones(60)
     weight[:12] = 0.0  # the first of five folds
     with pytest.raises(ValueError, match="no held-out rows of positive weight"):
-        cv_of().fit(X, Y, sample_weight=weight)
+        cv_of(cv=KFold(5)).fit(X, Y, sample_weight=weight)
+    assert cv_of(cv=5).fit(X, Y, sample_weight=weight).n_splits_ == 5  # of the other rows
 
 
 def test_one_dimensional_response():
@@ -475,6 +524,7 @@ def test_one_dimensional_response():
     np.testing.assert_array_equal(named.coef_, est.coef_)
 
 
+@doubtful
 @pytest.mark.parametrize(
     ("n", "p", "k", "cv"), [(4, 3, 3, 2), (2, 1, 1, 2), (6, 20, 4, 3), (10, 1, 4, 5), (10, 4, 1, 5)]
 )
@@ -509,6 +559,7 @@ def test_clone_pickle_and_nesting(small, fitted):
 # --------------------------------------------------------------------------- progress
 
 
+@doubtful
 @pytest.mark.parametrize("grid", [{}, GRID], ids=["searched", "given"])
 def test_threads_do_not_change_the_answer(small, grid):
     X, Y, _ = small
@@ -520,6 +571,7 @@ def test_threads_do_not_change_the_answer(small, grid):
     )
 
 
+@doubtful
 @pytest.mark.parametrize("how", ["returns True", "is interrupted"])
 @pytest.mark.parametrize("grid", [{}, GRID], ids=["searched", "given"])
 def test_stopping_refits_the_best_so_far(small, how, grid):
@@ -547,11 +599,13 @@ def test_callback_sees_every_model(small):
     X, Y, _ = small
     seen = []
     est = cv_of(callback=seen.append).fit(X, Y)
-    assert len(seen) == len(est.cv_results_["params"])
-    assert [r.iteration for r in seen] == list(range(1, len(seen) + 1))
-    assert min(r.objective for r in seen) == seen[-1].best
+    last = seen[-len(est.cv_results_["params"]) :]  # of the search that counts
+    assert [r.iteration for r in last] == list(range(1, len(last) + 1))
+    assert min(r.objective for r in last) == last[-1].best
+    np.testing.assert_allclose(est.cv_results_["mean_test_score"], [-r.objective for r in last])
 
 
+@doubtful
 def test_verbose_shows_the_search(small, capsys):
     X, Y, _ = small
     cv_of(verbose=1, **GRID).fit(X, Y)

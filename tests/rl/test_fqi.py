@@ -373,6 +373,7 @@ class Late:
         return rewards * (self.asks < 0), following, ended
 
 
+@pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 def test_a_choice_of_rank_0_is_not_kept():
     """Chosen in iteration 1, where there was nothing to learn."""
     family = LinearFamily(tasks=6, states=200)

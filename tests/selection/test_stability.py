@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import thinrank as tr
+from thinrank.core.warnings import SelectionWarning
 from thinrank.selection import stability
 from thinrank.selection.stability import error_bound
 
@@ -105,7 +106,8 @@ def test_truth_is_stable():
 def test_nothing_selected():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((40, 6)), rng.standard_normal((40, 5))
-    table = stability(tr.SparseReducedRankRegressor(), X, Y, 2)
+    with pytest.warns(SelectionWarning, match="No model predicts better"):
+        table = stability(tr.SparseReducedRankRegressor(), X, Y, 2)
     assert (table.frequency == 0).all()
     assert (table.bound == 0).all()
     assert not table.stable.any()

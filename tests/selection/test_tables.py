@@ -30,13 +30,13 @@ def fitted(ridge, rank=2, rows=6, columns=5, seed=0):
     return X, Y, state
 
 
-def models(X, Y, fit, ridge):
-    """Explicit Θ for every rank and number of columns, from the singular vectors alone."""
+def models(X, Y, fit, ridge, of=slice(None)):
+    """Explicit Θ for every rank and number of columns, from the singular vectors of some."""
     S = X[:, fit.rows]
     H, C = S.T @ S / len(X) + ridge * np.eye(len(fit.rows)), S.T @ Y / len(X)
     values, vectors = np.linalg.eigh(H)
     root = (vectors / np.sqrt(values)) @ vectors.T  # another root than the fit's
-    left, singular, _ = np.linalg.svd((root @ C)[:, fit.columns], full_matrices=False)
+    left, singular, _ = np.linalg.svd((root @ C)[:, of], full_matrices=False)
     for rank in range(1, np.count_nonzero(singular > 1e-10) + 1):
         L = left[:, :rank]
         full = root @ L @ (L.T @ root @ C)
@@ -50,17 +50,19 @@ def models(X, Y, fit, ridge):
 
 @pytest.mark.parametrize("ridge", [0.0, 0.4])
 @pytest.mark.parametrize("sizes", [(2, 6, 5), (1, 3, 9), (4, 9, 4)])
-def test_on_the_training_rows(ridge, sizes):
+@pytest.mark.parametrize("of", ["all columns", "those in use"])
+def test_on_the_training_rows(ridge, sizes, of):
     X, Y, fit = fitted(ridge, *sizes)
-    known = directions(fit, 20)
+    columns_of = fit.columns if of == "those in use" else np.arange(K)
+    known = directions(fit, 20, fit.columns if of == "those in use" else None)
     image = X[:, fit.rows] @ known.map
     table = error_table(known, image.T @ Y, image.T @ image)
     count = 0
-    for rank, columns, theta in models(X, Y, fit, ridge):
+    for rank, columns, theta in models(X, Y, fit, ridge, columns_of):
         change = np.sum((Y - X @ theta) ** 2) - np.sum(Y**2)
         assert table[rank - 1, columns - 1] == pytest.approx(change, rel=1e-9)
         count += 1
-    assert count == table.size == min(sizes[1], sizes[2]) * K
+    assert count == table.size == min(sizes[1], len(columns_of)) * K
     if ridge == 0:  # the directions are orthonormal in XᵀX/n
         np.testing.assert_allclose(image.T @ image / N, np.eye(len(table)), atol=1e-10)
 
@@ -79,7 +81,7 @@ def test_on_held_out_rows(ridge):
 
 def test_the_fit_itself_is_in_the_table():
     X, Y, fit = fitted(0.1)
-    known = directions(fit, 20)
+    known = directions(fit, 20, fit.columns)
     image = X[:, fit.rows] @ known.map
     table = error_table(known, image.T @ Y, image.T @ image)
     rss = np.sum((Y - X @ fit.factors.theta) ** 2)
@@ -89,7 +91,8 @@ def test_the_fit_itself_is_in_the_table():
 def test_as_many_directions_as_asked_for_and_as_there_are():
     _, _, fit = fitted(0.0, 2, 6, 5)
     assert directions(fit, 3).weights.shape == (3, K)
-    assert directions(fit, 50).weights.shape == (5, K)  # from five columns
+    assert directions(fit, 50).weights.shape == (6, K)  # from six rows
+    assert directions(fit, 50, fit.columns).weights.shape == (5, K)  # from five columns
     X = np.random.default_rng(0).standard_normal((N, P))
     Y = np.outer(X[:, 0], np.arange(1.0, K + 1))  # one direction only
     loss = LeastSquares(X, Y)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thinrank.losses import Custom, LeastSquares
-from thinrank.starts import Auto, Forward, Lasso, Screening, as_start
+from thinrank.starts import Auto, Backward, Forward, Lasso, Screening, as_start
 
 
 def correlated(seed, n=60, p=30, k=6, rho=0.9, active=5):
@@ -117,11 +117,13 @@ def test_only_quadratic_losses():
 @pytest.mark.parametrize(
     ("p", "rho", "solver", "kind"),
     [
-        (30, 0.0, "pursuit", Screening),
-        (30, 0.98, "pursuit", Lasso),
-        (3000, 0.98, "pursuit", Forward),
+        (30, 0.0, "pursuit", Backward),  # elimination takes no time
+        (3000, 0.98, "pursuit", Backward),
+        (30000, 0.0, "pursuit", Screening),
+        (30000, 0.98, "pursuit", Backward),
         (30, 0.98, "gdt", Lasso),
-        (30000, 0.98, "gdt", Forward),
+        (30000, 0.0, "gdt", Screening),
+        (30000, 0.98, "gdt", Backward),
     ],
 )
 def test_what_auto_comes_to(p, rho, solver, kind):
@@ -129,6 +131,14 @@ def test_what_auto_comes_to(p, rho, solver, kind):
     assert type(Auto(solver).suited(LeastSquares(X, Y), 10)) is kind
 
 
-def test_auto_does_not_choose_where_all_rows_may_enter():
+def test_auto_selects_forward_where_elimination_would_take_long(monkeypatch):
+    X, Y, _ = correlated(0, p=200, rho=0.98)
+    monkeypatch.setattr("thinrank.starts.auto._QUICK_ELIMINATION", 0)
+    monkeypatch.setattr("thinrank.starts.auto.MOST_ROWS", 50)
+    assert type(Auto("pursuit").suited(LeastSquares(X, Y), 10)) is Forward
+
+
+def test_auto_does_not_choose_where_all_rows_may_enter(monkeypatch):
     X, Y, _ = correlated(0, rho=0.98)
+    monkeypatch.setattr("thinrank.starts.auto._QUICK_ELIMINATION", 0)
     assert type(Auto("pursuit").suited(LeastSquares(X, Y), 30)) is Screening

@@ -127,7 +127,7 @@ def find_sizes(
         "callback": callback,
     }
     if known is not None:
-        search: Search = by_criterion(loss, space, known, **options)
+        search: Search = _by_criterion(problem, space, known, options)
         chosen = search.best
     else:
         rescaled = None if problem.target_scale is None else _rescaled(problem)
@@ -145,6 +145,22 @@ def find_sizes(
         search, chosen = held_out, held_out.chosen
     params = space.params(chosen.sizes)
     return Found(search, space, chosen, params, _warnings(search, space, chosen, positive))
+
+
+def _by_criterion(
+    problem: Problem, space: Space, criterion: Criterion, options: dict[str, Any]
+) -> Search:
+    """Search by a criterion, again while the choice changes the noise that it is made with."""
+    search = by_criterion(problem.loss, space, criterion, **options)
+    rescaled = _rescaled(problem)
+    for _ in range(_MOST_SCALINGS - 1):
+        before = search.best.sizes
+        if search.stopped or before.rank == 0 or not problem.noise_matters(before.rows):
+            break
+        search = by_criterion(rescaled(before)[0], space, criterion, **options)
+        if search.best.sizes == before:
+            break
+    return search
 
 
 def _rescaled(

@@ -46,7 +46,13 @@ class Regression(Protocol):
 
 def default_regressor() -> SparseReducedRankRegressor:
     """Rows sparse, columns not: every task is a meaningful one."""
-    return SparseReducedRankRegressor(column_sparsity=None, standardize=False, fit_intercept=False)
+    return SparseReducedRankRegressor(
+        column_sparsity=None,
+        ridge=0.0,
+        criterion="pic",
+        standardize=False,
+        fit_intercept=False,
+    )
 
 
 def as_regression(
@@ -101,7 +107,7 @@ class JointRegression:
         columns = given["column_sparsity"]
         same = ("rank", "row_sparsity", "step", "update", "max_iter", "tol", "random_state")
         solution = minimize(
-            PerTask(rows.design, targets, rows.owner, rows.n_tasks, ridge=given["ridge"]),
+            PerTask(rows.design, targets, rows.owner, rows.n_tasks, ridge=_ridge(given)),
             column_sparsity=None if isinstance(columns, str) else columns,
             start=self._start(given["start"]),
             solver="gdt",
@@ -219,10 +225,18 @@ def _searches_by_pursuit(parameters: dict[str, Any]) -> bool:
 
 def _takes_own_rows(parameters: dict[str, Any]) -> bool:
     """Whether it is gradient descent on the data as they are, with sizes that are known."""
-    sizes = [parameters.get(name, "") for name in ("rank", "row_sparsity", "ridge")]
+    sizes = [parameters.get(name, "") for name in ("rank", "row_sparsity")]
+    sizes.append(_ridge(parameters))
     known = not any(isinstance(size, str) for size in sizes)
     literal = not parameters["standardize"] and not parameters["fit_intercept"]
     return parameters["solver"] == "gdt" and known and literal
+
+
+def _ridge(parameters: dict[str, Any]) -> Any:
+    """The ridge; "auto" is 0 when the sizes are given, as in the regressor."""
+    ridge = parameters.get("ridge", "")
+    given = not any(parameters.get(name) == "auto" for name in ("rank", "row_sparsity"))
+    return 0.0 if ridge == "auto" and given else ridge
 
 
 def _settled(regressor: Any, fitted: Any) -> Any:

@@ -10,6 +10,10 @@ from scipy.special import gammaln
 
 __all__ = ["CRITERIA", "Complexity", "Criterion", "CriterionName", "as_criterion"]
 
+# Near saturation a criterion has nothing to go by; a model with fewer rows than this part of the
+# samples has some degrees of freedom left for the noise.
+_MOST_ROWS_PER_SAMPLE = 0.8
+
 CriterionName = Literal["pic", "aic", "bic", "gic", "ebic", "gcv"]
 
 
@@ -60,8 +64,9 @@ class Complexity:
 class Criterion:
     """N·log(RSS) plus a penalty, N = n·k; smaller is better.
 
-    It knows no noise level: the units of Y move it by a constant. Models whose penalty reaches N
-    are out of the question: near saturation log(RSS) → −∞ outweighs everything.
+    It knows no noise level: the units of Y move it by a constant. Models whose penalty reaches N,
+    or that have more rows than 80 % of the samples, are refused: near saturation log(RSS) → −∞
+    outweighs everything. All criteria assume noise that is independent across the responses.
 
     Parameters
     ----------
@@ -123,12 +128,14 @@ class Criterion:
             Of the same models.
         """
         penalty = self.penalty(observations, complexity)
+        most_rows = _MOST_ROWS_PER_SAMPLE * observations / complexity.targets
+        allowed = (penalty < observations) & (np.asarray(complexity.rows) <= max(most_rows, 1))
         if null <= 0:  # nothing to explain: everything beyond the zero matrix is complexity
-            return np.where(penalty < observations, penalty, np.inf) + np.zeros_like(residual)
+            return np.where(allowed, penalty, np.inf) + np.zeros_like(residual)
         # a fit cannot be trusted to be better than rounding
         floor = np.finfo(float).eps * null
         fit = observations * np.log(np.maximum(residual, floor) / null)
-        return np.where(penalty < observations, fit + penalty, np.inf)
+        return np.where(allowed, fit + penalty, np.inf)
 
 
 CRITERIA: tuple[CriterionName, ...] = ("pic", "aic", "bic", "gic", "ebic", "gcv")

@@ -14,7 +14,7 @@ Splits = list[tuple[np.ndarray, np.ndarray]]
 
 # The best models are judged on further partitions until about this many rows were predicted, in
 # this many partitions at most: the fewer rows, the more depends on the partition.
-_ENOUGH_PREDICTIONS = 300
+_ENOUGH_PREDICTIONS = 500
 _MOST_PARTITIONS = 3
 
 

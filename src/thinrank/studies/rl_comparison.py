@@ -93,7 +93,7 @@ class Comparison:
 def _methods() -> dict[str, Any]:
     """Regressors by name: those that share rows and rank, those that share rows, those alone."""
     literal: dict[str, Any] = {"standardize": False, "fit_intercept": False}
-    sized = {"column_sparsity": None, "ridge": "auto", **literal}
+    sized = {"column_sparsity": None, "ridge": "auto", "criterion": "pic", **literal}
     tuned = {"n_penalties": 12, "cv": 3, **literal}
     return {
         "GDT": SparseReducedRankRegressor(solver="gdt", **sized),
