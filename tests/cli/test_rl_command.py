@@ -12,6 +12,9 @@ from thinrank.studies import rl_comparison
 runner = CliRunner()
 SMALL = ["rl", "--tasks", "3", "--features", "10", "--states", "12", "--states", "24"]
 
+# few samples: the models are as thick as these allow
+pytestmark = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_iterations():

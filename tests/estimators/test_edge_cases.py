@@ -121,7 +121,10 @@ GOOD = {"rank": 2, "row_sparsity": 3, "column_sparsity": 4}
         ({"row_sparsity": "auto", "rank": 5}, r"rank must be an integer from 1 to 4 .*got 5"),
         ({"ridge": -1.0}, r"ridge must be .*got -1.0"),
         ({"ridge": float("inf")}, r"ridge must be .*got inf"),
-        ({"ridge": "much"}, r'ridge must be a number at least 0 or "auto", got \'much\''),
+        (
+            {"ridge": "much"},
+            r'ridge must be a number at least 0 and finite, or "auto", got \'much\'',
+        ),
         ({"criterion": "mdl"}, r'criterion must be one of "pic".*got \'mdl\''),
         ({"ridge": float("nan")}, r"ridge must be .*got nan"),
         ({"solver": "newton"}, r"solver must be one of .*got 'newton'"),

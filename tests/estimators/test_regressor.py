@@ -54,7 +54,7 @@ def test_finds_the_truth(small, fitted):
 
 
 def test_attributes_agree(small, fitted):
-    X, Y, _ = small
+    X, _, _ = small
     assert fitted.coef_.shape == (12, 20)
     np.testing.assert_allclose(fitted.coef_.T, fitted.factors_.theta)
     np.testing.assert_allclose(fitted.predict(X), X @ fitted.coef_.T + fitted.intercept_)

@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator
 import thinrank as tr
 from thinrank.selection import estimate_rank, stability
 
-
 # fits of noise, or of more predictors than half of the samples
 doubtful = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 

@@ -5,7 +5,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thinrank as tr
 
-
 # as for scikit-learn's own estimators with internal cross-validation
 _REPEATED = dict.fromkeys(
     [
@@ -25,7 +24,12 @@ def _is_automatic(estimator):
         tr.SparseReducedRankRegressor(),
         *(
             tr.SparseReducedRankRegressor(
-                rank=1, row_sparsity=None, column_sparsity=None, solver=solver, start=start
+                rank=1,
+                row_sparsity=None,
+                column_sparsity=None,
+                solver=solver,
+                start=start,
+                tol=1e-12,
             )
             for solver, start in (("pursuit", "auto"), ("gdt", "spectral"))
         ),

@@ -146,7 +146,9 @@ def test_functions_are_starts(library):
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match=r'start must be "auto", "backward", "lasso".*Factors, got .ridge.'):
+    with pytest.raises(
+        ValueError, match=r'start must be "auto", "backward", "lasso".*Factors, got .ridge.'
+    ):
         as_start("ridge")
 
 

@@ -47,9 +47,7 @@ class ColumnSubset:
 
     def gram(self, index: Array | None = None) -> Array:
         """Inner products of the columns ``index``."""
-        return self.base.gram(
-            self.index if index is None else arrays.take_rows(self.index, index)
-        )
+        return self.base.gram(self.index if index is None else arrays.take_rows(self.index, index))
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""

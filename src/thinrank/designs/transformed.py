@@ -106,8 +106,10 @@ class Transformed:
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
-        if center is not None:
+        if center is not None and self.row_scale is not None:
             return blockwise_column_norms(self, row_scale, center)
+        if center is not None:
+            return self._norms_about(center, row_scale)
         if row_scale is None and self._norms is not None:
             return self._norms
         if self.row_scale is not None:
@@ -116,6 +118,17 @@ class Transformed:
         if self.column_scale is None:
             return norms
         return norms * arrays.namespace(norms).abs(self.column_scale)
+
+    def _norms_about(self, center: Array, row_scale: Array | None) -> Array:
+        """Norms about other centres, from those of the columns of X about theirs."""
+        own = center * 0 if self.center is None else self.center
+        if self.column_scale is None:
+            return self.base.column_norms(row_scale, own + center)
+        xp = arrays.namespace(center)
+        scale = xp.abs(self.column_scale)
+        norms = self.base.column_norms(row_scale, own + center * _signed_inverse(self.column_scale))
+        length = self.shape[0] ** 0.5 if row_scale is None else arrays.norm(row_scale)
+        return xp.where(scale > 0, norms * scale, xp.abs(center) * length)
 
 
 @dataclass(frozen=True)
@@ -178,6 +191,12 @@ def standardize(
         norms = xp.astype(deviation > 0, prototype.dtype) * total**0.5
     transformed = Transformed(design, center=mean, column_scale=inverse, norms=norms)
     return Standardization(transformed, mean, deviation)
+
+
+def _signed_inverse(scale: Array) -> Array:
+    """One over the scales, and 0 for those that are 0."""
+    xp = arrays.namespace(scale)
+    return xp.sign(scale) * arrays.ratio(1.0, xp.abs(scale))
 
 
 def _inverse(scale: Array) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from thinrank.estimators.progress import searching
 from thinrank.estimators.regressor import SparseReducedRankRegressor
 from thinrank.estimators.sizes import Found, find_sizes
 from thinrank.estimators.validation import (
+    check_ridge,
     check_training_data,
     check_weights,
     column_names,
@@ -25,43 +25,68 @@ from thinrank.estimators.validation import (
 )
 from thinrank.minimize import check_options, seed_from
 from thinrank.selection.choice import check_refit_rule
-from thinrank.selection.space import as_choices
+from thinrank.selection.space import as_choices, check_axes
 
 __all__ = ["SparseReducedRankRegressorCV"]
 
 
 class SparseReducedRankRegressorCV(FactorRegressor):
-    """:class:`SparseReducedRankRegressor` with rank, sparsities and ridge by cross-validation.
+    """:class:`SparseReducedRankRegressor` with control over the cross-validation.
 
-    The held-out squared error is searched, not tabulated: the predictive information criterion
-    on all the data says where to begin, and from there elimination of rows forecasts how many are
-    best, while ranks, numbers of columns and ridges come from tables; fits confirm both. XᵀY and
-    the Gram matrix are computed once for all splits; each training part is centred and scaled
-    by itself, and every fit starts from its own part of the data.
+    The search is that of ``SparseReducedRankRegressor(criterion="cv")``, and with the default
+    parameters so is the result. This class adds grids of values to choose from, splitters with
+    groups, and ``cv_results_``.
 
     Parameters
     ----------
-    ranks, row_sparsities, column_sparsities : sequence of int, or None
-        Values to choose from; None for all that make sense (rank 0 among them), and [None] for
-        no limit. When all three are given and their product with ``ridges`` has at most 100
-        points, all of them are tried.
-    ridges : sequence of float, or None
-        Ridges to choose from; None for 0 and eleven from a thousandth to three times the mean
+    ranks : sequence of int or None, default=None
+        Ranks to choose from. None for all that make sense; only then rank 0, nothing but the
+        means, is among them.
+    row_sparsities : sequence of (int or None), or None, default=None
+        Numbers of predictors to choose from; None for all that make sense, ``[None]`` for no
+        limit.
+    column_sparsities : sequence of (int or None), or None, default=None
+        Numbers of responses to choose from; None for all, ``[None]`` for no limit. When
+        ``ranks``, ``row_sparsities`` and ``column_sparsities`` are all given and their product
+        with the ridges has at most 100 points, all of them are tried.
+    ridges : sequence of float or None, default=None
+        Ridges to choose from; None for 0 and 15 values between 1e-4 and 1e3 times the mean
         curvature of the loss.
-    cv : int, scikit-learn splitter or iterable of (train, test)
-        As in scikit-learn; ``PredefinedSplit`` for a validation set.
-    refit_rule : {"best", "one_se"}
-        Which model is refitted to all the data: the one of least error, or the simplest (fewest
-        degrees of freedom) of those tried whose error is within one standard error of it.
-    standardize, solver, start, step, update, fit_intercept, max_iter, tol, random_state
-        As in :class:`SparseReducedRankRegressor`, for the final fit; the search is by pursuit.
-    n_jobs : int, optional
-        Threads over splits and models.
-    verbose : int, default 0
+    cv : int, cross-validation splitter or iterable of (train, test), default=5
+        Rows that are held out. An integer is the number of folds of a random partition, whose
+        seed comes from ``random_state``; with fewer than 500 rows the best models are judged
+        again on one or two further partitions. A splitter or an iterable is used as it is;
+        ``PredefinedSplit`` serves for a validation set.
+    refit_rule : {"best", "one_se", "thinnest"}, default="best"
+        Which model is fitted to all rows, as in :class:`SparseReducedRankRegressor`. "one_se"
+        needs at least two splits.
+    standardize : bool, default=True
+        As in :class:`SparseReducedRankRegressor`. Every training part is centred and scaled by
+        itself.
+    solver : {"pursuit", "gdt"}, default="pursuit"
+        Solver of the final fit; the search is by pursuit.
+    start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
+        Where the final fit begins.
+    step : {"auto", "theory", "backtracking"} or float, default="auto"
+        Step size of the final fit by gradient descent.
+    update : {"simultaneous", "sequential"}, default="simultaneous"
+        Whether both factors move from the same iterate in the final fit by gradient descent.
+    fit_intercept : bool, default=True
+        Whether to centre X and Y.
+    max_iter : int or None, default=None
+        Largest number of iterations of the final fit.
+    tol : float, default=1e-7
+        Tolerance of all fits.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the random partition into folds and of randomised decompositions in the starts.
+        None gives the same answer every time.
+    n_jobs : int or None, default=None
+        Number of threads over splits and models.
+    verbose : int, default=0
         Whether to show progress on standard error.
-    callback : callable, optional
-        Called with a :class:`~thinrank.selection.SearchRecord` after each model; returning True
-        ends the search, as Ctrl-C does, and the best model so far is refitted.
+    callback : callable or None, default=None
+        Called with a :class:`~thinrank.selection.SearchRecord` after each model; returning True,
+        or Ctrl-C, ends the search, and the best model so far is fitted.
 
     Attributes
     ----------
@@ -70,18 +95,30 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         ``SparseReducedRankRegressor(**best_params_)`` fits the same model. Rank 0 comes with
         sparsities of 0.
     best_index_ : int
-        Its place in ``cv_results_``.
+        Index of the chosen model in ``cv_results_``. Which model that is depends on
+        ``refit_rule`` and on the further partitions, so it need not have the highest score.
     best_score_ : float
-        Minus its mean squared error on held-out rows.
+        Its ``mean_test_score``.
     cv_results_ : dict of arrays
-        In the layout of scikit-learn's GridSearchCV: ``params``, ``param_rank`` and so on,
-        ``split0_test_score`` and so on, ``mean_test_score``, ``std_test_score``,
-        ``rank_test_score`` and ``mean_fit_time``; scores are negative mean squared errors.
+        The models of the last search, in the layout of scikit-learn's ``GridSearchCV``:
+        ``params``, ``param_rank`` and so on, ``split0_test_score`` and so on,
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score`` and ``mean_fit_time``. Scores
+        are negative mean squared errors over all responses, on the splits of ``cv`` without the
+        further partitions. With ``standardize=True`` they are in units of the noise in each
+        response, not of Y: they compare models, and are not those of another metric.
     n_splits_ : int
+        Number of splits in ``cv_results_``.
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         Of the final fit; see :class:`SparseReducedRankRegressor`.
     n_iter_, status_, history_
-        Of the final fit.
+        Of the final fit; see :class:`SparseReducedRankRegressor`.
+    n_features_in_, feature_names_in_, target_names_in_
+        See :class:`SparseReducedRankRegressor`.
+
+    Warns
+    -----
+    thinrank.core.warnings.SelectionWarning
+        As :class:`SparseReducedRankRegressor` does.
 
     Examples
     --------
@@ -147,21 +184,25 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> SparseReducedRankRegressorCV:
-        """Choose the sizes on held-out rows, and fit all the data with them.
+        """Choose the sizes on held-out rows, and fit all rows with them.
 
         Parameters
         ----------
-        X : array, data frame, scipy sparse matrix, LinearOperator or Design, of shape (n, p)
-        y : array or data frame of shape (n, k) or (n,)
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Predictors. Neither copied nor made dense.
+        y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses Y.
-        sample_weight : array of shape (n,), optional
-            Weights of the rows, in the fits and in the errors.
-        groups : array of shape (n,), optional
+        sample_weight : array of shape (n_samples,), default=None
+            How much the rows count relative to one another, in the fits and in the errors. The
+            scale of the weights has no effect.
+        groups : array of shape (n_samples,), default=None
             For splitters that keep groups together.
 
         Returns
         -------
-        self
+        self : SparseReducedRankRegressorCV
+            The fitted estimator.
         """
         rule = check_refit_rule(self.refit_rule)
         check_options(self.solver, self.start, self.step, self.update, self.max_iter, self.tol)
@@ -169,6 +210,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         design, target = check_training_data(self, X, y)
         weight = check_weights(sample_weight, design)
         matrix = target[:, None] if target.ndim == 1 else target
+        shape = design.shape[1], matrix.shape[1]
+        check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
         problem = Problem.prepare(
             design,
             matrix,
@@ -197,7 +240,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
                 callback=callback,
                 groups=groups,
             )
-        self.n_splits_ = len(found.search.evaluations[0].parts)
+        self.n_splits_ = len(found.evaluations[0].parts)
         if rule == "one_se" and self.n_splits_ < 2:
             raise ValueError(
                 'refit_rule="one_se" needs the standard error over at least two splits; cv has '
@@ -215,12 +258,11 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             return None
         ridges = as_choices("ridges", self.ridges)
         for ridge in ridges:
-            if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
-                raise ValueError(f"ridges must be numbers at least 0 and finite, got {ridge!r}")
+            check_ridge("ridges", ridge, "numbers at least 0 and finite")
         return [float(ridge) for ridge in ridges]
 
     def _keep_results(self, found: Found) -> None:
-        evaluations = found.search.evaluations
+        evaluations = found.evaluations
         scores = -np.asarray([e.parts for e in evaluations])  # (models, splits)
         mean, deviation = scores.mean(axis=1), scores.std(axis=1)
         params = [found.space.params(e.sizes) for e in evaluations]

@@ -83,7 +83,8 @@ class Problem:
         X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
         scale = responses.scale
         if live_columns is not None:
-            targets, scale = ColumnSubset(targets, live_columns), scale[live_columns]
+            targets = ColumnSubset(targets, live_columns)
+            scale = arrays.take_rows(scale, live_columns)
         if scale is not None and not bool(arrays.namespace(scale).any(scale > 0)):
             scale = None  # every response is constant
         loss = LeastSquares(X, _divided(targets, scale), sample_weight=weight, ridge=ridge)

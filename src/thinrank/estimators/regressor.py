@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -20,6 +20,7 @@ from thinrank.estimators.progress import searching, shown
 from thinrank.estimators.sizes import check_criterion, find_sizes
 from thinrank.estimators.validation import (
     check_automatic_sizes,
+    check_ridge,
     check_training_data,
     check_weights,
     column_names,
@@ -42,83 +43,155 @@ class SparseReducedRankRegressor(FactorRegressor):
     """Multi-response regression with a low-rank, row-sparse and column-sparse coefficient matrix.
 
     Minimises 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank`` with at most
-    ``row_sparsity`` non-zero rows (predictors in use) and ``column_sparsity`` non-zero columns
-    (responses they predict), by pursuit (exact fits and exchanges of predictors) or by gradient
-    descent with hard thresholding (Yu, Gupta & Kolar).
+    ``row_sparsity`` non-zero rows (predictors in use) and at most ``column_sparsity`` non-zero
+    columns (responses that they predict), by pursuit (exact fits and exchanges of predictors) or
+    by gradient descent with hard thresholding (Yu, Gupta & Kolar).
+
+    By default rank, sparsities and ridge are chosen by the error on held-out rows. Rank 0 (nothing
+    but the means) and the ridge model with all predictors are among the candidates.
 
     Parameters
     ----------
-    rank : int or "auto"
-        Largest rank of Θ; "auto", the default, leaves the choice to ``criterion``.
-    row_sparsity, column_sparsity : int, None or "auto"
-        How many predictors and responses may enter; None for no limit. Again "auto", the default,
-        leaves it to ``criterion``: the sizes are searched for on the training data alone, every
-        fit from the one before, and rank 0 (nothing but the means) competes.
-    ridge : float or "auto", default 0
-        Weight of ½‖Θ‖², on the scaled coefficients. Shrinkage helps when the signal is weak.
-    standardize : bool, default True
-        Whether the columns of X enter with unit root mean square about their mean (about zero
-        without intercept). Done implicitly: X is not copied and a sparse X stays sparse. Hard
-        thresholding depends on units, so leave this on unless the columns of X are alike.
-        Together with step="auto" or "backtracking" the scale of Y is taken out too, so that the
-        answer does not depend on the units of X or Y.
-    solver : {"pursuit", "gdt"}
-        "pursuit" fits exactly on the rows it has and exchanges rows while that is worth it; fast.
-        "gdt" is gradient descent with hard thresholding, the algorithm of the paper.
-    start : str, array of shape (p, k), Factors or a start of :mod:`thinrank.starts`
-        Where to begin: "auto" (what suits the solver and the predictors, see
-        :class:`thinrank.starts.Auto`), "lasso", "group_lasso", "proximal", "screening",
-        "spectral", or coefficients in the units of X and Y.
-    step : {"auto", "theory", "backtracking"} or float
+    rank : int or "auto", default="auto"
+        Largest rank of Θ. "auto" leaves the choice to ``criterion``.
+    row_sparsity : int, None or "auto", default="auto"
+        Largest number of predictors in use; None for no limit. "auto" leaves the choice to
+        ``criterion``.
+    column_sparsity : int, None or "auto", default="auto"
+        Largest number of responses that are predicted by more than their mean; None for no limit.
+        "auto" leaves the choice to ``criterion``.
+    ridge : float or "auto", default="auto"
+        Weight of ½‖Θ‖², on the coefficients of the standardised predictors. "auto" chooses it
+        together with the sizes, from 0 and 15 values between 1e-4 and 1e3 times the mean
+        curvature of the loss (which is 1 when the predictors are standardised). When ``rank``,
+        ``row_sparsity`` and ``column_sparsity`` are all given, "auto" is 0.
+    standardize : bool, default=True
+        Whether the predictors enter with unit root mean square about their mean (about zero
+        without intercept), and the responses in units of the noise in them; see Notes. It is done
+        implicitly: X is not copied and a sparse X stays sparse. With ``solver="gdt"`` the
+        responses are scaled only if ``step`` is "auto" or "backtracking".
+    solver : {"pursuit", "gdt"}, default="pursuit"
+        "pursuit" fits exactly on the predictors in use and exchanges predictors while that lowers
+        the objective by enough. "gdt" is gradient descent with hard thresholding, the algorithm
+        of the paper. The search for sizes is by pursuit in both cases.
+    start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
+        Where the final fit begins: "auto" (what suits the solver and the predictors, see
+        :class:`thinrank.starts.Auto`), "backward", "forward", "lasso", "group_lasso", "proximal",
+        "screening", "spectral", coefficients in the units of X and Y, or an object of
+        :mod:`thinrank.starts`.
+    step : {"auto", "theory", "backtracking"} or float, default="auto"
         Step size of gradient descent; see :func:`thinrank.minimize`. Pursuit has none.
-    update : {"simultaneous", "sequential"}
+    update : {"simultaneous", "sequential"}, default="simultaneous"
         Gradient descent only: whether both factors move from the same iterate.
-    fit_intercept : bool, default True
+    fit_intercept : bool, default=True
         Whether to centre X and Y.
-    max_iter : int, optional
-        Iteration limit; None is 100 for pursuit and 10,000 for gradient descent. Reaching it
-        raises a ConvergenceWarning.
-    tol : float, default 1e-7
-        Pursuit: the part of the objective that an exchange must save at least. Gradient descent:
-        stop when the relative change of the factors is below.
-    criterion : {"pic", "aic", "bic", "gic", "ebic", "gcv"} or Criterion
-        What chooses the sizes that are "auto"; see :class:`thinrank.selection.Criterion`.
-    random_state : int, RandomState, Generator or None
-        For randomised decompositions in the starts; None gives the same answer every time.
-    n_jobs : int, optional
-        Threads of the search for sizes, which has up to two models to fit at a time.
-    verbose : int, default 0
+    max_iter : int or None, default=None
+        Largest number of iterations of the final fit; None is 100 for pursuit and 10,000 for
+        gradient descent. Reaching it raises a ``ConvergenceWarning``.
+    tol : float, default=1e-7
+        Pursuit: the smallest relative decrease of the objective for which an exchange is made.
+        Gradient descent: the relative change of the factors below which it stops.
+    criterion : {"auto", "cv", "pic", "aic", "bic", "gic", "ebic", "gcv"} or Criterion, \
+default="auto"
+        What chooses the sizes that are "auto". "auto" and "cv" are the mean squared error on
+        held-out rows. The others are computed on the training rows only, which is faster; they
+        assume noise that is independent across responses, and keep too many predictors where it
+        is not. See :class:`thinrank.selection.Criterion`.
+    cv : int, cross-validation splitter or iterable of (train, test), default=5
+        Rows that are held out. An integer is the number of folds of a random partition, whose
+        seed comes from ``random_state``; with fewer than 500 rows the best models are judged
+        again on one or two further partitions. A splitter or an iterable is used as it is. Not
+        used by the other criteria, or when all sizes are given.
+    refit_rule : {"best", "one_se", "thinnest"}, default="best"
+        Which model is fitted to all rows in the end, by the errors on held-out rows. A model with
+        fewer predictors than the most accurate one may have a larger error, by an amount that is
+        proportional to the part of the predictors that it does without; the one with the fewest
+        predictors is taken. The amounts are in the user guide and in
+        :func:`thinrank.selection.choice.allowance`.
+
+        - "best" allows little, and nothing when the most accurate model has few predictors for
+          the number of samples.
+        - "thinnest" allows more, for many fewer predictors at some loss of accuracy.
+        - "one_se" also allows one standard error of the mean over the splits, and of models with
+          the same number of predictors takes the one with the fewest degrees of freedom.
+
+        Under every rule rank 0 is taken unless the most accurate model is clearly better.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the random partition into folds and of randomised decompositions in the starts.
+        None gives the same answer every time.
+    n_jobs : int or None, default=None
+        Number of threads of the search for sizes, over splits and models.
+    verbose : int, default=0
         Whether to show progress on standard error.
-    callback : callable, optional
+    callback : callable or None, default=None
         Called with the :class:`~thinrank.core.result.Record` of each iteration; returning True
         stops the fit, and ``status_`` says so. Its factors are those of the standardised problem.
-        While sizes are searched for it is called with a
-        :class:`~thinrank.selection.SearchRecord` for each model; returning True ends the search,
-        and the best model so far is fitted. So does Ctrl-C.
+        While sizes are searched for, it is called with a
+        :class:`~thinrank.selection.SearchRecord` for each model; returning True, or Ctrl-C, ends
+        the search, and the best model so far is fitted.
 
     Attributes
     ----------
     factors_ : Factors
-        U of shape (p, r) and V of shape (k, r), balanced, in the units of X and Y.
-    coef_ : array of shape (k, p), or (p,) for a one-dimensional Y
+        U of shape (n_features, rank_) and V of shape (n_targets, rank_), balanced, in the units
+        of X and Y.
+    coef_ : array of shape (n_targets, n_features), or (n_features,) for a one-dimensional Y
         Computed from ``factors_`` on demand.
-    intercept_ : array of shape (k,), or float
+    intercept_ : array of shape (n_targets,), or float for a one-dimensional Y
     rank_ : int
-        Rank found; smaller than ``rank`` when the data carry less, 0 when Y is constant.
-    row_support_, column_support_ : ndarray of int
-        Sorted indices of the predictors in use and of the responses they predict.
+        Rank found; smaller than ``rank`` when the data carry less, 0 when nothing is predicted.
+    row_support_ : ndarray of int
+        Sorted indices of the predictors in use.
+    column_support_ : ndarray of int
+        Sorted indices of the responses that they predict.
     best_params_ : dict
-        Rank, row_sparsity, column_sparsity and ridge in use, when one of them was "auto".
+        The rank, row_sparsity, column_sparsity and ridge of the fit, chosen or given.
     search_ : list of SearchRecord
-        The models that were tried, likewise.
+        The models that were tried, with their scores; empty when all sizes were given. With
+        ``standardize=True`` held-out errors are in units of the noise in each response, not of Y.
     n_iter_ : int
+        Number of iterations of the final fit.
     status_ : Status
         How the fit ended; ``str(status_)`` is a sentence.
     history_ : History
-        One record an iteration: objective, change, supports, seconds.
+        One record per iteration: objective, change, supports, seconds.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, when X is a data frame
-    target_names_in_ : ndarray of str, when Y is a data frame
+    feature_names_in_ : ndarray of str
+        Only when X is a data frame.
+    target_names_in_ : ndarray of str
+        Only when Y is a data frame.
+
+    Warns
+    -----
+    thinrank.core.warnings.SelectionWarning
+        When sizes were chosen and the result needs attention: no model is better than the means;
+        the predictors kept are more than half of the samples; the ridge or the number of
+        predictors is the largest that was allowed; the search was interrupted.
+    sklearn.exceptions.ConvergenceWarning
+        When the final fit reaches ``max_iter`` or diverges.
+
+    See Also
+    --------
+    SparseReducedRankRegressorCV : The same search with grids, groups and ``cv_results_``.
+    thinrank.selection.stability : How stable a selection of predictors is.
+
+    Notes
+    -----
+    With ``standardize=True`` the responses count by the noise in them. Each is first divided by
+    its standard deviation, then by the standard deviation of what a fit leaves of it, but by no
+    less than a tenth of its own standard deviation. With given sizes the fit is repeated in this
+    way until the supports stay the same, at most three times in all, unless there is a single
+    response or more predictors may enter than half of the samples. When sizes are chosen, the
+    search is repeated with the noise that its best model leaves.
+
+    With ``standardize=True`` supports and predictions do not depend on the units of any predictor
+    or response, nor on the scale of ``sample_weight``, nor on constant predictors and responses,
+    which are left out. (With ``solver="gdt"`` the responses must be scaled; see ``standardize``.)
+    With ``standardize=False`` none of this holds, except for the scale of the weights.
+
+    A fit without ridge has fewer predictors than samples; with a ridge there may be more, up to
+    all. Where there are more than 2000 samples and more than 2000 predictors, models of at most
+    about 2000 predictors are compared.
 
     References
     ----------
@@ -186,21 +259,25 @@ class SparseReducedRankRegressor(FactorRegressor):
     search_: list[SearchRecord]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseReducedRankRegressor:
-        """Fit the coefficients.
+        """Choose the sizes that are "auto", and fit the coefficients.
 
         Parameters
         ----------
-        X : array, data frame, scipy sparse matrix, LinearOperator or Design, of shape (n, p)
-            float32 stays float32. Neither copied nor made dense.
-        y : array or data frame of shape (n, k) or (n,)
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Predictors. Neither copied nor made dense; float32 stays float32.
+        y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses Y.
-        sample_weight : array of shape (n,), optional
-            How much the rows count relative to one another; the scale of the weights has no
-            effect.
+        sample_weight : array of shape (n_samples,), default=None
+            How much the rows count relative to one another, in the fit and in held-out errors.
+            The scale of the weights has no effect, and rows of weight 0 are left out. Integer
+            weights equal repeated rows only when all sizes are given, and up to the decrease of
+            the objective that pursuit asks of an exchange, which depends on the number of rows.
 
         Returns
         -------
-        self
+        self : SparseReducedRankRegressor
+            The fitted estimator.
         """
         names = column_names(y)
         design, target = check_training_data(self, X, y)
@@ -244,7 +321,7 @@ class SparseReducedRankRegressor(FactorRegressor):
             found = find_sizes(
                 problem,
                 weight,
-                *(None if is_automatic(value) else [value] for value in given.values()),
+                *cast(Any, (None if is_automatic(v) else [v] for v in given.values())),
                 criterion=self.criterion,
                 cv=self.cv,
                 rule=check_refit_rule(self.refit_rule),
@@ -257,7 +334,7 @@ class SparseReducedRankRegressor(FactorRegressor):
             )
         for message in found.warnings:
             warnings.warn(message, SelectionWarning, stacklevel=3)
-        self.search_ = found.search.records
+        self.search_ = found.records
         return found.params
 
     def _solve(
@@ -303,13 +380,13 @@ class SparseReducedRankRegressor(FactorRegressor):
         """Sizes against the data, before anything is computed."""
         check_criterion(self.criterion)
         check_refit_rule(self.refit_rule)
+        if not is_automatic(self.ridge):
+            check_ridge("ridge", self.ridge, 'a number at least 0 and finite, or "auto"')
         iteration_limit(self.solver, self.max_iter)
         if _is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
             return
         sizes = self.rank, self.row_sparsity, self.column_sparsity
         check_automatic_sizes((design.shape[1], k), rows_of_data(design, weight), *sizes)
-        if isinstance(self.ridge, str) and not is_automatic(self.ridge):
-            raise ValueError(f'ridge must be a number at least 0 or "auto", got {self.ridge!r}')
 
 
 def _supports(factors: Factors) -> tuple[list[int], list[int]]:

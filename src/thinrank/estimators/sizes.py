@@ -15,21 +15,22 @@ from thinrank.minimize import iteration_limit
 from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held_out
 from thinrank.selection.choice import RefitRule
 from thinrank.selection.criteria import Criterion, as_criterion
-from thinrank.selection.cv_splits import make_splits
-from thinrank.selection.evaluation import Evaluation
+from thinrank.selection.cv_splits import Splits, make_splits
+from thinrank.selection.evaluation import Evaluation, SearchRecord
 from thinrank.selection.held_out_search import HeldOutSearch
-from thinrank.selection.search import Search
 from thinrank.selection.samples import Sizes
+from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
 from thinrank.solvers.loop import run
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, completed
-from thinrank.starts.backward import MOST_ROWS
+from thinrank.starts.backward import MOST_ROWS, most_at_once
 
 __all__ = ["Found", "check_criterion", "find_sizes"]
 
 # Fits from which the noise in every response is estimated, each in the units of the one before.
 _MOST_SCALINGS = 3
+_NOTHING = "The predictors or the responses are constant: all coefficients are zero."
 # Criteria that mean the error on held-out rows.
 _HELD_OUT = ("auto", "cv")
 
@@ -40,7 +41,8 @@ class Found:
 
     Attributes
     ----------
-    search : Search
+    search : Search or None
+        None when the responses or the predictors are all constant.
     space : Space
         What it could choose from.
     chosen : Evaluation
@@ -51,11 +53,21 @@ class Found:
         What a user should know about it.
     """
 
-    search: Search
+    search: Search | None
     space: Space
     chosen: Evaluation
     params: dict[str, Any]
     warnings: list[str]
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """All models that were tried in the last search."""
+        return [self.chosen] if self.search is None else self.search.evaluations
+
+    @property
+    def records(self) -> list[SearchRecord]:
+        """One record per model that was tried."""
+        return [] if self.search is None else self.search.records
 
 
 def check_criterion(criterion: Any) -> Criterion | None:
@@ -101,16 +113,19 @@ def find_sizes(
     """
     loss = problem.loss
     loss.hold_gram()
+    xp = arrays.namespace(loss.prototype)
     known = check_criterion(criterion)
     samples = loss.X.shape[0]
     numbers = None if weight is None else arrays.to_numpy(weight)
     positive = samples if numbers is None else int(np.count_nonzero(numbers))
-    splits, further = [], []
+    splits: Splits = []
+    further: Splits = []
     if known is None:
         splits, further = make_splits(cv, numbers, samples, seed, groups)
     if splits:
         positive = min(_count(train, numbers) for train, _ in splits)
     p, k = loss.shape
+    small = min(samples, p) <= MOST_ROWS
     space = make_space(
         loss.shape,
         positive,
@@ -118,8 +133,12 @@ def find_sizes(
         rows=None if rows is None else _at_most(rows, p),
         columns=None if columns is None else _at_most(columns, k),
         ridges=automatic_ridges(loss) if ridges is None else ridges,
-        thick=known is None and _dense_end_is_cheap(loss),
+        thick=known is None and small,
+        most_rows=None if small else most_at_once(loss.quadratic()),
     )
+    if loss.constant <= 0 or not bool(xp.any(loss.quadratic().diagonal() > 0)):
+        nothing = Evaluation(Sizes(0, 0, 0, 0.0), 0.0, (0.0,), (), np.empty((0, 0)), 0.0)
+        return Found(None, space, nothing, space.params(nothing.sizes), [_NOTHING])
     options: dict[str, Any] = {
         "max_iter": iteration_limit("pursuit", None),
         "tol": tol,
@@ -184,6 +203,7 @@ def _rescaled(
             factors = scaled.in_units_of(problem, run(solver, loss, start)[0].factors)
             scaled = problem.with_noise(problem.noise(factors))
             start = problem.in_units_of(scaled, factors)
+        assert scaled.target_scale is not None  # or noise would not matter
         noise = scaled.target_scale / problem.target_scale
         return scaled.loss, arrays.to_numpy(noise).astype(np.float64)
 
@@ -204,12 +224,6 @@ def _at_most(values: Sequence[Any], limit: int) -> list[Any]:
         min(value, limit) if isinstance(value, (int, np.integer)) and value > 0 else value
         for value in values
     ]
-
-
-def _dense_end_is_cheap(loss: LeastSquares) -> bool:
-    """Whether models of more rows than samples, up to all of them, may compete."""
-    n, p = loss.X.shape
-    return min(n, p) <= MOST_ROWS
 
 
 def _warnings(search: Search, space: Space, chosen: Evaluation, samples: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from thinrank.minimize import check_size, check_sizes
 __all__ = [
     "check_automatic_sizes",
     "check_new_X",
+    "check_ridge",
     "check_training_data",
     "check_weights",
     "column_names",
@@ -102,6 +104,13 @@ def check_weights(sample_weight: Any, design: Design) -> Array | None:
 def is_automatic(value: Any) -> bool:
     """Whether a parameter is to be chosen from the data."""
     return isinstance(value, str) and value == "auto"
+
+
+def check_ridge(name: str, value: Any, expected: str) -> None:
+    """Raise a ValueError unless ``value`` is a number at least 0 and finite."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (number and 0 <= float(value) < float("inf")):
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
 def check_automatic_sizes(

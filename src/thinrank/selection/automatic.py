@@ -12,6 +12,7 @@ from thinrank.losses import LeastSquares
 from thinrank.selection.choice import RefitRule
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.criterion_search import CriterionSearch
+from thinrank.selection.evaluation import SearchRecord
 from thinrank.selection.held_out_search import HeldOutSearch
 from thinrank.selection.samples import CriterionSample, HeldOutSample, Sizes
 from thinrank.selection.space import Space
@@ -21,8 +22,6 @@ __all__ = ["automatic_ridges", "by_criterion", "by_held_out"]
 
 Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 
-# Times that the criterion chooses with responses in units of the noise that its last choice leaves.
-_MOST_GUIDES = 1
 # Searches with responses in units of the noise that the best model of the last one leaves.
 _MOST_SEARCHES = 3
 # Estimates of the noise that differ by no more than this, in logarithms, are taken to be the same.
@@ -95,36 +94,40 @@ def by_held_out(
     def samples(loss: LeastSquares, splits: Splits) -> list[HeldOutSample]:
         return held_out_samples(loss, splits, center=center, scale=scale)
 
-    def search_in(loss: LeastSquares) -> HeldOutSearch:
-        return HeldOutSearch(samples(loss, splits), space, rule=rule, rows=rows, **options)
+    records: list[SearchRecord] = []
 
-    if space.exhaustive is not None:
-        search = search_in(loss)
-        search.run([])
-        return _confirmed(search, samples, loss, further)
+    def search_in(loss: LeastSquares) -> HeldOutSearch:
+        held_out = samples(loss, splits)
+        return HeldOutSearch(held_out, space, rule=rule, rows=rows, records=records, **options)
+
     search = search_in(loss)
-    starts, noise_in_units = search.coarse()
-    if rescaled is None:
-        search.run([*starts, *_guide(loss, space)])
+    if space.exhaustive is not None:
+        search.run_from([])
         return _confirmed(search, samples, loss, further)
-    loss = rescaled(noise_in_units)[0]
-    for _ in range(_MOST_GUIDES):
-        for guide in _guide(loss, space):
-            loss = rescaled(guide)[0]
+    starts, least_errors = search.coarse()
+    if rescaled is None:
+        search.run_from([*starts, *_guide(loss, space)])
+        return _confirmed(search, samples, loss, further)
+    loss = rescaled(least_errors)[0]
+    for guide in _guide(loss, space):
+        loss = rescaled(guide)[0]
     search = search_in(loss)
     starts = [*search.coarse()[0], *_guide(loss, space)]
-    noise: np.ndarray | None = None
     found = search.first_look(starts).sizes
+    noise: np.ndarray | None = None
     for _ in range(_MOST_SEARCHES):
+        if search.stopped or found.rank == 0:
+            break
         last, (loss_now, noise) = noise, rescaled(found)
         if last is not None and np.all(np.abs(np.log(noise / last)) < _SAME_NOISE):
             break
-        loss = loss_now
+        before, loss = search, loss_now
         search = search_in(loss)
-        search.run(list(dict.fromkeys([found, starts[0]])))
+        search.run_from(list(dict.fromkeys([found, starts[0]])))
+        if search.stopped and search.best.sizes.rank == 0:
+            before.stopped = True
+            return before
         found = search.best.sizes
-        if found.rank == 0 or search.stopped:
-            break
     return _confirmed(search, samples, loss, further)
 
 
@@ -144,5 +147,8 @@ def _guide(loss: LeastSquares, space: Space) -> list[Sizes]:
 
     It assumes independent noise; where that is right it sees more than any split.
     """
-    guide = by_criterion(loss, space.thin(), Criterion()).best.sizes
+    thin = space.thin()
+    if thin.rows[-1] < thin.ranks[0]:
+        return []
+    guide = by_criterion(loss, thin, Criterion()).best.sizes
     return [space.like(guide.rows, guide)] if guide.rank > 0 else []

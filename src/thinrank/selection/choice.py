@@ -20,10 +20,11 @@ REFIT_RULES: tuple[RefitRule, ...] = ("best", "one_se", "thinnest")
 _PRICES = {"best": (1.0, 0.02, 0.04), "thinnest": (2.0, 0.06, 0.12), "one_se": (1.0, 0.02, 0.04)}
 # A model is thin that has at most this many predictors per sample.
 _THIN = 0.25
-# Rank 0 is chosen unless the best model is better than the means by two standard errors: a search
-# among many models of pure noise finds one that is better by one standard error half of the time.
+# Rank 0 is chosen unless the best model is better than the means by this many standard errors: a
+# search among many models of pure noise finds one that is better by one of them half of the time.
 # Where the best model saves this part of the error of the means, one standard error is enough.
-_CLEARLY_BETTER = 0.05
+_EVIDENCE = 2.5
+_CLEARLY_BETTER = 0.15
 
 
 def check_refit_rule(rule: object) -> RefitRule:
@@ -43,26 +44,29 @@ def allowance(rule: RefitRule, best: Evaluation, other: Evaluation) -> float:
     rows and taken to be at least 2 % and at most 4 % of the best score. So half of the predictors
     are given up for 1 to 2 % of the error. With ``"thinnest"`` it is two standard errors, at
     least 6 % and at most 12 %. ``"best"`` leaves models alone that have no more predictors than a
-    quarter of the samples: these are thin as they are. ``"one_se"`` allows one standard error of the best score over
-    the splits, as Breiman et al. (1984) do, if that is more.
+    quarter of the samples: these are thin as they are. ``"one_se"`` allows one standard error of
+    the best score over the splits, as Breiman et al. (1984) do, if that is more.
 
-    Rank 0, nothing but the means, is allowed two standard errors of the difference, but only one
-    where the best model saves more than 5 % of the error of the means.
+    Rank 0, nothing but the means, is allowed 2.5 standard errors of the difference, but only one
+    where the best model saves more than 15 % of the error of the means.
     """
-    if other.sizes.rows >= best.sizes.rows:
-        return 0.0
     error = _standard_error(best, other)
     if other.sizes.rank == 0:
-        return min(max(error, _CLEARLY_BETTER * other.score), 2 * error)
-    if rule == "best" and best.row_errors is not None:
-        if best.sizes.rows <= _THIN * len(best.row_errors):
-            return 0.0
-    times, least, most = _PRICES[rule]
-    saved = 1.0 - other.sizes.rows / best.sizes.rows
-    price = saved * min(max(times * error, least * best.score), most * best.score)
+        return min(max(error, _CLEARLY_BETTER * other.score), _EVIDENCE * error)
+    price = 0.0
+    if other.sizes.rows < best.sizes.rows and not (rule == "best" and _is_thin(best)):
+        times, least, most = _PRICES[rule]
+        saved = 1.0 - other.sizes.rows / best.sizes.rows
+        price = saved * min(max(times * error, least * best.score), most * best.score)
     if rule == "one_se" and len(best.parts) > 1:
-        return max(price, float(np.std(best.parts, ddof=1)) / len(best.parts) ** 0.5)
+        price = max(price, float(np.std(best.parts, ddof=1)) / len(best.parts) ** 0.5)
     return price
+
+
+def _is_thin(evaluation: Evaluation) -> bool:
+    """Whether a model has few predictors for the number of samples."""
+    errors = evaluation.row_errors
+    return errors is not None and evaluation.sizes.rows <= _THIN * len(errors)
 
 
 def thinnest(rule: RefitRule, evaluations: Iterable[Evaluation]) -> Evaluation:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, check_cv
 
-__all__ = ["make_splits"]
+__all__ = ["Splits", "make_splits"]
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
@@ -45,7 +45,8 @@ def make_splits(
         raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}")
     if len(live) < 2:
         raise ValueError(
-            f'sizes that are "auto" need at least 2 samples of positive weight, got {len(live)}'
+            f'sizes that are "auto" need at least 2 samples of positive weight; there is '
+            f"{len(live)} sample"
         )
     folds = min(int(cv), len(live))
     partitions = min(max(_ENOUGH_PREDICTIONS // len(live), 1), _MOST_PARTITIONS)

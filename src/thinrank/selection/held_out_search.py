@@ -9,9 +9,9 @@ from typing import cast
 import numpy as np
 
 from thinrank.selection.choice import RefitRule, allowance, thinnest
-from thinrank.selection.evaluation import Evaluation, SearchCallback
+from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.samples import HeldOutSample, Sizes
-from thinrank.selection.search import Search, mean_table, table_entry
+from thinrank.selection.search import Search, StopSearch, mean_table, table_entry
 from thinrank.selection.space import Space
 from thinrank.solvers.pursuit import Fit, Pursuit
 
@@ -54,13 +54,20 @@ class HeldOutSearch(Search):
         *,
         rule: RefitRule,
         rows: int,
+        records: list[SearchRecord] | None = None,
         max_iter: int = 100,
         tol: float = 1e-7,
         n_jobs: int | None = None,
         callback: SearchCallback | None = None,
     ) -> None:
         super().__init__(
-            samples, space, max_iter=max_iter, tol=tol, n_jobs=n_jobs, callback=callback
+            samples,
+            space,
+            records=records,
+            max_iter=max_iter,
+            tol=tol,
+            n_jobs=n_jobs,
+            callback=callback,
         )
         self._rule = rule
         self._rows = rows
@@ -96,8 +103,8 @@ class HeldOutSearch(Search):
         """
         promises: list[tuple[float, Sizes]] = []
         least = self._response_errors([s.null_errors() for s in self._held_out])
-        for ridge in self._space.coarse_ridges():
-            for rows in self._space.coarse_rows(ridge):
+        for rows in self._space.coarse_rows():
+            for ridge in self._space.coarse_ridges(rows):
                 promise, errors = self._promise_after_elimination(rows, ridge)
                 promises.append(promise)
                 least = np.minimum(least, errors)
@@ -116,6 +123,8 @@ class HeldOutSearch(Search):
 
         def judged(sample: HeldOutSample) -> tuple[np.ndarray, np.ndarray]:
             fit = sample.eliminated(rows, ridge)
+            if fit.rows.shape[0] == 0:
+                return sample.scores(None, ridge, most), sample.null_errors()
             return sample.row_scores(fit, ridge, most), sample.response_errors(fit)
 
         results = self._in_parallel(judged, [(sample,) for sample in self._held_out])
@@ -130,17 +139,35 @@ class HeldOutSearch(Search):
         return np.sum(errors, axis=0) / sum(sample.weight for sample in self._held_out)
 
     @property
+    def _best_model(self) -> Evaluation:
+        """The best point that is not rank 0."""
+        return min((e for e in self.evaluations if e.sizes.rank > 0), key=lambda e: e.score)
+
+    @property
     def _held_out(self) -> Sequence[HeldOutSample]:
         return cast(Sequence[HeldOutSample], self._samples)
 
     def first_look(self, starts: Sequence[Sizes]) -> Evaluation:
-        """The best of some points, with the ranks and numbers of columns that tables propose."""
-        return min((self._settle(e) for e in self._evaluate(starts)), key=lambda e: e.score)
+        """The best of some points, with the ranks and numbers of columns that tables propose.
 
-    def run(self, starts: Sequence[Sizes]) -> Evaluation:
+        After an interruption the best so far.
+        """
+        try:
+            if self._space.null:
+                self._evaluate_null()
+            for evaluation in self._evaluate(starts):
+                self._settle(evaluation)
+        except (StopSearch, KeyboardInterrupt):
+            if not self._known:
+                raise
+            self.stopped = True
+            return self.best
+        return self._best_model
+
+    def run_from(self, starts: Sequence[Sizes]) -> Evaluation:
         """Search from some points, and return the best; after an interruption the best so far."""
         self._starts = starts
-        return super().run()
+        return self.run()
 
     def _search(self) -> None:
         if self._space.null:
@@ -148,7 +175,9 @@ class HeldOutSearch(Search):
         if self._space.exhaustive is not None:
             self._evaluate(self._space.exhaustive)
             return
-        best = self._over_rows(self._over_ridges(self.first_look(self._starts)))
+        for evaluation in self._evaluate(self._starts):
+            self._settle(evaluation)
+        best = self._over_rows(self._over_ridges(self._best_model))
         best = self._neighbours(best)
         for _ in range(_MOST_ROUNDS):
             before = best
@@ -161,9 +190,9 @@ class HeldOutSearch(Search):
         return self._samples[i].fit(sizes, self._solver(sizes))
 
     def _solver(self, sizes: Sizes) -> Pursuit:
-        return Pursuit(
-            *sizes[:3], max_iter=self._max_iter, tol=self._tol, neighbours=False
-        )
+        # what a search looks at once more need not be exact
+        exact = self._space.exhaustive is not None
+        return Pursuit(*sizes[:3], max_iter=self._max_iter, tol=self._tol, neighbours=exact)
 
     def _row_errors(self, fits: Sequence[Fit | None]) -> np.ndarray | None:
         """Mean squared errors of the rows, averaged over the splits that hold them out."""

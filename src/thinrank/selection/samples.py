@@ -99,6 +99,9 @@ class Sample(abc.ABC):
         """What tables need of a fit on the rows that elimination leaves."""
         form = self.form.with_ridge(ridge)
         left = self._elimination.rows(rows)
+        if left.shape[0] == 0:
+            nothing = arrays.zeros((0, 0), self.form.prototype)
+            return _Rows(left, nothing, nothing)
         root, _ = form.inverse_root(left)
         return _Rows(left, root, root @ form.cross_rows(left))
 
@@ -294,9 +297,7 @@ class HeldOutSample(Sample):
     held_out : HeldOut
     """
 
-    def __init__(
-        self, form: QuadraticForm, noise: Callable[[], float], held_out: HeldOut
-    ) -> None:
+    def __init__(self, form: QuadraticForm, noise: Callable[[], float], held_out: HeldOut) -> None:
         super().__init__(form, noise)
         self.index, self._roots, self._X = held_out.index, held_out.roots, held_out.X
         self._units = held_out

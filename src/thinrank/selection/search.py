@@ -16,7 +16,7 @@ from thinrank.selection.samples import Sample, Sizes
 from thinrank.selection.space import Space
 from thinrank.solvers.pursuit import Fit
 
-__all__ = ["Search", "mean_table", "table_entry"]
+__all__ = ["Search", "StopSearch", "mean_table", "table_entry"]
 
 # Moves of rank, columns and ridge on one number of rows.
 _MOST_MOVES = 4
@@ -28,7 +28,7 @@ _MOST_FORECASTS = 12
 _COARSE_RIDGES = 3
 
 
-class _StopSearch(Exception):  # noqa: N818 (not an error)
+class StopSearch(Exception):  # noqa: N818 (not an error)
     """The callback has seen enough."""
 
 
@@ -45,6 +45,8 @@ class Search(abc.ABC):
     samples : sequence of Sample
     space : Space
         What may be chosen.
+    records : list of SearchRecord, optional
+        Of an earlier search that this one goes on from; new ones are appended.
     max_iter, tol
         Of the solver.
     n_jobs : int, optional
@@ -58,6 +60,7 @@ class Search(abc.ABC):
         samples: Sequence[Sample],
         space: Space,
         *,
+        records: list[SearchRecord] | None = None,
         max_iter: int = 100,
         tol: float = 1e-7,
         n_jobs: int | None = None,
@@ -71,8 +74,8 @@ class Search(abc.ABC):
         self._at_once = -(-effective_n_jobs(n_jobs) // len(samples))
         self._callback = callback
         self._known: dict[Sizes, Evaluation] = {}
-        self._began = time.perf_counter()
-        self.records: list[SearchRecord] = []
+        self.records: list[SearchRecord] = [] if records is None else records
+        self._began = time.perf_counter() - (self.records[-1].seconds if self.records else 0.0)
         self.stopped = False
         self._doubt = 1.0  # grows with every promise that is not kept
 
@@ -100,7 +103,7 @@ class Search(abc.ABC):
         """Search, and return the best point; after an interruption the best so far."""
         try:
             self._search()
-        except (_StopSearch, KeyboardInterrupt):
+        except (StopSearch, KeyboardInterrupt):
             if not self._known:
                 raise
             self.stopped = True
@@ -110,7 +113,7 @@ class Search(abc.ABC):
     def message(self) -> str:
         """How it went, in words."""
         how = "was stopped" if self.stopped else "is complete"
-        return f"The search {how} after {len(self._known)} models; the best of them is kept."
+        return f"The search {how} after {len(self.records)} models; the best of them is kept."
 
     @abc.abstractmethod
     def _search(self) -> None:
@@ -168,7 +171,7 @@ class Search(abc.ABC):
     def _keep(self, evaluation: Evaluation) -> None:
         self._known[evaluation.sizes] = evaluation
         record = SearchRecord(
-            len(self._known),
+            len(self.records) + 1,
             evaluation.score,
             self.best.score,
             evaluation.sizes,
@@ -176,7 +179,7 @@ class Search(abc.ABC):
         )
         self.records.append(record)
         if self._callback is not None and self._callback(record):
-            raise _StopSearch
+            raise StopSearch
 
     # ------------------------------------------------------------------ coordinates
 
@@ -308,4 +311,5 @@ def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def table_entry(table: np.ndarray, sizes: Sizes) -> float:
+    """Score of a rank and number of columns; the last rank stands for the ranks beyond."""
     return float(table[min(sizes.rank, table.shape[0]) - 1, sizes.columns - 1])

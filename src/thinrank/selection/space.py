@@ -13,7 +13,7 @@ import numpy as np
 from thinrank.minimize import check_size
 from thinrank.selection.samples import Sizes
 
-__all__ = ["Space", "as_choices", "make_space"]
+__all__ = ["Space", "as_choices", "check_axes", "make_space"]
 
 # Grids of at most this many points are evaluated in full.
 _SMALL_GRID = 100
@@ -84,20 +84,17 @@ class Space:
         few = self.rows[self.rows <= max(self.most_unshrunk // 3, int(self.rows[0]))]
         return replace(self, ridges=self.ridges[:1], rows=few)
 
-    def coarse_ridges(self) -> list[float]:
-        """The least ridge, and a few others spread over all of them."""
-        return list(self.ridges[:: max(len(self.ridges) // _COARSE_RIDGES, 1)][:_COARSE_RIDGES])
+    def coarse_ridges(self, rows: int) -> list[float]:
+        """The least ridge and a few others; more rows than samples need a ridge."""
+        few = self.ridges[:: max(len(self.ridges) // _COARSE_RIDGES, 1)][:_COARSE_RIDGES]
+        return [ridge for ridge in few if ridge > 0 or rows <= self.most_unshrunk]
 
-    def coarse_rows(self, ridge: float) -> list[int]:
-        """Powers of two, moved to allowed values, and the largest value.
-
-        More rows than samples need a ridge.
-        """
-        most = int(self.rows[-1])
-        powers = [2**i for i in range(most.bit_length())] + [most]
-        grid = np.unique(self.rows[np.searchsorted(self.rows, powers)])
-        most_allowed = most if ridge > 0 else self.most_unshrunk
-        return [int(rows) for rows in grid if self.ranks[0] <= rows <= most_allowed]
+    def coarse_rows(self) -> list[int]:
+        """Powers of two, of four beyond the number of samples, and the largest value."""
+        most, thin = int(self.rows[-1]), self.most_unshrunk
+        powers = [2**i for i in range(most.bit_length()) if 2**i <= thin or i % 2 == 0]
+        grid = np.unique(self.rows[np.searchsorted(self.rows, [*powers, min(thin, most), most])])
+        return [int(rows) for rows in grid if self.ranks[0] <= rows]
 
     def ridges_for(self, rows: int) -> set[int]:
         """Positions of the ridges that go with a number of rows: more than samples need one."""
@@ -176,6 +173,7 @@ def make_space(
     columns: Sequence[int | None] | None,
     ridges: Sequence[float],
     thick: bool = False,
+    most_rows: int | None = None,
 ) -> Space:
     """Validated axes; None is everything that makes sense.
 
@@ -186,10 +184,12 @@ def make_space(
         Number of rows of data in the smallest sample.
     thick : bool
         Whether models with a ridge and more rows than samples compete.
+    most_rows : int, optional
+        Limit on the rows when these are not given.
     """
     p, k = shape
     # as many predictors as rows of data would fit anything
-    unshrunk = min(p, max(int(samples) - 1, 1))
+    unshrunk = min(p, max(int(samples) - 1, 1), p if most_rows is None else most_rows)
     row_axis = np.arange(1, unshrunk + 1)
     if rows is not None:
         row_axis = _axis("row_sparsity", rows, p)
@@ -220,6 +220,19 @@ def _thick_rows(most: int, p: int) -> np.ndarray:
     while steps[-1] / _THICK_STEP > most:
         steps.append(int(steps[-1] / _THICK_STEP))
     return np.unique([rows for rows in steps if rows > most])
+
+
+def check_axes(shape: tuple[int, int], ranks: Any, rows: Any, columns: Any) -> None:
+    """Raise a ValueError unless the values to choose from are sizes of a matrix of this shape."""
+    p, k = shape
+    limits = {
+        "rank": (ranks, min(p, k)),
+        "row_sparsity": (rows, p),
+        "column_sparsity": (columns, k),
+    }
+    for name, (values, limit) in limits.items():
+        if values is not None:
+            _axis(name, values, limit)
 
 
 def as_choices(name: str, values: Any) -> list[Any]:

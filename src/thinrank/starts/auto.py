@@ -10,9 +10,8 @@ from thinrank.arrays import Array
 from thinrank.core import memory
 from thinrank.core.contracts import QuadraticForm, Start, require
 from thinrank.core.factors import Factors
-from thinrank.starts.backward import MOST_ROWS, Backward
+from thinrank.starts.backward import Backward
 from thinrank.starts.convex import Lasso
-from thinrank.starts.forward import Forward
 from thinrank.starts.screening import Screening
 from thinrank.starts.spectral import Spectral
 
@@ -33,10 +32,10 @@ class Auto:
     Pursuit, which exchanges rows, begins from backward elimination. Where that would take long, it
     begins from screening, which costs nothing beside XᵀY, unless two of the predictors that
     screening picks are correlated beyond 0.75: these may stand for others that matter. Then it
-    begins from backward elimination all the same, or from forward selection where both n and p
-    are above 2000. Gradient descent, which seldom leaves the rows it starts from, begins from the
-    lasso, or, where that would be slow, like pursuit. Losses that are not quadratic get the
-    spectral start, and for gradient descent so do those that are too large for a dense Θ.
+    begins from backward elimination all the same. Gradient descent, which seldom leaves the rows
+    it starts from, begins from the lasso, or, where that would be slow, like pursuit. Losses that
+    are not quadratic get the spectral start, and for gradient descent so do those that are too
+    large for a dense Θ.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ class Auto:
             return screening
         if not _correlated(loss.quadratic(), screening.picked_rows(loss.quadratic(), rows)):
             return screening
-        return Backward() if small <= MOST_ROWS else Forward()
+        return Backward()
 
 
 def _correlated(form: QuadraticForm, rows: Array) -> bool:

@@ -11,7 +11,7 @@ from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
 from thinrank.core.memory import budget_bytes
 
-__all__ = ["MOST_ROWS", "Backward", "Elimination", "on_rows", "solution"]
+__all__ = ["MOST_ROWS", "Backward", "Elimination", "most_at_once", "on_rows", "solution"]
 
 # Ridge of the fits, in units of the mean curvature. Between a hundredth and ten times as much made
 # no difference on eight sets of real data; less is worse where signals are weak and predictors
@@ -48,15 +48,21 @@ class Elimination:
         self._samples = form.samples
         if min(live.shape[0], form.samples) > MOST_ROWS:
             by_row = arrays.ratio(form.cross_norms()[0], self._diagonal)
-            live = _largest(by_row, _most_at_once(form))
+            live = _largest(by_row, most_at_once(form))
         self._left = live
         self._fits: list[tuple[Array, Array]] = []  # rows, and their squared norms
+        self._known: dict[int, Array] = {}
 
     def rows(self, count: int) -> Array:
         """At most ``count`` rows, sorted: those of largest norm in the smallest fit that has them.
 
         All rows when there are not more.
         """
+        if count not in self._known:
+            self._known[count] = self._rows(count)
+        return self._known[count]
+
+    def _rows(self, count: int) -> Array:
         while self._left.shape[0] > count:
             self._fit_once_more()
         fits = [fit for fit in self._fits if fit[0].shape[0] > count]
@@ -74,7 +80,7 @@ class Elimination:
         self._left = arrays.take_rows(rows, _largest(squares, int(part * rows.shape[0])))
 
 
-def _most_at_once(form: QuadraticForm) -> int:
+def most_at_once(form: QuadraticForm) -> int:
     """Rows whose columns of X fit into a part of the memory budget."""
     itemsize = arrays.itemsize(form.prototype)
     return int(min(max(budget_bytes() / (_PARTS * itemsize * form.samples), 1), MOST_ROWS))

@@ -1,0 +1,83 @@
+"""What must not matter: units, the scale of the weights, what is constant."""
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+
+pytestmark = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
+
+OPTIONS = {
+    "default": {},
+    "criterion": {"criterion": "pic", "ridge": 0.0},
+    "given": {"rank": 2, "row_sparsity": 4, "column_sparsity": 5},
+    "given with ridge": {"rank": 2, "row_sparsity": 4, "column_sparsity": None, "ridge": 0.2},
+}
+
+
+@pytest.fixture(scope="module")
+def small():
+    X, Y, _ = tr.datasets.make_two_way_sparse(50, 20, 9, 2, 4, 5, correlation=0.5, random_state=4)
+    return X, Y
+
+
+@pytest.fixture(scope="module", params=OPTIONS)
+def case(request, small):
+    X, Y = small
+    options = OPTIONS[request.param]
+    weight = np.random.default_rng(5).uniform(0.3, 3, len(X))
+    return (
+        options,
+        weight,
+        {weighted: fit(X, Y, options, weight if weighted else None) for weighted in (False, True)},
+    )
+
+
+def fit(X, Y, options, weight=None):
+    return tr.SparseReducedRankRegressor(**options).fit(X, Y, sample_weight=weight)
+
+
+def assert_same(moved, reference, coef=None):
+    np.testing.assert_array_equal(moved.row_support_, reference.row_support_)
+    np.testing.assert_array_equal(moved.column_support_, reference.column_support_)
+    assert moved.rank_ == reference.rank_ > 0
+    coef = moved.coef_ if coef is None else coef
+    np.testing.assert_allclose(coef, reference.coef_, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(1))
+def test_units_of_every_predictor_and_response(small, case, seed):
+    X, Y = small
+    options, _, references = case
+    rng = np.random.default_rng(seed)
+    of_x, of_y = 10 ** rng.uniform(-3, 3, X.shape[1]), 10 ** rng.uniform(-3, 3, Y.shape[1])
+    of_x *= rng.choice([-1, 1], X.shape[1])
+    moved = fit(X * of_x, Y * of_y, options)
+    assert_same(moved, references[False], moved.coef_ * of_x / of_y[:, None])
+
+
+@pytest.mark.parametrize("scale", [1 / 40, 1e6])
+def test_scale_of_the_weights(small, case, scale):
+    X, Y = small
+    options, weight, references = case
+    assert_same(fit(X, Y, options, scale * weight), references[True])
+    assert_same(fit(X, Y, options, np.full(len(X), scale)), references[False])
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_constant_responses_and_predictors(small, case, where):
+    X, Y = small
+    options, _, references = case
+    n, first = len(X), where == "before"
+    constant_X, constant_Y = np.full((n, 3), 7.0), np.full((n, 12), -2.5)
+    wide = np.hstack([constant_X, X] if first else [X, constant_X])
+    many = np.hstack([constant_Y, Y] if first else [Y, constant_Y])
+    est = fit(wide, many, options)
+    rows = np.arange(20) + (3 if first else 0)
+    columns = np.arange(9) + (12 if first else 0)
+    reference = references[False]
+    np.testing.assert_array_equal(est.row_support_, rows[reference.row_support_])
+    np.testing.assert_array_equal(est.column_support_, columns[reference.column_support_])
+    np.testing.assert_allclose(est.coef_[np.ix_(columns, rows)], reference.coef_, atol=1e-8)
+    others = np.setdiff1d(np.arange(21), columns)
+    np.testing.assert_allclose(est.predict(wide)[:, others], -2.5)

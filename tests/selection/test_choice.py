@@ -1,0 +1,113 @@
+"""Which of several models is taken, on evaluations made by hand."""
+
+import numpy as np
+import pytest
+
+from thinrank.selection.choice import allowance, check_refit_rule, thinnest
+from thinrank.selection.evaluation import Evaluation
+from thinrank.selection.samples import Sizes
+
+N = 40
+RULES = ("best", "one_se", "thinnest")
+
+
+def model(score, rows, rank=1, columns=5, ridge=0.0, spread=0.0, parts=None):
+    """Errors of the rows alternate by ``spread`` about the score."""
+    errors = score + spread * np.resize([1.0, -1.0], N)
+    parts = (score,) * 5 if parts is None else parts
+    return Evaluation(
+        Sizes(rank, rows, columns, ridge), score, parts, (), np.zeros((1, 1)), 0.0, errors
+    )
+
+
+def null(score, spread=0.0):
+    return model(score, 0, rank=0, columns=0, spread=spread)
+
+
+def standard_error(spread):
+    return spread * np.sqrt(N / (N - 1)) / np.sqrt(N)
+
+
+def test_thick_models_give_way_for_a_part_of_the_error():
+    """Without spread 2 % for all predictors, so 1 % for half of them."""
+    best = model(1.0, 30)
+    assert allowance("best", best, model(1.0, 15)) == pytest.approx(0.01)
+    assert thinnest("best", [best, model(1.0099, 15)]).sizes.rows == 15
+    assert thinnest("best", [best, model(1.0101, 15)]).sizes.rows == 30
+
+
+@pytest.mark.parametrize(
+    ("rule", "spread", "expected"),
+    [
+        ("best", 0.0, 0.01),
+        ("best", 0.2, standard_error(0.2) / 2),
+        ("best", 9.0, 0.02),
+        ("thinnest", 0.0, 0.03),
+        ("thinnest", 0.3, standard_error(0.3)),
+        ("thinnest", 9.0, 0.06),
+    ],
+)
+def test_standard_errors_between_a_least_and_a_largest_part(rule, spread, expected):
+    best, other = model(1.0, 30), model(1.005, 15, spread=spread)
+    assert allowance(rule, best, other) == pytest.approx(expected)
+
+
+def test_thin_models_are_left_alone_by_best_only():
+    best, other = model(1.0, N // 4), model(1.001, 2)
+    assert thinnest("best", [best, other]) is best
+    assert thinnest("thinnest", [best, other]) is other
+    thicker, other = model(1.0, N // 4 + 1), model(1.001, 2)
+    assert thinnest("best", [thicker, other]) is other
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_as_many_rows_are_not_thinner(rule):
+    assert allowance(rule, model(1.0, 5), model(1.001, 5)) == 0
+    assert allowance(rule, model(1.0, 5), model(1.001, 6)) == 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rank_zero_against_a_small_gain(rule):
+    """Two standard errors of the difference, when less than 5 % are gained."""
+    se = 0.01
+    spread = se * np.sqrt(N - 1)
+    best = model(0.985, 5)
+    assert thinnest(rule, [best, null(1.0, spread)]).sizes.rank == 0  # 1.5 standard errors
+    best = model(0.975, 5)
+    assert thinnest("best", [best, null(1.0, spread)]) is best  # 2.5
+
+
+def test_rank_zero_against_a_large_gain():
+    """One standard error is enough where more than 15 % are gained."""
+    spread = 0.15 * np.sqrt(N - 1)
+    best = model(0.8, 5)  # 1.3 standard errors
+    assert thinnest("best", [best, null(1.0, spread)]) is best
+    spread = 0.22 * np.sqrt(N - 1)
+    assert thinnest("best", [best, null(1.0, spread)]).sizes.rank == 0
+
+
+def test_one_standard_error_over_the_splits():
+    parts = (0.8, 0.9, 1.0, 1.1, 1.2)
+    limit = 1.0 + np.std(parts, ddof=1) / np.sqrt(5)
+    best = model(1.0, 8, parts=parts)
+    inside, outside = model(limit - 1e-6, 3), model(limit + 1e-6, 2)
+    assert thinnest("one_se", [best, inside, outside]) is inside
+
+
+def test_of_as_many_rows():
+    """The least score, or with one_se the fewest degrees of freedom, then the larger ridge."""
+    parts = (0.8, 0.9, 1.0, 1.1, 1.2)
+    best = model(1.0, 8, rank=3, parts=parts)
+    three = model(1.005, 4, rank=3)
+    simple = model(1.01, 4, rank=1)
+    shrunk = model(1.02, 4, rank=1, ridge=0.5)
+    assert thinnest("thinnest", [best, three, simple, shrunk]) is three
+    assert thinnest("one_se", [best, three, simple]) is simple
+    assert thinnest("one_se", [best, three, simple, shrunk]) is shrunk
+
+
+def test_rules():
+    assert [check_refit_rule(rule) for rule in RULES] == list(RULES)
+    for bad in ("two_se", None, 1):
+        with pytest.raises(ValueError, match='refit_rule must be one of "best", "one_se", "thi'):
+            check_refit_rule(bad)

@@ -1,0 +1,106 @@
+"""Backward elimination against recursive elimination by ridge fits in NumPy."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from thinrank.losses import Custom, LeastSquares
+from thinrank.starts import Backward
+from thinrank.starts.backward import Elimination
+
+
+def data(seed, n=40, p=24, k=3, rho=0.8):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    X /= np.sqrt(np.mean(X**2, axis=0))
+    theta = np.zeros((p, k))
+    theta[rng.choice(p, 5, replace=False)] = rng.standard_normal((5, k))
+    return X, X @ theta + 0.5 * rng.standard_normal((n, k))
+
+
+def eliminated(X, Y, count):
+    """Ridge 1 on columns of unit mean square: 70 % stay, or half where there are many."""
+    n = len(X)
+    left = np.arange(X.shape[1])
+    while len(left) > count:
+        S = X[:, left]
+        coef = np.linalg.solve(S.T @ S / n + np.eye(len(left)), S.T @ Y / n)
+        size = np.sum(coef**2, axis=1) * np.mean(S**2, axis=0)
+        keep = max(int((0.5 if len(left) > 2 * n else 0.7) * len(left)), count)
+        left = np.sort(left[np.argsort(-size)[:keep]])
+    return left
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n", [10, 40])  # p > 2n, and p < n
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
+def test_rows_are_those_of_recursive_elimination(seed, n, wrap):
+    X, Y = data(seed, n=n)
+    for form in ("direct", "gram"):
+        rows = Elimination(LeastSquares(wrap(X), Y, form=form).quadratic())
+        for count in (1, 2, 5, 9, 16, 23, 24):
+            np.testing.assert_array_equal(rows.rows(count), eliminated(X, Y, count))
+
+
+def test_more_predictors_than_samples_and_many_of_them():
+    X, Y = data(0, n=15, p=300)
+    form = LeastSquares(X, Y, form="direct").quadratic()
+    for count in (3, 20, 100):
+        np.testing.assert_array_equal(Elimination(form).rows(count), eliminated(X, Y, count))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_order_of_the_questions_does_not_matter_and_rows_are_nested(order):
+    X, Y = data(1)
+    asked = Elimination(LeastSquares(X, Y).quadratic())
+    sets = {count: set(asked.rows(count).tolist()) for count in range(1, 25)[::order]}
+    for count in range(1, 24):
+        assert len(sets[count]) == count
+        assert sets[count] <= sets[count + 1]
+
+
+def test_units_of_the_predictors_and_constant_ones():
+    """Mean curvature, and the norms of rows, are what they were: only zeros are left out."""
+    X, Y = data(2)
+    X[:, [3, 7]] = 0.0
+    rows = Elimination(LeastSquares(X, Y).quadratic())
+    assert not {3, 7} & set(rows.rows(24).tolist())
+    live = np.setdiff1d(np.arange(24), [3, 7])
+    np.testing.assert_array_equal(rows.rows(6), live[eliminated(X[:, live], Y, 6)])
+
+
+@pytest.mark.parametrize(("n", "rows"), [(40, 6), (12, 20)])
+def test_the_factors_are_the_reduced_rank_fit_on_these_rows(n, rows):
+    X, Y = data(0, n=n)
+    ridge = 0.3
+    start = Backward()(LeastSquares(X, Y, ridge=ridge), 2, rows, 3, 0)
+    kept = eliminated(X, Y, rows)
+    S = X[:, kept]
+    H, C = S.T @ S / n + ridge * np.eye(rows), S.T @ Y / n
+    values, vectors = np.linalg.eigh(H)
+    root = (vectors / np.sqrt(values)) @ vectors.T
+    left, sizes, right = np.linalg.svd(root @ C, full_matrices=False)
+    expected = np.zeros((24, 3))
+    expected[kept] = root @ (left[:, :2] * sizes[:2]) @ right[:2]
+    np.testing.assert_allclose(start.theta, expected, atol=1e-9)
+    assert start.rank == 2
+
+
+def test_every_library(library, dtype):
+    X, Y = data(0)
+    expected = Backward()(LeastSquares(X, Y), 2, 6, 3, 0)
+    start = Backward()(LeastSquares(library.array(X, dtype), library.array(Y, dtype)), 2, 6, 3, 0)
+    library.check(start.U, start.V, dtype=dtype)
+    tol = 1e-4 if dtype == "float32" else 1e-9
+    np.testing.assert_allclose(library.numpy(start.theta), expected.theta, atol=tol)
+
+
+def test_only_quadratic_losses():
+    with pytest.raises(TypeError, match=r'start="backward" needs .*quadratic'):
+        Backward()(Custom(lambda f: (0.0, f.U, f.V), shape=(8, 8)), 2, 3, 3, 0)
+
+
+def test_nothing_to_fit():
+    assert Backward()(LeastSquares(np.zeros((10, 4)), np.ones((10, 2))), 1, 2, 2, 0).rank == 0
