@@ -5,9 +5,8 @@
 Each replication draws n = 50 training rows and as many validation rows. "validation" is
 ``SparseReducedRankRegressorCV(cv=PredefinedSplit)`` followed by
 ``SparseReducedRankRegressor(**best_params_)`` on the training rows; "auto" is the regressor's
-default, "auto, ridge" has ridge="auto" too, and "cv" is 5-fold cross-validation, all on the
-training rows alone. The oracle is
-least squares of rank 8 on the true rows and columns. In the row settings column_sparsity is None.
+default and "pic" is criterion="pic", both on the training rows alone. The oracle is least squares
+of rank 8 on the true rows and columns. In the row settings column_sparsity is None.
 """
 
 from __future__ import annotations
@@ -82,22 +81,14 @@ def automatic(data: Data, options: dict, **sizes: object) -> tr.SparseReducedRan
     return est.fit(data.X, data.Y)
 
 
-def with_ridge(data: Data, options: dict) -> tr.SparseReducedRankRegressor:
-    return automatic(data, options, ridge="auto")
-
-
-def cross_validated(data: Data, options: dict) -> tr.SparseReducedRankRegressorCV:
-    columns = None if data.columns else [None]
-    return tr.SparseReducedRankRegressorCV(column_sparsities=columns, cv=5, **options).fit(
-        data.X, data.Y
-    )
+def by_criterion(data: Data, options: dict) -> tr.SparseReducedRankRegressor:
+    return automatic(data, options, criterion="pic")
 
 
 METHODS: dict[str, Callable] = {
     "validation": validated,
     "auto": automatic,
-    "auto, ridge": with_ridge,
-    "cv": cross_validated,
+    "pic": by_criterion,
 }
 
 

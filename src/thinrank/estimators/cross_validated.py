@@ -54,8 +54,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         curvature of the loss.
     cv : int, cross-validation splitter or iterable of (train, test), default=5
         Rows that are held out. An integer is the number of folds of a random partition, whose
-        seed comes from ``random_state``; with fewer than 500 rows the best models are judged
-        again on one or two further partitions. A splitter or an iterable is used as it is;
+        seed comes from ``random_state``; with at most 250 rows the best models are judged again
+        on one or two further partitions. A splitter or an iterable is used as it is;
         ``PredefinedSplit`` serves for a validation set.
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
         Which model is fitted to all rows, as in :class:`SparseReducedRankRegressor`. "one_se"

@@ -99,8 +99,8 @@ default="auto"
         is not. See :class:`thinrank.selection.Criterion`.
     cv : int, cross-validation splitter or iterable of (train, test), default=5
         Rows that are held out. An integer is the number of folds of a random partition, whose
-        seed comes from ``random_state``; with fewer than 500 rows the best models are judged
-        again on one or two further partitions. A splitter or an iterable is used as it is. Not
+        seed comes from ``random_state``; with at most 250 rows the best models are judged again
+        on one or two further partitions. A splitter or an iterable is used as it is. Not
         used by the other criteria, or when all sizes are given.
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
         Which model is fitted to all rows in the end, by the errors on held-out rows. A model with
@@ -185,9 +185,10 @@ default="auto"
     search is repeated with the noise that its best model leaves.
 
     With ``standardize=True`` supports and predictions do not depend on the units of any predictor
-    or response, nor on the scale of ``sample_weight``, nor on constant predictors and responses,
-    which are left out. (With ``solver="gdt"`` the responses must be scaled; see ``standardize``.)
-    With ``standardize=False`` none of this holds, except for the scale of the weights.
+    or response, nor on the scale of ``sample_weight``, nor on predictors and responses that are
+    constant (zero, without intercept), which are left out. With ``solver="gdt"`` this holds if
+    the responses are scaled; see ``standardize``. With ``standardize=False`` it holds for the
+    scale of the weights only.
 
     A fit without ridge has fewer predictors than samples; with a ridge there may be more, up to
     all. Where there are more than 2000 samples and more than 2000 predictors, models of at most
@@ -271,8 +272,9 @@ default="auto"
         sample_weight : array of shape (n_samples,), default=None
             How much the rows count relative to one another, in the fit and in held-out errors.
             The scale of the weights has no effect, and rows of weight 0 are left out. Integer
-            weights equal repeated rows only when all sizes are given, and up to the decrease of
-            the objective that pursuit asks of an exchange, which depends on the number of rows.
+            weights are not the same as repeated rows: the number of rows enters the choice of
+            sizes, the estimate of the noise in each response, and the decrease of the objective
+            that pursuit asks of an exchange. With given sizes the difference is small.
 
         Returns
         -------
