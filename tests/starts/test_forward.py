@@ -131,13 +131,6 @@ def test_what_auto_comes_to(p, rho, solver, kind):
     assert type(Auto(solver).suited(LeastSquares(X, Y), 10)) is kind
 
 
-def test_auto_selects_forward_where_elimination_would_take_long(monkeypatch):
-    X, Y, _ = correlated(0, p=200, rho=0.98)
-    monkeypatch.setattr("thinrank.starts.auto._QUICK_ELIMINATION", 0)
-    monkeypatch.setattr("thinrank.starts.auto.MOST_ROWS", 50)
-    assert type(Auto("pursuit").suited(LeastSquares(X, Y), 10)) is Forward
-
-
 def test_auto_does_not_choose_where_all_rows_may_enter(monkeypatch):
     X, Y, _ = correlated(0, rho=0.98)
     monkeypatch.setattr("thinrank.starts.auto._QUICK_ELIMINATION", 0)

@@ -48,7 +48,8 @@ class Sample:
                 f"X must be a NumPy array, a data frame or a scipy sparse matrix for "
                 f"{type(estimator).__name__}, got {type(X).__name__}"
             )
-        weight = check_weights(sample_weight, design)
+        # the thresholds of some baselines depend on the number of rows that weights stand for
+        weight = check_weights(sample_weight, design, unit_mean=False)
         single = target.ndim == 1
         Y = np.asarray(target, dtype=np.float64)
         if weight is not None:

@@ -79,11 +79,11 @@ def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
     return design
 
 
-def check_weights(sample_weight: Any, design: Design) -> Array | None:
-    """Weights of the rows, at least 0 and not all 0, with mean 1 over those that are positive.
+def check_weights(sample_weight: Any, design: Design, *, unit_mean: bool = True) -> Array | None:
+    """Weights of the rows, at least 0 and not all 0; None stays None.
 
-    Their scale has no meaning: they say how much the rows count relative to one another. None
-    stays None.
+    With ``unit_mean`` their mean is 1 over those that are positive: then their scale has no
+    meaning, and they say how much the rows count relative to one another.
     """
     if sample_weight is None:
         return None
@@ -96,8 +96,9 @@ def check_weights(sample_weight: Any, design: Design) -> Array | None:
     )
     if not np.any(weight > 0):
         raise ValueError("sample_weight must have a positive entry; all of them are 0")
-    weight = weight.astype(np.float64) / weight.max()  # no overflow in the sum
-    weight *= np.count_nonzero(weight) / weight.sum()
+    if unit_mean:
+        weight = weight.astype(np.float64) / weight.max()  # no overflow in the sum
+        weight *= np.count_nonzero(weight) / weight.sum()
     return arrays.from_numpy(weight, design.prototype)
 
 
