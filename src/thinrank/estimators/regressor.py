@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, cast
 
 from sklearn.exceptions import ConvergenceWarning
@@ -25,6 +24,7 @@ from thinrank.estimators.validation import (
     check_weights,
     column_names,
     is_automatic,
+    is_nothing,
     keep_target_names,
     rows_of_data,
 )
@@ -133,7 +133,7 @@ default="auto"
     Attributes
     ----------
     factors_ : Factors
-        U of shape (n_features, rank_) and V of shape (n_targets, rank_), balanced, in the units
+        U of shape (n_features, r) and V of shape (n_targets, r), balanced, in the units
         of X and Y.
     coef_ : array of shape (n_targets, n_features), or (n_features,) for a one-dimensional Y
         Computed from ``factors_`` on demand.
@@ -385,7 +385,7 @@ default="auto"
         if not is_automatic(self.ridge):
             check_ridge("ridge", self.ridge, 'a number at least 0 and finite, or "auto"')
         iteration_limit(self.solver, self.max_iter)
-        if _is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
+        if is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
             return
         sizes = self.rank, self.row_sparsity, self.column_sparsity
         check_automatic_sizes((design.shape[1], k), rows_of_data(design, weight), *sizes)
@@ -394,12 +394,3 @@ default="auto"
 def _supports(factors: Factors) -> tuple[list[int], list[int]]:
     rows, columns = factors.row_support, factors.column_support
     return arrays.to_numpy(rows).tolist(), arrays.to_numpy(columns).tolist()
-
-
-def _is_nothing(rank: Any, rows: Any, columns: Any) -> bool:
-    """Whether the sizes are those of the zero matrix, as a search returns them.
-
-    Rank 0 by itself is no request that makes sense; with no rows and no columns it is one.
-    """
-    sizes = (rank, rows, 0 if columns is None else columns)
-    return all(isinstance(size, Integral) and size == 0 for size in sizes)

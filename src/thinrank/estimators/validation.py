@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "check_weights",
     "column_names",
     "is_automatic",
+    "is_nothing",
     "keep_target_names",
     "rows_of_data",
 ]
@@ -112,6 +113,15 @@ def check_ridge(name: str, value: Any, expected: str) -> None:
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not (number and 0 <= float(value) < float("inf")):
         raise ValueError(f"{name} must be {expected}, got {value!r}")
+
+
+def is_nothing(rank: Any, rows: Any, columns: Any) -> bool:
+    """Whether the sizes are those of the zero matrix, as a search returns them.
+
+    Rank 0 is allowed only together with no rows and no columns.
+    """
+    sizes = (rank, rows, 0 if columns is None else columns)
+    return all(isinstance(size, Integral) and size == 0 for size in sizes)
 
 
 def check_automatic_sizes(
