@@ -7,6 +7,7 @@ what the standard lacks (taking and scattering rows, the largest rows).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,6 +32,7 @@ __all__ = [
     "device_of",
     "eps",
     "from_numpy",
+    "half_the_digits",
     "identity",
     "indices",
     "inner",
@@ -224,6 +226,20 @@ def column_norms_squared(a: Array) -> Array:
     return namespace(a).sum(a * a, axis=0)
 
 
+def half_the_digits(x: Array) -> Array:
+    """Floating-point numbers rounded to half of their digits.
+
+    Numbers that are equal but for rounding, like what two identical predictors are worth, become
+    equal, so that the first of them can be taken whatever the units of the data.
+    """
+    xp = namespace(x)
+    finite = xp.isfinite(x)
+    numbers = xp.where(finite, x, 0.0)
+    digits = 0.5 * abs(math.log2(eps(x)))
+    large = numbers * (2 ** math.ceil(digits) + 1)  # the split of Veltkamp and Dekker
+    return xp.where(finite, large - (large - numbers), x)
+
+
 def _kth_largest(x: Array, k: int) -> Array:
     xp = namespace(x)
     if isinstance(x, np.ndarray) or is_cupy_namespace(xp):
@@ -236,9 +252,9 @@ def _kth_largest(x: Array, k: int) -> Array:
 def top_rows(a: Array, count: int) -> Array:
     """Sorted indices of the ``count`` rows of largest norm; rows of zeros are never among them.
 
-    Of rows with equal norm the ones that come first are kept, whatever the library.
+    Of rows whose norms are equal, to half of their digits, the ones that come first are kept.
     """
-    squares = row_norms_squared(a)
+    squares = half_the_digits(row_norms_squared(a))
     if count >= a.shape[0]:
         return select(squares > 0)
     threshold = _kth_largest(squares, count)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from thinrank import arrays
+
 __all__ = ["held_out_changes"]
 
 
@@ -40,7 +42,7 @@ def held_out_changes(
         diagonal = inverse.diagonal()
         costs = np.full(len(U), np.inf)
         np.divide(np.einsum("ij,ij->i", U, U), diagonal, out=costs, where=alive & (diagonal > 0))
-        out = int(np.argmin(costs))
+        out = int(np.argmin(arrays.half_the_digits(costs)))
         column = inverse[out] / inverse[out, out]
         image -= np.outer(X @ column, U[out])
         U -= np.outer(column, U[out])

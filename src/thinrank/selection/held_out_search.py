@@ -11,7 +11,7 @@ import numpy as np
 from thinrank.selection.choice import RefitRule, allowance, thinnest
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.samples import HeldOutSample, Sizes
-from thinrank.selection.search import Search, StopSearch, mean_table, table_entry
+from thinrank.selection.search import Search, StopSearch, mean_score, mean_table, table_entry
 from thinrank.selection.space import Space
 from thinrank.solvers.pursuit import Fit, Pursuit
 
@@ -255,4 +255,4 @@ def _together(one: Evaluation, other: Evaluation) -> Evaluation:
     errors = None
     if one.row_errors is not None and other.row_errors is not None:
         errors = shares[0] * one.row_errors + shares[1] * other.row_errors
-    return replace(one, score=float(np.mean(parts)), parts=parts, row_errors=errors)
+    return replace(one, score=mean_score(parts), parts=parts, row_errors=errors)

@@ -172,7 +172,7 @@ def _trimmed(near: Fit, sizes: Sizes) -> Factors:
     rows, U = near.rows, near.U
     excess = rows.shape[0] - sizes.rows
     if excess > 0:
-        kept = xp.sort(xp.argsort(near.costs)[excess:])
+        kept = xp.sort(xp.argsort(arrays.half_the_digits(near.costs))[excess:])
         rows, U = arrays.take_rows(rows, kept), arrays.take_rows(U, kept)
     return Factors(arrays.scatter_rows(U, rows, near.shape[0]), near.Q)
 

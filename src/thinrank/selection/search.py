@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from thinrank import arrays
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.samples import Sample, Sizes
 from thinrank.selection.space import Space
 from thinrank.solvers.pursuit import Fit
 
-__all__ = ["Search", "StopSearch", "mean_table", "table_entry"]
+__all__ = ["Search", "StopSearch", "mean_score", "mean_table", "table_entry"]
 
 # Moves of rank, columns and ridge on one number of rows.
 _MOST_MOVES = 4
@@ -126,7 +127,7 @@ class Search(abc.ABC):
         nothing = Sizes(0, 0, 0, 0.0)
         fits = (None,) * len(self._samples)
         errors = self._row_errors(fits)
-        null = Evaluation(nothing, float(np.mean(parts)), parts, (), np.empty((0, 0)), 0.0, errors)
+        null = Evaluation(nothing, mean_score(parts), parts, (), np.empty((0, 0)), 0.0, errors)
         self._keep(null)
 
     def _evaluate(self, points: Iterable[Sizes], screened: bool = False) -> list[Evaluation]:
@@ -142,7 +143,7 @@ class Search(abc.ABC):
             for j, sizes in enumerate(some):
                 mine = results[j * len(self._samples) : (j + 1) * len(self._samples)]
                 fits, parts, tables = zip(*mine, strict=True)
-                table, score = mean_table(tables), float(np.mean(parts))
+                table, score = mean_table(tables), mean_score(parts)
                 errors = self._row_errors(fits)
                 self._keep(Evaluation(sizes, score, parts, fits, table, seconds, errors))
         return [self._known[sizes] for sizes in points]
@@ -303,11 +304,17 @@ class Search(abc.ABC):
         return table_entry(table, choice), choice
 
 
+def mean_score(parts: Sequence[float]) -> float:
+    """Mean over samples, to half of its digits: a score that is lower by rounding is no better."""
+    return float(arrays.half_the_digits(np.mean(parts, keepdims=True))[0])
+
+
 def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Mean over samples; ranks beyond what a sample has stand for that sample's last."""
+    """Mean over samples, to half of its digits; ranks beyond what a sample has stand for that sample's last."""
     height = max(table.shape[0] for table in tables)
     rows = np.arange(height)
-    return np.mean([table[np.minimum(rows, table.shape[0] - 1)] for table in tables], axis=0)
+    mean = np.mean([table[np.minimum(rows, table.shape[0] - 1)] for table in tables], axis=0)
+    return arrays.half_the_digits(mean)
 
 
 def table_entry(table: np.ndarray, sizes: Sizes) -> float:

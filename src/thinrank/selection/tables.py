@@ -64,7 +64,7 @@ def directions(fit: RowFit, most: int, columns: Array | None = None) -> Directio
     left = _left_vectors(matrix, most)
     weights = arrays.to_numpy(left.T @ fit.whitened).astype(np.float64)
     explained = np.cumsum(weights**2, axis=0)
-    return Directions(fit.root.T @ left, weights, np.argsort(-explained, axis=1, kind="stable"))
+    return Directions(fit.root.T @ left, weights, np.argsort(-arrays.half_the_digits(explained), axis=1, kind="stable"))
 
 
 def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> np.ndarray:

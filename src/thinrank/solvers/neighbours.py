@@ -82,7 +82,7 @@ def next_rows(
     if prospects.exact.shape[0] == 0:
         return None
     xp = arrays.namespace(fit.rows)
-    nets = arrays.to_numpy(prospects.of_pairs(fit))
+    nets = arrays.to_numpy(arrays.half_the_digits(prospects.of_pairs(fit)))
     promising = arrays.take_rows(prospects.candidates, prospects.exact)
     if most == 0:
         i, j = np.unravel_index(np.argmax(nets), nets.shape)
@@ -124,7 +124,7 @@ def next_columns(fit: Fit, rank: int, columns: int) -> Neighbour | None:
     masks[np.arange(count), pairs[:, 1]] = 1
     started = arrays.from_numpy(masks, fit.whitened)
     values, weights = _explained(fit.whitened[None, ...], rank, columns, started)
-    best = int(arrays.namespace(values).argmax(values))
+    best = int(arrays.namespace(values).argmax(arrays.half_the_digits(values)))
     return Neighbour(fit.rows, _largest(weights[best, :], columns), 0)
 
 
@@ -155,7 +155,8 @@ def _best(
         weights = xp.where(better[:, None], other_weights, weights)
     new = ~np.isin(arrays.to_numpy(rows), arrays.to_numpy(fit.rows))
     exchanged = np.sum(new[supports], axis=1)
-    best = int(np.argmax(arrays.to_numpy(values) - 2 * margin * exchanged))
+    values = arrays.to_numpy(arrays.half_the_digits(values))
+    best = int(np.argmax(values - 2 * margin * exchanged))
     return Neighbour(
         xp.sort(arrays.take_rows(rows, index[best, :])),
         _largest(weights[best, :], columns),

@@ -139,17 +139,17 @@ class Pursuit:
         unit = 2 * state.objective / form.observations  # gains and costs are doubled
         evident = _largest_noise(form.shape[0], state.U.shape[1]) * unit
         best = state
-        for j in xp.argsort(gains, descending=True)[: min(_LAST_RESORTS, gains.shape[0])]:
+        for j in _descending(gains)[: min(_LAST_RESORTS, gains.shape[0])]:
             if not gains[j] > evident:
                 break
-            for i in xp.argsort(costs)[: min(_LAST_RESORTS, costs.shape[0])]:
+            for i in _ascending(costs)[: min(_LAST_RESORTS, costs.shape[0])]:
                 if costs[i] > _HOPELESS * gains[j]:
                     break
                 others = xp.arange(costs.shape[0], device=arrays.device_of(costs)) != i
                 kept = arrays.take_rows(state.rows, arrays.select(others))
                 rows = xp.sort(xp.concat([kept, xp.reshape(candidates[j], (1,))]))
                 trial = self._fit(form, rows, state.columns, state.Q)
-                if trial.objective < best.objective:
+                if trial.objective < best.objective - self.tol * state.objective:
                     best = trial
         return best
 
@@ -226,7 +226,7 @@ class Pursuit:
             if _promising(costs, gains, room, 0.0) > count:
                 # long before the end: so many exchanges are sure to help that the bounds will do
                 count = 0
-        exact = xp.sort(xp.argsort(gains, descending=True)[:count])
+        exact = xp.sort(_descending(gains)[:count])
         whitened = arrays.zeros((fit.rows.shape[0], 0), like=gains)
         rows, slopes, curvature, gradient = (
             arrays.take_rows(x, exact) for x in (candidates, slopes, curvature, gradient)
@@ -247,8 +247,8 @@ class Pursuit:
         xp = arrays.namespace(costs)
         room = self.row_sparsity - rows.shape[0]
         leaving = max(size - room, 0)
-        kept = arrays.take_rows(rows, xp.argsort(costs)[leaving:])
-        entering = arrays.take_rows(candidates, xp.argsort(gains, descending=True)[:size])
+        kept = arrays.take_rows(rows, _ascending(costs)[leaving:])
+        entering = arrays.take_rows(candidates, _descending(gains)[:size])
         return xp.sort(xp.concat([kept, entering]))
 
 
@@ -260,6 +260,16 @@ def _largest_noise(count: int, degrees: int) -> float:
 
 def _largest(block: Array) -> float:
     return float(arrays.namespace(block).max(arrays.namespace(block).abs(block)))
+
+
+def _ascending(values: Array) -> Array:
+    """Positions of the smallest first; of equal ones, to half of their digits, the first."""
+    return arrays.namespace(values).argsort(arrays.half_the_digits(values))
+
+
+def _descending(values: Array) -> Array:
+    """Positions of the largest first; of equal ones, to half of their digits, the first."""
+    return arrays.namespace(values).argsort(arrays.half_the_digits(values), descending=True)
 
 
 def _promising(costs: Array, gains: Array, room: int, margin: float) -> int:
