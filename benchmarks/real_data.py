@@ -4,11 +4,11 @@
         --markdown docs/benchmarks/real_data.md
 
 The sets are THINRANK_DATA/real/*.npz, yeast_spls.npz and mice_eqtl_spls.npz, or with --data all the
-files of a folder; each holds X and Y. Rows with a missing entry are dropped. In each of five outer
-folds, for each seed, X and Y are centred and divided by the standard deviations of the training
-rows; the error is the mean of the squared differences over the held-out rows and all responses, so
-that predicting the training means has an error of about 1. Everything that is chosen is chosen on
-the training rows.
+files of a folder; each holds X and Y. Rows with a missing entry are dropped. Y is centred and
+divided by its standard deviations over all rows, X in each of five outer folds, for each seed, by
+those of the training rows; the error is the mean of the squared differences over the held-out rows
+and all responses, so that predicting the training means has an error of about 1. Everything that is
+chosen is chosen on the training rows.
 
 Records are kept in the file that --json names, and what is in it is not run again. --again names
 methods to run again all the same. One file serves one folder of data.
@@ -117,10 +117,10 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return X[complete], Y[complete]
 
 
-def standardised(values: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """All rows, in the units of the training rows."""
-    scale = values[train].std(axis=0)
-    return (values - values[train].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+def standardised(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """All rows, in the units of some of them."""
+    scale = values[rows].std(axis=0)
+    return (values - values[rows].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
 
 
 def size(est: BaseEstimator) -> tuple[int, int]:
@@ -139,7 +139,7 @@ def measure(path: Path, seed: int, fold: int, method: str) -> Record:
     X, Y = read(path)
     folds = KFold(FOLDS, shuffle=True, random_state=seed)
     train, test = list(folds.split(X))[fold]
-    X, Y = standardised(X, train), standardised(Y, train)
+    X, Y = standardised(X, train), standardised(Y, np.arange(len(Y)))
     est = METHODS[method](len(train), X.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

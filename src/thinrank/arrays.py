@@ -7,6 +7,7 @@ what the standard lacks (taking and scattering rows, the largest rows).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -109,7 +110,12 @@ def identity(size: int, like: Array) -> Array:
 
 def eps(x: Array) -> float:
     """Distance from 1 to the next number in the dtype of ``x``."""
-    return float(namespace(x).finfo(x.dtype).eps)
+    return _eps(namespace(x), x.dtype)
+
+
+@functools.lru_cache(maxsize=16)
+def _eps(xp: Any, dtype: Any) -> float:
+    return float(xp.finfo(dtype).eps)
 
 
 def itemsize(x: Array) -> int:
@@ -227,17 +233,19 @@ def column_norms_squared(a: Array) -> Array:
 
 
 def half_the_digits(x: Array) -> Array:
-    """Floating-point numbers rounded to half of their digits.
+    """Finite numbers rounded to half of their digits.
 
     Numbers that are equal but for rounding, like what two identical predictors are worth, become
     equal, so that the first of them can be taken whatever the units of the data.
     """
-    xp = namespace(x)
-    finite = xp.isfinite(x)
-    numbers = xp.where(finite, x, 0.0)
-    digits = 0.5 * abs(math.log2(eps(x)))
-    large = numbers * (2 ** math.ceil(digits) + 1)  # the split of Veltkamp and Dekker
-    return xp.where(finite, large - (large - numbers), x)
+    large = x * _splitter(namespace(x), x.dtype)
+    return large - (large - x)
+
+
+@functools.lru_cache(maxsize=16)
+def _splitter(xp: Any, dtype: Any) -> float:
+    """2ᵐ + 1 with m half of the digits, of Veltkamp and Dekker."""
+    return float(2 ** math.ceil(0.5 * abs(math.log2(_eps(xp, dtype)))) + 1)
 
 
 def _kth_largest(x: Array, k: int) -> Array:
@@ -254,10 +262,15 @@ def top_rows(a: Array, count: int) -> Array:
 
     Of rows whose norms are equal, to half of their digits, the ones that come first are kept.
     """
-    squares = half_the_digits(row_norms_squared(a))
+    squares = row_norms_squared(a)
     if count >= a.shape[0]:
         return select(squares > 0)
-    threshold = _kth_largest(squares, count)
+    rounded = half_the_digits(squares)
+    threshold = _kth_largest(rounded, count)
+    if bool(threshold == threshold):  # or some are not finite
+        squares = rounded
+    else:
+        threshold = _kth_largest(squares, count)
     kept = select((squares >= threshold) & (squares > 0))
     if kept.shape[0] > count:
         above = select(squares > threshold)

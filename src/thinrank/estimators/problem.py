@@ -20,6 +20,8 @@ _LEAST_NOISE = 0.1
 # Degrees of freedom with which an estimate of the noise counts as much as the standard deviation
 # of the response.
 _DOUBT = 2.0
+# Scales whose logarithms differ by less are about the same.
+_SAME_SCALE = 0.1
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,14 @@ class Problem:
         scale = xp.maximum(noise * self.target_scale, _LEAST_NOISE * self.deviations)
         loss = self.loss.with_target_scale(scale / self.target_scale)
         return replace(self, loss=loss, target_scale=scale)
+
+    def has_about_the_scales_of(self, other: Problem) -> bool:
+        """Whether no response is divided by a number that differs by more than a tenth."""
+        if self.target_scale is None or other.target_scale is None:
+            return self.target_scale is other.target_scale
+        xp = arrays.namespace(self.target_scale)
+        change = xp.abs(xp.log(self.target_scale / other.target_scale))
+        return bool(xp.all(change < _SAME_SCALE))
 
     def noise_matters(self, rows: int) -> bool:
         """Whether responses shall be counted by the noise that a fit of so many rows leaves.

@@ -119,7 +119,7 @@ def find_sizes(
     numbers = None if weight is None else arrays.to_numpy(weight)
     positive = samples if numbers is None else int(np.count_nonzero(numbers))
     splits: Splits = []
-    further: Splits = []
+    further: list[Splits] = []
     if known is None:
         splits, further = make_splits(cv, numbers, samples, seed, groups)
     if splits:
@@ -201,7 +201,9 @@ def _rescaled(
             if start.rank == 0:
                 break
             factors = scaled.in_units_of(problem, run(solver, loss, start)[0].factors)
-            scaled = problem.with_noise(problem.noise(factors))
+            before, scaled = scaled, problem.with_noise(problem.noise(factors))
+            if scaled.has_about_the_scales_of(before):
+                break
             start = problem.in_units_of(scaled, factors)
         assert scaled.target_scale is not None  # or noise would not matter
         noise = scaled.target_scale / problem.target_scale

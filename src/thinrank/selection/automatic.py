@@ -11,10 +11,12 @@ from thinrank import arrays
 from thinrank.losses import LeastSquares
 from thinrank.selection.choice import RefitRule
 from thinrank.selection.criteria import Criterion
+from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
 from thinrank.selection.evaluation import SearchRecord
+from thinrank.selection.held_out_sample import HeldOutSample
 from thinrank.selection.held_out_search import HeldOutSearch
-from thinrank.selection.samples import CriterionSample, HeldOutSample, Sizes
+from thinrank.selection.samples import Sizes
 from thinrank.selection.space import Space
 from thinrank.selection.splits import held_out_samples
 
@@ -62,7 +64,7 @@ def by_held_out(
     space: Space,
     splits: Splits,
     *,
-    further: Splits = (),
+    further: Sequence[Splits] = (),
     center: bool,
     scale: bool,
     rule: RefitRule = "best",
@@ -77,8 +79,8 @@ def by_held_out(
         Without ridge.
     space : Space
     splits : sequence of (training rows, held-out rows)
-    further : sequence of (training rows, held-out rows)
-        Splits on which the best models are judged again.
+    further : sequence of splits
+        Further partitions of the rows, on which the best models are judged again.
     center, scale : bool
         Whether each training part is centred and brought to unit columns by itself.
     rule : {"best", "one_se", "thinnest"}
@@ -104,25 +106,26 @@ def by_held_out(
     if space.exhaustive is not None:
         search.run_from([])
         return _confirmed(search, samples, loss, further)
-    starts, least_errors = search.coarse()
+    coarse = search.coarse()
     if rescaled is None:
-        search.run_from([*starts, *_guide(loss, space)])
+        search.run_from([*coarse.starts, *_guide(loss, space)])
         return _confirmed(search, samples, loss, further)
-    loss = rescaled(least_errors)[0]
-    for guide in _guide(loss, space):
-        loss = rescaled(guide)[0]
+    loss, noise = rescaled(coarse.noise)
+    guides = _guide(loss, space)
+    for guide in guides:
+        loss, noise = rescaled(guide)
     search = search_in(loss)
-    starts = [*search.coarse()[0], *_guide(loss, space)]
+    starts = [*coarse.starts, *guides]
     found = search.first_look(starts).sizes
-    noise: np.ndarray | None = None
-    for _ in range(_MOST_SEARCHES):
+    for i in range(_MOST_SEARCHES):
         if search.stopped or found.rank == 0:
             break
-        last, (loss_now, noise) = noise, rescaled(found)
-        if last is not None and np.all(np.abs(np.log(noise / last)) < _SAME_NOISE):
+        before, (loss_now, noise_now) = search, rescaled(found)
+        if np.any(np.abs(np.log(noise_now / noise)) > _SAME_NOISE):
+            loss, noise = loss_now, noise_now
+            search = search_in(loss)
+        elif i > 0:
             break
-        before, loss = search, loss_now
-        search = search_in(loss)
         search.run_from(list(dict.fromkeys([found, starts[0]])))
         if search.stopped and search.best.sizes.rank == 0:
             before.stopped = True
@@ -135,10 +138,10 @@ def _confirmed(
     search: HeldOutSearch,
     samples: Callable[[LeastSquares, Splits], list[HeldOutSample]],
     loss: LeastSquares,
-    further: Splits,
+    further: Sequence[Splits],
 ) -> HeldOutSearch:
-    if further and not search.stopped:
-        search.confirm(samples(loss, further))
+    if not search.stopped:
+        search.confirm(samples(loss, splits) for splits in further)
     return search
 
 

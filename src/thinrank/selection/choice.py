@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
 
 from thinrank.selection.evaluation import Evaluation
 
-__all__ = ["REFIT_RULES", "RefitRule", "allowance", "check_refit_rule", "thinnest"]
+__all__ = ["REFIT_RULES", "RefitRule", "allowance", "check_refit_rule", "contenders", "thinnest"]
 
 RefitRule = Literal["best", "one_se", "thinnest"]
 
@@ -25,6 +25,8 @@ _THIN = 0.25
 # Where the best model saves this part of the error of the means, one standard error is enough.
 _EVIDENCE = 2.5
 _CLEARLY_BETTER = 0.15
+# Standard errors by which a model must be worse than what is allowed to be out of the question.
+_CLEAR = 2.0
 
 
 def check_refit_rule(rule: object) -> RefitRule:
@@ -83,6 +85,19 @@ def thinnest(rule: RefitRule, evaluations: Iterable[Evaluation]) -> Evaluation:
     if rule == "one_se":
         return min(alike, key=lambda e: (_degrees(e), e.score))
     return min(alike, key=lambda e: e.score)
+
+
+def contenders(rule: RefitRule, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """The models that the rule might take if they were judged on more rows.
+
+    The others are worse than what is allowed by more than two standard errors of the difference.
+    """
+    best = min(evaluations, key=lambda e: e.score)
+    return [
+        e
+        for e in evaluations
+        if e.score <= best.score + allowance(rule, best, e) + _CLEAR * _standard_error(best, e)
+    ]
 
 
 def _standard_error(best: Evaluation, other: Evaluation) -> float:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import cast
 
+import numpy as np
+
+from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.samples import Sizes
-from thinrank.selection.search import Search
+from thinrank.selection.search import Search, mean_table
+from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["CriterionSearch"]
@@ -47,6 +53,11 @@ class CriterionSearch(Search):
             if fit is None or grown.objective < fit.objective:
                 fit = grown
         return fit
+
+    def _table(self, fits: Sequence[RowFit | None], ridge: float, most: int) -> np.ndarray:
+        samples = cast(Sequence[CriterionSample], self._samples)
+        pairs = zip(samples, fits, strict=True)
+        return mean_table([sample.table(fit, ridge, most) for sample, fit in pairs])
 
     def _nearest(self, sizes: Sizes) -> Evaluation | None:
         """The fitted point that is most like this one, the number of rows mattering most."""

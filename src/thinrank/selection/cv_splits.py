@@ -20,14 +20,14 @@ _MOST_PARTITIONS = 3
 
 def make_splits(
     cv: Any, weight: np.ndarray | None, rows: int, seed: int, groups: Any = None
-) -> tuple[Splits, Splits]:
-    """Training and held-out rows, and further ones to judge the best models again.
+) -> tuple[Splits, list[Splits]]:
+    """Training and held-out rows, and further partitions to judge the best models again.
 
     Parameters
     ----------
     cv : int, splitter or iterable of (train, test)
         An integer is the number of folds of a random partition of the rows of positive weight;
-        only then there are further splits, of other random partitions.
+        only then there are further partitions.
     weight : ndarray of shape (rows,), optional
     rows : int
     seed : int
@@ -53,7 +53,7 @@ def make_splits(
     if folds == len(live):
         partitions = 1  # there is only one way to leave out single rows
     first, *further = (_partition(live, folds, seed + i) for i in range(partitions))
-    return first, [split for partition in further for split in partition]
+    return first, further
 
 
 def _partition(rows: np.ndarray, folds: int, seed: int) -> Splits:

@@ -40,9 +40,8 @@ def held_out_changes(
     for left in range(len(U), 0, -1):
         changes[left] = np.vdot(image, image - 2 * target)
         diagonal = inverse.diagonal()
-        costs = np.full(len(U), np.inf)
-        np.divide(np.einsum("ij,ij->i", U, U), diagonal, out=costs, where=alive & (diagonal > 0))
-        out = int(np.argmin(arrays.half_the_digits(costs)))
+        costs = arrays.half_the_digits(arrays.ratio(np.einsum("ij,ij->i", U, U), diagonal))
+        out = int(np.argmin(np.where(alive & (diagonal > 0), costs, np.inf)))
         column = inverse[out] / inverse[out, out]
         image -= np.outer(X @ column, U[out])
         U -= np.outer(column, U[out])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 
-from thinrank.selection.choice import RefitRule, allowance, thinnest
+from thinrank.selection.choice import RefitRule, allowance, contenders, thinnest
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
-from thinrank.selection.samples import HeldOutSample, Sizes
+from thinrank.selection.held_out_sample import HeldOutSample
+from thinrank.selection.samples import Sizes
 from thinrank.selection.search import Search, StopSearch, mean_score, mean_table, table_entry
 from thinrank.selection.space import Space
+from thinrank.selection.stacks import Stack, stacks
+from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["HeldOutSearch"]
@@ -27,6 +30,31 @@ _HOPELESS = 1.15
 _MOST_FINALISTS = 4
 # Models that may be tried for being thinner.
 _MOST_THINNER = 6
+
+
+@dataclass(frozen=True)
+class CoarseGrid:
+    """What a look at a coarse grid showed.
+
+    Attributes
+    ----------
+    points : list of Sizes
+        With the best rank and number of columns for their rows and ridges; the most promising
+        first.
+    noise : ndarray of shape (k,)
+        The least root mean squared error of every response, whatever the point.
+    """
+
+    points: list[Sizes]
+    noise: np.ndarray
+
+    @property
+    def starts(self) -> list[Sizes]:
+        """The most promising points of different numbers of rows."""
+        best: dict[int, Sizes] = {}
+        for sizes in self.points:
+            best.setdefault(sizes.rows, sizes)
+        return list(best.values())[:_MOST_STARTS]
 
 
 class HeldOutSearch(Search):
@@ -79,41 +107,57 @@ class HeldOutSearch(Search):
         """What the rule chooses among the points that were tried, or among the finalists."""
         return thinnest(self._rule, self._finalists or self.evaluations)
 
-    def confirm(self, samples: Sequence[HeldOutSample]) -> None:
-        """Judge the best points again on further splits: one partition favours some by chance."""
-        tried = sorted(self.evaluations, key=lambda e: e.score)
-        finalists = dict.fromkeys(e.sizes for e in [*tried[:_MOST_FINALISTS], self.chosen])
-        again = HeldOutSearch(samples, self._space, rule=self._rule, rows=self._rows)
-        again._max_iter, again._tol, again._n_jobs = self._max_iter, self._tol, self._n_jobs
-        if self._space.null:
-            again._evaluate_null()
-            finalists[Sizes(0, 0, 0, 0.0)] = None
-        again._evaluate(sizes for sizes in finalists if sizes.rank > 0)
-        self._finalists = [_together(self._known[s], again._known[s]) for s in finalists]
+    def confirm(self, samples: Iterable[Sequence[HeldOutSample]]) -> None:
+        """Judge the best points again on further samples: one partition favours some by chance.
 
-    def coarse(self) -> tuple[list[Sizes], np.ndarray]:
-        """A coarse grid of rows and ridges, on the rows that elimination leaves.
+        Of points that differ in nothing but the ridge only the best is judged again, and the
+        others as long as it is in doubt which one the rule takes.
 
-        Returns
-        -------
-        starts : list of Sizes
-            The most promising points.
-        noise : ndarray of shape (k,)
-            The least root mean squared error of every response, whatever the point.
+        Parameters
+        ----------
+        samples : iterable of sequences of HeldOutSample
+            One sequence a partition of the rows.
         """
+        best: dict[tuple[int, int, int], Evaluation] = {}
+        for tried in sorted(self.evaluations, key=lambda e: e.score):
+            best.setdefault(tried.sizes[:3], tried)
+        finalists = {e.sizes: e for e in [*list(best.values())[:_MOST_FINALISTS], self.chosen]}
+        finalists |= {e.sizes: e for e in self.evaluations if e.sizes.rank == 0}
+        self._finalists = contenders(self._rule, list(finalists.values()))
+        for partition in samples:
+            if len(self._finalists) == 1:
+                break
+            judged = [self._confirmed(e, partition) for e in self._finalists]
+            self._finalists = contenders(self._rule, judged)
+
+    def _confirmed(self, point: Evaluation, samples: Sequence[HeldOutSample]) -> Evaluation:
+        """A point judged on further samples as well."""
+
+        def fitted(sample: HeldOutSample) -> Fit | None:
+            sizes = point.sizes
+            return sample.fit(sizes, self._solver(sizes)) if sizes.rank > 0 else None
+
+        fits = self._in_parallel(fitted, [(sample,) for sample in samples])
+        parts = (
+            *point.parts,
+            *(sample.score(fit, point.sizes) for sample, fit in zip(samples, fits, strict=True)),
+        )
+        errors = self._row_errors_of(samples, fits)
+        if point.row_errors is not None:
+            share = len(samples) / len(parts)
+            errors = share * errors + (1 - share) * point.row_errors
+        return replace(point, score=mean_score(parts), parts=parts, row_errors=errors)
+
+    def coarse(self) -> CoarseGrid:
+        """A coarse grid of rows and ridges, on the rows that elimination leaves."""
         promises: list[tuple[float, Sizes]] = []
         least = self._response_errors([s.null_errors() for s in self._held_out])
-        for rows in self._space.coarse_rows():
-            for ridge in self._space.coarse_ridges(rows):
-                promise, errors = self._promise_after_elimination(rows, ridge)
-                promises.append(promise)
-                least = np.minimum(least, errors)
+        for rows, ridge in self._space.coarse_grid():
+            promise, errors = self._promise_after_elimination(rows, ridge)
+            promises.append(promise)
+            least = np.minimum(least, errors)
         promises.sort(key=lambda promise: promise[0])
-        starts: list[Sizes] = []
-        for _, sizes in promises:
-            if all(sizes.rows != other.rows for other in starts):
-                starts.append(sizes)
-        return starts[:_MOST_STARTS], np.sqrt(least)
+        return CoarseGrid([sizes for _, sizes in promises], np.sqrt(least))
 
     def _promise_after_elimination(
         self, rows: int, ridge: float
@@ -121,18 +165,36 @@ class HeldOutSearch(Search):
         """The best rank and number of columns, and the errors of the responses at full rank."""
         most = min(int(self._space.ranks[-1]), rows)
 
-        def judged(sample: HeldOutSample) -> tuple[np.ndarray, np.ndarray]:
-            fit = sample.eliminated(rows, ridge)
-            if fit.rows.shape[0] == 0:
-                return sample.scores(None, ridge, most), sample.null_errors()
-            return sample.row_scores(fit, ridge, most), sample.response_errors(fit)
+        def fitted(sample: HeldOutSample) -> RowFit:
+            return sample.eliminated(rows, ridge)
 
-        results = self._in_parallel(judged, [(sample,) for sample in self._held_out])
-        tables, errors = zip(*results, strict=True)
-        table = mean_table(tables)
+        def judged(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
+            return stack.table(most, of_all=True), stack.response_errors()
+
+        fits = self._in_parallel(fitted, [(sample,) for sample in self._held_out])
+        live, rest = self._stacks(fits)
+        results = self._in_parallel(judged, [(stack,) for stack in live])
+        table = mean_table([*(t for tables, _ in results for t in tables), *_null_tables(rest)])
+        errors = [*(e for _, e in results), *(sample.null_errors() for sample in rest)]
         sizes = self._space.like(rows, None)._replace(ridge=ridge)
         choice = self._space.best_of(table, sizes._replace(rank=most))
         return (table_entry(table, choice), choice), self._response_errors(errors)
+
+    def _stacks(self, fits: Sequence[RowFit | None]) -> tuple[list[Stack], list[HeldOutSample]]:
+        """Stacks of the fits, and the samples that have nothing to fit."""
+        live: list[tuple[HeldOutSample, RowFit]] = []
+        rest: list[HeldOutSample] = []
+        for sample, fit in zip(self._held_out, fits, strict=True):
+            if fit is None or fit.rows.shape[0] == 0:
+                rest.append(sample)
+            else:
+                live.append((sample, fit))
+        return list(stacks(live)), rest
+
+    def _table(self, fits: Sequence[RowFit | None], ridge: float, most: int) -> np.ndarray:
+        live, rest = self._stacks(fits)
+        tables = self._in_parallel(Stack.table, [(stack, most) for stack in live])
+        return mean_table([*(t for stack in tables for t in stack), *_null_tables(rest)])
 
     def _response_errors(self, errors: Sequence[np.ndarray]) -> np.ndarray:
         """Mean squared errors of the responses, from their sums over the rows of the samples."""
@@ -196,8 +258,13 @@ class HeldOutSearch(Search):
 
     def _row_errors(self, fits: Sequence[Fit | None]) -> np.ndarray | None:
         """Mean squared errors of the rows, averaged over the splits that hold them out."""
+        return self._row_errors_of(self._held_out, fits)
+
+    def _row_errors_of(
+        self, samples: Sequence[HeldOutSample], fits: Sequence[Fit | None]
+    ) -> np.ndarray:
         total, times = np.zeros(self._rows), np.zeros(self._rows)
-        for sample, fit in zip(self._held_out, fits, strict=True):
+        for sample, fit in zip(samples, fits, strict=True):
             errors = sample.row_errors(fit)
             total[sample.index] += errors * (len(errors) / sample.entries)
             times[sample.index] += 1
@@ -236,23 +303,32 @@ class HeldOutSearch(Search):
         chosen = self.chosen
         limit = _HOPELESS * self.best.score
         too_few = max((e.sizes.rows for e in self.evaluations if e.score > limit), default=0)
+        too_few = max(too_few, self._far_too_few(limit))
         for _ in range(_MOST_THINNER):
             rows = self._space.between(too_few, chosen.sizes.rows)
             if rows is None:
                 return
             point = self._space.like(rows, chosen.sizes)
-            tried = self._over_ridges(self._settle(self._evaluate([point])[0]))
+            tried = self._settle(self._evaluate([point])[0])
+            if tried.score <= limit:
+                tried = self._over_ridges(tried)
             if tried.score <= self.best.score + allowance(self._rule, self.best, tried):
                 chosen = tried
             else:
                 too_few = rows
 
+    def _far_too_few(self, limit: float) -> int:
+        """The most rows of which the fits of the best model forecast that they are hopeless.
 
-def _together(one: Evaluation, other: Evaluation) -> Evaluation:
-    """A point judged on two sets of splits."""
-    parts = (*one.parts, *other.parts)
-    shares = len(one.parts) / len(parts), len(other.parts) / len(parts)
-    errors = None
-    if one.row_errors is not None and other.row_errors is not None:
-        errors = shares[0] * one.row_errors + shares[1] * other.row_errors
-    return replace(one, score=mean_score(parts), parts=parts, row_errors=errors)
+        They forecast more error than fits of so few rows will have: hence twice the distance.
+        """
+        best = self._best_model
+        expected = self._expected(best)
+        hopeless = np.isfinite(expected) & (expected > 2 * limit - best.score)
+        fewer = self._space.rows[hopeless & (self._space.rows < best.sizes.rows)]
+        return int(fewer.max(initial=0))
+
+
+def _null_tables(samples: Iterable[HeldOutSample]) -> list[np.ndarray]:
+    """Tables of samples with nothing to fit: the zero matrix at any size."""
+    return [np.full((1, sample.form.shape[1]), sample.null()) for sample in samples]

@@ -15,6 +15,7 @@ from thinrank import arrays
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.samples import Sample, Sizes
 from thinrank.selection.space import Space
+from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit
 
 __all__ = ["Search", "StopSearch", "mean_score", "mean_table", "table_entry"]
@@ -123,8 +124,10 @@ class Search(abc.ABC):
     # ------------------------------------------------------------------ one point
 
     def _evaluate_null(self) -> None:
-        parts = tuple(sample.null() for sample in self._samples)
         nothing = Sizes(0, 0, 0, 0.0)
+        if nothing in self._known:
+            return
+        parts = tuple(sample.null() for sample in self._samples)
         fits = (None,) * len(self._samples)
         errors = self._row_errors(fits)
         null = Evaluation(nothing, mean_score(parts), parts, (), np.empty((0, 0)), 0.0, errors)
@@ -142,8 +145,9 @@ class Search(abc.ABC):
             seconds = (time.perf_counter() - began) / len(some)
             for j, sizes in enumerate(some):
                 mine = results[j * len(self._samples) : (j + 1) * len(self._samples)]
-                fits, parts, tables = zip(*mine, strict=True)
-                table, score = mean_table(tables), mean_score(parts)
+                fits, parts = zip(*mine, strict=True)
+                table = self._table(fits, sizes.ridge, self._space.most_ranks(sizes))
+                score = mean_score(parts)
                 errors = self._row_errors(fits)
                 self._keep(Evaluation(sizes, score, parts, fits, table, seconds, errors))
         return [self._known[sizes] for sizes in points]
@@ -153,13 +157,16 @@ class Search(abc.ABC):
             return [work(*job) for job in jobs]
         return Parallel(self._n_jobs, prefer="threads")(delayed(work)(*job) for job in jobs)
 
-    def _fit_and_score(
-        self, sizes: Sizes, i: int, screened: bool
-    ) -> tuple[Fit | None, float, np.ndarray]:
-        sample = self._samples[i]
+    def _fit_and_score(self, sizes: Sizes, i: int, screened: bool) -> tuple[Fit | None, float]:
         fit = self._fit(sizes, i, screened)
-        table = sample.scores(fit, sizes.ridge, self._space.most_ranks(sizes))
-        return fit, sample.score(fit, sizes), table
+        return fit, self._samples[i].score(fit, sizes)
+
+    @abc.abstractmethod
+    def _table(self, fits: Sequence[RowFit | None], ridge: float, most: int) -> np.ndarray:
+        """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of the fits.
+
+        Entry (r − 1, s − 1) is for rank r and s columns, the mean over the samples.
+        """
 
     @abc.abstractmethod
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
@@ -223,17 +230,19 @@ class Search(abc.ABC):
     def _forecast(self, near: Evaluation) -> int | None:
         """The number of rows with the least score to be expected."""
         rows = self._space.rows
+        expected = np.where(rows < self._space.ranks[0], np.inf, self._expected(near))
+        least = int(np.argmin(expected))
+        return int(rows[least]) if np.isfinite(expected[least]) else None
+
+    def _expected(self, near: Evaluation) -> np.ndarray:
+        """Scores to be expected of all numbers of rows; infinite where that cannot be told."""
+        rows = self._space.rows
         forecasts = [
             sample.rows_forecast(fit, near.sizes, rows)
             for sample, fit in zip(self._samples, near.fits, strict=True)
             if fit is not None
         ]
-        if not forecasts:
-            return None
-        expected = np.mean(forecasts, axis=0)
-        expected[rows < self._space.ranks[0]] = np.inf
-        least = int(np.argmin(expected))
-        return int(rows[least]) if np.isfinite(expected[least]) else None
+        return np.mean(forecasts, axis=0) if forecasts else np.full(len(rows), np.inf)
 
     def _neighbours(self, best: Evaluation) -> Evaluation:
         """Numbers of rows next to the best, as long as that is better."""
@@ -294,19 +303,15 @@ class Search(abc.ABC):
         sizes, table = near.sizes._replace(ridge=ridge), near.table
         if ridge != near.sizes.ridge:
             most = self._space.most_ranks(sizes)
-            table = mean_table(
-                [
-                    sample.scores(sample.refit(sizes, fit), ridge, most)
-                    for sample, fit in zip(self._samples, near.fits, strict=True)
-                ]
-            )
+            pairs = zip(self._samples, near.fits, strict=True)
+            table = self._table([s.refit(fit, ridge) for s, fit in pairs], ridge, most)
         choice = self._space.best_of(table, sizes)
         return table_entry(table, choice), choice
 
 
 def mean_score(parts: Sequence[float]) -> float:
     """Mean over samples, to half of its digits: a score that is lower by rounding is no better."""
-    return float(arrays.half_the_digits(np.mean(parts, keepdims=True))[0])
+    return float(_half_the_digits(np.mean(parts)))
 
 
 def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
@@ -314,7 +319,13 @@ def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
     height = max(table.shape[0] for table in tables)
     rows = np.arange(height)
     mean = np.mean([table[np.minimum(rows, table.shape[0] - 1)] for table in tables], axis=0)
-    return arrays.half_the_digits(mean)
+    return _half_the_digits(mean)
+
+
+def _half_the_digits(scores: np.ndarray) -> np.ndarray:
+    """The same for scores, some of which may be infinite."""
+    finite = np.isfinite(scores)
+    return np.where(finite, arrays.half_the_digits(np.where(finite, scores, 0.0)), scores)
 
 
 def table_entry(table: np.ndarray, sizes: Sizes) -> float:

@@ -84,17 +84,22 @@ class Space:
         few = self.rows[self.rows <= max(self.most_unshrunk // 3, int(self.rows[0]))]
         return replace(self, ridges=self.ridges[:1], rows=few)
 
-    def coarse_ridges(self, rows: int) -> list[float]:
-        """The least ridge and a few others; more rows than samples need a ridge."""
-        few = self.ridges[:: max(len(self.ridges) // _COARSE_RIDGES, 1)][:_COARSE_RIDGES]
-        return [ridge for ridge in few if ridge > 0 or rows <= self.most_unshrunk]
+    def coarse_grid(self) -> list[tuple[int, float]]:
+        """Some rows and ridges; more rows than samples need a ridge.
 
-    def coarse_rows(self) -> list[int]:
-        """Powers of two, of four beyond the number of samples, and the largest value."""
+        Rows are powers of two, of four beyond the number of samples, and the largest value;
+        ridges the least one and a few others.
+        """
         most, thin = int(self.rows[-1]), self.most_unshrunk
         powers = [2**i for i in range(most.bit_length()) if 2**i <= thin or i % 2 == 0]
         grid = np.unique(self.rows[np.searchsorted(self.rows, [*powers, min(thin, most), most])])
-        return [int(rows) for rows in grid if self.ranks[0] <= rows]
+        few = self.ridges[:: max(len(self.ridges) // _COARSE_RIDGES, 1)][:_COARSE_RIDGES]
+        return [
+            (int(rows), ridge)
+            for rows in grid
+            for ridge in few
+            if self.ranks[0] <= rows and (ridge > 0 or rows <= thin)
+        ]
 
     def ridges_for(self, rows: int) -> set[int]:
         """Positions of the ridges that go with a number of rows: more than samples need one."""

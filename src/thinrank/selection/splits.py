@@ -16,7 +16,7 @@ from thinrank.losses import LeastSquares
 from thinrank.losses.forms import GramForm
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.remainder import Remainder
-from thinrank.selection.samples import HeldOut, HeldOutSample
+from thinrank.selection.held_out_sample import HeldOut, HeldOutSample
 
 __all__ = ["held_out_samples"]
 

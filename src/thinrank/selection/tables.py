@@ -4,7 +4,7 @@ On given rows S reduced-rank regression is Θ_S = Rᵀ L W with R the whitening 
 singular vectors of R C_S and W = Lᵀ R C_S; rank r keeps the first r of them, and s₂ columns those
 where W is largest. The squared error ‖B − A Rᵀ L W‖² of any rows (A, B) splits into one term for
 each direction and column, so that the errors of all ranks and all numbers of columns are two
-cumulative sums.
+cumulative sums. Everything here is for one fit, or for a stack of fits along leading axes.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ class RowFit(Protocol):
         ...
 
     @property
+    def columns(self) -> Array:
+        """The columns in use."""
+        ...
+
+    @property
     def root(self) -> Array:
         """R with RᵀR = H_SS⁻¹."""
         ...
@@ -45,11 +50,11 @@ class Directions:
 
     Attributes
     ----------
-    map : array of shape (|S|, q)
+    map : array of shape (..., |S|, q)
         Rᵀ L: coefficients of the directions.
-    weights : ndarray of shape (q, k)
+    weights : ndarray of shape (..., q, k)
         W.
-    order : ndarray of int, of shape (q, k)
+    order : ndarray of int, of shape (..., q, k)
         For every rank the columns, those that it explains most first.
     """
 
@@ -58,13 +63,24 @@ class Directions:
     order: np.ndarray
 
 
-def directions(fit: RowFit, most: int, columns: Array | None = None) -> Directions:
-    """The leading ``most`` directions on the rows of a fit, of all its columns or of some."""
-    matrix = fit.whitened if columns is None else arrays.take_columns(fit.whitened, columns)
+def directions(root: Array, whitened: Array, most: int, columns: Array | None = None) -> Directions:
+    """The leading ``most`` directions on the rows of a fit, of all its columns or of some.
+
+    Parameters
+    ----------
+    root, whitened : arrays of shapes (..., s, |S|) and (..., s, k)
+        R and R C_S.
+    most : int
+    columns : array of shape (..., k), optional
+        1 for the columns whose directions are wanted, 0 for the others.
+    """
+    xp = arrays.namespace(whitened)
+    matrix = whitened if columns is None else whitened * columns[..., None, :]
     left = _left_vectors(matrix, most)
-    weights = arrays.to_numpy(left.T @ fit.whitened).astype(np.float64)
-    explained = np.cumsum(weights**2, axis=0)
-    return Directions(fit.root.T @ left, weights, np.argsort(-arrays.half_the_digits(explained), axis=1, kind="stable"))
+    weights = arrays.to_numpy(xp.matrix_transpose(left) @ whitened).astype(np.float64)
+    explained = np.cumsum(weights**2, axis=-2)
+    order = np.argsort(-arrays.half_the_digits(explained), axis=-1, kind="stable")
+    return Directions(xp.matrix_transpose(root) @ left, weights, order)
 
 
 def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> np.ndarray:
@@ -73,35 +89,43 @@ def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> n
     Parameters
     ----------
     known : Directions
-    products : ndarray of shape (q, k)
+    products : ndarray of shape (..., q, k)
         (A Rᵀ L)ᵀ B, the directions' images times the responses.
-    inner : ndarray of shape (q, q)
+    inner : ndarray of shape (..., q, q)
         (A Rᵀ L)ᵀ (A Rᵀ L).
 
     Returns
     -------
-    ndarray of shape (q, k)
+    ndarray of shape (..., q, k)
         Entry (r − 1, s − 1) is the change of the error with rank r and s columns.
     """
     W = known.weights
     before = np.tril(inner, -1) @ W
-    terms = W * (np.diag(inner)[:, None] * W + 2 * before - 2 * products)
-    by_rank = np.cumsum(terms, axis=0)
-    return np.cumsum(np.take_along_axis(by_rank, known.order, axis=1), axis=1)
+    diagonal = np.diagonal(inner, axis1=-2, axis2=-1)[..., None]
+    terms = W * (diagonal * W + 2 * before - 2 * products)
+    by_rank = np.cumsum(terms, axis=-2)
+    return np.cumsum(np.take_along_axis(by_rank, known.order, axis=-1), axis=-1)
 
 
 def _left_vectors(matrix: Array, most: int) -> Array:
     """Leading left singular vectors, through the smaller of the two Gram matrices.
 
-    Directions that carry less than rounding of the squares are left out.
+    Directions that carry less than rounding of the squares are left out; in a stack, those that
+    some have and others have not are zeros in the others.
     """
     xp = arrays.namespace(matrix)
-    wide = matrix.shape[0] <= matrix.shape[1]
-    values, vectors = xp.linalg.eigh(matrix @ matrix.T if wide else matrix.T @ matrix)
-    most = min(most, values.shape[0])
-    values, vectors = xp.flip(values)[:most], xp.flip(vectors, axis=1)[:, :most]
-    floor = max(matrix.shape) * arrays.eps(matrix) * float(values[0]) if values.shape[0] else 0.0
-    kept = int(xp.count_nonzero(values > floor))
+    transposed = xp.matrix_transpose(matrix)
+    wide = matrix.shape[-2] <= matrix.shape[-1]
+    values, vectors = xp.linalg.eigh(matrix @ transposed if wide else transposed @ matrix)
+    most = min(most, values.shape[-1])
+    values, vectors = xp.flip(values, axis=-1)[..., :most], xp.flip(vectors, axis=-1)[..., :most]
+    if most == 0:
+        return matrix[..., :0]
+    clear = values > max(matrix.shape[-2:]) * arrays.eps(matrix) * values[..., :1]
+    flags = xp.reshape(clear, (-1, most))
+    kept = int(xp.count_nonzero(xp.any(flags, axis=0)))
+    clear, values, vectors = clear[..., None, :kept], values[..., :kept], vectors[..., :kept]
     if wide:
-        return vectors[:, :kept]
-    return matrix @ (vectors[:, :kept] / xp.sqrt(values[:kept]))
+        return xp.where(clear, vectors, 0.0)
+    scale = arrays.ratio(1.0, xp.sqrt(xp.clip(values, min=0.0)))
+    return xp.where(clear, matrix @ (vectors * scale[..., None, :]), 0.0)

@@ -1,0 +1,138 @@
+"""All the rows as a sample, judged by a criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import QuadraticForm
+from thinrank.selection.criteria import Complexity, Criterion
+from thinrank.selection.samples import Sample, Sizes
+from thinrank.selection.tables import Directions, RowFit, directions, error_table
+from thinrank.solvers.pursuit import Fit, Pursuit
+
+__all__ = ["CriterionSample"]
+
+
+class CriterionSample(Sample):
+    """All the rows, judged by a criterion on the fit itself.
+
+    Parameters
+    ----------
+    form : QuadraticForm
+        Without ridge.
+    criterion : Criterion
+    select_rows, select_columns : bool
+        Whether rows and columns are chosen.
+    """
+
+    def __init__(
+        self,
+        form: QuadraticForm,
+        noise: Callable[[], float],
+        criterion: Criterion,
+        select_rows: bool,
+        select_columns: bool,
+    ) -> None:
+        super().__init__(form, noise)
+        self._criterion = criterion
+        self._selects = select_rows, select_columns
+
+    def null(self) -> float:
+        """Criteria are relative to the zero matrix."""
+        return 0.0
+
+    def table(self, fit: RowFit | None, ridge: float, most: int) -> np.ndarray:
+        """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of a fit.
+
+        Entry (r − 1, s − 1) is for rank r and s columns; ranks that the rows do not have are left
+        out, and a fit of nothing is the zero matrix at any size. Two models are known for each
+        entry, one from the directions of the columns in use and one from those of all columns; the
+        better counts.
+        """
+        if fit is None:
+            return self._nothing()
+        table = self._directions_table(fit, ridge, most, None)
+        if 0 < fit.columns.shape[0] < self.form.shape[1]:
+            other = self._directions_table(fit, ridge, most, fit.columns)
+            table = _lower(table, other)
+        return table
+
+    def _directions_table(
+        self, fit: RowFit, ridge: float, most: int, columns: Array | None
+    ) -> np.ndarray:
+        known = self._directions(fit, most, columns)
+        return self._scores(known, fit, ridge) if known.weights.shape[0] else self._nothing()
+
+    def _nothing(self) -> np.ndarray:
+        return np.full((1, self.form.shape[1]), self.null())
+
+    def _directions(self, fit: RowFit, most: int, columns: Array | None) -> Directions:
+        mask = None
+        if columns is not None:
+            ones = arrays.zeros((columns.shape[0],), fit.root) + 1
+            mask = arrays.scatter_rows(ones, columns, self.form.shape[1])
+        return directions(fit.root, fit.whitened, most, mask)
+
+    def _scores(self, known: Directions, fit: RowFit, ridge: float) -> np.ndarray:
+        q = known.weights.shape[0]
+        overlap = arrays.to_numpy(known.map.T @ known.map).astype(np.float64) * ridge
+        # the directions are orthonormal in H, of which the ridge is a part
+        table = error_table(known, known.weights, np.eye(q) - overlap)
+        residual = self.form.samples * (self.form.constant + table)
+        null = self.form.samples * self.form.constant
+        complexity = self._complexity(fit, known, overlap, ridge)
+        return self._criterion.scores(residual, null, self.form.observations, complexity)
+
+    def score(self, fit: Fit | None, sizes: Sizes) -> float:
+        """The criterion; a fit of nothing scores as the zero matrix."""
+        known = None if fit is None else self._directions(fit, sizes.rank, fit.columns)
+        if fit is None or known is None or known.weights.shape[0] == 0:
+            return self.null()
+        table = self._scores(known, fit, sizes.ridge)
+        return float(table[-1, sizes.columns - 1])
+
+    def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
+        """The cheapest rows leave, or the most promising enter, Q and one another held fixed.
+
+        Right for one row, and a guess for many.
+        """
+        form = self.form.with_ridge(sizes.ridge)
+        solver = Pursuit(sizes.rank, sizes.rows, sizes.columns)
+        costs, _, gains = solver.costs_and_gains(form, fit)
+        costs = np.sort(arrays.to_numpy(costs).astype(np.float64))
+        gains = -np.sort(-arrays.to_numpy(gains).astype(np.float64))
+        # objective by number of rows: what leaves adds its costs, what enters takes its gains off
+        changes = np.concatenate([np.cumsum(costs)[::-1], [0.0], -np.cumsum(gains)])
+        penalised = np.maximum(2 * fit.objective + changes[np.minimum(rows, len(changes) - 1)], 0.0)
+        shrinkage = sizes.ridge * arrays.inner(fit.U, fit.U)
+        residual = self.form.samples * np.maximum(penalised - shrinkage, 0.0)
+        rank = fit.U.shape[1]
+        degrees = (rows + sizes.columns - rank) * rank
+        complexity = Complexity(degrees, rows, sizes.columns, *self.form.shape, *self._selects)
+        null = self.form.samples * self.form.constant
+        return self._criterion.scores(residual, null, self.form.observations, complexity)
+
+    def _complexity(
+        self, fit: RowFit, known: Directions, overlap: np.ndarray, ridge: float
+    ) -> Complexity:
+        """Degrees of freedom with the traces of the ridge's hat matrices in place of s₁ and r."""
+        q, k = known.weights.shape
+        count = fit.rows.shape[0]
+        rows = fit.root.shape[0] - ridge * arrays.norm(fit.root) ** 2 if ridge else float(count)
+        ranks = np.arange(1, q + 1)[:, None]
+        shrunk = np.cumsum(1.0 - np.diag(overlap))[:, None]
+        columns = np.arange(1, k + 1)[None, :]
+        degrees = shrunk * columns + np.maximum(rows - shrunk, 0.0) * ranks
+        return Complexity(degrees, count, columns, *self.form.shape, *self._selects)
+
+
+def _lower(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The smaller of two tables, entry by entry; the last rank stands for the ranks beyond."""
+    height = np.arange(max(len(one), len(other)))
+    return np.minimum(
+        one[np.minimum(height, len(one) - 1)], other[np.minimum(height, len(other) - 1)]
+    )

@@ -1,0 +1,115 @@
+"""Some rows as a sample, judged by the error on others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design, QuadraticForm
+from thinrank.selection.elimination import held_out_changes
+from thinrank.selection.samples import Sample, Sizes
+from thinrank.solvers.pursuit import Fit
+
+__all__ = ["PERFECT", "HeldOut", "HeldOutSample"]
+
+# Part of the error of the means below which a prediction is perfect.
+PERFECT = 1e-10
+# Elimination of single rows forecasts from fits of at most this many rows: it takes time with the
+# third power of their number.
+_MOST_FORECAST = 100
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rows held out from a fit, and the units of the rows that were fitted.
+
+    Attributes
+    ----------
+    index : ndarray of int, of shape (h,)
+        Which rows they are.
+    X, Y : Design
+        The rows, times the roots of their weights.
+    roots : array of shape (h,)
+        Those roots.
+    center_x, inverse_scale : arrays of shape (p,)
+        Means of the predictors in the rows that were fitted, and one over their scales.
+    center_y : array of shape (k,)
+        Means of the responses.
+    """
+
+    index: np.ndarray
+    X: Design
+    Y: Design
+    roots: Array
+    center_x: Array
+    inverse_scale: Array
+    center_y: Array
+
+
+class HeldOutSample(Sample):
+    """Some rows to fit, judged by the mean squared error on others.
+
+    Parameters
+    ----------
+    form : QuadraticForm
+        Form of the training rows, without ridge.
+    noise : callable
+        As for every sample.
+    held_out : HeldOut
+    """
+
+    def __init__(self, form: QuadraticForm, noise: Callable[[], float], held_out: HeldOut) -> None:
+        super().__init__(form, noise)
+        self.index, self._roots, self._X = held_out.index, held_out.roots, held_out.X
+        self._units = held_out
+        Y, roots = held_out.Y, held_out.roots
+        everything = arrays.indices(range(Y.shape[1]), form.prototype)
+        self.targets = Y.columns(everything) - roots[:, None] * held_out.center_y
+        self.weight = arrays.norm(roots) ** 2
+        self.entries = Y.shape[1] * self.weight
+        self._null = arrays.norm(self.targets) ** 2 / self.entries
+
+    def null(self) -> float:
+        """Mean squared error of the training means."""
+        return self._null
+
+    def score(self, fit: Fit | None, sizes: Sizes) -> float:
+        """Mean squared error; what is left of a perfect prediction is rounding."""
+        error = float(np.sum(self.row_errors(fit))) / self.entries
+        return max(error, PERFECT * self._null)
+
+    def row_errors(self, fit: Fit | None) -> np.ndarray:
+        """Squared errors of the held-out rows, summed over the responses, of shape (h,)."""
+        residual = self.targets
+        if fit is not None:
+            residual = residual - (self.predictors(fit.rows) @ fit.U) @ fit.Q.T
+        return arrays.to_numpy(arrays.row_norms_squared(residual)).astype(np.float64)
+
+    def null_errors(self) -> np.ndarray:
+        """Squared errors of the training means, summed over the rows, of shape (k,)."""
+        return arrays.to_numpy(arrays.column_norms_squared(self.targets)).astype(np.float64)
+
+    def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
+        """The cheapest row leaves, one after the other, Q held fixed; none enters."""
+        scores = np.full(int(rows[-1]) + 1, np.inf)
+        if fit.rows.shape[0] <= _MOST_FORECAST and not fit.has_more_rows_than_samples:
+            X = arrays.to_numpy(self.predictors(fit.rows)).astype(np.float64)
+            root, U, Q, Y = (
+                arrays.to_numpy(x).astype(np.float64)
+                for x in (fit.root, fit.U, fit.Q, self.targets)
+            )
+            changes = held_out_changes(root, U, X, Y @ Q) / self.entries
+            known = min(len(changes), len(scores))
+            scores[:known] = self._null + changes[:known]
+        return scores[rows]
+
+    def predictors(self, rows: Array) -> Array:
+        """The held-out rows of some predictors, in the units of the training rows."""
+        X = self._X.columns(rows)
+        X -= self._roots[:, None] * arrays.take_rows(self._units.center_x, rows)
+        X *= arrays.take_rows(self._units.inverse_scale, rows)
+        return X
