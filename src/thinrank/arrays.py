@@ -28,6 +28,7 @@ Array = Any
 
 __all__ = [
     "Array",
+    "add_to_diagonal",
     "as_float_array",
     "column_norms_squared",
     "device_of",
@@ -156,8 +157,9 @@ def ratio(numerator: Array | float, denominator: Array) -> Array:
 
 def take_rows(a: Array, index: Array) -> Array:
     """Rows ``index`` of ``a``."""
-    if type(a) is np.ndarray and a.ndim == 2 and not a.flags.c_contiguous:
-        return a[index]  # numpy.take would first copy all of it
+    if type(a) is np.ndarray:
+        # numpy.take would first copy all of an array that is not contiguous
+        return a.take(index, axis=0) if a.flags.c_contiguous else a[index]
     return namespace(a).take(a, index, axis=0)
 
 
@@ -166,6 +168,15 @@ def take_columns(a: Array, index: Array) -> Array:
     if type(a) is np.ndarray and not a.flags.c_contiguous:
         return a.T[index].T
     return namespace(a).take(a, index, axis=1)
+
+
+def add_to_diagonal(a: Array, value: float) -> Array:
+    """A square matrix plus a multiple of the identity, in place where the library allows it."""
+    if type(a) is np.ndarray:
+        np.einsum("ii->i", a)[...] += value
+    else:
+        a += value * identity(a.shape[0], like=a)
+    return a
 
 
 def submatrix(a: Array, rows: Array, columns: Array) -> Array:

@@ -55,7 +55,9 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     """
     xp = arrays.namespace(symmetric)
     size = symmetric.shape[0]
-    scale = float(xp.mean(xp.linalg.diagonal(symmetric)))
+    scale = float(xp.linalg.trace(symmetric)) / max(size, 1)
+    if size <= _BLOCK:
+        return _inverse_root(symmetric, scale)
     blocks = [slice(i, min(i + _BLOCK, size)) for i in range(0, size, _BLOCK)]
     ridged = False
     for i, here in enumerate(blocks):  # Cholesky, with the diagonal blocks inverted at once
@@ -104,7 +106,7 @@ def _try_inverse_root(symmetric: Array, least: float) -> Array | None:
         return np.ascontiguousarray(invert(factor, lower=1, overwrite_c=1)[0])
     try:
         factor = xp.linalg.cholesky(symmetric)
-    except RuntimeError:  # PyTorch's
+    except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error is a RuntimeError
         return None
     return xp.linalg.inv(factor) if bool(xp.min(xp.linalg.diagonal(factor)) > least) else None
 

@@ -8,7 +8,8 @@ import pytest
 import thinrank as tr
 from thinrank.losses import LeastSquares
 from thinrank.selection.criteria import CRITERIA, Complexity, Criterion, as_criterion
-from thinrank.selection.samples import CriterionSample, Sizes
+from thinrank.selection.criterion_sample import CriterionSample
+from thinrank.selection.samples import Sizes
 from thinrank.solvers.pursuit import Pursuit
 
 N, P, K = 40, 12, 9

@@ -14,7 +14,8 @@ from thinrank.losses import LeastSquares
 from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held_out
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.criterion_search import CriterionSearch
-from thinrank.selection.samples import CriterionSample, Sizes
+from thinrank.selection.criterion_sample import CriterionSample
+from thinrank.selection.samples import Sizes
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import held_out_samples
 from thinrank.solvers.pursuit import Pursuit

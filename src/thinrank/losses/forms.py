@@ -262,9 +262,7 @@ def blockwise_cross_norms(form: QuadraticForm) -> tuple[Array, Array]:
 
 
 def _plus_ridge(gram: Array, ridge: float) -> Array:
-    if ridge:
-        gram += ridge * arrays.identity(gram.shape[0], like=gram)
-    return gram
+    return arrays.add_to_diagonal(gram, ridge) if ridge else gram
 
 
 def _plus_rows(gradient: Array, rows: Array, U: Array, ridge: float) -> Array:

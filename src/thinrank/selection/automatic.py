@@ -38,7 +38,12 @@ def automatic_ridges(loss: LeastSquares) -> list[float]:
 
 
 def by_criterion(
-    loss: LeastSquares, space: Space, criterion: Criterion, **options: Any
+    loss: LeastSquares,
+    space: Space,
+    criterion: Criterion,
+    *,
+    rough: bool = False,
+    **options: Any,
 ) -> CriterionSearch:
     """Search by a criterion on all rows; each fit begins from the nearest one before.
 
@@ -48,6 +53,8 @@ def by_criterion(
         Without ridge.
     space : Space
     criterion : Criterion
+    rough : bool, default=False
+        Whether it may end without looking at numbers of rows next to the best.
     **options
         Of :class:`thinrank.selection.search.Search`.
     """
@@ -55,6 +62,7 @@ def by_criterion(
     chosen = space.rows[0] < p, space.columns[0] < k
     sample = CriterionSample(loss.quadratic(), loss.noise, criterion, *chosen)
     search = CriterionSearch([sample], space, **options)
+    search.rough = rough
     search.run()
     return search
 
@@ -105,11 +113,11 @@ def by_held_out(
     search = search_in(loss)
     if space.exhaustive is not None:
         search.run_from([])
-        return _confirmed(search, samples, loss, further)
+        return _finished(search, samples, loss, further)
     coarse = search.coarse()
     if rescaled is None:
         search.run_from([*coarse.starts, *_guide(loss, space)])
-        return _confirmed(search, samples, loss, further)
+        return _finished(search, samples, loss, further)
     loss, noise = rescaled(coarse.noise)
     guides = _guide(loss, space)
     for guide in guides:
@@ -131,15 +139,17 @@ def by_held_out(
             before.stopped = True
             return before
         found = search.best.sizes
-    return _confirmed(search, samples, loss, further)
+    return _finished(search, samples, loss, further)
 
 
-def _confirmed(
+def _finished(
     search: HeldOutSearch,
     samples: Callable[[LeastSquares, Splits], list[HeldOutSample]],
     loss: LeastSquares,
     further: Sequence[Splits],
 ) -> HeldOutSearch:
+    if not search.stopped:
+        search.look_thinner()
     if not search.stopped:
         search.confirm(samples(loss, splits) for splits in further)
     return search
@@ -153,5 +163,5 @@ def _guide(loss: LeastSquares, space: Space) -> list[Sizes]:
     thin = space.thin()
     if thin.rows[-1] < thin.ranks[0]:
         return []
-    guide = by_criterion(loss, thin, Criterion()).best.sizes
+    guide = by_criterion(loss, thin, Criterion(), rough=True).best.sizes
     return [space.like(guide.rows, guide)] if guide.rank > 0 else []

@@ -9,7 +9,15 @@ import numpy as np
 
 from thinrank.selection.evaluation import Evaluation
 
-__all__ = ["REFIT_RULES", "RefitRule", "allowance", "check_refit_rule", "contenders", "thinnest"]
+__all__ = [
+    "REFIT_RULES",
+    "RefitRule",
+    "allowance",
+    "check_refit_rule",
+    "contenders",
+    "may_be_thinner",
+    "thinnest",
+]
 
 RefitRule = Literal["best", "one_se", "thinnest"]
 
@@ -56,13 +64,18 @@ def allowance(rule: RefitRule, best: Evaluation, other: Evaluation) -> float:
     if other.sizes.rank == 0:
         return min(max(error, _CLEARLY_BETTER * other.score), _EVIDENCE * error)
     price = 0.0
-    if other.sizes.rows < best.sizes.rows and not (rule == "best" and _is_thin(best)):
+    if other.sizes.rows < best.sizes.rows and may_be_thinner(rule, best):
         times, least, most = _PRICES[rule]
         saved = 1.0 - other.sizes.rows / best.sizes.rows
         price = saved * min(max(times * error, least * best.score), most * best.score)
     if rule == "one_se" and len(best.parts) > 1:
         price = max(price, float(np.std(best.parts, ddof=1)) / len(best.parts) ** 0.5)
     return price
+
+
+def may_be_thinner(rule: RefitRule, best: Evaluation) -> bool:
+    """Whether the rule takes models that are thinner than the best one, and worse."""
+    return best.sizes.rank > 0 and not (rule == "best" and _is_thin(best))
 
 
 def _is_thin(evaluation: Evaluation) -> bool:

@@ -25,7 +25,15 @@ _MOST_ROUNDS = 3
 
 
 class CriterionSearch(Search):
-    """A coarse grid over the number of rows, then between the best of it and its neighbours."""
+    """A coarse grid over the number of rows, then between the best of it and its neighbours.
+
+    Attributes
+    ----------
+    rough : bool
+        Whether what the grid and forecasts find will do.
+    """
+
+    rough = False
 
     def _search(self) -> None:
         if self._space.null:
@@ -33,8 +41,10 @@ class CriterionSearch(Search):
         if self._space.exhaustive is not None:
             self._evaluate(self._space.exhaustive)
             return
-        best = self._over_grid()
-        best = self._neighbours(self._by_forecast(self._over_ridges(best)))
+        best = self._by_forecast(self._over_ridges(self._over_grid()))
+        if self.rough:
+            return
+        best = self._neighbours(best)
         for _ in range(_MOST_ROUNDS):
             before = best
             best = self._neighbours(self._by_forecast(self._over_ridges(best)))

@@ -8,11 +8,11 @@ from typing import cast
 
 import numpy as np
 
-from thinrank.selection.choice import RefitRule, allowance, contenders, thinnest
+from thinrank.selection.choice import RefitRule, allowance, contenders, may_be_thinner, thinnest
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.held_out_sample import HeldOutSample
 from thinrank.selection.samples import Sizes
-from thinrank.selection.search import Search, StopSearch, mean_score, mean_table, table_entry
+from thinrank.selection.search import Search, mean_score, mean_table, table_entry
 from thinrank.selection.space import Space
 from thinrank.selection.stacks import Stack, stacks
 from thinrank.selection.tables import RowFit
@@ -214,17 +214,20 @@ class HeldOutSearch(Search):
 
         After an interruption the best so far.
         """
-        try:
+
+        def look() -> None:
             if self._space.null:
                 self._evaluate_null()
-            for evaluation in self._evaluate(starts):
-                self._settle(evaluation)
-        except (StopSearch, KeyboardInterrupt):
-            if not self._known:
-                raise
-            self.stopped = True
-            return self.best
-        return self._best_model
+            self._settle_all(self._evaluate(starts))
+
+        self._until_stopped(look)
+        return self.best if self.stopped else self._best_model
+
+    def _settle_all(self, evaluations: Sequence[Evaluation]) -> None:
+        """Settle some points, the best first: the others only where that promises to be better."""
+        bar = np.inf
+        for evaluation in sorted(evaluations, key=lambda e: e.score):
+            bar = min(bar, self._settle(evaluation, bar).score)
 
     def run_from(self, starts: Sequence[Sizes]) -> Evaluation:
         """Search from some points, and return the best; after an interruption the best so far."""
@@ -237,8 +240,7 @@ class HeldOutSearch(Search):
         if self._space.exhaustive is not None:
             self._evaluate(self._space.exhaustive)
             return
-        for evaluation in self._evaluate(self._starts):
-            self._settle(evaluation)
+        self._settle_all(self._evaluate(self._starts))
         best = self._over_rows(self._over_ridges(self._best_model))
         best = self._neighbours(best)
         for _ in range(_MOST_ROUNDS):
@@ -246,7 +248,6 @@ class HeldOutSearch(Search):
             best = self._neighbours(self._by_forecast(self._over_ridges(best)))
             if best is before:
                 break
-        self._thinner()
 
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
         return self._samples[i].fit(sizes, self._solver(sizes))
@@ -298,8 +299,12 @@ class HeldOutSearch(Search):
                 break
         return self._by_forecast(best)
 
-    def _thinner(self) -> None:
+    def look_thinner(self) -> None:
         """Look for fewer rows that the rule allows, by bisection."""
+        if self._space.exhaustive is None and may_be_thinner(self._rule, self.best):
+            self._until_stopped(self._bisect)
+
+    def _bisect(self) -> None:
         chosen = self.chosen
         limit = _HOPELESS * self.best.score
         too_few = max((e.sizes.rows for e in self.evaluations if e.score > limit), default=0)

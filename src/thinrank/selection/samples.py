@@ -71,11 +71,12 @@ class Sample(abc.ABC):
         """
         loss = self._loss(sizes.ridge)
         start = completed(self._start(loss, sizes), loss, sizes.rank, 0)
-        return run(solver, loss, start)[0] if start.rank > 0 else None
+        return run(solver, loss, start, records=False)[0] if start.rank > 0 else None
 
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
         """A fit that begins from one of other sizes."""
-        return run(solver, self._loss(sizes.ridge), _trimmed(near, sizes))[0]
+        start = _trimmed(near, sizes)
+        return run(solver, self._loss(sizes.ridge), start, records=False)[0]
 
     def refit(self, near: Fit | None, ridge: float) -> RowFit | None:
         """What tables need of a fit with another ridge on the rows of a fit."""

@@ -18,7 +18,7 @@ from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit
 
-__all__ = ["Search", "StopSearch", "mean_score", "mean_table", "table_entry"]
+__all__ = ["Search", "mean_score", "mean_table", "table_entry"]
 
 # Moves of rank, columns and ridge on one number of rows.
 _MOST_MOVES = 4
@@ -103,13 +103,17 @@ class Search(abc.ABC):
 
     def run(self) -> Evaluation:
         """Search, and return the best point; after an interruption the best so far."""
+        self._until_stopped(self._search)
+        return self.best
+
+    def _until_stopped(self, work: Callable[[], None]) -> None:
+        """Do some work that a callback or Ctrl-C may end, once there is a point to return."""
         try:
-            self._search()
+            work()
         except (StopSearch, KeyboardInterrupt):
             if not self._known:
                 raise
             self.stopped = True
-        return self.best
 
     @property
     def message(self) -> str:
@@ -311,11 +315,14 @@ class Search(abc.ABC):
 
 def mean_score(parts: Sequence[float]) -> float:
     """Mean over samples, to half of its digits: a score that is lower by rounding is no better."""
-    return float(_half_the_digits(np.mean(parts)))
+    return float(_half_the_digits(np.asarray(np.mean(parts))))
 
 
 def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Mean over samples, to half of its digits; ranks beyond what a sample has stand for that sample's last."""
+    """Mean over samples, to half of its digits.
+
+    Ranks beyond what a sample has stand for that sample's last.
+    """
     height = max(table.shape[0] for table in tables)
     rows = np.arange(height)
     mean = np.mean([table[np.minimum(rows, table.shape[0] - 1)] for table in tables], axis=0)

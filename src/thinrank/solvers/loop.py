@@ -17,12 +17,18 @@ __all__ = ["run"]
 
 
 def run(
-    solver: Solver, loss: Any, start: Factors, callback: Callback | None = None
+    solver: Solver,
+    loss: Any,
+    start: Factors,
+    callback: Callback | None = None,
+    *,
+    records: bool = True,
 ) -> tuple[Any, History, Status]:
     """Iterate a solver from a start until it is done, stopped, or at its limit.
 
     The state must have ``objective``, ``change`` and ``factors``. A state whose objective is not
-    finite is thrown away: the last finite one is returned, with a status that says so.
+    finite is thrown away: the last finite one is returned, with a status that says so. Without
+    ``records`` the history stays empty, which saves time in small fits, and no callback is called.
 
     Returns
     -------
@@ -38,14 +44,15 @@ def run(
         if not math.isfinite(candidate.objective):
             return state, history, _diverged(iteration)
         state = candidate
-        rows = _same_or_new(rows, state.factors.row_support)
-        columns = _same_or_new(columns, state.factors.column_support)
-        seconds = time.perf_counter() - began
-        record = Record(iteration, state.objective, state.change, rows, columns, seconds)
-        history.append(record)
-        if callback is not None and callback(replace(record, factors=state.factors)):
-            message = f"Stopped by the callback after {_times(iteration)}."
-            return state, history, Status(Outcome.STOPPED, message)
+        if records:
+            rows = _same_or_new(rows, state.factors.row_support)
+            columns = _same_or_new(columns, state.factors.column_support)
+            seconds = time.perf_counter() - began
+            record = Record(iteration, state.objective, state.change, rows, columns, seconds)
+            history.append(record)
+            if callback is not None and callback(replace(record, factors=state.factors)):
+                message = f"Stopped by the callback after {_times(iteration)}."
+                return state, history, Status(Outcome.STOPPED, message)
         if solver.done(state):
             return state, history, _converged(iteration, state.change)
     return state, history, _at_limit(solver.max_iter, state.change)

@@ -259,7 +259,8 @@ def _largest_noise(count: int, degrees: int) -> float:
 
 
 def _largest(block: Array) -> float:
-    return float(arrays.namespace(block).max(arrays.namespace(block).abs(block)))
+    xp = arrays.namespace(block)
+    return max(float(xp.max(block)), -float(xp.min(block)))
 
 
 def _ascending(values: Array) -> Array:
@@ -269,7 +270,7 @@ def _ascending(values: Array) -> Array:
 
 def _descending(values: Array) -> Array:
     """Positions of the largest first; of equal ones, to half of their digits, the first."""
-    return arrays.namespace(values).argsort(arrays.half_the_digits(values), descending=True)
+    return _ascending(-values)
 
 
 def _promising(costs: Array, gains: Array, room: int, margin: float) -> int:
@@ -278,7 +279,7 @@ def _promising(costs: Array, gains: Array, room: int, margin: float) -> int:
     Costs and gains are twice the changes of the objective, hence twice the margin.
     """
     xp = arrays.namespace(costs)
-    costs, gains = xp.sort(costs), xp.sort(gains, descending=True)
+    costs, gains = xp.sort(costs), -xp.sort(-gains)
     room = min(room, gains.shape[0])
     free = int(xp.count_nonzero(gains[:room] > 0))
     if free < room:
