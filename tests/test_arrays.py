@@ -89,6 +89,20 @@ def test_scatter_rows(library, dtype, rng, index, tail):
     np.testing.assert_array_equal(library.numpy(out), expected)
 
 
+def test_add_to_diagonal(library, dtype):
+    a = np.arange(9.0).reshape(3, 3)
+    out = arrays.add_to_diagonal(library.array(a, dtype), 0.5)
+    library.check(out, dtype=dtype)
+    np.testing.assert_array_equal(library.numpy(out), a + 0.5 * np.eye(3))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_add_to_diagonal_works_in_place(order):
+    a = np.asarray(np.ones((4, 4)), order=order)
+    assert arrays.add_to_diagonal(a, 2.0) is a
+    np.testing.assert_array_equal(a, 1 + 2 * np.eye(4))
+
+
 def test_row_norms_squared(library, dtype):
     out = arrays.row_norms_squared(library.array([[3, 4], [0, 0], [1, 2]], dtype))
     library.check(out, dtype=dtype)
@@ -119,6 +133,85 @@ def test_top_rows(library, dtype, values, count, expected):
     kept = library.numpy(arrays.top_rows(block, count))
     assert kept.dtype.kind == "i"
     np.testing.assert_array_equal(kept, expected)
+
+
+# --------------------------------------------------------------------------- ties by rounding
+
+
+def test_half_the_digits_makes_numbers_equal_that_differ_by_rounding(library, dtype):
+    short = np.array([1.0, 3.0, 0.375, 1000.0, 1.28e5, -7.0, 2.0**-60, 0.0])
+    eps = np.finfo(dtype).eps
+    for times in (-4, -1, 0, 1, 4):
+        near = library.array(short * (1 + times * eps), dtype)
+        out = arrays.half_the_digits(near)
+        library.check(out, dtype=dtype)
+        np.testing.assert_array_equal(library.numpy(out), short)
+
+
+def test_half_the_digits_keeps_half_of_them(library, dtype):
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal(2000) * 10 ** rng.uniform(-12, 12, 2000)).astype(dtype)
+    out = library.numpy(arrays.half_the_digits(library.array(x, dtype)))
+    root = np.finfo(dtype).eps ** 0.5
+    assert np.all(np.abs(out - x) <= root * np.abs(x))
+    assert np.any(np.abs(out - x) > root / 8 * np.abs(x))
+    again = arrays.half_the_digits(library.array(out, dtype))
+    np.testing.assert_array_equal(library.numpy(again), out)
+    # what differs by more stays different
+    one, more = library.numpy(arrays.half_the_digits(library.array([1, 1 + 3 * root], dtype)))
+    assert one < more
+
+
+@pytest.mark.parametrize("times", [-3, 3])
+def test_rows_that_differ_by_rounding_are_ties(library, dtype, times):
+    """The first is kept, whichever is larger."""
+    eps = np.finfo(dtype).eps
+    values = np.array([1.0, 5.0, 3.0, 5.0 * (1 + times * eps), 2.0])
+    block = np.array(values[:, None] * [0.6, 0.8], dtype=dtype)
+    assert np.sum(block[1] ** 2) != np.sum(block[3] ** 2)
+    for count, expected in ((1, [1]), (2, [1, 3]), (3, [1, 2, 3])):
+        kept = library.numpy(arrays.top_rows(library.array(block, dtype), count))
+        np.testing.assert_array_equal(kept, expected)
+
+
+def test_rows_that_differ_by_more_are_no_ties(library, dtype):
+    values = np.array([5.0, 5.0 * (1 + 4 * np.finfo(dtype).eps ** 0.5)])
+    kept = arrays.top_rows(library.array(values[:, None], dtype), 1)
+    np.testing.assert_array_equal(library.numpy(kept), [1])
+
+
+@pytest.mark.parametrize(
+    ("values", "count", "expected"),
+    [
+        ([3, np.inf, 5], 1, [1]),
+        ([3, np.inf, 5], 2, [1, 2]),
+        ([np.inf, 3, 4, np.inf, 5], 3, [0, 3, 4]),
+        ([np.inf, 3, np.inf], 1, [0]),
+        ([0, np.inf, 0], 2, [1]),
+    ],
+)
+def test_top_rows_of_what_is_not_finite(library, dtype, values, count, expected):
+    with np.errstate(invalid="ignore", over="ignore"):
+        kept = arrays.top_rows(library.array(np.array(values)[:, None], dtype), count)
+    np.testing.assert_array_equal(library.numpy(kept), expected)
+
+
+def test_top_rows_of_what_is_not_a_number(library, dtype):
+    """Not a number is not among the largest."""
+    block = library.array([[3.0], [np.nan], [5.0], [4.0]], dtype)
+    with np.errstate(invalid="ignore"):
+        kept = library.numpy(arrays.top_rows(block, 2))
+    assert set(kept) <= {0, 2, 3}
+
+
+def test_top_rows_of_very_large_numbers(library, dtype):
+    """Squares that are finite, but not when they are split into halves of their digits."""
+    large = np.finfo(dtype).max ** 0.5 / 4
+    block = library.array([[3.0], [large], [5.0], [2 * large]], dtype)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for count, expected in ((1, [3]), (2, [1, 3]), (3, [1, 2, 3])):
+            kept = library.numpy(arrays.top_rows(block, count))
+            np.testing.assert_array_equal(kept, expected)
 
 
 # --------------------------------------------------------------------------- spectra

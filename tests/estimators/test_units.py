@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import thinrank as tr
+from thinrank.selection.cv_splits import make_splits
 
 pytestmark = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 
@@ -54,6 +55,32 @@ def test_units_of_every_predictor_and_response(small, case, seed):
     of_x *= rng.choice([-1, 1], X.shape[1])
     moved = fit(X * of_x, Y * of_y, options)
     assert_same(moved, references[False], moved.coef_ * of_x / of_y[:, None])
+
+
+def rare_predictors(seed):
+    """Zeros and a few ones: in most training parts some predictors are identical."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((40, 30)) < rng.uniform(0.03, 0.12, 30)).astype(float)
+    coef = np.zeros((30, 5))
+    coef[::7] = 2 * rng.standard_normal((5, 1)) * rng.standard_normal((1, 5))
+    return X, X @ coef + 0.5 * rng.standard_normal((40, 5))
+
+
+@pytest.mark.parametrize("seed", [1, 4, 6, 8, 17, 38])
+def test_units_do_not_decide_between_identical_predictors(seed):
+    """Which of them a fold takes decides about the error on its held-out rows."""
+    X, Y = rare_predictors(seed)
+    live = X[:, X.any(axis=0)]
+    splits, _ = make_splits(5, None, len(X), seed=0)
+    assert any(len(np.unique(live[train].T, axis=0)) < live.shape[1] for train, _ in splits)
+    rng = np.random.default_rng(100 + seed)
+    of_x, of_y = 10 ** rng.uniform(-3, 3, X.shape[1]), 10 ** rng.uniform(-3, 3, Y.shape[1])
+    of_x *= rng.choice([-1, 1], X.shape[1])
+    reference, moved = fit(X, Y, {}), fit(X * of_x, Y * of_y, {})
+    assert reference.rank_ > 0
+    largest = np.max(np.abs(reference.coef_))
+    coef = moved.coef_ * of_x / of_y[:, None]
+    np.testing.assert_allclose(coef, reference.coef_, rtol=0, atol=1e-7 * largest)
 
 
 @pytest.mark.parametrize("scale", [1 / 40, 1e6])

@@ -140,7 +140,7 @@ def residuals(X, Y, fit, ridge, rank):
 
 
 def degrees_of(X, Y, sample, fit, ridge, rank):
-    scores = sample.scores(fit, ridge, fit.rows.shape[0])
+    scores = sample.table(fit, ridge, fit.rows.shape[0])
     deviance = N * K * np.log(residuals(X, Y, fit, ridge, rank) / np.sum(Y**2))
     return (scores[rank - 1, K - 1] - deviance) / 2
 
@@ -156,7 +156,7 @@ def test_degrees_of_freedom_without_ridge(rank):
 def test_every_number_of_columns_counts():
     """Without ridge the table of scores is that of (s₁ + s₂ − r)·r, entry by entry."""
     X, Y, sample, fit = sample_and_fit(0.0)
-    scores = sample.scores(fit, 0.0, 4)
+    scores = sample.table(fit, 0.0, 4)
     S = X[:, fit.rows]
     q = np.linalg.qr(S)[0]
     expected = np.full((4, K), np.inf)
@@ -189,7 +189,7 @@ def test_ridge_lowers_the_degrees_of_freedom(rank):
     X, Y, sample, first = sample_and_fit(0.0)
     degrees = []
     for ridge in (0.0, 0.01, 0.1, 1.0, 10.0):
-        fit = sample.refit(Sizes(2, 4, 5, ridge), first)
+        fit = sample.refit(first, ridge)
         np.testing.assert_array_equal(fit.rows, first.rows)  # or they are not comparable
         degrees.append(degrees_of(X, Y, sample, fit, ridge, rank))
     assert np.all(np.diff(degrees) < 0)

@@ -13,11 +13,12 @@ from thinrank.estimators.problem import Problem
 from thinrank.losses import LeastSquares
 from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held_out
 from thinrank.selection.criteria import Criterion
-from thinrank.selection.criterion_search import CriterionSearch
 from thinrank.selection.criterion_sample import CriterionSample
+from thinrank.selection.criterion_search import CriterionSearch
 from thinrank.selection.samples import Sizes
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import held_out_samples
+from thinrank.selection.stacks import Stack
 from thinrank.solvers.pursuit import Pursuit
 
 N, P, K = 48, 20, 10
@@ -78,7 +79,7 @@ def test_scores_are_those_of_the_estimator_on_the_training_rows(
         for sample, (train, test) in list(zip(samples, SPLITS, strict=True))[:2]:
             fit = sample.fit(sizes, Pursuit(*sizes[:3]))
             score = sample.score(fit, sizes)
-            table = sample.scores(fit, sizes.ridge, 6)
+            (table,) = Stack([sample], [fit]).table(6)
             assert table[sizes.rank - 1, sizes.columns - 1] <= score * (1 + 1e-9)
             est = tr.SparseReducedRankRegressor(
                 *sizes[:3], ridge=sizes.ridge, fit_intercept=intercept, standardize=False
@@ -102,7 +103,6 @@ def test_the_null_score_is_that_of_the_training_means(intercept):
         mean = Y[train].mean(axis=0) if intercept else 0.0
         mse = np.mean(((Y[test] - mean) / whole.target_scale) ** 2)
         assert sample.null() == pytest.approx(mse)
-        np.testing.assert_allclose(sample.scores(None, 0.0, 3), sample.null())
 
 
 def test_rows_may_be_on_neither_side():
@@ -129,7 +129,7 @@ def test_without_memory_for_copies_the_scores_are_the_same(monkeypatch):
     for a, b in zip(expected, lean, strict=True):
         assert type(a.form) is not type(b.form)
         fits = (each.fit(Sizes(2, 4, 5, 0.1), Pursuit(2, 4, 5)) for each in (a, b))
-        tables = [each.scores(fit, 0.1, 4) for each, fit in zip((a, b), fits, strict=True)]
+        tables = [Stack([each], [fit]).table(4) for each, fit in zip((a, b), fits, strict=True)]
         np.testing.assert_allclose(tables[0], tables[1], rtol=1e-8)
 
 
@@ -295,7 +295,7 @@ def test_the_criterion_search_is_about_as_good_as_all_fits(seed, signal, slack):
     for rows in range(1, P + 1):
         for rank in range(1, min(rows, 4) + 1):
             fit = sample.fit(Sizes(rank, rows, K, 0.0), Pursuit(rank, rows, K))
-            table = sample.scores(fit, 0.0, rank)
+            table = sample.table(fit, 0.0, rank)
             best = min(best, table[rank - 1, rank - 1 :].min())
     assert search.best.score <= best + slack
 

@@ -30,6 +30,12 @@ def fitted(ridge, rank=2, rows=6, columns=5, seed=0):
     return X, Y, state
 
 
+def known_of(fit, most, columns=None):
+    """The directions of a fit, of all its columns or of some."""
+    mask = None if columns is None else np.isin(np.arange(K), columns).astype(float)
+    return directions(fit.root, fit.whitened, most, mask)
+
+
 def models(X, Y, fit, ridge, of=slice(None)):
     """Explicit Θ for every rank and number of columns, from the singular vectors of some."""
     S = X[:, fit.rows]
@@ -54,7 +60,7 @@ def models(X, Y, fit, ridge, of=slice(None)):
 def test_on_the_training_rows(ridge, sizes, of):
     X, Y, fit = fitted(ridge, *sizes)
     columns_of = fit.columns if of == "those in use" else np.arange(K)
-    known = directions(fit, 20, fit.columns if of == "those in use" else None)
+    known = known_of(fit, 20, fit.columns if of == "those in use" else None)
     image = X[:, fit.rows] @ known.map
     table = error_table(known, image.T @ Y, image.T @ image)
     count = 0
@@ -71,7 +77,7 @@ def test_on_the_training_rows(ridge, sizes, of):
 def test_on_held_out_rows(ridge):
     X, Y, fit = fitted(ridge)
     A, B = data(seed=1, rows=17)
-    known = directions(fit, 20)
+    known = known_of(fit, 20)
     image = A[:, fit.rows] @ known.map
     table = error_table(known, image.T @ B, image.T @ image)
     for rank, columns, theta in models(X, Y, fit, ridge):
@@ -81,7 +87,7 @@ def test_on_held_out_rows(ridge):
 
 def test_the_fit_itself_is_in_the_table():
     X, Y, fit = fitted(0.1)
-    known = directions(fit, 20, fit.columns)
+    known = known_of(fit, 20, fit.columns)
     image = X[:, fit.rows] @ known.map
     table = error_table(known, image.T @ Y, image.T @ image)
     rss = np.sum((Y - X @ fit.factors.theta) ** 2)
@@ -90,14 +96,36 @@ def test_the_fit_itself_is_in_the_table():
 
 def test_as_many_directions_as_asked_for_and_as_there_are():
     _, _, fit = fitted(0.0, 2, 6, 5)
-    assert directions(fit, 3).weights.shape == (3, K)
-    assert directions(fit, 50).weights.shape == (6, K)  # from six rows
-    assert directions(fit, 50, fit.columns).weights.shape == (5, K)  # from five columns
+    assert known_of(fit, 3).weights.shape == (3, K)
+    assert known_of(fit, 50).weights.shape == (6, K)  # from six rows
+    assert known_of(fit, 50, fit.columns).weights.shape == (5, K)  # from five columns
     X = np.random.default_rng(0).standard_normal((N, P))
     Y = np.outer(X[:, 0], np.arange(1.0, K + 1))  # one direction only
     loss = LeastSquares(X, Y)
     fit = Pursuit(3, 4, 6).init(loss, tr.Factors.from_theta(loss.cross(), 3))
-    assert directions(fit, 3).weights.shape[0] == 1
+    assert known_of(fit, 3).weights.shape[0] == 1
+
+
+@pytest.mark.parametrize("columns", [6, 3])
+@pytest.mark.parametrize("rows", [5, 12])
+def test_a_stack_has_the_directions_of_its_parts(rows, columns):
+    """What one part has and the other has not are zeros in the other."""
+    fits = [fitted(0.1, 2, rows, columns, seed)[2] for seed in (0, 1)]
+    masks = np.zeros((2, K))
+    masks[0, :2], masks[1, :4] = 1.0, 1.0
+    stacked = directions(
+        np.stack([fit.root for fit in fits]), np.stack([fit.whitened for fit in fits]), 20, masks
+    )
+    assert stacked.weights.shape == stacked.order.shape == (2, 4, K)
+    assert stacked.map.shape == (2, rows, 4)
+    for i, (fit, mask, count) in enumerate(zip(fits, masks, (2, 4), strict=True)):
+        alone = directions(fit.root, fit.whitened, 20, mask)
+        assert alone.weights.shape == (count, K)
+        coefficients = (stacked.map @ stacked.weights)[i]
+        np.testing.assert_allclose(coefficients, alone.map @ alone.weights, atol=1e-10)
+        np.testing.assert_array_equal(stacked.order[i, :count], alone.order)
+        assert np.all(stacked.weights[i, count:] == 0)
+        assert np.all(stacked.map[i, :, count:] == 0)
 
 
 def test_every_library(library, numpy_library):
@@ -105,11 +133,15 @@ def test_every_library(library, numpy_library):
     loss = LeastSquares(library.array(X), library.array(Y), ridge=0.2)
     U, V = (library.array(part) for part in (reference.factors.U, reference.factors.V))
     fit = Pursuit(2, 6, 5).init(loss, tr.Factors(U, V))
-    known, expected = directions(fit, 4), directions(reference, 4)
-    library.check(known.map)
-    assert type(known.weights) is np.ndarray
-    np.testing.assert_allclose(np.abs(known.weights), np.abs(expected.weights), atol=1e-8)
-    np.testing.assert_array_equal(known.order, expected.order)
+    mask = np.resize([1.0, 0.0], K)
+    for columns in (None, mask):
+        moved = None if columns is None else library.array(mask)
+        known = directions(fit.root, fit.whitened, 4, moved)
+        expected = directions(reference.root, reference.whitened, 4, columns)
+        library.check(known.map)
+        assert type(known.weights) is np.ndarray
+        np.testing.assert_allclose(np.abs(known.weights), np.abs(expected.weights), atol=1e-8)
+        np.testing.assert_array_equal(known.order, expected.order)
 
 
 # --------------------------------------------------------------------------- elimination

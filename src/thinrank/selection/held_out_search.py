@@ -8,7 +8,14 @@ from typing import cast
 
 import numpy as np
 
-from thinrank.selection.choice import RefitRule, allowance, contenders, may_be_thinner, thinnest
+from thinrank.selection.choice import (
+    RefitRule,
+    allowance,
+    column_limit,
+    contenders,
+    may_be_thinner,
+    thinnest,
+)
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.held_out_sample import HeldOutSample
 from thinrank.selection.samples import Sizes
@@ -300,11 +307,29 @@ class HeldOutSearch(Search):
         return self._by_forecast(best)
 
     def look_thinner(self) -> None:
-        """Look for fewer rows that the rule allows, by bisection."""
-        if self._space.exhaustive is None and may_be_thinner(self._rule, self.best):
-            self._until_stopped(self._bisect)
+        """Look for fewer rows and fewer columns that the rule allows."""
+        if self._space.exhaustive is not None or self.best.sizes.rank == 0:
+            return
+        if may_be_thinner(self._rule, self.best):
+            self._until_stopped(self._fewer_rows)
+        if not self.stopped:
+            self._until_stopped(self._fewer_columns)
 
-    def _bisect(self) -> None:
+    def _fewer_columns(self) -> None:
+        """Fewer columns, while the table promises that the rule will allow them."""
+        chosen = self.chosen
+        limit = max(column_limit(self.best), chosen.score)
+        for _ in range(_MOST_THINNER):
+            fewest = self._space.fewest_columns(chosen.table, chosen.sizes, limit)
+            if fewest == chosen.sizes or fewest in self._known:
+                return
+            tried = self._evaluate([fewest])[0]
+            if self.chosen is not tried:
+                return
+            chosen = tried
+
+    def _fewer_rows(self) -> None:
+        """Fewer rows, by bisection."""
         chosen = self.chosen
         limit = _HOPELESS * self.best.score
         too_few = max((e.sizes.rows for e in self.evaluations if e.score > limit), default=0)

@@ -152,6 +152,13 @@ class Space:
         larger = int(self.rows[place])
         return larger if larger > rows else None
 
+    def fewest_columns(self, table: np.ndarray, sizes: Sizes, limit: float) -> Sizes:
+        """A point with the fewest columns whose score in its table is within a limit."""
+        scores = table[min(sizes.rank, table.shape[0]) - 1, self.columns - 1]
+        allowed = (self.columns >= sizes.rank) & (self.columns < sizes.columns) & (scores <= limit)
+        fewer = self.columns[allowed]
+        return sizes._replace(columns=int(fewer[0])) if fewer.size else sizes
+
     def best_of(self, table: np.ndarray, sizes: Sizes) -> Sizes:
         """The allowed rank and number of columns of least score in a table."""
         height = max(table.shape[0], sizes.rank)
