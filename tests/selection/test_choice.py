@@ -1,9 +1,17 @@
 """Which of several models is taken, on evaluations made by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from thinrank.selection.choice import allowance, check_refit_rule, thinnest
+from thinrank.selection.choice import (
+    allowance,
+    check_refit_rule,
+    contenders,
+    may_be_thinner,
+    thinnest,
+)
 from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.samples import Sizes
 
@@ -104,6 +112,74 @@ def test_of_as_many_rows():
     assert thinnest("thinnest", [best, three, simple, shrunk]) is three
     assert thinnest("one_se", [best, three, simple]) is simple
     assert thinnest("one_se", [best, three, simple, shrunk]) is shrunk
+
+
+# --------------------------------------------------------------------------- contenders
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_clear_losers_are_out_and_close_ones_are_not(rule):
+    """As many rows: two standard errors of the difference, and nothing else is allowed."""
+    se, spread = 0.01, 0.01 * np.sqrt(N - 1)
+    best = model(1.0, 5)
+    close, loser = model(1 + 1.9 * se, 5, spread=spread), model(1 + 2.1 * se, 5, spread=spread)
+    assert contenders(rule, [loser, close, best]) == [close, best]
+    certain = model(1 + 1e-6, 5)  # worse in every row
+    assert contenders(rule, [best, certain]) == [best]
+
+
+def test_what_a_rule_allows_comes_on_top():
+    se, spread = 0.03, 0.03 * np.sqrt(N - 1)
+    best = model(1.0, 30)
+    for rule in ("best", "thinnest"):
+        limit = 1 + allowance(rule, best, model(1.0, 15, spread=spread)) + 2 * se
+        inside, outside = (model(limit + way, 15, spread=spread) for way in (-1e-6, 1e-6))
+        assert contenders(rule, [best, inside, outside]) == [best, inside]
+        assert thinnest(rule, [best, inside]) is best  # which is in doubt, but not yet another
+    thicker = model(limit - 1e-6, 35, spread=spread)
+    assert contenders("thinnest", [best, thicker]) == [best]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rank_zero_contends_up_to_four_and_a_half_standard_errors(rule):
+    spread = 0.01 * np.sqrt(N - 1)
+    zero = null(1.0, spread)
+    for score, left in ((0.956, 2), (0.954, 1)):
+        best = model(score, 5)
+        assert contenders(rule, [zero, best]) == [zero, best][-left:]
+
+
+def test_one_model_is_its_only_contender():
+    alone = model(1.0, 5, spread=3.0)
+    assert contenders("best", [alone]) == [alone]
+
+
+def test_without_errors_of_the_rows_only_what_is_allowed_contends():
+    best, other, worse = (
+        replace(model(score, rows), row_errors=None)
+        for score, rows in ((1.0, 30), (1.0099, 15), (1.0101, 15))
+    )
+    assert contenders("best", [best, other, worse]) == [best, other]
+
+
+def test_rows_that_were_never_held_out_do_not_count():
+    best, other = model(1.0, 5), model(1.015, 5, spread=0.01 * np.sqrt(N - 1))
+    errors = np.concatenate([other.row_errors, np.full(20, np.nan)])
+    wide = [
+        replace(other, row_errors=errors),
+        replace(best, row_errors=np.pad(best.row_errors, (0, 20))),
+    ]
+    assert contenders("best", wide) == wide
+    assert contenders("best", [replace(wide[0], score=1.025), wide[1]]) == wide[1:]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_which_models_may_be_thinner(rule):
+    thick, thin = model(1.0, N // 4 + 1), model(1.0, N // 4)
+    assert may_be_thinner(rule, thick)
+    assert may_be_thinner(rule, thin) == (rule != "best")
+    assert may_be_thinner(rule, replace(thin, row_errors=None))
+    assert not may_be_thinner(rule, null(1.0))
 
 
 def test_rules():

@@ -319,7 +319,7 @@ class HeldOutSearch(Search):
         """Fewer columns, while the table promises that the rule will allow them."""
         chosen = self.chosen
         limit = max(column_limit(self.best), chosen.score)
-        for _ in range(_MOST_THINNER):
+        for _ in range(_MOST_THINNER if chosen.sizes.rank > 0 else 0):
             fewest = self._space.fewest_columns(chosen.table, chosen.sizes, limit)
             if fewest == chosen.sizes or fewest in self._known:
                 return
