@@ -127,7 +127,9 @@ def test_attributes(small):
     X, Y, truth = small
     est = auto().fit(X, Y)
     assert set(est.best_params_) == KEYS
-    assert est.best_params_ == {"rank": 2, "row_sparsity": 4, "column_sparsity": 5, "ridge": 0.0}
+    ridge = est.best_params_["ridge"]
+    assert est.best_params_ == {"rank": 2, "row_sparsity": 4, "column_sparsity": 5, "ridge": ridge}
+    assert 0 <= ridge <= 0.01  # next to nothing in units of the curvature
     assert all(isinstance(record, SearchRecord) for record in est.search_)
     assert [r.iteration for r in est.search_] == list(range(1, len(est.search_) + 1))
     assert est.search_[0].sizes.rank == 0  # rank 0 competes

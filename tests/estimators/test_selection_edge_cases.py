@@ -7,6 +7,8 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import thinrank as tr
+from thinrank.designs import as_design
+from thinrank.estimators.problem import Problem
 from thinrank.selection import estimate_rank, stability
 
 # fits of noise, or of more predictors than half of the samples
@@ -138,8 +140,6 @@ def test_noise_level_of_held_out_rows_enters_the_starts():
     splits = list(KFold(5).split(X))
     test = splits[0][1]
     scores = []
-    from thinrank.designs import as_design
-    from thinrank.estimators.problem import Problem
     from thinrank.selection.splits import held_out_samples
 
     for spoil in (0.0, 30.0):
@@ -178,3 +178,25 @@ def test_splits_as_masks_get_a_wrong_message():
     est = tr.SparseReducedRankRegressorCV(cv=[(mask, ~mask)])
     index = tr.SparseReducedRankRegressorCV(cv=[(np.arange(40), np.arange(40, 60))]).fit(X, Y)
     assert est.fit(X, Y).best_params_ == index.best_params_  # "must not repeat a row"
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_about_the_same_scales(standardize):
+    X, Y, _ = small()
+    problem = Problem.prepare(
+        as_design(X),
+        Y,
+        None,
+        fit_intercept=True,
+        standardize_columns=True,
+        scale_targets=standardize,
+        ridge=0.0,
+    )
+    noise = np.full(Y.shape[1], 0.7)
+    other = problem.with_noise(noise)
+    assert other.has_about_the_scales_of(other)
+    assert other.has_about_the_scales_of(problem) == (not standardize)
+    for factor, same in ((1.05, True), (0.95, True), (1.2, False), (0.8, False)):
+        moved = noise.copy()
+        moved[3] *= factor  # one response is enough
+        assert problem.with_noise(moved).has_about_the_scales_of(other) == (same or not standardize)

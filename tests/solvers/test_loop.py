@@ -11,6 +11,7 @@ from thinrank.core.result import Outcome
 from thinrank.losses import LeastSquares
 from thinrank.solvers.gdt import GDT
 from thinrank.solvers.loop import run
+from thinrank.solvers.pursuit import Pursuit
 from thinrank.solvers.steps import Constant
 
 
@@ -49,6 +50,33 @@ def test_history(library):
     assert seen[-1].factors is state.factors
     library.check(seen[0].factors.U, seen[0].factors.V)
     assert (seen[3].iteration, seen[3].objective) == (history[3].iteration, history[3].objective)
+
+
+@pytest.mark.parametrize("solver", [GDT(5, 4), GDT(5, 4, max_iter=4), Pursuit(2, 5, 4)])
+def test_without_records(library, solver):
+    """The same state and status, and no history."""
+    loss, start = problem(library)
+    state, history, status = run(solver, loss, start)
+    called = []
+    bare, nothing, same = run(solver, loss, start, called.append, records=False)
+    assert len(history) > 0
+    assert len(nothing) == len(called) == 0
+    assert (bare.objective, bare.change) == (state.objective, state.change)
+    assert same == status
+    for one, other in ((bare.factors.U, state.factors.U), (bare.factors.V, state.factors.V)):
+        library.check(one)
+        np.testing.assert_array_equal(library.numpy(one), library.numpy(other))
+
+
+def test_divergence_without_records(numpy_library):
+    loss, start = problem(numpy_library)
+    solver = GDT(5, 4, step_rule=Constant(1e3))
+    state, _, status = run(solver, loss, start)
+    bare, history, same = run(solver, loss, start, records=False)
+    assert len(history) == 0
+    assert same == status
+    assert status.outcome is Outcome.DIVERGED
+    assert bare.objective == state.objective
 
 
 def test_equal_supports_are_shared(library):

@@ -14,13 +14,13 @@ from thinrank.selection.elimination import held_out_changes
 from thinrank.selection.samples import Sample, Sizes
 from thinrank.solvers.pursuit import Fit
 
-__all__ = ["PERFECT", "HeldOut", "HeldOutSample"]
+__all__ = ["MOST_FORECAST", "PERFECT", "HeldOut", "HeldOutSample"]
 
 # Part of the error of the means below which a prediction is perfect.
 PERFECT = 1e-10
 # Elimination of single rows forecasts from fits of at most this many rows: it takes time with the
 # third power of their number.
-_MOST_FORECAST = 100
+MOST_FORECAST = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class HeldOutSample(Sample):
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
         """The cheapest row leaves, one after the other, Q held fixed; none enters."""
         scores = np.full(int(rows[-1]) + 1, np.inf)
-        if fit.rows.shape[0] <= _MOST_FORECAST and not fit.has_more_rows_than_samples:
+        if fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples:
             X = arrays.to_numpy(self.predictors(fit.rows)).astype(np.float64)
             root, U, Q, Y = (
                 arrays.to_numpy(x).astype(np.float64)

@@ -17,7 +17,7 @@ from thinrank.selection.choice import (
     thinnest,
 )
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
-from thinrank.selection.held_out_sample import HeldOutSample
+from thinrank.selection.held_out_sample import MOST_FORECAST, HeldOutSample
 from thinrank.selection.samples import Sizes
 from thinrank.selection.search import Search, mean_score, mean_table, table_entry
 from thinrank.selection.space import Space
@@ -255,6 +255,10 @@ class HeldOutSearch(Search):
             best = self._neighbours(self._by_forecast(self._over_ridges(best)))
             if best is before:
                 break
+
+    def _to_keep(self, fit: Fit) -> Fit:
+        """Supports alone where nothing is forecast from the rest."""
+        return fit if fit.rows.shape[0] <= MOST_FORECAST else fit.supports_alone()
 
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
         return self._samples[i].fit(sizes, self._solver(sizes))

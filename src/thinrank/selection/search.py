@@ -153,7 +153,8 @@ class Search(abc.ABC):
                 table = self._table(fits, sizes.ridge, self._space.most_ranks(sizes))
                 score = mean_score(parts)
                 errors = self._row_errors(fits)
-                self._keep(Evaluation(sizes, score, parts, fits, table, seconds, errors))
+                kept = tuple(None if fit is None else self._to_keep(fit) for fit in fits)
+                self._keep(Evaluation(sizes, score, parts, kept, table, seconds, errors))
         return [self._known[sizes] for sizes in points]
 
     def _in_parallel(self, work: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
@@ -175,6 +176,10 @@ class Search(abc.ABC):
     @abc.abstractmethod
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
         """The fit of a point to sample i."""
+
+    def _to_keep(self, fit: Fit) -> Fit:
+        """What is remembered of a fit."""
+        return fit
 
     def _row_errors(self, fits: Sequence[Fit | None]) -> np.ndarray | None:
         """Errors of the single rows, for samples that have some held out."""

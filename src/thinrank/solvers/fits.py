@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from thinrank import arrays
@@ -51,6 +51,11 @@ class Fit:
         if self.has_more_rows_than_samples:
             return arrays.row_norms_squared(self.U)
         return arrays.row_norms_squared(self.U) / arrays.column_norms_squared(self.root)
+
+    def supports_alone(self) -> Fit:
+        """The rows and columns without coefficients, to remember many fits of many rows."""
+        nothing = self.U[:0, :0]
+        return replace(self, root=nothing, whitened=nothing, U=nothing, Q=nothing)
 
     @property
     def has_more_rows_than_samples(self) -> bool:

@@ -19,6 +19,8 @@ __all__ = ["Auto"]
 
 # Predictors that screening picked are misleading when two of them are correlated beyond this.
 _TOO_CORRELATED = 0.75
+# Predictors, the first that screening picks, among which such a pair is looked for.
+_ENOUGH_ROWS = 1000
 # Multiplications of one proximal step beyond which gradient descent does not start from the lasso.
 _SLOW_STEP = 5_000_000
 # Multiplications of backward elimination up to which it is the start whatever the predictors.
@@ -65,9 +67,8 @@ class Auto:
         screening = Screening(fit=self.solver == "gdt")
         if rows >= m1:  # nothing to choose
             return screening
-        if not _correlated(loss.quadratic(), screening.picked_rows(loss.quadratic(), rows)):
-            return screening
-        return Backward()
+        form, some = loss.quadratic(), min(rows, _ENOUGH_ROWS)
+        return Backward() if _correlated(form, screening.picked_rows(form, some)) else screening
 
 
 def _correlated(form: QuadraticForm, rows: Array) -> bool:
