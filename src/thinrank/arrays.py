@@ -244,7 +244,7 @@ def column_norms_squared(a: Array) -> Array:
 
 
 def half_the_digits(x: Array) -> Array:
-    """Finite numbers rounded to half of their digits.
+    """Finite numbers, none of them near overflow, rounded to half of their digits.
 
     Numbers that are equal but for rounding, like what two identical predictors are worth, become
     equal, so that the first of them can be taken whatever the units of the data.
@@ -276,16 +276,12 @@ def top_rows(a: Array, count: int) -> Array:
     squares = row_norms_squared(a)
     if count >= a.shape[0]:
         return select(squares > 0)
-    rounded = half_the_digits(squares)
-    threshold = _kth_largest(rounded, count)
-    if bool(threshold == threshold):  # or some are not finite
-        squares = rounded
-    else:
-        threshold = _kth_largest(squares, count)
+    rounded, xp = half_the_digits(squares), namespace(squares)
+    squares = xp.where(xp.isfinite(rounded), rounded, squares)  # very large ones overflow
+    threshold = _kth_largest(squares, count)
     kept = select((squares >= threshold) & (squares > 0))
     if kept.shape[0] > count:
         above = select(squares > threshold)
         tied = select(squares == threshold)[: count - above.shape[0]]
-        xp = namespace(a)
         kept = xp.sort(xp.concat([above, tied]))
     return kept

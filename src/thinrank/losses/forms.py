@@ -197,23 +197,23 @@ class ProductForm(AdjustableRidge):
         """
         if not (self._ridge and self._many(rows)):
             return super().inverse_root(rows)
-        values, right = self._spectrum(rows)
-        scale = 1 / arrays.namespace(values).sqrt(values + self._ridge)
-        return right * scale[:, None], False
+        block = self._X.columns(rows)
+        values, vectors = self._spectrum(rows, block)
+        xp = arrays.namespace(block)
+        scale = xp.sqrt(values * self.samples * (values + self._ridge))
+        return (vectors / scale).T @ block, False
 
-    def _spectrum(self, rows: Array) -> tuple[Array, Array]:
-        """Eigenvalues D²/n and Fᵀ of X_S = E D Fᵀ, kept for fits with other ridges."""
+    def _spectrum(self, rows: Array, block: Array) -> tuple[Array, Array]:
+        """Eigenvalues D²/n and E of X_S = E D Fᵀ, kept for fits with other ridges."""
         if self._last_spectrum and self._last_spectrum[0] is rows:
             return self._last_spectrum[1], self._last_spectrum[2]
-        block = self._X.columns(rows)
         xp = arrays.namespace(block)
         values, vectors = xp.linalg.eigh((block @ block.T) / self.samples)
         floor = 10 * block.shape[0] * arrays.eps(block) * float(values[-1])
         kept = arrays.select(values > floor)
         values, vectors = arrays.take_rows(values, kept), arrays.take_columns(vectors, kept)
-        right = (vectors / xp.sqrt(values * self.samples)).T @ block
-        self._last_spectrum[:] = [rows, values, right]
-        return values, right
+        self._last_spectrum[:] = [rows, values, vectors]
+        return values, vectors
 
     def _many(self, rows: Array) -> bool:
         """Whether there are more rows than samples: then columns of X are not kept."""

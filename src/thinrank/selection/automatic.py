@@ -138,6 +138,7 @@ def by_held_out(
         if search.stopped and search.best.sizes.rank == 0:
             before.stopped = True
             return before
+        del before  # its samples may be large
         found = search.best.sizes
     return _finished(search, samples, loss, further)
 

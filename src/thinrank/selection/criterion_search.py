@@ -11,7 +11,7 @@ import numpy as np
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.samples import Sizes
-from thinrank.selection.search import Search, mean_table
+from thinrank.selection.search import Search
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit, Pursuit
 
@@ -64,10 +64,12 @@ class CriterionSearch(Search):
                 fit = grown
         return fit
 
-    def _table(self, fits: Sequence[RowFit | None], ridge: float, most: int) -> np.ndarray:
-        samples = cast(Sequence[CriterionSample], self._samples)
+    def _tables(
+        self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
+    ) -> list[np.ndarray]:
+        samples = [cast(CriterionSample, self._samples[i]) for i in group]
         pairs = zip(samples, fits, strict=True)
-        return mean_table([sample.table(fit, ridge, most) for sample, fit in pairs])
+        return [sample.table(fit, ridge, most) for sample, fit in pairs]
 
     def _nearest(self, sizes: Sizes) -> Evaluation | None:
         """The fitted point that is most like this one, the number of rows mattering most."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -21,7 +22,7 @@ from thinrank.selection.held_out_sample import MOST_FORECAST, HeldOutSample
 from thinrank.selection.samples import Sizes
 from thinrank.selection.search import Search, mean_score, mean_table, table_entry
 from thinrank.selection.space import Space
-from thinrank.selection.stacks import Stack, stacks
+from thinrank.selection.stacks import Stack
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit, Pursuit
 
@@ -37,6 +38,9 @@ _HOPELESS = 1.15
 _MOST_FINALISTS = 4
 # Models that may be tried for being thinner.
 _MOST_THINNER = 6
+# Numbers of rows that may be tried between others, and how near these may be.
+_MOST_GAPS = 4
+_NARROW = 1.15
 
 
 @dataclass(frozen=True)
@@ -131,25 +135,22 @@ class HeldOutSearch(Search):
         finalists = {e.sizes: e for e in [*list(best.values())[:_MOST_FINALISTS], self.chosen]}
         finalists |= {e.sizes: e for e in self.evaluations if e.sizes.rank == 0}
         self._finalists = contenders(self._rule, list(finalists.values()))
-        for partition in samples:
-            if len(self._finalists) == 1:
-                break
+        partitions = iter(samples)
+        while len(self._finalists) > 1 and (partition := next(partitions, None)) is not None:
             judged = [self._confirmed(e, partition) for e in self._finalists]
             self._finalists = contenders(self._rule, judged)
 
     def _confirmed(self, point: Evaluation, samples: Sequence[HeldOutSample]) -> Evaluation:
         """A point judged on further samples as well."""
 
-        def fitted(sample: HeldOutSample) -> Fit | None:
+        def judged(sample: HeldOutSample) -> tuple[float, np.ndarray]:
             sizes = point.sizes
-            return sample.fit(sizes, self._solver(sizes)) if sizes.rank > 0 else None
+            fit = sample.fit(sizes, self._solver(sizes)) if sizes.rank > 0 else None
+            return sample.score(fit, sizes), sample.row_errors(fit)
 
-        fits = self._in_parallel(fitted, [(sample,) for sample in samples])
-        parts = (
-            *point.parts,
-            *(sample.score(fit, point.sizes) for sample, fit in zip(samples, fits, strict=True)),
-        )
-        errors = self._row_errors_of(samples, fits)
+        results = self._in_parallel(judged, [(sample,) for sample in samples])
+        parts = (*point.parts, *(score for score, _ in results))
+        errors = self._mean_errors(samples, [errors for _, errors in results])
         if point.row_errors is not None:
             share = len(samples) / len(parts)
             errors = share * errors + (1 - share) * point.row_errors
@@ -172,36 +173,24 @@ class HeldOutSearch(Search):
         """The best rank and number of columns, and the errors of the responses at full rank."""
         most = min(int(self._space.ranks[-1]), rows)
 
-        def fitted(sample: HeldOutSample) -> RowFit:
-            return sample.eliminated(rows, ridge)
+        def judged(*group: int) -> tuple[list[np.ndarray], np.ndarray]:
+            stack = self._stack(group, [self._samples[i].eliminated(rows, ridge) for i in group])
+            return stack.tables(most, of_all=True), stack.response_errors()
 
-        def judged(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
-            return stack.table(most, of_all=True), stack.response_errors()
-
-        fits = self._in_parallel(fitted, [(sample,) for sample in self._held_out])
-        live, rest = self._stacks(fits)
-        results = self._in_parallel(judged, [(stack,) for stack in live])
-        table = mean_table([*(t for tables, _ in results for t in tables), *_null_tables(rest)])
-        errors = [*(e for _, e in results), *(sample.null_errors() for sample in rest)]
+        results = self._in_parallel(judged, self._groups(rows))
+        table = mean_table([table for tables, _ in results for table in tables])
         sizes = self._space.like(rows, None)._replace(ridge=ridge)
         choice = self._space.best_of(table, sizes._replace(rank=most))
-        return (table_entry(table, choice), choice), self._response_errors(errors)
+        errors = self._response_errors([errors for _, errors in results])
+        return (table_entry(table, choice), choice), errors
 
-    def _stacks(self, fits: Sequence[RowFit | None]) -> tuple[list[Stack], list[HeldOutSample]]:
-        """Stacks of the fits, and the samples that have nothing to fit."""
-        live: list[tuple[HeldOutSample, RowFit]] = []
-        rest: list[HeldOutSample] = []
-        for sample, fit in zip(self._held_out, fits, strict=True):
-            if fit is None or fit.rows.shape[0] == 0:
-                rest.append(sample)
-            else:
-                live.append((sample, fit))
-        return list(stacks(live)), rest
+    def _stack(self, group: Sequence[int], fits: Sequence[RowFit | None]) -> Stack:
+        return Stack([self._held_out[i] for i in group], fits)
 
-    def _table(self, fits: Sequence[RowFit | None], ridge: float, most: int) -> np.ndarray:
-        live, rest = self._stacks(fits)
-        tables = self._in_parallel(Stack.table, [(stack, most) for stack in live])
-        return mean_table([*(t for stack in tables for t in stack), *_null_tables(rest)])
+    def _tables(
+        self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
+    ) -> list[np.ndarray]:
+        return self._stack(group, fits).tables(most)
 
     def _response_errors(self, errors: Sequence[np.ndarray]) -> np.ndarray:
         """Mean squared errors of the responses, from their sums over the rows of the samples."""
@@ -255,6 +244,7 @@ class HeldOutSearch(Search):
             best = self._neighbours(self._by_forecast(self._over_ridges(best)))
             if best is before:
                 break
+        self._fill_gaps(best)
 
     def _to_keep(self, fit: Fit) -> Fit:
         """Supports alone where nothing is forecast from the rest."""
@@ -268,17 +258,19 @@ class HeldOutSearch(Search):
         exact = self._space.exhaustive is not None
         return Pursuit(*sizes[:3], max_iter=self._max_iter, tol=self._tol, neighbours=exact)
 
-    def _row_errors(self, fits: Sequence[Fit | None]) -> np.ndarray | None:
-        """Mean squared errors of the rows, averaged over the splits that hold them out."""
-        return self._row_errors_of(self._held_out, fits)
+    def _errors(self, i: int, fit: Fit | None) -> np.ndarray:
+        return self._held_out[i].row_errors(fit)
 
-    def _row_errors_of(
-        self, samples: Sequence[HeldOutSample], fits: Sequence[Fit | None]
+    def _row_errors(self, errors: Sequence[np.ndarray | None]) -> np.ndarray:
+        return self._mean_errors(self._held_out, cast(Sequence[np.ndarray], errors))
+
+    def _mean_errors(
+        self, samples: Sequence[HeldOutSample], errors: Sequence[np.ndarray]
     ) -> np.ndarray:
+        """Mean squared errors of the rows, averaged over the splits that hold them out."""
         total, times = np.zeros(self._rows), np.zeros(self._rows)
-        for sample, fit in zip(samples, fits, strict=True):
-            errors = sample.row_errors(fit)
-            total[sample.index] += errors * (len(errors) / sample.entries)
+        for sample, squares in zip(samples, errors, strict=True):
+            total[sample.index] += squares * (len(squares) / sample.entries)
             times[sample.index] += 1
         with np.errstate(invalid="ignore"):
             return total / times
@@ -351,6 +343,33 @@ class HeldOutSearch(Search):
             else:
                 too_few = rows
 
+    def _fill_gaps(self, best: Evaluation) -> None:
+        """More numbers of rows, where scores go up and down with them.
+
+        That is so where predictors resemble one another, and the best of few is then found by
+        chance. The widest gaps between numbers that were tried, up to twice as many as the best
+        has and down to half of them, are halved.
+        """
+        for _ in range(_MOST_GAPS):
+            tried: dict[int, float] = {}
+            for e in self.evaluations:
+                if e.sizes.rank > 0:
+                    tried[e.sizes.rows] = min(e.score, tried.get(e.sizes.rows, np.inf))
+            rows = sorted(tried)
+            if _falls_then_rises([tried[count] for count in rows]):
+                return
+            here = best.sizes.rows
+            gaps = [
+                (high / low, low, high)
+                for low, high in itertools.pairwise(rows)
+                if 2 * high > here and low < 2 * here
+            ]
+            ratio, low, high = max(gaps, default=(1.0, here, here))
+            wanted = self._space.between(low, high)
+            if ratio < _NARROW or wanted is None:
+                return
+            best = self._best_with([wanted], best)
+
     def _far_too_few(self, limit: float) -> int:
         """The most rows of which the fits of the best model forecast that they are hopeless.
 
@@ -363,6 +382,8 @@ class HeldOutSearch(Search):
         return int(fewer.max(initial=0))
 
 
-def _null_tables(samples: Iterable[HeldOutSample]) -> list[np.ndarray]:
-    """Tables of samples with nothing to fit: the zero matrix at any size."""
-    return [np.full((1, sample.form.shape[1]), sample.null()) for sample in samples]
+def _falls_then_rises(scores: Sequence[float]) -> bool:
+    """Whether numbers fall to the least one and rise after it."""
+    least = int(np.argmin(scores))
+    steps = np.diff(scores)
+    return bool(np.all(steps[:least] <= 0) and np.all(steps[least:] >= 0))

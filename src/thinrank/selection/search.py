@@ -6,7 +6,7 @@ import abc
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -28,6 +28,28 @@ _DOUBT = 3.0
 _MOST_FORECASTS = 12
 # Every so many ridges are looked at before those next to the best.
 _COARSE_RIDGES = 3
+# Entries of the matrices of all samples' fits up to which they are dealt with together.
+_SMALL_GROUP = 100_000
+
+
+class Judged(NamedTuple):
+    """What fitting a point to one sample showed.
+
+    Attributes
+    ----------
+    fit : Fit or None
+        What is remembered of it.
+    score : float
+    table : ndarray of shape (q, k)
+        Scores of other ranks and numbers of columns on the same rows.
+    errors : ndarray of shape (h,) or None
+        Squared errors of the rows held out.
+    """
+
+    fit: Fit | None
+    score: float
+    table: np.ndarray
+    errors: np.ndarray | None
 
 
 class StopSearch(Exception):  # noqa: N818 (not an error)
@@ -132,8 +154,7 @@ class Search(abc.ABC):
         if nothing in self._known:
             return
         parts = tuple(sample.null() for sample in self._samples)
-        fits = (None,) * len(self._samples)
-        errors = self._row_errors(fits)
+        errors = self._row_errors([self._errors(i, None) for i in range(len(self._samples))])
         null = Evaluation(nothing, mean_score(parts), parts, (), np.empty((0, 0)), 0.0, errors)
         self._keep(null)
 
@@ -144,33 +165,55 @@ class Search(abc.ABC):
         for first in range(0, len(new), self._at_once):
             some = new[first : first + self._at_once]
             began = time.perf_counter()
-            jobs = [(sizes, i, screened) for sizes in some for i in range(len(self._samples))]
-            results = self._in_parallel(self._fit_and_score, jobs)
+            jobs = [(sizes, i, screened) for sizes in some for i in self._groups(sizes.rows)]
+            results = [judged for group in self._in_parallel(self._judge, jobs) for judged in group]
             seconds = (time.perf_counter() - began) / len(some)
             for j, sizes in enumerate(some):
                 mine = results[j * len(self._samples) : (j + 1) * len(self._samples)]
-                fits, parts = zip(*mine, strict=True)
-                table = self._table(fits, sizes.ridge, self._space.most_ranks(sizes))
+                fits, parts, tables, errors = zip(*mine, strict=True)
+                table, row_errors = mean_table(tables), self._row_errors(errors)
                 score = mean_score(parts)
-                errors = self._row_errors(fits)
-                kept = tuple(None if fit is None else self._to_keep(fit) for fit in fits)
-                self._keep(Evaluation(sizes, score, parts, kept, table, seconds, errors))
+                self._keep(Evaluation(sizes, score, parts, fits, table, seconds, row_errors))
         return [self._known[sizes] for sizes in points]
+
+    def _groups(self, rows: int) -> list[tuple[int, ...]]:
+        """Samples to be dealt with together.
+
+        Where fits of so many rows are small that saves time; where they are large, or there are
+        several threads, each sample is dealt with by itself.
+        """
+        count, form = len(self._samples), self._samples[0].form
+        entries = count * min(rows, form.samples) * (rows + form.shape[1])
+        if effective_n_jobs(self._n_jobs) == 1 and entries <= _SMALL_GROUP:
+            return [tuple(range(count))]
+        return [(i,) for i in range(count)]
 
     def _in_parallel(self, work: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
         if effective_n_jobs(self._n_jobs) == 1:
             return [work(*job) for job in jobs]
         return Parallel(self._n_jobs, prefer="threads")(delayed(work)(*job) for job in jobs)
 
-    def _fit_and_score(self, sizes: Sizes, i: int, screened: bool) -> tuple[Fit | None, float]:
-        fit = self._fit(sizes, i, screened)
-        return fit, self._samples[i].score(fit, sizes)
+    def _judge(self, sizes: Sizes, group: Sequence[int], screened: bool) -> list[Judged]:
+        """Fit a point to some samples, and keep what later moves may ask for."""
+        fits = [self._fit(sizes, i, screened) for i in group]
+        tables = self._tables(group, fits, sizes.ridge, self._space.most_ranks(sizes))
+        return [
+            Judged(
+                None if fit is None else self._to_keep(fit),
+                self._samples[i].score(fit, sizes),
+                table,
+                self._errors(i, fit),
+            )
+            for i, fit, table in zip(group, fits, tables, strict=True)
+        ]
 
     @abc.abstractmethod
-    def _table(self, fits: Sequence[RowFit | None], ridge: float, most: int) -> np.ndarray:
+    def _tables(
+        self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
+    ) -> list[np.ndarray]:
         """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of the fits.
 
-        Entry (r − 1, s − 1) is for rank r and s columns, the mean over the samples.
+        One table a sample; entry (r − 1, s − 1) is for rank r and s columns.
         """
 
     @abc.abstractmethod
@@ -181,8 +224,12 @@ class Search(abc.ABC):
         """What is remembered of a fit."""
         return fit
 
-    def _row_errors(self, fits: Sequence[Fit | None]) -> np.ndarray | None:
-        """Errors of the single rows, for samples that have some held out."""
+    def _errors(self, i: int, fit: Fit | None) -> np.ndarray | None:
+        """Errors of the rows that sample i holds out, if it does."""
+        return None
+
+    def _row_errors(self, errors: Sequence[np.ndarray | None]) -> np.ndarray | None:
+        """Errors of all rows, from those of the samples, if they hold rows out."""
         return None
 
     def _keep(self, evaluation: Evaluation) -> None:
@@ -312,8 +359,13 @@ class Search(abc.ABC):
         sizes, table = near.sizes._replace(ridge=ridge), near.table
         if ridge != near.sizes.ridge:
             most = self._space.most_ranks(sizes)
-            pairs = zip(self._samples, near.fits, strict=True)
-            table = self._table([s.refit(fit, ridge) for s, fit in pairs], ridge, most)
+
+            def refitted(*group: int) -> list[np.ndarray]:
+                fits = [self._samples[i].refit(near.fits[i], ridge) for i in group]
+                return self._tables(group, fits, ridge, most)
+
+            groups = self._in_parallel(refitted, self._groups(sizes.rows))
+            table = mean_table([table for group in groups for table in group])
         choice = self._space.best_of(table, sizes)
         return table_entry(table, choice), choice
 

@@ -6,7 +6,7 @@ that the tables of five samples cost little more than those of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -16,10 +16,7 @@ from thinrank.arrays import Array
 from thinrank.selection.held_out_sample import PERFECT, HeldOutSample
 from thinrank.selection.tables import RowFit, directions, error_table
 
-__all__ = ["Stack", "stacks"]
-
-# Entries of R and R C_S of all fits together up to which they are judged in one stack.
-_MOST_ENTRIES = 100_000
+__all__ = ["Stack"]
 
 
 class Stack:
@@ -28,23 +25,31 @@ class Stack:
     Parameters
     ----------
     samples : sequence of HeldOutSample
-    fits : sequence of RowFit
-        Each on at least one row.
+    fits : sequence of (RowFit or None)
+        None, or a fit on no row, is the zero matrix.
     """
 
-    def __init__(self, samples: Sequence[HeldOutSample], fits: Sequence[RowFit]) -> None:
-        self._samples, self._fits = samples, fits
-        self._root = _stacked([fit.root for fit in fits])
-        self._whitened = _stacked([fit.whitened for fit in fits])
-        pairs = zip(samples, fits, strict=True)
+    def __init__(self, samples: Sequence[HeldOutSample], fits: Sequence[RowFit | None]) -> None:
+        live = [fit is not None and fit.rows.shape[0] > 0 for fit in fits]
+        self._live = live
+        self._rest = [sample for sample, alive in zip(samples, live, strict=True) if not alive]
+        self._samples = [sample for sample, alive in zip(samples, live, strict=True) if alive]
+        self._fits = [fit for fit in fits if fit is not None and fit.rows.shape[0] > 0]
+        if not self._fits:
+            return
+        self._root = _stacked([fit.root for fit in self._fits])
+        self._whitened = _stacked([fit.whitened for fit in self._fits])
+        pairs = zip(self._samples, self._fits, strict=True)
         self._predictors = _stacked([sample.predictors(fit.rows) for sample, fit in pairs])
-        self._targets = _stacked([sample.targets for sample in samples])
+        self._targets = _stacked([sample.targets for sample in self._samples])
 
-    def table(self, most: int, *, of_all: bool = False) -> np.ndarray:
+    def tables(self, most: int, *, of_all: bool = False) -> list[np.ndarray]:
         """Mean squared errors of all ranks up to ``most`` and all numbers of columns.
 
-        Two models are known for each rank and number of columns, one from the directions of the
-        columns in use and one from those of all columns; the better counts.
+        Entry (r − 1, s − 1) of a table is for rank r and s columns; ranks that the rows do not
+        have are left out, and a fit of nothing is the zero matrix at any size. Two models are
+        known for each entry, one from the directions of the columns in use and one from those of
+        all columns; the better counts.
 
         Parameters
         ----------
@@ -54,20 +59,28 @@ class Stack:
 
         Returns
         -------
-        ndarray of shape (samples, q, k)
+        list of ndarray of shape (q, k)
+            One a sample.
         """
+        known = iter(self._live_tables(most, of_all) if self._fits else ())
+        nothing = (np.full((1, s.form.shape[1]), s.null()) for s in self._rest)
+        return [next(known) if alive else next(nothing) for alive in self._live]
+
+    def _live_tables(self, most: int, of_all: bool) -> np.ndarray:
         table = self._errors(most, None)
         if of_all or all(self._all_in_use(fit) for fit in self._fits):
             return table
-        other = self._errors(most, self._columns_in_use)
-        return np.minimum(*_same_height(table, other))
+        return np.minimum(*_same_height(table, self._errors(most, self._columns_in_use)))
 
     def response_errors(self) -> np.ndarray:
         """Squared errors of the fits of full rank, summed over all held-out rows, of shape (k,)."""
+        total = sum((sample.null_errors() for sample in self._rest), start=np.zeros(()))
+        if not self._fits:
+            return total
         xp = arrays.namespace(self._targets)
         fitted = self._predictors @ (xp.matrix_transpose(self._root) @ self._whitened)
         squares = xp.sum((self._targets - fitted) ** 2, axis=(0, 1))
-        return arrays.to_numpy(squares).astype(np.float64)
+        return total + arrays.to_numpy(squares).astype(np.float64)
 
     def _errors(self, most: int, columns: Array | None) -> np.ndarray:
         known = directions(self._root, self._whitened, most, columns)
@@ -93,18 +106,6 @@ class Stack:
         for mask, fit in zip(masks, self._fits, strict=True):
             mask[slice(None) if self._all_in_use(fit) else arrays.to_numpy(fit.columns)] = 1.0
         return arrays.from_numpy(masks, self._whitened)
-
-
-def stacks(pairs: Sequence[tuple[HeldOutSample, RowFit]]) -> Iterator[Stack]:
-    """One stack where fits are small, one for each sample where they are large."""
-    entries = 0
-    for _, fit in pairs:
-        entries += fit.root.shape[0] * (fit.root.shape[1] + fit.whitened.shape[1])
-    if entries > _MOST_ENTRIES:
-        for sample, fit in pairs:
-            yield Stack([sample], [fit])
-    elif pairs:
-        yield Stack(*zip(*pairs, strict=True))
 
 
 def _stacked(blocks: Sequence[Array]) -> Array:

@@ -94,7 +94,7 @@ class Pursuit:
         size = _promising(costs, gains, room, self._margin(form, state))
         feigned = 10 * arrays.eps(form.prototype) * form.constant  # by rounding
         while size > 0:
-            rows = self._exchanged(state.rows, costs, candidates, gains, size)
+            rows = self._exchanged(state.rows, costs + form.constant, candidates, gains, size)
             trial = self._fit(form, rows, state.columns, state.Q)
             decrease = state.objective - trial.objective
             if decrease > max(size - room, 0) * self._margin(form, state) + feigned:
@@ -243,7 +243,10 @@ class Pursuit:
     def _exchanged(
         self, rows: Array, costs: Array, candidates: Array, gains: Array, size: int
     ) -> Array:
-        """S without the ``size`` cheapest rows, filled up with the most promising ones."""
+        """S without the ``size`` cheapest rows, filled up with the most promising ones.
+
+        Costs come with a constant added, beside which the rounding of small ones vanishes.
+        """
         xp = arrays.namespace(costs)
         room = self.row_sparsity - rows.shape[0]
         leaving = max(size - room, 0)
