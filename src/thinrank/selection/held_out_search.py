@@ -15,6 +15,7 @@ from thinrank.selection.choice import (
     column_limit,
     contenders,
     may_be_thinner,
+    most_accurate,
     thinnest,
 )
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
@@ -116,7 +117,7 @@ class HeldOutSearch(Search):
     @property
     def chosen(self) -> Evaluation:
         """What the rule chooses among the points that were tried, or among the finalists."""
-        return thinnest(self._rule, self._finalists or self.evaluations)
+        return thinnest(self._rule, self._finalists or self.evaluations, self.shape[0])
 
     def confirm(self, samples: Iterable[Sequence[HeldOutSample]]) -> None:
         """Judge the best points again on further samples: one partition favours some by chance.
@@ -134,11 +135,11 @@ class HeldOutSearch(Search):
             best.setdefault(tried.sizes[:3], tried)
         finalists = {e.sizes: e for e in [*list(best.values())[:_MOST_FINALISTS], self.chosen]}
         finalists |= {e.sizes: e for e in self.evaluations if e.sizes.rank == 0}
-        self._finalists = contenders(self._rule, list(finalists.values()))
+        self._finalists = contenders(self._rule, list(finalists.values()), self.shape[0])
         partitions = iter(samples)
         while len(self._finalists) > 1 and (partition := next(partitions, None)) is not None:
             judged = [self._confirmed(e, partition) for e in self._finalists]
-            self._finalists = contenders(self._rule, judged)
+            self._finalists = contenders(self._rule, judged, self.shape[0])
 
     def _confirmed(self, point: Evaluation, samples: Sequence[HeldOutSample]) -> Evaluation:
         """A point judged on further samples as well."""
@@ -306,15 +307,27 @@ class HeldOutSearch(Search):
         """Look for fewer rows and fewer columns that the rule allows."""
         if self._space.exhaustive is not None or self.best.sizes.rank == 0:
             return
-        if may_be_thinner(self._rule, self.best):
+        self._until_stopped(self._half_of_the_rows)
+        if not self.stopped and may_be_thinner(self._rule, self._most_accurate):
             self._until_stopped(self._fewer_rows)
         if not self.stopped:
             self._until_stopped(self._fewer_columns)
 
+    @property
+    def _most_accurate(self) -> Evaluation:
+        return most_accurate(self.evaluations, self.shape[0])
+
+    def _half_of_the_rows(self) -> None:
+        """Half of the predictors, where the best model has more of them."""
+        half = self._space.rows[2 * self._space.rows <= self.shape[0]]
+        if 2 * self.best.sizes.rows > self.shape[0] and half.size > 0:
+            point = self._space.like(int(half[-1]), self.best.sizes)
+            self._over_ridges(self._settle(self._evaluate([point])[0]))
+
     def _fewer_columns(self) -> None:
         """Fewer columns, while the table promises that the rule will allow them."""
         chosen = self.chosen
-        limit = max(column_limit(self.best), chosen.score)
+        limit = max(column_limit(self._most_accurate), chosen.score)
         for _ in range(_MOST_THINNER if chosen.sizes.rank > 0 else 0):
             fewest = self._space.fewest_columns(chosen.table, chosen.sizes, limit)
             if fewest == chosen.sizes or fewest in self._known:
@@ -326,8 +339,8 @@ class HeldOutSearch(Search):
 
     def _fewer_rows(self) -> None:
         """Fewer rows, by bisection."""
-        chosen = self.chosen
-        limit = _HOPELESS * self.best.score
+        chosen, best = self.chosen, self._most_accurate
+        limit = _HOPELESS * best.score
         too_few = max((e.sizes.rows for e in self.evaluations if e.score > limit), default=0)
         too_few = max(too_few, self._far_too_few(limit))
         for _ in range(_MOST_THINNER):
@@ -338,7 +351,7 @@ class HeldOutSearch(Search):
             tried = self._settle(self._evaluate([point])[0])
             if tried.score <= limit:
                 tried = self._over_ridges(tried)
-            if tried.score <= self.best.score + allowance(self._rule, self.best, tried):
+            if tried.score <= best.score + allowance(self._rule, best, tried):
                 chosen = tried
             else:
                 too_few = rows
