@@ -270,7 +270,8 @@ def test_a_validation_set(small):
     X, Y, _ = small
     fold = np.where(np.arange(60) < 40, -1, 0)
     literal = {"standardize": False}
-    est = cv_of(cv=PredefinedSplit(fold), **literal).fit(X, Y)
+    grid = {"ranks": [1, 2, 3], "row_sparsities": [4, 6, 9], "column_sparsities": [4, 8]}
+    est = cv_of(cv=PredefinedSplit(fold), **grid, ridges=[0.0, 0.1], **literal).fit(X, Y)
     assert est.n_splits_ == 1
     assert "split1_test_score" not in est.cv_results_
     train = tr.SparseReducedRankRegressor(**est.best_params_, **literal).fit(X[:40], Y[:40])

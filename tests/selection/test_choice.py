@@ -8,8 +8,10 @@ import pytest
 from thinrank.selection.choice import (
     allowance,
     check_refit_rule,
+    column_limit,
     contenders,
     may_be_thinner,
+    most_accurate,
     thinnest,
 )
 from thinrank.selection.evaluation import Evaluation
@@ -180,6 +182,32 @@ def test_which_models_may_be_thinner(rule):
     assert may_be_thinner(rule, thin) == (rule != "best")
     assert may_be_thinner(rule, replace(thin, row_errors=None))
     assert not may_be_thinner(rule, null(1.0))
+
+
+def test_fewer_responses_may_be_worse_by_little():
+    """By 1.5 standard errors, and 0.7 % at most."""
+    best = model(1.0, 5, columns=11)
+    assert thinnest("best", [best, model(1.0001, 5, columns=10)]) is best
+    unsure, limit = 0.1, 1 + 1.5 * standard_error(0.1)
+    assert limit > column_limit(best) == pytest.approx(1.007)
+    for score, taken in ((1.0069, 10), (1.0071, 11)):
+        other = model(score, 5, columns=10, spread=unsure)
+        assert thinnest("best", [best, other]).sizes.columns == taken
+    few = 0.002 / standard_error(1.0)
+    for score, taken in ((1.0029, 10), (1.0031, 11)):
+        other = model(score, 5, columns=10, spread=few)
+        assert thinnest("best", [best, other]).sizes.columns == taken
+
+
+def test_more_than_half_of_many_predictors_must_save_something():
+    dense, half, fewer = model(1.0, 51), model(1.049, 50), model(1.08, 40)
+    assert most_accurate([dense, half, fewer]) is dense
+    assert most_accurate([dense, half, fewer], predictors=99) is dense
+    assert most_accurate([dense, half, fewer], predictors=100) is half
+    assert most_accurate([dense, model(1.051, 50)], predictors=100) is dense
+    assert most_accurate([dense], predictors=100) is dense
+    assert thinnest("best", [dense, half, fewer], predictors=100) is half
+    assert contenders("best", [dense, half, fewer], predictors=100) == [dense, half]
 
 
 def test_rules():

@@ -60,7 +60,7 @@ def test_a_sample_with_nothing_to_fit_counts_as_the_zero_matrix():
     assert [fit is None for fit in found.fits] == [True, False, False, False]
     assert found.parts[0] == pytest.approx(samples[0].null())
     rest = [
-        Stack([s], [fit]).table(2)[0] for s, fit in zip(samples[1:], found.fits[1:], strict=True)
+        Stack([s], [fit]).tables(2)[0] for s, fit in zip(samples[1:], found.fits[1:], strict=True)
     ]
     expected = np.mean([np.full((2, K), samples[0].null()), *rest], axis=0)
     np.testing.assert_allclose(found.table, expected, rtol=1e-7)
@@ -78,7 +78,7 @@ def test_the_coarse_grid_is_that_of_the_rows_that_elimination_leaves(ridges):
     for rows, ridge in chosen.coarse_grid():
         fits = [sample.eliminated(rows, ridge) for sample in samples]
         stack = Stack(samples, fits)
-        table = np.mean(stack.table(min(rows, K), of_all=True), axis=0)
+        table = np.mean(stack.tables(min(rows, K), of_all=True), axis=0)
         for i in range(1, len(table)):
             table[i, :i] = np.inf  # a rank needs as many columns
         rank, columns = np.unravel_index(np.argmin(table), table.shape)

@@ -79,7 +79,7 @@ def test_scores_are_those_of_the_estimator_on_the_training_rows(
         for sample, (train, test) in list(zip(samples, SPLITS, strict=True))[:2]:
             fit = sample.fit(sizes, Pursuit(*sizes[:3]))
             score = sample.score(fit, sizes)
-            (table,) = Stack([sample], [fit]).table(6)
+            (table,) = Stack([sample], [fit]).tables(6)
             assert table[sizes.rank - 1, sizes.columns - 1] <= score * (1 + 1e-9)
             est = tr.SparseReducedRankRegressor(
                 *sizes[:3], ridge=sizes.ridge, fit_intercept=intercept, standardize=False
@@ -129,7 +129,7 @@ def test_without_memory_for_copies_the_scores_are_the_same(monkeypatch):
     for a, b in zip(expected, lean, strict=True):
         assert type(a.form) is not type(b.form)
         fits = (each.fit(Sizes(2, 4, 5, 0.1), Pursuit(2, 4, 5)) for each in (a, b))
-        tables = [Stack([each], [fit]).table(4) for each, fit in zip((a, b), fits, strict=True)]
+        tables = [Stack([each], [fit]).tables(4) for each, fit in zip((a, b), fits, strict=True)]
         np.testing.assert_allclose(tables[0], tables[1], rtol=1e-8)
 
 

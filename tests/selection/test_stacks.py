@@ -6,10 +6,9 @@ import pytest
 import thinrank as tr
 from thinrank.designs import as_design
 from thinrank.estimators.problem import Problem
-from thinrank.selection import stacks as module
 from thinrank.selection.samples import Sizes
 from thinrank.selection.splits import held_out_samples
-from thinrank.selection.stacks import Stack, stacks
+from thinrank.selection.stacks import Stack
 from thinrank.solvers.pursuit import Pursuit
 
 N, P, K = 45, 30, 8
@@ -102,7 +101,7 @@ def test_tables_are_those_of_explicit_coefficients(sizes, weighted):
     X, Y, weight, samples = prepared(weighted)
     fits = fitted(samples, SIZES[sizes])
     stack = Stack(samples, fits)
-    tables, of_all = stack.table(7), stack.table(7, of_all=True)
+    tables, of_all = np.array(stack.tables(7)), np.array(stack.tables(7, of_all=True))
     heights = [min(7, fit.root.shape[0], K) for fit in fits]
     assert tables.shape == of_all.shape == (3, max(heights), K)
     assert np.all(tables <= of_all)
@@ -136,8 +135,8 @@ def assert_stacked_as_alone(samples, fits, rtol):
     np.testing.assert_allclose(stack.response_errors(), total, rtol=rtol)
     for most in (1, 3, 20):
         for of_all in (False, True):
-            tables = stack.table(most, of_all=of_all)
-            singles = [each.table(most, of_all=of_all)[0] for each in alone]
+            tables = np.array(stack.tables(most, of_all=of_all))
+            singles = [each.tables(most, of_all=of_all)[0] for each in alone]
             assert tables.shape[1] == max(len(single) for single in singles)
             for table, single in zip(tables, singles, strict=True):
                 ranks = np.minimum(np.arange(len(table)), len(single) - 1)
@@ -160,7 +159,7 @@ def test_rows_left_by_elimination_and_refits_can_be_stacked(ridge):
     again = [sample.refit(fit, ridge) for sample, fit in zip(samples, fits, strict=True)]
     assert_stacked_as_alone(samples, again, rtol=1e-9)
     if ridge == 0:
-        tables = [Stack(samples, each).table(4) for each in (fits, again)]
+        tables = [np.array(Stack(samples, each).tables(4)) for each in (fits, again)]
         np.testing.assert_allclose(*tables, rtol=1e-9)
 
 
@@ -168,12 +167,12 @@ def test_the_score_of_a_fit_is_in_its_table():
     *_, samples = prepared()
     sizes = SIZES["other rows and columns"]
     fits = fitted(samples, sizes)
-    tables = Stack(samples, fits).table(5)
+    tables = Stack(samples, fits).tables(5)
     for sample, fit, each, table in zip(samples, fits, sizes, tables, strict=True):
         score = sample.score(fit, each)
         entry = table[each.rank - 1, each.columns - 1]
         assert entry <= score * (1 + 1e-9)
-        alone = Stack([sample], [fit]).table(5, of_all=True)[0, each.rank - 1, each.columns - 1]
+        alone = Stack([sample], [fit]).tables(5, of_all=True)[0][each.rank - 1, each.columns - 1]
         assert each.columns < K or alone == pytest.approx(score, rel=1e-9)
 
 
@@ -182,30 +181,25 @@ def test_a_perfect_prediction_is_no_better_than_another():
     Y = np.outer(X[:, 0], np.arange(1.0, K + 1))
     samples = samples_of(X, Y)
     fits = fitted(samples, [Sizes(1, 1, K, 0.0), Sizes(1, 2, K, 0.0), Sizes(1, 3, K, 0.0)])
-    tables = Stack(samples, fits).table(3)
+    tables = Stack(samples, fits).tables(3)
     for sample, table in zip(samples, tables, strict=True):
         np.testing.assert_array_equal(table[:, -1], 1e-10 * sample.null())
         assert np.all(table[:, :-1] > 1e-3 * sample.null())
 
 
-def test_large_fits_are_judged_one_by_one(monkeypatch):
+def test_a_fit_of_nothing_is_the_zero_matrix():
     *_, samples = prepared()
     fits = fitted(samples, SIZES["other rows and columns"])
-    pairs = list(zip(samples, fits, strict=True))
-    together = Stack(samples, fits).table(4)
-    entries = sum(rows * (rows + K) for rows in (5, 9, 2))
-    for limit, number in ((entries, 1), (entries - 1, 3)):
-        monkeypatch.setattr(module, "_MOST_ENTRIES", limit)
-        made = list(stacks(pairs))
-        assert len(made) == number
-        tables = [stack.table(4) for stack in made]
-        assert [len(table) for table in tables] == ([3] if number == 1 else [1, 1, 1])
-        for one, other in zip((t for table in tables for t in table), together, strict=True):
-            np.testing.assert_allclose(one, other[: len(one)], rtol=1e-9)
-
-
-def test_no_fits_make_no_stack():
-    assert list(stacks([])) == []
+    whole, gaps = Stack(samples, fits), Stack(samples, [None, *fits[1:]])
+    nothing, *others = gaps.tables(4)
+    np.testing.assert_array_equal(nothing, np.full((1, K), samples[0].null()))
+    for table, expected in zip(others, whole.tables(4)[1:], strict=True):
+        np.testing.assert_allclose(table, expected[: len(table)], rtol=1e-9)
+    alone = Stack([samples[0]], [None])
+    np.testing.assert_array_equal(alone.response_errors(), samples[0].null_errors())
+    rest = Stack(samples[1:], fits[1:])
+    total = alone.response_errors() + rest.response_errors()
+    np.testing.assert_allclose(gaps.response_errors(), total)
 
 
 @pytest.mark.parametrize("sizes", ["other rows and columns", "more rows than samples"])
@@ -215,7 +209,7 @@ def test_every_library(library, sizes):
     *_, samples = prepared(weighted=True, library=library)
     stack = Stack(samples, fitted(samples, SIZES[sizes]))
     for found, wanted in (
-        (stack.table(5), expected.table(5)),
+        (np.array(stack.tables(5)), np.array(expected.tables(5))),
         (stack.response_errors(), expected.response_errors()),
     ):
         assert type(found) is np.ndarray

@@ -72,8 +72,8 @@ class CoarseGrid:
 class HeldOutSearch(Search):
     """A coarse grid over rows and ridges first, then what tables and forecasts propose.
 
-    Every fit begins from its own start, as that of an estimator with these sizes would: what is
-    judged is what the estimator will give.
+    Every fit begins from its own start, as that of an estimator with these sizes would. The last
+    look of pursuit at neighbouring supports is left out, except for a grid that is tried in full.
 
     Parameters
     ----------
