@@ -200,11 +200,11 @@ def test_fewer_responses_may_be_worse_by_little():
 
 
 def test_more_than_half_of_many_predictors_must_save_something():
-    dense, half, fewer = model(1.0, 51), model(1.049, 50), model(1.08, 40)
+    dense, half, fewer = model(1.0, 51), model(1.099, 50), model(1.13, 40)
     assert most_accurate([dense, half, fewer]) is dense
     assert most_accurate([dense, half, fewer], predictors=99) is dense
     assert most_accurate([dense, half, fewer], predictors=100) is half
-    assert most_accurate([dense, model(1.051, 50)], predictors=100) is dense
+    assert most_accurate([dense, model(1.101, 50)], predictors=100) is dense
     assert most_accurate([dense], predictors=100) is dense
     assert thinnest("best", [dense, half, fewer], predictors=100) is half
     assert contenders("best", [dense, half, fewer], predictors=100) == [dense, half]

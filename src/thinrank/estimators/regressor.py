@@ -108,7 +108,7 @@ default="auto"
         proportional to the part of the predictors that it does without; the one with the fewest
         predictors is taken, and of those with as many the one with the fewest responses in use.
         Of 100 predictors or more, models with more than half of them are left aside unless they
-        save more than 5 % of the error. The amounts are in the user guide and in
+        save more than 10 % of the error. The amounts are in the user guide and in
         :func:`thinrank.selection.choice.allowance`.
 
         - "best" allows little, and nothing when the most accurate model has few predictors for

@@ -33,7 +33,7 @@ _THIN = 0.25
 # Of so many predictors or more, models with more than half of them are left aside unless they save
 # more than this part of the error.
 _MANY_PREDICTORS = 100
-_WORTH_HALF = 0.05
+_WORTH_HALF = 0.1
 # What a model may lose that has fewer responses in use: standard errors of the difference, and the
 # largest part of the error of the best model. One more response than act improves the error by
 # chance in one simulation of twelve, by 0.7 % and 1.4 standard errors at most.
@@ -109,7 +109,7 @@ def most_accurate(evaluations: Iterable[Evaluation], predictors: int = 0) -> Eva
     """The model with which others are compared: the one of least score.
 
     Of 100 predictors or more, models with more than half of them are left aside unless they save
-    more than 5 % of the error: then hardly anything is selected.
+    more than 10 % of the error: then hardly anything is selected.
     """
     evaluations = list(evaluations)
     best = min(evaluations, key=lambda e: e.score)
