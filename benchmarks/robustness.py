@@ -81,22 +81,32 @@ def factor_noise(seed: int) -> Record:
     return over_means(Setting(X, Y, X_new, Y_new, {"seed": seed}))
 
 
-def spectra(seed: int) -> Record:
-    """n = 80 and 200 wavelengths; R² on fresh rows, and that of PLS with four components."""
+SPECTRA, COMPONENTS = 80, 4
+
+
+def smooth_spectra(seed: int, fresh: int = FRESH) -> tuple[np.ndarray, np.ndarray, str, float]:
+    """80 and more spectra of 200 wavelengths, responses, kind of concentrations, noise."""
     rng = np.random.default_rng(seed)
-    n, wavelengths, components = 80, np.linspace(0, 1, 200), 4
+    n, wavelengths, components = SPECTRA, np.linspace(0, 1, 200), COMPONENTS
     centres, widths = rng.uniform(0, 1, (components, 3)), rng.uniform(0.05, 0.2, (components, 3))
     heights = rng.uniform(0.3, 1, (components, 3))
     distance = (wavelengths - centres[:, :, None]) / widths[:, :, None]
     shapes = np.einsum("cb,cbw->cw", heights, np.exp(-0.5 * distance**2))
     kind = str(rng.choice(["uniform", "exponential"]))
-    amounts = getattr(rng, kind)(size=(n + FRESH, components))
+    amounts = getattr(rng, kind)(size=(n + fresh, components))
     X, Y = amounts @ shapes, amounts @ rng.standard_normal((components, 3))
     noise = float(10 ** rng.uniform(-3, -2))
     X += noise * X.std() * rng.standard_normal(X.shape)
     Y += 0.01 * Y.std(axis=0) * rng.standard_normal(Y.shape)
+    return X, Y, kind, noise
+
+
+def spectra(seed: int) -> Record:
+    """R² on fresh rows, and that of PLS with four components."""
+    X, Y, kind, noise = smooth_spectra(seed)
+    n = SPECTRA
     est = fit(X[:n], Y[:n])
-    other = PLSRegression(components, scale=False).fit(X[:n], Y[:n])
+    other = PLSRegression(COMPONENTS, scale=False).fit(X[:n], Y[:n])
     return {
         "seed": seed,
         "concentrations": kind,

@@ -217,3 +217,15 @@ def test_explicit_says_what_it_has_not():
     form, _, _ = form_of(*data()[:2], None, True, True, "gram")
     assert not {"restrict", "curvature"} & Explicit(form, lambda: 1.0).capabilities
     assert "quadratic" in Explicit(form, lambda: 1.0).capabilities
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_what_is_constant_on_the_remaining_rows_is_dropped(scale):
+    X, Y, weight = data()
+    X[LEFT, 4] = 0.1 + 0.2
+    form, loss, like = form_of(X, Y, weight, True, scale, "gram")
+    remainder = remainder_of(form, loss, like, True, scale)
+    held = remainder.held()
+    assert remainder.inverse_scale[4] == 0
+    np.testing.assert_array_equal(held.diagonal() == 0, np.arange(P) == 4)
+    np.testing.assert_array_equal(held.cross_rows(np.array([4])), np.zeros((1, K)))

@@ -36,7 +36,8 @@ class Remainder(AdjustableRidge):
     center_x, center_y : arrays of shapes (p,) and (k,)
         Means of the remaining rows, in the units of ``whole``; zero without ``center``.
     inverse_scale : array of shape (p,)
-        What columns are multiplied with; ones without ``scale``.
+        What columns are multiplied with: ones without ``scale``, and zero for columns that are
+        constant.
     """
 
     def __init__(
@@ -65,14 +66,13 @@ class Remainder(AdjustableRidge):
         out = arrays.norm(Y_out.column_norms()) ** 2
         left = whole.samples * whole.constant - out - arrays.inner(self._sum_y, -self.center_y)
         self.constant = max(left, 0.0) / self.samples
-        self.inverse_scale = arrays.zeros((self.shape[0],), self.prototype) + 1
         mean_squares = self._mean_squares()
-        if scale:
-            # a column that is constant on the remaining rows, to rounding, is dropped
-            noise = 1e3 * arrays.eps(mean_squares) * whole.samples / self.samples
-            live = mean_squares > noise * whole.diagonal()
-            mean_squares = xp.where(live, mean_squares, mean_squares * 0)
-            self.inverse_scale = xp.sqrt(arrays.ratio(1.0, mean_squares))
+        # a column that is constant on the remaining rows, to rounding, is dropped
+        noise = 1e3 * arrays.eps(mean_squares) * whole.samples / self.samples
+        live = mean_squares > noise * whole.diagonal()
+        mean_squares = xp.where(live, mean_squares, mean_squares * 0)
+        units = mean_squares if scale else xp.astype(live, mean_squares.dtype)
+        self.inverse_scale = xp.sqrt(arrays.ratio(1.0, units))
         self._diagonal = mean_squares * self.inverse_scale**2
         self._norms: tuple[Array, Array] | None = None
 
