@@ -9,7 +9,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
 
-__all__ = ["RowSubset", "take_rows"]
+__all__ = ["RowSubset", "take_rows", "view_rows"]
 
 
 class RowSubset:
@@ -55,6 +55,18 @@ class RowSubset:
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
         return blockwise_column_norms(self, row_scale, center)
+
+
+def view_rows(design: Any, index: Array) -> Design:
+    """As :func:`take_rows`, but without a copy of the rows of a dense array.
+
+    Products take as long as those of all rows, and many overlapping sets of rows take no memory.
+    """
+    base = design
+    while hasattr(base, "base"):
+        base = base.base
+    # only a dense design has all its entries as an array
+    return RowSubset(design, index) if hasattr(base, "array") else take_rows(design, index)
 
 
 def take_rows(design: Any, index: Array) -> Design:

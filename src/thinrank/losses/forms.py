@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Self
 
 from thinrank import arrays, linalg
@@ -14,6 +15,8 @@ __all__ = ["AdjustableRidge", "GramForm", "IdentityForm", "ProductForm", "blockw
 
 # Responses that are visited at a time when XᵀY is not held.
 _BLOCK_TARGETS = 256
+# Columns of X that are visited at a time where more of them are in use than there are samples.
+_BLOCK_ROWS = 4096
 
 
 class AdjustableRidge:
@@ -186,7 +189,8 @@ class ProductForm(AdjustableRidge):
     def cross_rows(self, rows: Array) -> Array:
         """Rows of XᵀY/n."""
         if self._many(rows):
-            return self._Y.transposed_product(self._X.columns(rows)).T / self.samples
+            parts = [self._Y.transposed_product(block).T for block in self._blocks(rows)]
+            return arrays.namespace(rows).concat(parts) / self.samples
         return self._active.cross(rows) / self.samples
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
@@ -197,19 +201,25 @@ class ProductForm(AdjustableRidge):
         """
         if not (self._ridge and self._many(rows)):
             return super().inverse_root(rows)
-        block = self._X.columns(rows)
-        values, vectors = self._spectrum(rows, block)
-        xp = arrays.namespace(block)
+        values, vectors = self._spectrum(rows)
+        xp = arrays.namespace(values)
         scale = xp.sqrt(values * self.samples * (values + self._ridge))
-        return (vectors / scale).T @ block, False
+        left = (vectors / scale).T
+        return xp.concat([left @ block for block in self._blocks(rows)], axis=1), False
 
-    def _spectrum(self, rows: Array, block: Array) -> tuple[Array, Array]:
+    def _blocks(self, rows: Array) -> Iterator[Array]:
+        """Columns of X, some at a time."""
+        for first in range(0, rows.shape[0], _BLOCK_ROWS):
+            yield self._X.columns(rows[first : first + _BLOCK_ROWS])
+
+    def _spectrum(self, rows: Array) -> tuple[Array, Array]:
         """Eigenvalues D²/n and E of X_S = E D Fᵀ, kept for fits with other ridges."""
         if self._last_spectrum and self._last_spectrum[0] is rows:
             return self._last_spectrum[1], self._last_spectrum[2]
-        xp = arrays.namespace(block)
-        values, vectors = xp.linalg.eigh((block @ block.T) / self.samples)
-        floor = 10 * block.shape[0] * arrays.eps(block) * float(values[-1])
+        xp = arrays.namespace(rows)
+        products = sum(block @ block.T for block in self._blocks(rows))
+        values, vectors = xp.linalg.eigh(products / self.samples)
+        floor = 10 * self._X.shape[0] * arrays.eps(values) * float(values[-1])
         kept = arrays.select(values > floor)
         values, vectors = arrays.take_rows(values, kept), arrays.take_columns(vectors, kept)
         self._last_spectrum[:] = [rows, values, vectors]

@@ -12,7 +12,7 @@ from thinrank.arrays import Array
 from thinrank.core import memory
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.designs import Dense, Transformed, standardize, take_rows
-from thinrank.designs.row_subset import RowSubset
+from thinrank.designs.row_subset import view_rows
 from thinrank.losses import LeastSquares
 from thinrank.losses.forms import GramForm
 from thinrank.losses.noise import noise_scale
@@ -88,7 +88,7 @@ def _from_its_rows(
     if weight is not None and not bool(xp.any(weight > 0)):
         raise ValueError("cv leaves no training rows of positive weight in a split")
     # a copy of the training rows of every split would take four times the memory of X
-    X = standardize(RowSubset(loss.X, index), sample_weight=weight, center=center, scale=scale)
+    X = standardize(view_rows(loss.X, index), sample_weight=weight, center=center, scale=scale)
     Y = take_rows(loss.Y, index)
     mean = standardize(Y, sample_weight=weight, center=center, scale=False).center
     training = LeastSquares(X.design, Transformed(Y, center=mean), sample_weight=weight)
