@@ -75,7 +75,7 @@ def test_the_coarse_grid_is_that_of_the_rows_that_elimination_leaves(ridges):
     samples, chosen = samples_of(prepared(X, Y)), space(ridges=ridges)
     found = search_of(samples, chosen).coarse()
     promises, squares = [], [sum(sample.null_errors() for sample in samples)]
-    for rows, ridge in chosen.coarse_grid():
+    for rows, ridge in ((rows, ridge) for rows, few in chosen.coarse_grid() for ridge in few):
         fits = [sample.eliminated(rows, ridge) for sample in samples]
         stack = Stack(samples, fits)
         table = np.mean(stack.tables(min(rows, K), of_all=True), axis=0)
@@ -83,7 +83,7 @@ def test_the_coarse_grid_is_that_of_the_rows_that_elimination_leaves(ridges):
             table[i, :i] = np.inf  # a rank needs as many columns
         rank, columns = np.unravel_index(np.argmin(table), table.shape)
         promises.append((table.min(), Sizes(rank + 1, rows, columns + 1, ridge)))
-        squares.append(stack.response_errors())
+        squares.append(sum(stack.response_errors()))
     assert found.points == [sizes for _, sizes in sorted(promises, key=lambda each: each[0])]
     np.testing.assert_allclose(found.noise, np.sqrt(np.min(squares, axis=0) / N), rtol=1e-8)
     assert np.any(found.noise < 0.5 * np.sqrt(squares[0] / N))

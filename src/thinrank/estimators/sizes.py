@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -187,10 +188,8 @@ def _rescaled(
 ) -> Callable[[Sizes | np.ndarray], tuple[LeastSquares, np.ndarray]]:
     """The loss in units of the noise in every response, given or left by a fit of given sizes."""
 
-    def rescaled(sizes: Sizes | np.ndarray) -> tuple[LeastSquares, np.ndarray]:
-        if isinstance(sizes, np.ndarray):
-            given = arrays.from_numpy(sizes, problem.loss.prototype)
-            return problem.with_noise(given).loss, sizes
+    @functools.cache
+    def left_by(sizes: Sizes) -> tuple[LeastSquares, np.ndarray]:
         if not problem.noise_matters(sizes.rows):
             return problem.loss, np.ones(problem.loss.shape[1])
         solver = Pursuit(*sizes[:3], thorough=False)
@@ -210,6 +209,12 @@ def _rescaled(
         assert scaled.target_scale is not None  # or noise would not matter
         noise = scaled.target_scale / problem.target_scale
         return scaled.loss, arrays.to_numpy(noise).astype(np.float64)
+
+    def rescaled(sizes: Sizes | np.ndarray) -> tuple[LeastSquares, np.ndarray]:
+        if isinstance(sizes, np.ndarray):
+            given = arrays.from_numpy(sizes, problem.loss.prototype)
+            return problem.with_noise(given).loss, sizes
+        return left_by(sizes)
 
     return rescaled
 

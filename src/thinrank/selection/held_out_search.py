@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -161,37 +161,44 @@ class HeldOutSearch(Search):
         """A coarse grid of rows and ridges, on the rows that elimination leaves."""
         promises: list[tuple[float, Sizes]] = []
         least = self._response_errors([s.null_errors() for s in self._held_out])
-        for rows, ridge in self._space.coarse_grid():
-            promise, errors = self._promise_after_elimination(rows, ridge)
-            promises.append(promise)
-            least = np.minimum(least, errors)
+        for rows, ridges in self._space.coarse_grid():
+            for promise, errors in self._after_elimination(rows, ridges):
+                promises.append(promise)
+                least = np.minimum(least, errors)
         promises.sort(key=lambda promise: promise[0])
         return CoarseGrid([sizes for _, sizes in promises], np.sqrt(least))
 
-    def _promise_after_elimination(
-        self, rows: int, ridge: float
-    ) -> tuple[tuple[float, Sizes], np.ndarray]:
-        """The best rank and number of columns, and the errors of the responses at full rank."""
+    def _after_elimination(
+        self, rows: int, ridges: Sequence[float]
+    ) -> Iterator[tuple[tuple[float, Sizes], np.ndarray]]:
+        """For each ridge the best rank and number of columns, with what they promise.
+
+        And the errors of the responses at full rank.
+        """
         most = min(int(self._space.ranks[-1]), rows)
+        groups = self._groups(rows)
+        together = [ridges] if len(groups) == 1 else [[ridge] for ridge in ridges]
 
-        def judged(*group: int) -> tuple[list[np.ndarray], np.ndarray]:
-            stack = self._stack(group, [self._samples[i].eliminated(rows, ridge) for i in group])
-            return stack.tables(most, of_all=True), stack.response_errors()
+        def judged(few: Sequence[float], *group: int) -> list[tuple[np.ndarray, np.ndarray]]:
+            pairs = [(self._held_out[i], ridge) for ridge in few for i in group]
+            fits = [sample.eliminated(rows, ridge) for sample, ridge in pairs]
+            stack = Stack([sample for sample, _ in pairs], fits)
+            return list(zip(stack.tables(most, of_all=True), stack.response_errors(), strict=True))
 
-        results = self._in_parallel(judged, self._groups(rows))
-        table = mean_table([table for tables, _ in results for table in tables])
-        sizes = self._space.like(rows, None)._replace(ridge=ridge)
-        choice = self._space.best_of(table, sizes._replace(rank=most))
-        errors = self._response_errors([errors for _, errors in results])
-        return (table_entry(table, choice), choice), errors
-
-    def _stack(self, group: Sequence[int], fits: Sequence[RowFit | None]) -> Stack:
-        return Stack([self._held_out[i] for i in group], fits)
+        jobs = [(few, *group) for few in together for group in groups]
+        results = [each for job in self._in_parallel(judged, jobs) for each in job]
+        count = len(self._samples)
+        for i, ridge in enumerate(ridges):
+            tables, errors = zip(*results[i * count : (i + 1) * count], strict=True)
+            table = mean_table(tables)
+            sizes = self._space.like(rows, None)._replace(ridge=ridge)
+            choice = self._space.best_of(table, sizes._replace(rank=most))
+            yield (table_entry(table, choice), choice), self._response_errors(errors)
 
     def _tables(
         self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
     ) -> list[np.ndarray]:
-        return self._stack(group, fits).tables(most)
+        return Stack([self._held_out[i] for i in group], fits).tables(most)
 
     def _response_errors(self, errors: Sequence[np.ndarray]) -> np.ndarray:
         """Mean squared errors of the responses, from their sums over the rows of the samples."""

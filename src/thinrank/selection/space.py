@@ -84,8 +84,8 @@ class Space:
         few = self.rows[self.rows <= max(self.most_unshrunk // 3, int(self.rows[0]))]
         return replace(self, ridges=self.ridges[:1], rows=few)
 
-    def coarse_grid(self) -> list[tuple[int, float]]:
-        """Some rows and ridges; more rows than samples need a ridge.
+    def coarse_grid(self) -> list[tuple[int, list[float]]]:
+        """Some numbers of rows, each with some ridges; more rows than samples need a ridge.
 
         Rows are powers of two, of four beyond the number of samples, and the largest value;
         ridges the least one and a few others.
@@ -95,10 +95,9 @@ class Space:
         grid = np.unique(self.rows[np.searchsorted(self.rows, [*powers, min(thin, most), most])])
         few = self.ridges[:: max(len(self.ridges) // _COARSE_RIDGES, 1)][:_COARSE_RIDGES]
         return [
-            (int(rows), ridge)
+            (int(rows), [ridge for ridge in few if ridge > 0 or rows <= thin])
             for rows in grid
-            for ridge in few
-            if self.ranks[0] <= rows and (ridge > 0 or rows <= thin)
+            if self.ranks[0] <= rows
         ]
 
     def ridges_for(self, rows: int) -> set[int]:

@@ -72,15 +72,23 @@ class Stack:
             return table
         return np.minimum(*_same_height(table, self._errors(most, self._columns_in_use)))
 
-    def response_errors(self) -> np.ndarray:
-        """Squared errors of the fits of full rank, summed over all held-out rows, of shape (k,)."""
-        total = sum((sample.null_errors() for sample in self._rest), start=np.zeros(()))
-        if not self._fits:
-            return total
+    def response_errors(self) -> list[np.ndarray]:
+        """Squared errors of the fits of full rank, summed over the held-out rows of a sample.
+
+        Returns
+        -------
+        list of ndarray of shape (k,)
+            One a sample.
+        """
+        known = iter(self._live_response_errors() if self._fits else ())
+        nothing = (sample.null_errors() for sample in self._rest)
+        return [next(known) if alive else next(nothing) for alive in self._live]
+
+    def _live_response_errors(self) -> np.ndarray:
         xp = arrays.namespace(self._targets)
         fitted = self._predictors @ (xp.matrix_transpose(self._root) @ self._whitened)
-        squares = xp.sum((self._targets - fitted) ** 2, axis=(0, 1))
-        return total + arrays.to_numpy(squares).astype(np.float64)
+        squares = xp.sum((self._targets - fitted) ** 2, axis=1)
+        return arrays.to_numpy(squares).astype(np.float64)
 
     def _errors(self, most: int, columns: Array | None) -> np.ndarray:
         known = directions(self._root, self._whitened, most, columns)
