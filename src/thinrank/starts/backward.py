@@ -110,11 +110,16 @@ def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
     """The best approximation of rank ``rank`` of the fit on given rows, as their H weighs it."""
     if rows.shape[0] == 0:
         return Factors.zero(form.shape, like=form.prototype)
-    theta = solution(form, rows)
-    xp = arrays.namespace(theta)
-    products = form.cross_rows(rows).T @ theta  # ΘᵀHΘ, whose eigenvectors span the row space
-    V = xp.flip(xp.linalg.eigh((products + products.T) / 2)[1], axis=1)[:, :rank]
-    return Factors(arrays.scatter_rows(theta @ V, rows, form.shape[0]), V)
+    root, _ = form.inverse_root(rows)
+    whitened = root @ form.cross_rows(rows)  # W, with ΘᵀHΘ = WᵀW, and Θ = RᵀW
+    xp = arrays.namespace(whitened)
+    if whitened.shape[0] < whitened.shape[1]:  # through the smaller of WWᵀ and WᵀW
+        left = xp.flip(xp.linalg.eigh(whitened @ whitened.T)[1], axis=1)[:, :rank]
+        V = whitened.T @ left
+        V = V * xp.sqrt(arrays.ratio(1.0, arrays.column_norms_squared(V)))
+    else:
+        V = xp.flip(xp.linalg.eigh(whitened.T @ whitened)[1], axis=1)[:, :rank]
+    return Factors(arrays.scatter_rows(root.T @ (whitened @ V), rows, form.shape[0]), V)
 
 
 def solution(form: QuadraticForm, rows: Array) -> Array:
