@@ -1,5 +1,7 @@
 """The search by held-out error: its coarse grid, thinner models, and the race of the finalists."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold
@@ -7,7 +9,8 @@ from sklearn.model_selection import KFold
 import thinrank as tr
 from thinrank.designs import as_design
 from thinrank.estimators.problem import Problem
-from thinrank.selection.held_out_search import CoarseGrid, HeldOutSearch
+from thinrank.selection.coarse_grid import CoarseGrid
+from thinrank.selection.held_out_search import HeldOutSearch, _falls_then_rises
 from thinrank.selection.samples import Sizes
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import held_out_samples
@@ -233,3 +236,46 @@ def test_without_further_partitions_the_choice_stands():
     before = race.search.chosen
     race.search.confirm([])
     assert race.search.chosen is before
+
+
+# --------------------------------------------------------------------------- gaps and columns
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([3.0, 2.0, 1.0, 1.5, 4.0], True),
+        ([1.0, 1.0, 2.0], True),
+        ([2.0], True),
+        ([3.0, 3.5, 1.0, 2.0], False),
+        ([3.0, 1.0, 2.0, 1.5], False),
+    ],
+)
+def test_scores_that_fall_then_rise(scores, expected):
+    assert _falls_then_rises(scores) == expected
+
+
+def test_gaps_are_filled_only_where_scores_go_up_and_down():
+    X, Y = data()
+    search = search_of(samples_of(prepared(X, Y)), space(rows=[1, 2, 3, 4, 6, 8, 12]))
+    best = search._evaluate([search._space.like(rows, None) for rows in (2, 12)])[0]
+    smooth = {e.sizes.rows: e.score for e in search.evaluations}
+    assert _falls_then_rises([smooth[rows] for rows in sorted(smooth)])
+    search._fill_gaps(best)
+    assert len(search.evaluations) == 2
+    for sizes, e in list(search._known.items()):  # as if a number between them were worse
+        search._known[sizes] = replace(e, score=1.0)
+    between = search._evaluate([search._space.like(4, None)])[0]
+    search._known[between.sizes] = replace(between, score=2.0)
+    search._fill_gaps(search._known[best.sizes])
+    assert {e.sizes.rows for e in search.evaluations} > {2, 4, 12}
+
+
+def test_the_fewest_columns_within_a_limit():
+    chosen = space(columns=[2, 3, 5, 7])
+    table = np.array([[9.0, 4.0, 3.0, 2.0, 1.5, 1.2, 1.0], [9.0, 9.0, 2.5, 2.0, 1.1, 1.0, 0.9]])
+    here = Sizes(2, 4, 7, 0.0)
+    assert chosen.fewest_columns(table, here, 0.95) == here
+    assert chosen.fewest_columns(table, here, 1.1).columns == 5
+    assert chosen.fewest_columns(table, here, 2.5).columns == 3
+    assert chosen.fewest_columns(table, here._replace(rank=3), 9.0).columns == 3  # not below it

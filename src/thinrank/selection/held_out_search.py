@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from thinrank.selection.choice import (
     most_accurate,
     thinnest,
 )
+from thinrank.selection.coarse_grid import CoarseGrid
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.held_out_sample import MOST_FORECAST, HeldOutSample
 from thinrank.selection.samples import Sizes
@@ -29,8 +30,6 @@ from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["HeldOutSearch"]
 
-# Points of the coarse grid from which the search goes on.
-_MOST_STARTS = 2
 # Rounds of ridges and rows after the first.
 _MOST_ROUNDS = 3
 # Fewer rows than those of a model that is worse by this factor are not looked at.
@@ -42,31 +41,6 @@ _MOST_THINNER = 6
 # Numbers of rows that may be tried between others, and how near these may be.
 _MOST_GAPS = 4
 _NARROW = 1.15
-
-
-@dataclass(frozen=True)
-class CoarseGrid:
-    """What a look at a coarse grid showed.
-
-    Attributes
-    ----------
-    points : list of Sizes
-        With the best rank and number of columns for their rows and ridges; the most promising
-        first.
-    noise : ndarray of shape (k,)
-        The least root mean squared error of every response, whatever the point.
-    """
-
-    points: list[Sizes]
-    noise: np.ndarray
-
-    @property
-    def starts(self) -> list[Sizes]:
-        """The most promising points of different numbers of rows."""
-        best: dict[int, Sizes] = {}
-        for sizes in self.points:
-            best.setdefault(sizes.rows, sizes)
-        return list(best.values())[:_MOST_STARTS]
 
 
 class HeldOutSearch(Search):
