@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
+from output import publish
 from rich.progress import track
 from sklearn.base import BaseEstimator
 from sklearn.cross_decomposition import PLSRegression
@@ -321,9 +322,7 @@ def main() -> None:
             "",
         ]
     )
-    print(text)
-    if arguments.markdown:
-        arguments.markdown.write_text(text)
+    publish(text, arguments.markdown)
 
 
 if __name__ == "__main__":

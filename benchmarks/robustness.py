@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from output import publish
 from rich.progress import track
 from robustness_settings import (
     FRESH,
@@ -343,11 +344,9 @@ def main() -> None:
         records[name] = list(track(measured, name, runs))
         lines += [f"**{check.title}**", "", *check.table(records[name]), ""]
     text = "\n".join(lines)
-    print(text)
+    publish(text, arguments.markdown)
     if arguments.json:
         arguments.json.write_text(json.dumps(records))
-    if arguments.markdown:
-        arguments.markdown.write_text(text)
 
 
 if __name__ == "__main__":

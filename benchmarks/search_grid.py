@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
+from output import publish
 from real_data import read, standardised
 from rich.progress import track
 from robustness import smooth_spectra
@@ -116,9 +117,7 @@ def main() -> None:
             f"| {np.mean([r['points'] for r in mine]):.0f} |"
         )
     text = "\n".join(lines) + "\n"
-    print(text)
-    if arguments.markdown:
-        arguments.markdown.write_text(text)
+    publish(text, arguments.markdown)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from output import publish
 from rich.progress import track
 from sklearn.model_selection import PredefinedSplit
 
@@ -169,11 +170,9 @@ def main() -> None:
     ]
     records = [replicate(name, seed, options) for name, seed in track(jobs, "replications")]
     text = table(records, arguments.settings)
-    print(text)
+    publish(text, arguments.markdown)
     if arguments.json:
         arguments.json.write_text(json.dumps(records))
-    if arguments.markdown:
-        arguments.markdown.write_text(text)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from output import publish
 from scipy import sparse
 
 import thinrank as tr
@@ -74,9 +75,7 @@ def main() -> None:
         found = f"rank {rank}, {rows} predictors"
         lines.append(f"| {name} | {stored:.0f} | {used:.0f} | {seconds:.1f} | {found} |")
     text = "\n".join(lines) + "\n"
-    print(text)
-    if arguments.markdown:
-        arguments.markdown.write_text(text)
+    publish(text, arguments.markdown)
 
 
 if __name__ == "__main__":

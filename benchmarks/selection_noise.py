@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from output import publish
 from rich.progress import track
 
 import thinrank as tr
@@ -49,9 +50,7 @@ def main() -> None:
             cells.append(f"{empty} of {arguments.runs}, {np.mean(ratios):.4f}")
         lines.append(f"| {n}, {p}, {k} | " + " | ".join(cells) + " |")
     text = "\n".join(lines) + "\n"
-    print(text)
-    if arguments.markdown:
-        arguments.markdown.write_text(text)
+    publish(text, arguments.markdown)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from output import publish
 from rich.progress import track
 
 from thinrank.selection import estimate_rank
@@ -67,9 +68,7 @@ def main() -> None:
         ]
         lines.append(f"| {', '.join(map(str, case))} | " + " | ".join(cells) + " |")
     text = "\n".join(lines) + "\n"
-    print(text)
-    if arguments.markdown:
-        arguments.markdown.write_text(text)
+    publish(text, arguments.markdown)
 
 
 if __name__ == "__main__":

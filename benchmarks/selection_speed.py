@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from output import publish
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import MultiTaskLassoCV
 
@@ -81,9 +82,7 @@ def main() -> None:
     ten = measured["ζ = 10 (500, 800, 150)"]
     lines += ["", f"At ζ = 10 auto takes {ten['auto'] / ten['XᵀY']:.0f} times one product XᵀY."]
     text = "\n".join(lines) + "\n"
-    print(text)
-    if arguments.markdown:
-        arguments.markdown.write_text(text)
+    publish(text, arguments.markdown)
 
 
 if __name__ == "__main__":

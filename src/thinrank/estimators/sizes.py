@@ -199,9 +199,8 @@ def _rescaled(
             start = completed(start, loss, sizes.rank, 0)
             if start.rank == 0:
                 break
-            factors = scaled.in_units_of(
-                problem, run(solver, loss, start, records=False)[0].factors
-            )
+            fit = run(solver, loss, start, records=False)[0]
+            factors = scaled.in_units_of(problem, fit.factors)
             before, scaled = scaled, problem.with_noise(problem.noise(factors))
             if scaled.has_about_the_scales_of(before):
                 break

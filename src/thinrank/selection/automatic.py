@@ -41,8 +41,6 @@ def by_criterion(
     loss: LeastSquares,
     space: Space,
     criterion: Criterion,
-    *,
-    rough: bool = False,
     **options: Any,
 ) -> CriterionSearch:
     """Search by a criterion on all rows; each fit begins from the nearest one before.
@@ -53,16 +51,13 @@ def by_criterion(
         Without ridge.
     space : Space
     criterion : Criterion
-    rough : bool, default=False
-        Whether it may end without looking at numbers of rows next to the best.
     **options
-        Of :class:`thinrank.selection.search.Search`.
+        Of :class:`thinrank.selection.criterion_search.CriterionSearch`.
     """
     p, k = loss.shape
     chosen = space.rows[0] < p, space.columns[0] < k
     sample = CriterionSample(loss.quadratic(), loss.noise, criterion, *chosen)
     search = CriterionSearch([sample], space, **options)
-    search.rough = rough
     search.run()
     return search
 

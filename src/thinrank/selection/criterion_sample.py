@@ -11,7 +11,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.selection.criteria import Complexity, Criterion
 from thinrank.selection.samples import Sample, Sizes
-from thinrank.selection.tables import Directions, RowFit, directions, error_table
+from thinrank.selection.tables import Directions, RowFit, directions, error_table, lower_table
 from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["CriterionSample"]
@@ -57,8 +57,7 @@ class CriterionSample(Sample):
             return self._nothing()
         table = self._directions_table(fit, ridge, most, None)
         if 0 < fit.columns.shape[0] < self.form.shape[1]:
-            other = self._directions_table(fit, ridge, most, fit.columns)
-            table = _lower(table, other)
+            table = lower_table(table, self._directions_table(fit, ridge, most, fit.columns))
         return table
 
     def _directions_table(
@@ -128,11 +127,3 @@ class CriterionSample(Sample):
         columns = np.arange(1, k + 1)[None, :]
         degrees = shrunk * columns + np.maximum(rows - shrunk, 0.0) * ranks
         return Complexity(degrees, count, columns, *self.form.shape, *self._selects)
-
-
-def _lower(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The smaller of two tables, entry by entry; the last rank stands for the ranks beyond."""
-    height = np.arange(max(len(one), len(other)))
-    return np.minimum(
-        one[np.minimum(height, len(one) - 1)], other[np.minimum(height, len(other) - 1)]
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.samples import Sizes
 from thinrank.selection.search import Search
+from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit, Pursuit
 
@@ -27,13 +28,26 @@ _MOST_ROUNDS = 3
 class CriterionSearch(Search):
     """A coarse grid over the number of rows, then between the best of it and its neighbours.
 
-    Attributes
+    Parameters
     ----------
-    rough : bool
+    samples : sequence of CriterionSample
+    space : Space
+    rough : bool, default=False
         Whether what the grid and forecasts find will do.
+    **options
+        Of :class:`thinrank.selection.search.Search`.
     """
 
-    rough = False
+    def __init__(
+        self,
+        samples: Sequence[CriterionSample],
+        space: Space,
+        *,
+        rough: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(samples, space, **options)
+        self._rough = rough
 
     def _search(self) -> None:
         if self._space.null:
@@ -42,7 +56,7 @@ class CriterionSearch(Search):
             self._evaluate(self._space.exhaustive)
             return
         best = self._by_forecast(self._over_ridges(self._over_grid()))
-        if self.rough:
+        if self._rough:
             return
         best = self._neighbours(best)
         for _ in range(_MOST_ROUNDS):

@@ -15,7 +15,7 @@ from thinrank import arrays
 from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
 from thinrank.selection.samples import Sample, Sizes
 from thinrank.selection.space import Space
-from thinrank.selection.tables import RowFit
+from thinrank.selection.tables import RowFit, to_height
 from thinrank.solvers.pursuit import Fit
 
 __all__ = ["Search", "mean_score", "mean_table", "table_entry"]
@@ -381,9 +381,7 @@ def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
     Ranks beyond what a sample has stand for that sample's last.
     """
     height = max(table.shape[0] for table in tables)
-    rows = np.arange(height)
-    mean = np.mean([table[np.minimum(rows, table.shape[0] - 1)] for table in tables], axis=0)
-    return _half_the_digits(mean)
+    return _half_the_digits(np.mean([to_height(table, height) for table in tables], axis=0))
 
 
 def _half_the_digits(scores: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.selection.held_out_sample import PERFECT, HeldOutSample
-from thinrank.selection.tables import RowFit, directions, error_table
+from thinrank.selection.tables import RowFit, directions, error_table, lower_table
 
 __all__ = ["Stack"]
 
@@ -30,11 +30,18 @@ class Stack:
     """
 
     def __init__(self, samples: Sequence[HeldOutSample], fits: Sequence[RowFit | None]) -> None:
-        live = [fit is not None and fit.rows.shape[0] > 0 for fit in fits]
-        self._live = live
-        self._rest = [sample for sample, alive in zip(samples, live, strict=True) if not alive]
-        self._samples = [sample for sample, alive in zip(samples, live, strict=True) if alive]
-        self._fits = [fit for fit in fits if fit is not None and fit.rows.shape[0] > 0]
+        self._live: list[bool] = []
+        self._samples: list[HeldOutSample] = []
+        self._fits: list[RowFit] = []
+        self._rest: list[HeldOutSample] = []
+        for sample, fit in zip(samples, fits, strict=True):
+            if fit is None or fit.rows.shape[0] == 0:
+                self._live.append(False)
+                self._rest.append(sample)
+            else:
+                self._live.append(True)
+                self._samples.append(sample)
+                self._fits.append(fit)
         if not self._fits:
             return
         self._root = _stacked([fit.root for fit in self._fits])
@@ -70,7 +77,7 @@ class Stack:
         table = self._errors(most, None)
         if of_all or all(self._all_in_use(fit) for fit in self._fits):
             return table
-        return np.minimum(*_same_height(table, self._errors(most, self._columns_in_use)))
+        return lower_table(table, self._errors(most, self._columns_in_use))
 
     def response_errors(self) -> list[np.ndarray]:
         """Squared errors of the fits of full rank, summed over the held-out rows of a sample.
@@ -133,9 +140,3 @@ def _filled_up(block: Array, shape: tuple[int, int]) -> Array:
             parts = [block, arrays.zeros(size, like=block)]
             block = arrays.namespace(block).concat(parts, axis=axis)
     return block
-
-
-def _same_height(one: np.ndarray, other: np.ndarray) -> list[np.ndarray]:
-    """Both with as many ranks; the last stands for the ranks beyond."""
-    height = np.arange(max(one.shape[1], other.shape[1]))
-    return [table[:, np.minimum(height, table.shape[1] - 1)] for table in (one, other)]

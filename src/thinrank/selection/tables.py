@@ -17,7 +17,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["Directions", "RowFit", "directions", "error_table"]
+__all__ = ["Directions", "RowFit", "directions", "error_table", "lower_table", "to_height"]
 
 
 class RowFit(Protocol):
@@ -105,6 +105,17 @@ def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> n
     terms = W * (diagonal * W + 2 * before - 2 * products)
     by_rank = np.cumsum(terms, axis=-2)
     return np.cumsum(np.take_along_axis(by_rank, known.order, axis=-1), axis=-1)
+
+
+def to_height(table: np.ndarray, height: int) -> np.ndarray:
+    """A table of so many ranks: the last that it has stands for those beyond."""
+    return table[..., np.minimum(np.arange(height), table.shape[-2] - 1), :]
+
+
+def lower_table(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The smaller of two tables, entry by entry."""
+    height = max(one.shape[-2], other.shape[-2])
+    return np.minimum(to_height(one, height), to_height(other, height))
 
 
 def _left_vectors(matrix: Array, most: int) -> Array:
