@@ -10,6 +10,7 @@ from sklearn.model_selection import KFold
 import thinrank as tr
 from thinrank.designs import as_design
 from thinrank.estimators.problem import Problem
+from thinrank.forms import Moments
 from thinrank.losses import LeastSquares
 from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held_out
 from thinrank.selection.criteria import Criterion
@@ -123,8 +124,8 @@ def test_without_memory_for_copies_the_scores_are_the_same(monkeypatch):
     X, Y, _ = data()
     expected = held_out_samples(problem(X, Y).loss, SPLITS, center=True, scale=True)
     monkeypatch.setattr("thinrank.selection.splits._PART_OF_BUDGET", 1e18)
-    monkeypatch.setattr(LeastSquares, "_cheaper_form", lambda _: "direct")
-    monkeypatch.setattr(LeastSquares, "_gram_is_cheap", lambda _: False)
+    monkeypatch.setattr(Moments, "_gram_is_cheaper", lambda _: False)
+    monkeypatch.setattr(Moments, "_gram_is_quick", lambda _: False)
     lean = held_out_samples(problem(sparse.csr_array(X), Y).loss, SPLITS, center=True, scale=True)
     for a, b in zip(expected, lean, strict=True):
         assert type(a.form) is not type(b.form)

@@ -113,7 +113,7 @@ def find_sizes(
         Of the search.
     """
     loss = problem.loss
-    loss.hold_gram()
+    loss.hold_for_search()
     xp = arrays.namespace(loss.prototype)
     known = check_criterion(criterion)
     samples = loss.X.shape[0]

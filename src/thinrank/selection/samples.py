@@ -14,7 +14,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.losses.explicit import Explicit
+from thinrank.losses.form_loss import FormLoss
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.loop import run
 from thinrank.solvers.pursuit import Fit, Pursuit
@@ -47,7 +47,7 @@ class Sample(abc.ABC):
     def __init__(self, form: QuadraticForm, noise: Callable[[], float]) -> None:
         self.form = form
         self._noise = noise
-        self._losses: dict[float, Explicit] = {}
+        self._losses: dict[float, FormLoss] = {}
 
     @abc.abstractmethod
     def null(self) -> float:
@@ -91,12 +91,12 @@ class Sample(abc.ABC):
         Infinite where that cannot be told.
         """
 
-    def _loss(self, ridge: float) -> Explicit:
+    def _loss(self, ridge: float) -> FormLoss:
         if ridge not in self._losses:
-            self._losses[ridge] = Explicit(self.form, self._noise, ridge)
+            self._losses[ridge] = FormLoss(self.form, self._noise, ridge)
         return self._losses[ridge]
 
-    def _start(self, loss: Explicit, sizes: Sizes) -> Factors:
+    def _start(self, loss: FormLoss, sizes: Sizes) -> Factors:
         """start="auto"; rows are eliminated once for all sizes and ridges."""
         start = Auto("pursuit").suited(loss, sizes.rows)
         if isinstance(start, Backward):

@@ -1,4 +1,4 @@
-"""A loss that is known through its quadratic form."""
+"""A loss that is given by its quadratic form."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.losses.quadratic import Quadratic
 
-__all__ = ["Explicit"]
+__all__ = ["FormLoss"]
 
 
-class Explicit(Quadratic):
+class FormLoss(Quadratic):
     """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖² from a form that has H, C and c.
 
     Parameters
