@@ -20,6 +20,8 @@ class AdjustableRidge:
     """What all forms share: a ridge that changes without touching what is held."""
 
     _ridge: float
+    exact = True
+    column_scale: Array | None = None
 
     def with_ridge(self, ridge: float) -> Self:
         """The same form with another ridge; what is held or cached is shared."""

@@ -18,21 +18,24 @@ class FormLoss(Quadratic):
     Parameters
     ----------
     form : QuadraticForm
-        Without ridge.
-    noise : callable
-        Gives the standard deviation of the noise in the data.
-    ridge : float
+        H, C and c; a ridge in it is replaced.
+    noise : callable or None, default=None
+        Returns the standard deviation of the noise in the data, which convex starts ask for;
+        None if it is not known.
+    ridge : float, default=0.0
         Weight of ½‖Θ‖².
     """
 
     capabilities = Quadratic.capabilities - {"restrict", "curvature"}
 
-    def __init__(self, form: QuadraticForm, noise: Callable[[], float], ridge: float = 0.0) -> None:
+    def __init__(
+        self, form: QuadraticForm, noise: Callable[[], float] | None = None, ridge: float = 0.0
+    ) -> None:
         super().__init__(form.shape, form.constant, ridge, form.prototype)
         self.samples = form.samples
         self._noise = noise
         self._known_noise: float | None = None
-        self._form = form
+        self._form = form.with_ridge(0.0)
         self._ridged = form.with_ridge(ridge)
 
     def quadratic(self) -> QuadraticForm:
@@ -64,5 +67,7 @@ class FormLoss(Quadratic):
     def noise(self) -> float:
         """As given, computed when first asked for."""
         if self._known_noise is None:
+            if self._noise is None:
+                raise TypeError("the noise of a loss that is given by its form is not known")
             self._known_noise = self._noise()
         return self._known_noise

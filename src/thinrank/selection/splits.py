@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,8 +32,9 @@ def held_out_samples(
     *,
     center: bool,
     scale: bool,
+    **options: Any,
 ) -> list[HeldOutSample]:
-    """One sample a split; XᵀY and the Gram matrix of all rows are shared.
+    """One sample per split; XᵀY and the Gram matrix of all rows are shared.
 
     Parameters
     ----------
@@ -43,6 +44,8 @@ def held_out_samples(
         Sets of indices, as scikit-learn's splitters give them.
     center, scale : bool
         Whether each training part is centred and brought to unit columns by itself.
+    **options
+        ``start`` and ``seed`` of :class:`thinrank.selection.samples.Sample`.
     """
     rows = loss.X.shape[0]
     splits = [(_as_index(train, rows), _as_index(test, rows)) for train, test in splits]
@@ -54,7 +57,7 @@ def held_out_samples(
         make(loss, np.sort(train), np.sort(test), center=center, scale=scale)
         for train, test in splits
     ]
-    return [HeldOutSample(*part) for part in parts]
+    return [HeldOutSample(*part, **options) for part in parts]
 
 
 _Part = tuple[QuadraticForm, Callable[[], float], HeldOut]
