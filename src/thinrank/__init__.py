@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from thinrank import baselines, calcium, datasets, designs, losses, rl, selection, starts
+from thinrank import baselines, calcium, datasets, designs, losses, rl, selection, solvers, starts
 from thinrank.core.factors import Factors
 from thinrank.core.result import Solution
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
@@ -23,5 +23,6 @@ __all__ = [
     "minimize",
     "rl",
     "selection",
+    "solvers",
     "starts",
 ]

@@ -7,7 +7,7 @@ import pytest
 from closed_forms import best_value_over_supports, on_supports
 
 import thinrank as tr
-from thinrank.solvers.loop import run
+from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
 
 CORRELATIONS = (0.0, 0.5, 0.9, 0.99)
@@ -35,8 +35,8 @@ def correlated_problem(index, seed):
 
 def solved(X, Y, sizes, **options):
     loss = tr.losses.LeastSquares(X, Y)
-    start = tr.starts.completed(tr.starts.Auto("pursuit")(loss, *sizes, 0), loss, sizes[0], 0)
-    return run(Pursuit(**options).sized(*sizes), loss, start)[0]
+    start = tr.starts.Auto(exchanges_rows=True)
+    return solve(loss, Pursuit(**options).sized(*sizes), start).state
 
 
 def test_without_a_margin_it_is_the_minimum():
