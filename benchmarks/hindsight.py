@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from threadpoolctl import threadpool_limits
-
 from thinrank.report.printed import printed
 from thinrank.studies.contestants import RIVALS
-from thinrank.studies.judge import judge
 from thinrank.studies.simulation import draw
+from threadpoolctl import threadpool_limits
+
+from thinrank.studies.judge import judge
 from thinrank.studies.task import Task, simulated_task
 
 TABLES = {"table1": "row_strong", "table2": "twoway_strong"}
