@@ -1,8 +1,8 @@
-"""Records as the studies write them, with numbers made up."""
+"""Records in the form that the studies write, with invented numbers."""
 
 import numpy as np
 
-from thinrank.studies.pictures import as_text
+from thinrank.paper.calcium.images import as_text
 
 METHODS = ("GDT", "pursuit", "DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL", "oracle", "null")
 STAMP = {
@@ -139,7 +139,7 @@ def noise(uniform=1.02):
 
 
 def rl_sparse_family(worse=None, seeds=6):
-    """Errors 1/n for GDT; rivals need so many times the states."""
+    """Errors 1/n for GDT; baselines need a multiple of the states."""
     factors = {"GDT": 1.0, "pursuit": 0.9, **(worse or {"group lasso": 3.0, "ridge": 9.0})}
     known = {"tasks": 20, "features": 200, "actions": 3, "rows_true": 10, "rank_true": 3}
     known |= {"discount": 0.9, "feature_norm": 15.0, "q_variance": 0.01, "iterations": 20}

@@ -1,17 +1,21 @@
-"""The calcium study, in its small version."""
+"""The calcium study in its small version, and its page."""
 
 import json
 
 import numpy as np
 import pytest
+import synthetic_records as synthetic
 
-from thinrank.studies import STUDIES
-from thinrank.studies.calcium import AFTER, BEFORE
+from thinrank.paper import find_study
+from thinrank.paper.calcium import make_page
+from thinrank.paper.calcium.images import as_text, from_text, shades
+from thinrank.paper.calcium.labelled_movies import load
+from thinrank.paper.calcium.study import AFTER, BEFORE
+from thinrank.report.markdown import render_markdown
+from thinrank.report.style import drawing
 from thinrank.studies.executors import run_job
-from thinrank.studies.labelled_movies import load
-from thinrank.studies.pictures import as_text, from_text, shades
 
-STUDY = STUDIES["calcium"]
+STUDY = find_study("calcium")
 
 
 def records_of(job):
@@ -27,7 +31,7 @@ def kinds(records, kind):
 def test_images_as_text(rng):
     image = rng.integers(0, 256, (13, 7), dtype=np.uint8)
     assert np.array_equal(from_text(as_text(image)), image)
-    with pytest.raises(TypeError, match="an image of uint8 is expected, not int64"):
+    with pytest.raises(TypeError, match="expected a 2-D image of dtype uint8, got int64"):
         as_text(image.astype(int))
     grey = shades(np.linspace(-5, 5, 200).reshape(10, 20))
     assert (grey.dtype, grey.min(), grey.max()) == (np.uint8, 0, 255)
@@ -99,3 +103,42 @@ def test_the_public_movie(data_dir):
     pixels = {tuple(p) for i in crop.strong for p in crop.regions[i].tolist()}
     assert len(pixels) == 1281
     assert np.all(np.diff(crop.significance[crop.order]) <= 0)
+
+
+def shown(records):
+    with drawing():
+        return render_markdown(make_page("calcium", records))
+
+
+def test_study_in_numbers():
+    text = shown(synthetic.calcium(missed=1))
+    assert (
+        "4 of the 5 most significant labelled regions are found; 75.0 % of the 200 pixels of the 4 "
+        "significant regions are kept; mean combined score on movies with known neurons: 0.75 at "
+        "amplitude 3, 0.38 at amplitude 1.5." in text
+    )
+    assert (
+        "The movie here is a public one with labels (NeuroFinder 00.00, crop): 559 frames" in text
+    )
+    assert "| 10 | 19.0 | not found |  |  |  |  |" in text
+    assert "| 20 | 18.0 | 3 | 1.25 | 0.80 | 0.90 | 0.95 |" in text
+    assert (
+        "| peak SNR from 8, before separation | 10 | 20 | 5 | 0.50 | 0.25 | 0.33 | 0.70 | 0.60 |"
+        in text
+    )
+    assert "| rank by the criterion of Bunea et al. | 30 |" in text
+    assert "| pixels of significant regions kept | 75.0% of 200 |" in text
+    assert "| 3, after separation | 0.50 ± 0.00 |" in text
+    assert "| 0.75 ± 0.01 | 0.70 ± 0.00 | 0.60 ± 0.00 | 18 of 20 | 2 |" in text
+
+
+def test_study_says_which_movie_it_was():
+    text = shown(synthetic.calcium(movie="simulated"))
+    assert "The movie here is a simulated one, because no real one was available" in text
+
+
+def test_study_in_parts():
+    known = [r for r in synthetic.calcium() if r["part"] == "known"]
+    assert "Movies with known neurons" in shown(known)
+    labelled = [r for r in synthetic.calcium() if r["part"] == "labelled"]
+    assert "Movies with known neurons" not in shown(labelled)

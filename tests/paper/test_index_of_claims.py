@@ -7,10 +7,12 @@ import sys
 import pytest
 import synthetic_records as synthetic
 
-from thinrank.report.claims import FAILS, HOLDS, NOT_RUN, judge
+from thinrank.paper import write_index, write_study
+from thinrank.paper.claims import FAILS, HOLDS, NOT_RUN, Claim, check_claims
+from thinrank.paper.registry import claims, study_names
 
 MARKS = {
-    "Without error": "figure-no-error",
+    "Without noise": "figure-no-error",
     "Without sparsity": "figure-no-sparsity",
     "GDT is the fastest": "table5",
     "The speed": "table5",
@@ -28,15 +30,27 @@ MARKS = {
 
 
 def claim(results, start):
-    (found,) = [claim for claim in judge(results) if claim.text.startswith(start)]
+    (found,) = [claim for claim in check_claims(claims(), results) if claim.text.startswith(start)]
     return found
 
 
 def test_nothing_was_run():
-    claims = judge({})
-    assert len(claims) == 21
-    assert {c.verdict for c in claims} == {NOT_RUN}
-    assert {c.evidence for c in claims} == {""}
+    checked = check_claims(claims(), {})
+    assert {c.verdict for c in checked} == {NOT_RUN}
+    assert {c.evidence for c in checked} == {""}
+
+
+def test_every_claim_names_studies_that_exist():
+    for each in claims():
+        assert set(each.studies) <= set(study_names())
+
+
+def test_some_of_the_studies_of_a_claim():
+    claim = Claim("larger", ("a", "b"), lambda name, records: (len(records) > 1, name))
+    assert check_claims([claim], {"a": [{}, {}]})[0].verdict == NOT_RUN
+    assert check_claims([claim], {"a": [{}, {}], "b": [{}, {}]})[0].verdict == HOLDS
+    (checked,) = check_claims([claim], {"a": [{}, {}], "b": [{}]})
+    assert (checked.verdict, checked.evidence) == (FAILS, "a: a; b: b")
 
 
 @pytest.mark.parametrize("start", MARKS)
@@ -50,7 +64,7 @@ def test_claims_of_one_study(start):
 @pytest.mark.parametrize(
     ("start", "records", "evidence"),
     [
-        ("Without error", synthetic.convergence(1.01), "rate 1.0100"),
+        ("Without noise", synthetic.convergence(1.01), "rate 1.0100"),
         ("GDT is the fastest", synthetic.timing(gdt=2.5), "DPP 0.8 × GDT at ζ = 5"),
         ("The speed", synthetic.timing(start=0.6), "0.3 s and 0.2 s at ζ = 5"),
         ("On the Norwegian paper data GDT is", synthetic.norway(gdt=1.05), "best RCGL 0.990"),
@@ -59,7 +73,7 @@ def test_claims_of_one_study(start):
         (
             "On a calcium movie (a public one) r = 50",
             synthetic.calcium(rank_rsc=51),
-            "r = 50, the criterion gives 51",
+            "r = 50; the criterion gives 51",
         ),
         (
             "The estimation accuracy",
@@ -125,12 +139,12 @@ def test_claims_over_four_tables():
     prediction = claim(results, "GDT has the lowest mean prediction")
     assert prediction.verdict == FAILS  # they are all alike in these records
     assert "table1: GDT 1.1000, DPP 1.1000 (difference 0.0000" in prediction.evidence
-    with_pursuit = claim(results, "The same with pursuit")
+    with_pursuit = claim(results, "GDT still has the lowest")
     assert with_pursuit.verdict == FAILS
     assert "table1: GDT 0.0460, pursuit 0.0440 (difference 0.0020" in with_pursuit.evidence
 
 
-def test_a_rival_wins_one_table():
+def test_a_baseline_wins_one_table():
     results = synthetic.every_study() | {"table3": synthetic.accuracy(5, JRRS=0.045)}
     lowest = claim(results, "GDT has the lowest mean estimation")
     assert lowest.verdict == FAILS
@@ -150,10 +164,10 @@ def test_errors_as_printed():
     gdt = claim(results, "GDT's mean estimation error")
     assert gdt.verdict == HOLDS  # below the printed is as good
     assert "table1: 0.0460, printed 0.0452 ± 0.0110, +0.1 sd" in gdt.evidence
-    rivals = claim(results, "The rivals'")
-    assert rivals.verdict == FAILS
-    assert f"RCGL {(0.06 - 0.2775) / 0.0605:+.1f} sd (lower here)" in rivals.evidence
-    assert "table1: 6 of 6;" in rivals.evidence
+    baselines = claim(results, "The baselines'")
+    assert baselines.verdict == FAILS
+    assert f"RCGL {(0.06 - 0.2775) / 0.0605:+.1f} sd (lower here)" in baselines.evidence
+    assert "table1: 6 of 6;" in baselines.evidence
     worse = {name: synthetic.accuracy(GDT=0.9) for name in results}
     assert claim(worse, "GDT's mean estimation error").verdict == FAILS
 
@@ -170,13 +184,13 @@ def write_records(out, results):
 
 
 def test_index_pages(tmp_path):
-    from thinrank.report import write_index
-
     write_records(tmp_path, {"table5": synthetic.timing(), "norway": synthetic.norway()})
     (tmp_path / "norway" / "page.md").write_text("# Norway\n")
     write_index(tmp_path)
     text = (tmp_path / "index.md").read_text(encoding="utf-8")
-    assert "Of 21 claims 4 hold here and 0 do not; 17 were not run." in text
+    assert (
+        f"Of {len(claims())} claims, 4 hold and 0 do not; {len(claims()) - 4} were not run." in text
+    )
     assert "| GDT is the fastest of the paper's methods at every ζ ≥ 5 | holds |" in text
     assert "| table1 | not run |" in text
     assert "| [norway](norway/page.md) | `thinrank reproduce norway --jobs 2` | 3 | 16 |" in text
@@ -187,7 +201,6 @@ def test_index_pages(tmp_path):
 
 
 def test_index_from_the_tables_alone(tmp_path):
-    from thinrank.report import write_index
     from thinrank.studies.runner import write_tables
 
     results = synthetic.every_study()
@@ -208,16 +221,12 @@ def test_index_from_the_tables_alone(tmp_path):
 
 
 def test_index_of_an_empty_folder(tmp_path):
-    from thinrank.report import write_index
-
     write_index(tmp_path / "new")
-    assert "21 were not run" in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")
+    assert "were not run." in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("library", ["matplotlib", "jinja2"])
 def test_message_names_the_extra(library, tmp_path, monkeypatch):
-    from thinrank.report import write_study
-
     for module in [m for m in sys.modules if m == library or m.startswith(f"{library}.")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, library, None)
@@ -228,6 +237,7 @@ def test_message_names_the_extra(library, tmp_path, monkeypatch):
 def test_import_of_the_package_needs_no_extra(monkeypatch):
     for library in ("matplotlib", "jinja2"):
         monkeypatch.setitem(sys.modules, library, None)
-    for module in [m for m in sys.modules if m.startswith("thinrank.report")]:
+    for module in [m for m in sys.modules if m.startswith(("thinrank.report", "thinrank.paper"))]:
         monkeypatch.delitem(sys.modules, module)
-    assert importlib.import_module("thinrank.report").write_study
+    paper = importlib.import_module("thinrank.paper")
+    assert all(paper.find_study(name).jobs(True) for name in paper.study_names())

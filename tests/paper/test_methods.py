@@ -1,56 +1,17 @@
-"""Marks on cases that can be worked out, and methods on one small draw."""
+"""The simulated settings, and methods on one small draw."""
 
 import numpy as np
 import pytest
 
 import thinrank as tr
-from thinrank.studies import contestants, descent, simulation, task
-from thinrank.studies.closed_form import reduced_rank_regression
-from thinrank.studies.judge import judge
+from thinrank.baselines.closed_form import reduced_rank_regression
+from thinrank.paper import gdt, methods, simulation
+from thinrank.studies.judge import score_coefficients
 
 
 @pytest.fixture
 def sample():
     return simulation.draw("twoway_strong", 0)
-
-
-def test_the_truth_is_perfect(sample):
-    marks = judge(sample.truth.theta, sample.truth, sample.X)
-    assert marks["spectral"] == marks["frobenius"] == 0
-    assert marks["prediction"] == marks["same_rows"] == 1
-    assert (marks["rows"], marks["columns"], marks["rank"]) == (10, 10, 8)
-    assert marks["exact"] is True
-
-
-def test_zero_has_error_one(sample):
-    marks = judge(0 * sample.truth.theta, sample.truth, sample.X)
-    assert marks["spectral"] == marks["frobenius"] == 1
-    assert marks["prediction"] == pytest.approx((1 + sample.truth.norm() ** 2 / 50) ** 0.5)
-    assert (marks["rank"], marks["row_recall"], marks["row_precision"]) == (0, 0, None)
-    assert marks["exact"] is False
-
-
-def test_prediction_error_is_the_expectation(sample):
-    rng = np.random.default_rng(0)
-    theta = sample.truth.theta + 0.1 * rng.standard_normal(sample.truth.shape)
-    marks = judge(theta, sample.truth, sample.X)
-    X = rng.standard_normal((20_000, 100))
-    residual = X @ (sample.truth.theta - theta) + rng.standard_normal((20_000, 50))
-    assert marks["prediction"] == pytest.approx(np.sqrt(np.mean(residual**2)), rel=5e-3)
-    fresh = np.concatenate([sample.X] * 200)
-    noise = rng.standard_normal((len(fresh), 50))
-    residual = fresh @ (sample.truth.theta - theta) + noise
-    assert marks["same_rows"] == pytest.approx(np.sqrt(np.mean(residual**2)), rel=5e-3)
-
-
-def test_supports_are_counted():
-    truth = tr.Factors(np.array([[1.0], [1], [0], [0]]), np.array([[1.0], [0], [0]]))
-    theta = np.zeros((4, 3))
-    theta[1:, :2] = 1.0
-    marks = judge(theta, truth, np.eye(4))
-    assert (marks["rows"], marks["columns"], marks["rank"]) == (3, 2, 1)
-    assert marks["row_precision"] == pytest.approx(1 / 3)
-    assert (marks["row_recall"], marks["column_precision"], marks["column_recall"]) == (0.5, 0.5, 1)
 
 
 @pytest.mark.parametrize("distribution", simulation.DISTRIBUTIONS)
@@ -81,49 +42,46 @@ def test_closed_form_has_the_rank_and_no_better_neighbour(rng):
     assert np.sum((Y - X @ best) ** 2) / 60 == pytest.approx(answer.value, rel=1e-6)
 
 
-def test_all_names_are_there():
-    names = "GDT pursuit DPP TSVD EEA RCGL JRRS MTL oracle null"
-    assert tuple(names.split()) == contestants.METHODS
-
-
 def test_quick_methods_on_one_draw(sample):
-    answers = contestants.compete(
-        task.simulated_task(sample), ["pursuit", "JRRS", "oracle", "null"]
+    answers = methods.fit_methods(
+        simulation.simulated_task(sample), ["pursuit", "JRRS", "oracle", "null"]
     )
-    marks = {name: judge(a.theta, sample.truth, sample.X) for name, a in answers.items()}
-    assert marks["oracle"]["spectral"] < 0.1
-    assert marks["pursuit"]["spectral"] < 1.3 * marks["oracle"]["spectral"]
-    assert marks["JRRS"]["spectral"] < 0.3
-    assert marks["null"]["spectral"] == 1
+    scores = {
+        name: score_coefficients(a.theta, sample.truth, sample.X) for name, a in answers.items()
+    }
+    assert scores["oracle"]["spectral"] < 0.1
+    assert scores["pursuit"]["spectral"] < 1.3 * scores["oracle"]["spectral"]
+    assert scores["JRRS"]["spectral"] < 0.3
+    assert scores["null"]["spectral"] == 1
     assert all(answer.seconds > 0 for answer in answers.values())
 
 
 def test_methods_do_not_see_the_truth(sample):
-    blind = task.simulated_task(sample)
+    blind = simulation.simulated_task(sample)
     object.__setattr__(blind, "truth", None)
-    answers = contestants.compete(blind, ["pursuit", "MTL"])
-    seeing = contestants.compete(task.simulated_task(sample), ["pursuit", "MTL"])
+    answers = methods.fit_methods(blind, ["pursuit", "MTL"])
+    seeing = methods.fit_methods(simulation.simulated_task(sample), ["pursuit", "MTL"])
     for name, answer in answers.items():
         np.testing.assert_array_equal(answer.theta, seeing[name].theta)
-    with pytest.raises(ValueError, match="needs the truth"):
-        contestants.oracle(blind)
+    with pytest.raises(ValueError, match="needs the true coefficients"):
+        methods.oracle(blind)
 
 
 def test_sizes_are_searched_in_turn(sample):
-    setting = task.simulated_task(sample)
+    setting = simulation.simulated_task(sample)
     asked = []
 
     def held_out(sizes):
         asked.append(sizes)
         return abs(sizes[1] - 9) + abs(sizes[2] - 14) + abs(sizes[0] - 8)
 
-    best = descent.choose_sizes(held_out, setting)
+    best = gdt.choose_sizes(held_out, setting)
     assert best[1:] == (9, 14)
     assert len(asked) == len(set(asked)) < 40
 
 
-def test_descent_centres(rng):
+def test_gdt_centres(rng):
     X, Y, truth = tr.datasets.make_two_way_sparse(60, 12, 6, 2, 4, 4, noise=0.01, random_state=1)
-    theta, intercept = descent.Descent(X + 5, Y - 3, intercept=True).fit((2, 4, 4))
+    theta, intercept = gdt.FixedDataGDT(X + 5, Y - 3, intercept=True).fit((2, 4, 4))
     np.testing.assert_allclose(theta, truth.theta, atol=0.02)
     np.testing.assert_allclose(intercept, -3 - 5 * theta.sum(axis=0), atol=0.02)

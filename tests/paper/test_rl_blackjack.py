@@ -4,23 +4,23 @@ import numpy as np
 import pytest
 
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
-from thinrank.studies import STUDIES, rl_blackjack
-from thinrank.studies.compact_lassos import CompactGroupLasso, CompactLassos
+from thinrank.baselines.compact_lassos import CompactGroupLasso, CompactLassos
+from thinrank.paper import find_study, rl_blackjack
+from thinrank.studies import Job
 from thinrank.studies.executors import run_job
-from thinrank.studies.spec import Job
 
 
 def test_jobs():
-    study = STUDIES["rl-blackjack"]
+    study = find_study("rl-blackjack")
     full = study.jobs(False)
     assert {job.cell["states"] for job in full} == {250, 1000, 4000}
     assert {job.seed for job in full} == set(range(72_000, 72_010))
     assert {job.cell["hands"] for job in full} == {200_000}
-    assert all(job.cell["methods"] == list(rl_blackjack.METHODS) for job in full)
+    assert all(job.cell["methods"] == list(rl_blackjack.REGRESSORS) for job in full)
 
 
 def test_records_of_a_small_run():
-    study = STUDIES["rl-blackjack"]
+    study = find_study("rl-blackjack")
     methods = ["pursuit", "lasso", "group lasso", "ridge", "pooled"]
     cell = {"decks": [2, None], "dealer_stays": [17], "hands": 5000, "states": 120}
     job = Job(study.name, {**cell, "methods": methods}, 70_220)

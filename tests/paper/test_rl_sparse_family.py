@@ -1,13 +1,15 @@
-"""The study of a family of tasks, on a small one, and the rivals made for it."""
+"""The study of a family of tasks, on a small one, and the baselines made for it."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from thinrank.studies import STUDIES, rl_sparse_family
+from thinrank.baselines import SeparateRidges
+from thinrank.baselines.refitted import RefittedGroupLasso, RefittedLassos
+from thinrank.paper import find_study
+from thinrank.paper.rl_sparse_family import study as rl_sparse_family
+from thinrank.studies import Job
 from thinrank.studies.executors import run_job
-from thinrank.studies.rl_regressors import RefittedGroupLasso, RefittedLassos, SeparateRidges
-from thinrank.studies.spec import Job
 
 LITERAL = {"fit_intercept": False, "standardize": False}
 
@@ -21,7 +23,7 @@ def small(monkeypatch):
 
 
 def test_jobs():
-    study = STUDIES["rl-sparse-family"]
+    study = find_study("rl-sparse-family")
     full = study.jobs(False)
     linear = [job for job in full if job.cell["family"] == "linear"]
     assert {job.cell["states"] for job in linear} == {20, 40, 80, 160, 320}
@@ -32,7 +34,7 @@ def test_jobs():
 
 @pytest.mark.parametrize("family", ["linear", "constructed"])
 def test_every_method_on_a_small_family(small, family):
-    study, errors = STUDIES["rl-sparse-family"], {}
+    study, errors = find_study("rl-sparse-family"), {}
     for method in rl_sparse_family.METHODS:
         cell = {"family": family, "states": 60, "method": method}
         (record,) = run_job(study, Job(study.name, cell, 70_000))
@@ -55,8 +57,8 @@ def data():
 
 def test_refits_are_least_squares_on_what_was_picked():
     X, Y, _ = data()
-    for rival in (RefittedGroupLasso, RefittedLassos):
-        est = rival(0.2, **LITERAL).fit(X, Y)
+    for model in (RefittedGroupLasso, RefittedLassos):
+        est = model(0.2, **LITERAL).fit(X, Y)
         assert 0 < len(est.row_support_) < 12
         for j, coefficients in enumerate(est.coef_):
             rows = np.flatnonzero(np.abs(coefficients) > 1e-9)

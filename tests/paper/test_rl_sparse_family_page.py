@@ -3,20 +3,20 @@
 import pytest
 import synthetic_records as synthetic
 
-from thinrank.report.markdown import render_markdown
-from thinrank.report.rl_sparse_family import (
+from thinrank.paper.rl_sparse_family.page import (
     best_ratio,
     falls_as_bounded,
-    rl_sparse_family_page,
+    make_page,
     slope,
     states_needed,
 )
+from thinrank.report.markdown import render_markdown
 from thinrank.report.style import drawing
 
 
 def shown(records):
     with drawing():
-        return render_markdown(rl_sparse_family_page("rl-sparse-family", records))
+        return render_markdown(make_page("rl-sparse-family", records))
 
 
 def test_states_are_interpolated_in_logarithms():
@@ -31,14 +31,14 @@ def test_a_curve_that_rises_counts_where_it_first_falls_below():
     assert states_needed({20: 4.0, 40: 1.0, 80: 3.0}, 1.0) == (pytest.approx(40), False)
 
 
-def test_the_best_rival_decides():
+def test_the_best_baseline_decides():
     records = synthetic.rl_sparse_family(worse={"group lasso": 3.0, "ridge": 8.0})
-    rival, ratio, bound = best_ratio(records)
-    assert (rival, ratio, bound) == ("group lasso", pytest.approx(3.0), False)
+    baseline, ratio, bound = best_ratio(records)
+    assert (baseline, ratio, bound) == ("group lasso", pytest.approx(3.0), False)
     text = shown(records)
-    assert "best rival, group lasso, 3.00 times the states" in text
-    assert "(95 % of resampled seeds: 3.00 to 3.00)" in text
-    assert "it holds." in text
+    assert "best baseline, group lasso, needs 3.00 times the states" in text
+    assert "(95 % bootstrap interval over the seeds: 3.00 to 3.00)" in text
+    assert "of at least twice holds." in text
     assert "| ridge | 320 | 8.00 |" in text
     assert "GDT −1.00" in text
 
@@ -46,10 +46,10 @@ def test_the_best_rival_decides():
 def test_a_ratio_below_two_is_said_to_be_so():
     records = synthetic.rl_sparse_family(worse={"group lasso": 1.5})
     assert "1.50 times the states" in shown(records)
-    assert "it does not hold." in shown(records)
+    assert "does not hold." in shown(records)
 
 
-def test_rivals_that_never_get_there():
+def test_baselines_that_never_get_there():
     records = synthetic.rl_sparse_family(worse={"group lasso": 50.0})
     assert best_ratio(records) == ("group lasso", pytest.approx(8.0), True)
     assert "more than 8.00 times the states" in shown(records)
@@ -57,8 +57,8 @@ def test_rivals_that_never_get_there():
 
 def test_parts_of_the_records():
     one = [r for r in synthetic.rl_sparse_family() if r["seed"] == 0]
-    assert "resampled" not in shown(one)
-    assert "are not both in the records" in shown([r for r in one if r["method"] == "GDT"])
+    assert "bootstrap" not in shown(one)
+    assert "do not contain both" in shown([r for r in one if r["method"] == "GDT"])
     assert best_ratio([]) is None
 
 

@@ -1,36 +1,49 @@
 """Every study: its jobs, and the fields of its records, on its smallest job."""
 
 import json
+import pkgutil
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from thinrank.studies import STUDIES, noise, norway, run_study, tables, timing
-from thinrank.studies.convergence import log_linear, thinned
+from thinrank import paper
+from thinrank.paper import find_study, noise, norway, study_names
+from thinrank.paper.convergence import log_linear, thinned
+from thinrank.paper.high_dimension.study import lasso_in_blocks
+from thinrank.paper.tables import study as tables
+from thinrank.paper.timing import study as timing
+from thinrank.studies import run_study
 from thinrank.studies.executors import run_job
-from thinrank.studies.high_dimension import lasso_in_blocks
 
-MARKS = {"method", "seed", "spectral", "frobenius", "prediction", "same_rows", "rows", "columns"}
-MARKS |= {"rank", "seconds", "exact", "host", "versions", "started", "study"}
+SCORES = {"method", "seed", "spectral", "frobenius", "prediction", "same_rows", "rows", "columns"}
+SCORES |= {"rank", "seconds", "exact", "host", "versions", "started", "study"}
 
 
 def first_records(name, index=0):
-    study = STUDIES[name]
+    study = find_study(name)
     records = run_job(study, study.jobs(True)[index])
     json.dumps(records, allow_nan=False)
     return records
 
 
-def test_registry_is_complete():
-    names = [f"table{i}" for i in range(1, 6)] + ["norway", "calcium", "figure-no-error"]
-    names += ["figure-no-sparsity", "figure-high-dimension", "sensitivity", "noise"]
-    names += ["rl-sparse-family", "rl-blackjack"]
-    assert list(STUDIES) == names
+def test_the_registry_names_the_module_of_each_study():
+    """Every experiment in the package is registered, and under its own name."""
+    modules = {module.name for module in pkgutil.iter_modules(paper.__path__)}
+    found = [import_module(f"thinrank.paper.{name}") for name in sorted(modules)]
+    studies = [s.name for module in found for s in getattr(module, "STUDIES", ())]
+    assert sorted(studies) == sorted(study_names())
+    assert all(find_study(name).name == name for name in study_names())
 
 
-@pytest.mark.parametrize("name", STUDIES)
+def test_unknown_name():
+    with pytest.raises(ValueError, match="no study 'table9'; choose from table1"):
+        find_study("table9")
+
+
+@pytest.mark.parametrize("name", study_names())
 def test_jobs_are_distinct_and_their_own(name):
-    study = STUDIES[name]
+    study = find_study(name)
     assert study.title
     assert study.claim
     for quick in (True, False):
@@ -41,10 +54,10 @@ def test_jobs_are_distinct_and_their_own(name):
 
 
 def test_sizes_are_those_of_the_paper():
-    assert all(len(STUDIES[f"table{i}"].jobs(False)) == 50 for i in range(1, 5))
-    assert {job.cell["zeta"] for job in STUDIES["table5"].jobs(False)} == {1, 5, 10, 20, 50, 100}
-    assert len(STUDIES["norway"].jobs(False)) == 51
-    assert {job.cell["n"] for job in STUDIES["figure-high-dimension"].jobs(False)} == {
+    assert all(len(find_study(f"table{i}").jobs(False)) == 50 for i in range(1, 5))
+    assert {job.cell["zeta"] for job in find_study("table5").jobs(False)} == {1, 5, 10, 20, 50, 100}
+    assert len(find_study("norway").jobs(False)) == 51
+    assert {job.cell["n"] for job in find_study("figure-high-dimension").jobs(False)} == {
         500,
         1000,
         2000,
@@ -55,7 +68,7 @@ def test_table(monkeypatch):
     monkeypatch.setattr(tables, "METHODS", ("GDT", "pursuit", "JRRS", "oracle", "null"))
     records = {record["method"]: record for record in first_records("table3")}
     assert list(records) == ["GDT", "pursuit", "JRRS", "oracle", "null"]
-    assert all(record.keys() >= MARKS | {"setting"} for record in records.values())
+    assert all(record.keys() >= SCORES | {"setting"} for record in records.values())
     assert records["GDT"]["spectral"] < 0.4
     assert records["GDT"]["columns"] == 50
     assert records["null"]["spectral"] == 1
@@ -65,14 +78,14 @@ def test_sensitivity():
     records = first_records("sensitivity", 3)
     assert [record["method"] for record in records] == ["GDT", "pursuit"]
     for record in records:
-        assert record.keys() >= MARKS | {"factor"}
+        assert record.keys() >= SCORES | {"factor"}
         assert (record["factor"], record["rows"], record["columns"]) == (1.5, 15, 15)
 
 
 def test_noise(monkeypatch):
     monkeypatch.setattr(noise, "_METHODS", ("pursuit", "MTL"))
     records = first_records("noise", 4)
-    assert all(record.keys() >= MARKS | {"distribution", "setting"} for record in records)
+    assert all(record.keys() >= SCORES | {"distribution", "setting"} for record in records)
     assert records[0]["distribution"] == "uniform"
     assert records[0]["spectral"] < records[1]["spectral"]
 
@@ -137,7 +150,7 @@ def test_timing_records():
 def test_time_limit_and_what_follows_from_it(tmp_path, monkeypatch):
     """One cell that takes too long, and the larger one that is then not tried."""
     monkeypatch.setattr(timing, "_METHODS", ("EEA",))
-    records = run_study("table5", tmp_path, quick=True, limit=0.001)
+    records = run_study(find_study("table5"), tmp_path, quick=True, limit=0.001)
     assert [record["status"] for record in records] == ["> limit", "> limit"]
     assert [record["tried"] for record in records] == [True, False]
     assert [record["limit"] for record in records] == [0.001, 0.001]

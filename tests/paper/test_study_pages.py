@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import synthetic_records as synthetic
 
-from thinrank import studies
-from thinrank.report import write_study
+from thinrank.paper import study_names, write_study
+from thinrank.paper.printed import printed, printed_seconds
+from thinrank.paper.registry import find_page
 from thinrank.report.markdown import render_markdown
-from thinrank.report.printed import printed, printed_seconds
-from thinrank.report.study import STUDIES
 from thinrank.report.style import drawing
 
 FIGURES = {
@@ -53,13 +52,11 @@ def row(text, *cells):
 def shown(name, records):
     """The page as Markdown, without its files."""
     with drawing():
-        return render_markdown(STUDIES[name](name, records))
+        return render_markdown(find_page(name)(name, records))
 
 
-def test_every_study_has_a_page():
-    assert list(STUDIES) == list(studies.STUDIES)
-    assert set(STUDIES) == set(synthetic.every_study())
-    assert set(STUDIES) == set(FIGURES) | {"table3", "table4"}
+def test_every_study_is_tested():
+    assert set(study_names()) == set(synthetic.every_study()) == set(FIGURES) | {"table3", "table4"}
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -117,7 +114,7 @@ def test_errors_beside_the_printed_ones(folder):
 
 def test_prediction_and_supports_beside_the_printed_ones(folder):
     text = page(folder, "table2")
-    prediction = text.split("## Prediction error")[1].split("## What")[0]
+    prediction = text.split("## Prediction error")[1].split("## Supports")[0]
     fresh, same = (1.1 - 1.0353) / 0.0167, (1.05 - 1.0353) / 0.0167
     assert row(prediction, "GDT")[1:] == [
         "1.1000 ± 0.0115",
@@ -126,7 +123,7 @@ def test_prediction_and_supports_beside_the_printed_ones(folder):
         f"{same:+.1f}",
         "1.0500 ± 0.0000",
     ]
-    supports = text.split("## What")[1]
+    supports = text.split("## Supports")[1]
     assert row(supports, "RCGL") == [
         "RCGL",
         "11.50 ± 1.29",
@@ -145,7 +142,7 @@ def test_prediction_and_supports_beside_the_printed_ones(folder):
 def test_sentence_when_both_come_first(folder):
     text = page(folder, "table1")
     assert (
-        "pursuit has the lowest mean estimation error among the non-oracle methods, 0.0440; "
+        "pursuit has the lowest mean estimation error apart from the oracle, 0.0440; "
         "next is GDT, 0.0460. GDT and pursuit come first." in text
     )
 
@@ -153,12 +150,12 @@ def test_sentence_when_both_come_first(folder):
 def test_sentence_when_another_method_wins():
     records = synthetic.accuracy(JRRS=0.042, DPP=0.045)
     text = shown("table1", records)
-    assert "JRRS has the lowest mean estimation error among the non-oracle methods, 0.0420" in text
+    assert "JRRS has the lowest mean estimation error apart from the oracle, 0.0420" in text
     assert "GDT and pursuit do not both come first" in text
-    assert "JRRS beats GDT by 0.0040, standard error 0.0000" in text
-    assert "DPP beats GDT by 0.0010" in text
-    assert "JRRS beats pursuit by 0.0020" in text
-    assert "DPP beats pursuit" not in text
+    assert "JRRS is better than GDT by 0.0040 (standard error 0.0000)" in text
+    assert "DPP is better than GDT by 0.0010" in text
+    assert "JRRS is better than pursuit by 0.0020" in text
+    assert "DPP is better than pursuit" not in text
     assert "come first." not in text
 
 
@@ -181,14 +178,14 @@ def test_seconds_beside_the_printed_ones(folder):
     assert row(beside, "GDT")[1:] == ["0.1 / 0.11", "0.5 / 0.2", "1 / 0.51"]
     assert row(beside, "EEA")[1:] == ["4 / 0.5", "20 / 35.6", "> 30 / 256"]
     assert row(beside, "pursuit")[1] == "0.05 / –"
-    ratios, _, rest = rest.partition("## How many")
+    ratios, _, rest = rest.partition("## Seconds relative")
     assert row(ratios, "DPP")[1:] == ["0.95", "0.61", "1.59"]
     relative, _, parts = rest.partition("## Start")
     assert row(relative, "EEA")[3] == "> 30 / 502"
     assert row(parts, "GDT", "10") == ["GDT", "10", "0.1", "0.9", "10 %"]
     assert "the speed of the method does not come from the initialization step" in text
     assert "GDT is the fastest of the paper's methods at every ζ ≥ 5" in text
-    assert "takes, against pursuit: 2 × at ζ = 1, 2 × at ζ = 5, 2 × at ζ = 10." in text
+    assert "relative to pursuit: 2 × at ζ = 1, 2 × at ζ = 5, 2 × at ζ = 10." in text
 
 
 def test_gdt_is_not_the_fastest():
@@ -196,9 +193,9 @@ def test_gdt_is_not_the_fastest():
     assert "GDT is not the fastest of the paper's methods at ζ = 5, 10" in text
 
 
-def test_nobody_finished_within_the_limit():
+def test_no_method_finished_within_the_limit():
     records = [{**r, "status": "> limit", "seconds": None} for r in synthetic.timing()]
-    assert "No ζ of 5 or more was run" in shown("table5", records)
+    assert "were not both run at any ζ ≥ 5" in shown("table5", records)
     for record in records:
         if record["method"] == "DPP":
             record.update(status="ok", seconds=15.0)
@@ -213,23 +210,23 @@ def test_printed_seconds_beyond_two_hours():
     records = [{**r, "zeta": 20} for r in synthetic.timing() if r["zeta"] == 1]
     text = shown("table5", records)
     assert row(text.split("## Printed")[0], "EEA")[1] == "4 / > 2 h"
-    assert row(text.split("## Printed")[1].split("## How")[0], "EEA")[1] == "> 1.8e+03"
+    assert row(text.split("## Printed")[1].split("## Seconds relative")[0], "EEA")[1] == "> 1.8e+03"
 
 
 def test_norway(folder):
     text = page(folder, "norway")
     assert row(text, "GDT", "1.000 ± 0.010")[2:] == ["1.002", "-0.2 %", "+1.0 %", "3"]
     assert row(text, "null")[1] == "1.300 ± 0.010"
-    assert "GDT discards exactly these here" in text
+    assert "Here, GDT discards exactly these." in text
     assert "RCGL has the lowest mean test error, 0.990; GDT has 1.000, 1.0 % above it" in text
     other = shown("norway", synthetic.norway(["X1^2"]))
-    assert "GDT discards `X1^2` here" in other
+    assert "Here, GDT discards `X1^2`." in other
     assert row(other, "GDT", "`X1^2`")[2:] == ["no", "123.400"]
 
 
 def test_rate_of_convergence(folder):
     for name, rate in (("figure-no-error", 0.8), ("figure-no-sparsity", 0.9)):
-        assert f"rate {rate:.4f} an iteration, R² at least 1.0000" in page(folder, name)
+        assert f"rate {rate:.4f} per iteration, R² at least 1.0000" in page(folder, name)
 
 
 def test_convergence_that_stalls():
@@ -246,7 +243,7 @@ def test_early_stopping_in_numbers(folder):
     assert row(text, "1000", "0.5500")[-1] == "+0.0 %"
     assert row(text, "500", "4")[1:] == ["4", "0.5", "-87.5 %", "3", "20", "0.0001"]
     assert "fall from the lasso start; the error: 0.5000 to 0.1100 at n = 500" in text
-    assert "at n = 500 the last error is +10.0 % from the best" in text
+    assert "at n = 500 the last error differs by +10.0 % from the best" in text
 
 
 def test_sensitivity(folder):
@@ -277,7 +274,7 @@ def test_sphinx_takes_the_page_without_a_table_of_contents(folder):
 
 
 def test_unknown_study(tmp_path):
-    with pytest.raises(ValueError, match="no study is called 'table9'; there are table1"):
+    with pytest.raises(ValueError, match="no study 'table9'; choose from table1"):
         write_study("table9", [], tmp_path)
 
 
