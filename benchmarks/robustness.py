@@ -47,9 +47,9 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
-from thinrank.studies.closed_form import reduced_rank_regression
 
 import thinrank as tr
+from thinrank.baselines.closed_form import reduced_rank_regression
 
 
 def fit(X: np.ndarray, Y: np.ndarray, **options: Any) -> tr.SparseReducedRankRegressor:

@@ -21,9 +21,9 @@ import numpy as np
 from output import publish
 from rich.progress import track
 from sklearn.model_selection import PredefinedSplit
-from thinrank.report.printed import printed
 
 import thinrank as tr
+from thinrank.paper.printed import printed
 
 # signal, column sparsity, and the table of the paper
 SETTINGS = {
