@@ -179,7 +179,7 @@ def calcium(
         float | None, typer.Option(min=0, help="Frames per second.", show_default=False)
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the results; must not exist yet.")
+        Path, typer.Option("--out", "-o", help="Folder of the results; must be new or empty.")
     ] = Path("neurons"),
     neuron_radius: Annotated[
         float | None,
