@@ -29,7 +29,7 @@ LITERAL = {"fit_intercept": False, "standardize": False}
 
 
 def best_penalty(name: str, task: RegressionTask) -> dict[str, float]:
-    """Return the scores of the chosen penalty, and the least prediction error over the whole path."""
+    """Return the scores of the chosen penalty, and the lowest prediction error over the path."""
     told = {} if name == "MTL" else {"rank": task.ranks[0]}
     tuned = BASELINES[name](cv=list(task.splits), **told, **LITERAL).fit(*task.pooled)
     path = [
