@@ -159,7 +159,9 @@ def _timed(method: str, X: np.ndarray, Y: np.ndarray, sizes: dict[str, int]) -> 
 def _timed_solver(method: str, X: np.ndarray, Y: np.ndarray, sizes: dict[str, Any]) -> Seconds:
     """Time GDT from the lasso, or pursuit from its own start, and the start separately."""
     solver = "gdt" if method == "GDT" else "pursuit"
-    inner = Lasso(tol=_START_TOLERANCE) if method == "GDT" else as_start("auto", solver)
+    inner = (
+        Lasso(tol=_START_TOLERANCE) if method == "GDT" else as_start("auto", exchanges_rows=True)
+    )
     spent = 0.0
 
     def start(loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
