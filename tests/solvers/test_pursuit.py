@@ -73,7 +73,7 @@ def test_costs_and_gains_against_refitting(exact, monkeypatch):
     solver = Pursuit().sized(*SIZES.values())
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(40, 6, replace=False))
-    fit = solver._fit(form, rows, np.arange(7), rng.standard_normal((15, 2)))
+    fit = solver._fit_form(form, rows, np.arange(7), rng.standard_normal((15, 2)))
     costs, candidates, gains = solver.costs_and_gains(form, fit)
 
     def value(rows):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from thinrank.selection.choice import RefitRule, thinnest
 from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.search import StopSearch, mean_score
 from thinrank.selection.space import Space
-from thinrank.solvers import Pursuit
 
 __all__ = ["LossSearch"]
 
@@ -67,9 +65,7 @@ class LossSearch:
         callback: Callback | None = None,
     ) -> None:
         require(loss, "folds", "a search for sizes")
-        # as in the search for least squares, a last look at supports nearby is left out
-        self._solver = replace(solver, neighbours=False) if isinstance(solver, Pursuit) else solver
-        self._space, self._start = space, start
+        self._space, self._solver, self._start = space, solver, start
         self._pairs = loss.folds(folds, seed)
         self._seed, self._callback = seed, callback
         self._known: dict[Sizes, Evaluation] = {}
