@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from output import publish
+from output import machine, publish, table
 from rich.progress import track
 from sklearn.base import BaseEstimator
 from sklearn.cross_decomposition import PLSRegression
@@ -34,7 +34,6 @@ from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV, RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold
-from speed import machine
 
 import thinrank as tr
 from thinrank.baselines.reduced_rank import reduced_rank
@@ -208,8 +207,7 @@ class Means:
 
 
 def error_table(means: Means, methods: Sequence[str]) -> list[str]:
-    lines = ["| set | n × p → k | " + " | ".join(TITLES[m] for m in methods) + " |"]
-    lines.append("|---" * (len(methods) + 2) + "|")
+    rows = []
     for name, (n, p, k) in means.sizes.items():
         errors = {method: means(name, method) for method in methods}
         best = min(errors, key=lambda method: errors[method])
@@ -218,20 +216,19 @@ def error_table(means: Means, methods: Sequence[str]) -> list[str]:
             text = f"**{error:.4f}**" if method == best else f"{error:.4f}"
             kept = f" ({means(name, method, 'kept'):.1f})" if method in SELECTING else ""
             cells.append(text + kept)
-        lines.append(f"| {name} | {n} × {p} → {k} | " + " | ".join(cells) + " |")
-    return lines
+        rows.append([name, f"{n} × {p} → {k}", *cells])
+    return table(["set", "n × p → k", *(TITLES[m] for m in methods)], rows, text=2)
 
 
 def cost_table(means: Means, methods: Sequence[str]) -> list[str]:
-    lines = ["| set | " + " | ".join(f"{TITLES[m]}: rank, s" for m in methods) + " |"]
-    lines.append("|---" * (len(methods) + 1) + "|")
+    rows = []
     for name in means.sizes:
         cells = [
             f"{means(name, method, 'rank'):.1f}, {means(name, method, 'seconds'):.3f}"
             for method in methods
         ]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return lines
+        rows.append([name, *cells])
+    return table(["set", *(f"{TITLES[m]}: rank, s" for m in methods)], rows)
 
 
 def summary(means: Means, methods: Sequence[str]) -> list[str]:
@@ -307,22 +304,18 @@ def main() -> None:
         for fold in range(FOLDS)
     ]
     means = Means(run(keys, found, arguments.jobs, arguments.json, arguments.again))
-    text = "\n".join(
-        [
-            *error_table(means, methods),
-            "",
-            "Mean squared error; in brackets, predictors kept.",
-            "",
-            *summary(means, methods),
-            "",
-            *cost_table(means, methods),
-            "",
-            f"Outer folds of the seeds {', '.join(map(str, arguments.seeds))}. "
-            f"Machine: {machine()}.",
-            "",
-        ]
-    )
-    publish(text, arguments.markdown)
+    lines = [
+        *error_table(means, methods),
+        "",
+        "Mean squared error; in brackets, predictors kept.",
+        "",
+        *summary(means, methods),
+        "",
+        *cost_table(means, methods),
+        "",
+        f"Outer folds of the seeds {', '.join(map(str, arguments.seeds))}. Machine: {machine()}.",
+    ]
+    publish(lines, arguments.markdown)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ from __future__ import annotations
 import argparse
 import cProfile
 import json
-import os
-import platform
 import pstats
 import subprocess
 import sys
@@ -23,12 +21,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+from output import machine, publish, table
 from rich.console import Console
 
 import thinrank as tr
 
 PAPER_GDT = {1: 0.11, 5: 0.20, 10: 0.51, 20: 2.14, 50: 29.3, 100: 235.8}
-# gradient descent is stopped after so many seconds, and the table says so
+# Seconds after which gradient descent is stopped; the table marks such runs.
 GDT_LIMIT = 120.0
 
 
@@ -133,36 +132,24 @@ def _measure_memory(zeta: int, dtype: str, order: str) -> None:
     print((resident("VmHWM") - before) / X.nbytes)
 
 
-def machine() -> str:
-    threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or "all"
-    versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
-    cores = f"{os.cpu_count()} cores, {threads} threads"
-    return (
-        f"{platform.system()} {platform.machine()}, {cores}, {versions}, thinrank {tr.__version__}"
-    )
-
-
-def markdown(report: dict) -> str:
-    lines = [
-        "| ζ | solver | seconds | one XᵀY | ratio | iterations | relative error | paper's GDT |",
-        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+def lines_of(report: dict) -> list[str]:
+    rows = []
     for r in report["speed"]:
         seconds = f"> {GDT_LIMIT:.0f}" if r["stopped"] else f"{r['seconds']:.3g}"
-        lines.append(
-            f"| {r['zeta']} | {r['solver']} | {seconds} | {r['product_seconds']:.3g} "
-            f"| {r['ratio']:.1f} | {r['iterations'] or ''} "
-            f"| {'' if r['error'] is None else format(r['error'], '.4f')} "
-            f"| {r['paper_gdt_seconds']} |"
-        )
-    lines += ["", f"Exponents of time against ζ, from 20 to 100: {report['exponents']}", ""]
+        times = (seconds, f"{r['product_seconds']:.3g}", f"{r['ratio']:.1f}")
+        error = "" if r["error"] is None else f"{r['error']:.4f}"
+        fit = (r["iterations"] or "", error, r["paper_gdt_seconds"])
+        rows.append([r["zeta"], r["solver"], *times, *fit])
+    headings = ["ζ", "solver", "seconds", "one XᵀY", "ratio", "iterations", "relative error"]
+    grown = ", ".join(f"{name} {value}" for name, value in report["exponents"].items())
+    lines = [*table([*headings, "paper's GDT"], rows, text=2), ""]
+    lines += [f"Exponents of time against ζ, from 20 to 100: {grown}.", ""]
     for zeta, shares in report["shares"].items():
         parts = ", ".join(f"{name} {100 * part:.0f} %" for name, part in shares.items())
         lines.append(f"Where pursuit's time goes at ζ = {zeta}: {parts}.")
-    lines += ["", "| memory beyond X | peak, part of X |", "| --- | ---: |"]
-    lines += [f"| {name} | {100 * part:.1f} % |" for name, part in report["memory"].items()]
-    lines += ["", f"Machine: {report['machine']}.", f"Command: `{report['command']}`."]
-    return "\n".join(lines) + "\n"
+    rows = [[name, f"{100 * part:.1f} %"] for name, part in report["memory"].items()]
+    lines += ["", *table(["memory beyond X", "peak, part of X"], rows)]
+    return [*lines, "", f"Machine: {report['machine']}.", f"Command: `{report['command']}`."]
 
 
 def exponents(speed: list[dict]) -> dict[str, float]:
@@ -212,12 +199,9 @@ def main() -> None:
             for order in ("C", "F")
         },
     }
-    text = markdown(report)
-    console.print(text, highlight=False, soft_wrap=True)
+    publish(lines_of(report), options.markdown)
     if options.json:
         options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
-    if options.markdown:
-        options.markdown.write_text(text)
 
 
 if __name__ == "__main__":
