@@ -132,7 +132,9 @@ def test_sentences_of_the_guide(real_data, errors):
         assert by_set[name][method].startswith("**"), (name, method)
 
     ridge, lasso = re.search(
-        r"thinrank is ([\d.]+) % above RidgeCV and ([\d.]+) % above the lasso on average", page
+        r"error of thinrank is ([\d.]+) % above that of RidgeCV and ([\d.]+) % above that of the "
+        r"lasso on average",
+        page,
     ).groups()
     for stated, method in ((ridge, "RidgeCV"), (lasso, "MultiTaskLassoCV")):
         mean = re.search(
