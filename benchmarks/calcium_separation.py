@@ -1,4 +1,4 @@
-"""Ways from the factors of Θ to neurons, on the same fits of simulated movies.
+"""Ways to identify neurons from the factors of Θ, on the same fits of simulated movies.
 
 "pieces": connected pieces of the active pixels. "independent components": a rotation of V by
 FastICA, the connected pieces of what stands out of each. "energy peaks": the non-negative

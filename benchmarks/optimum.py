@@ -1,10 +1,10 @@
-"""Does pursuit reach an objective as low as gradient descent's? 300 random problems.
+"""Objectives that pursuit and gradient descent reach on 300 random problems.
 
 Run:  python benchmarks/optimum.py [--problems 300] [--seed 0]
 
 Both solvers start from the same lasso; gradient descent gets 10,000 iterations and tol 1e-10.
-Prints the share where pursuit's objective is at most gradient descent's × (1 + 1e-6), by
-correlation, and lists the rest with the excess.
+Prints for each correlation how often pursuit's objective is at most gradient descent's × (1 +
+1e-6), and lists the other problems with the excess.
 """
 
 from __future__ import annotations

@@ -32,8 +32,9 @@ def _line(cells: Sequence[object]) -> str:
 def machine() -> str:
     """System, number of cores and threads, and versions."""
     threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or "all"
+    threads = "1 thread" if threads == "1" else f"{threads} threads"
     return (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {threads} threads, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {threads}, "
         f"Python {platform.python_version()}, NumPy {version('numpy')}, SciPy {version('scipy')}, "
         f"thinrank {version('thinrank')}"
     )

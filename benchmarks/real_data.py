@@ -1,4 +1,4 @@
-"""Prediction error on real data with several responses, against scikit-learn's regressors.
+"""Prediction error on real data with several responses, compared with scikit-learn's regressors.
 
     THINRANK_DATA=... python benchmarks/real_data.py --json real_data.json \
         --markdown docs/benchmarks/real_data.md
@@ -7,11 +7,11 @@ The sets are THINRANK_DATA/real/*.npz, yeast_spls.npz and mice_eqtl_spls.npz, or
 files of a folder; each holds X and Y. Rows with a missing entry are dropped. Y is centred and
 divided by its standard deviations over all rows, X in each of five outer folds, for each seed, by
 those of the training rows; the error is the mean of the squared differences over the held-out rows
-and all responses, so that predicting the training means has an error of about 1. Everything that is
-chosen is chosen on the training rows.
+and all responses, so that predicting the training means has an error of about 1. All tuning uses
+the training rows only.
 
-Records are kept in the file that --json names, and what is in it is not run again. --again names
-methods to run again all the same. One file serves one folder of data.
+Records are kept in the file that --json names, and fits that are in it are not repeated, except for
+the methods that --again names. Use one file per folder of data.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ALPHAS = np.geomspace(1e-2, 1e5, 25)
 COMPONENTS = 15
 # Sets with fewer rows are reported, but left out of the summary.
 FEWEST_ROWS = 40
-# Sets with fewer predictors say little about how many of them are needed.
+# Sets with fewer predictors are left out of the mean share of predictors kept.
 FEWEST_PREDICTORS = 100
 
 Record = dict[str, object]
@@ -77,13 +77,16 @@ class ReducedRankRidgeCV(tr.baselines.ReducedRankRegression):
 
 
 def pls(n: int, p: int) -> GridSearchCV:
-    """As many components as a training part of the inner folds allows."""
+    """PLS with the number of components chosen by cross-validation.
+
+    At most as many as a training part of the inner folds allows.
+    """
     most = min(COMPONENTS, p, n - -(-n // FOLDS) - 1)
     grid = {"n_components": list(range(1, most + 1))}
     return GridSearchCV(PLSRegression(), grid, cv=FOLDS, scoring="neg_mean_squared_error")
 
 
-# Each is made for the numbers of training rows and predictors.
+# Functions of the number of training rows and the number of predictors.
 METHODS: dict[str, Callable[[int, int], BaseEstimator]] = {
     "mean": lambda n, p: DummyRegressor(),
     "ridge": lambda n, p: RidgeCV(ALPHAS),
@@ -118,13 +121,13 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def standardised(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """All rows, in the units of some of them."""
+    """All rows, standardised with the means and standard deviations of ``rows``."""
     scale = values[rows].std(axis=0)
     return (values - values[rows].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
 
 
 def size(est: BaseEstimator) -> tuple[int, int]:
-    """Numbers of predictors in use, and the rank of the coefficients."""
+    """Number of predictors in use, and rank of the coefficients."""
     est = getattr(est, "best_estimator_", est)
     if isinstance(est, DummyRegressor):
         return 0, 0

@@ -34,7 +34,7 @@ class Drift:
     def sample(
         self, states: np.ndarray, action: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rewards, next states, and no end."""
+        """Rewards, next states, and False for every end of an episode."""
         following = self.pool[rng.integers(len(self.pool), size=len(states))]
         rewards = states @ self.weights[action] + 0.1 * rng.standard_normal(len(states))
         return rewards, following, np.zeros(len(states), dtype=bool)

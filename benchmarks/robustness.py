@@ -4,8 +4,8 @@
     python benchmarks/robustness.py --checks random --draws 60
     python benchmarks/robustness.py --checks spectra units --runs 5
 
-Every check fits ``SparseReducedRankRegressor()`` and knows the answer from 2000 fresh rows or from
-the true coefficients. Pure independent noise is in selection_noise.py.
+Every check fits ``SparseReducedRankRegressor()`` and evaluates it on 2000 fresh rows or with the
+true coefficients. Pure independent noise is in selection_noise.py.
 
 random         settings drawn at random (robustness_settings.py): the error over that of the
                training means
@@ -205,7 +205,7 @@ def compared(name: str, theta: np.ndarray, other: np.ndarray) -> Record:
     return {name: float(np.abs(theta - other).max() / size), f"{name}, same supports": same}
 
 
-# What is printed of the records of a check.
+# Tables of the records of each check.
 
 
 def values(records: Sequence[Record], field: str = "ratio") -> np.ndarray:

@@ -38,7 +38,7 @@ class Run:
         self.best = math.inf
 
     def time_once(self) -> None:
-        """A few iterations; the best time so far is kept."""
+        """Time a few iterations, and keep the best time so far."""
         began = time.perf_counter()
         for _ in range(ITERATIONS):
             self.state = self.solver.step(self.loss, self.state)
@@ -54,7 +54,7 @@ def main() -> None:
     rows = []
     for name in BASE:
         base, doubled = Run(**BASE), Run(**(BASE | {name: 2 * BASE[name]}))
-        for _ in range(ROUNDS):  # in turn, so that a busy spell hits both
+        for _ in range(ROUNDS):  # alternately, so that other load affects both
             base.time_once()
             doubled.time_once()
         exponent = math.log2(doubled.best / base.best)

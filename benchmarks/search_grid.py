@@ -1,13 +1,14 @@
-"""The search for sizes against an explicit grid.
+"""The search for sizes compared with an explicit grid.
 
     python benchmarks/search_grid.py --markdown docs/benchmarks/search_grid.md
 
 For each data set the held-out errors of 6 ranks × 10 numbers of predictors × {all, half} of the
-responses × 6 ridges are computed on the same five splits that the search uses. "gap" is the least
-error that the search visited less the least one on the grid, in per cent of the error of the means;
-below zero the search found a better model. Without standardisation, since units of the noise would
-change the errors that are compared; the data are standardised beforehand. The data sets are the
-settings of robustness.py and its spectra, and with THINRANK_DATA some real ones.
+responses × 6 ridges are computed on the same five splits that the search uses. "gap" is the
+smallest error that the search visited minus the smallest one on the grid, in per cent of the error
+of the means; a negative gap means that the search found a better model. The estimators do not
+standardise, since units of the noise would change the errors that are compared; the data are
+standardised beforehand. The data sets are the settings of robustness.py and its spectra, and with
+THINRANK_DATA some real ones.
 """
 
 from __future__ import annotations

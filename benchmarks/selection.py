@@ -1,4 +1,4 @@
-"""Automatic sizes in the paper's four settings, against an oracle that knows the truth.
+"""Automatic sizes in the paper's four settings, compared with an oracle that knows the truth.
 
     python benchmarks/selection.py --seed 40000 --markdown docs/benchmarks/selection.md
 

@@ -1,8 +1,8 @@
-"""Memory and time of automatic sizes where p is large.
+"""Memory and time of automatic sizes with many predictors.
 
     python benchmarks/selection_memory.py --markdown docs/benchmarks/selection_memory.md
 
-Each case runs in a process of its own; "peak" is what it takes above the data and the imports.
+Each case runs in a separate process; "peak" is the memory beyond that of the data and the imports.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def peak() -> float:
 
 def measure(name: str) -> tuple[float, float, float, dict]:
     warnings.simplefilter("ignore")
-    tr.SparseReducedRankRegressor(1, 1, 1).fit(np.eye(5), np.eye(5))  # what is imported late
+    tr.SparseReducedRankRegressor(1, 1, 1).fit(np.eye(5), np.eye(5))  # imports that are deferred
     X, Y = CASES[name]()
     stored = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
     before, began = peak(), time.perf_counter()

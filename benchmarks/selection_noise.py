@@ -1,4 +1,4 @@
-"""How often automatic sizes find nothing where there is nothing to find.
+"""How often automatic sizes choose rank 0 in pure noise.
 
 python benchmarks/selection_noise.py --markdown docs/benchmarks/selection_noise.md
 """
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=77)
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore", SelectionWarning)  # rank 0 is what is counted
+    warnings.simplefilter("ignore", SelectionWarning)  # rank 0 is expected here
     rows = []
     for shape in track(SHAPES, "shapes"):
         n, p, k = shape

@@ -1,4 +1,4 @@
-"""How often estimate_rank is right, where the weakest direction is twice the threshold of RSC.
+"""How often estimate_rank is right, with a smallest singular value of twice the threshold of RSC.
 
 python benchmarks/selection_rank.py --markdown docs/benchmarks/selection_rank.md
 """

@@ -1,4 +1,4 @@
-"""What automatic sizes cost, against scikit-learn's MultiTaskLassoCV and one product XᵀY.
+"""Time of automatic sizes, compared with scikit-learn's MultiTaskLassoCV and one product XᵀY.
 
     python benchmarks/selection_speed.py --markdown docs/benchmarks/selection_speed.md
 

@@ -2,11 +2,12 @@
 
 Run:  python benchmarks/speed.py [--zeta 1 5 10 20 50 100] [--json F] [--markdown F]
 
-ζ scales n = 50, p = 80 and s1* = s2* = 10 by ζ, k = 50 and r = 4 by ⌊√ζ⌋. Each fit is told r and
-1.2 × the true sparsities, and is timed from raw arrays to fitted estimator, the best of a few,
-beside the best time of one product XᵀY in the same process and beside the seconds that the paper
-prints (another machine). Memory is the peak resident set beyond what was resident before the fit,
-each in a process of its own, after a product XᵀY has made BLAS allocate its buffers.
+n = 50, p = 80 and s1* = s2* = 10 are multiplied by ζ, k = 50 and r = 4 by ⌊√ζ⌋. Each fit is given
+r and 1.2 × the true sparsities, and is timed from raw arrays to fitted estimator. The best time of
+a few is reported, with the best time of one product XᵀY in the same process and the seconds that
+the paper reports (on another machine). Memory is the peak resident set beyond what was resident
+before the fit, in a separate process for each case, after a product XᵀY has made BLAS allocate its
+buffers.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def relative_error(est: tr.SparseReducedRankRegressor, truth: tr.Factors) -> flo
 
 
 def time_shares(zeta: int) -> dict[str, float]:
-    """Where pursuit's time goes, in parts of the whole."""
+    """How the time of pursuit is divided among its parts, as fractions of the whole."""
     X, Y, _, sizes = problem(zeta)
     profile = cProfile.Profile()
     profile.runcall(fit, X, Y, sizes, "pursuit")
@@ -111,7 +112,7 @@ def time_shares(zeta: int) -> dict[str, float]:
 
 
 def peak_memory(zeta: int, dtype: str, order: str) -> float:
-    """Peak resident set beyond what was resident before, in parts of the size of X."""
+    """Peak resident set beyond what was resident before, divided by the size of X."""
     command = [sys.executable, __file__, "--memory-of", str(zeta), dtype, order]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -143,7 +144,8 @@ def lines_of(report: dict) -> list[str]:
     headings = ["ζ", "solver", "seconds", "one XᵀY", "ratio", "iterations", "relative error"]
     grown = ", ".join(f"{name} {value}" for name, value in report["exponents"].items())
     lines = [*table([*headings, "paper's GDT"], rows, text=2), ""]
-    lines += [f"Exponents of time against ζ, from 20 to 100: {grown}.", ""]
+    if grown:
+        lines += [f"Exponents of time against ζ, from 20 to 100: {grown}.", ""]
     for zeta, shares in report["shares"].items():
         parts = ", ".join(f"{name} {100 * part:.0f} %" for name, part in shares.items())
         lines.append(f"Where pursuit's time goes at ζ = {zeta}: {parts}.")
