@@ -1,6 +1,8 @@
 """Sphinx configuration. Neither the build nor the pages need a network."""
 
+import re
 from importlib.metadata import version as installed_version
+from importlib.resources import files
 
 from docutils.nodes import SkipNode
 from docutils.utils.math import MathError
@@ -26,7 +28,9 @@ smartquotes = False  # values such as "auto" are to be copied as they stand
 
 html_theme = "furo"
 html_title = f"thinrank {release}"
-html_static_path = ["_static"]
+# STIX Two Math, for systems that have no font with what mathematics needs; ziamath contains it.
+math_font = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
+html_static_path = ["_static", str(math_font)]
 html_show_sourcelink = False
 html_css_files = ["math.css"]
 # Formulas become MathML when the pages are built: all current browsers show it without scripts,
@@ -67,8 +71,8 @@ def _mathml(translator, node, as_block):
     """The MathML of a formula. One that cannot be converted is a warning, and so an error."""
     try:
         mathml = tex2mathml(node.astext(), as_block=as_block)
-        # docutils keeps parentheses at the height of the line, but not the bars of norms
-        return mathml.replace(">‖<", ' stretchy="false">‖<')
+        # docutils keeps parentheses at the height of the line, but neither bars nor angle brackets
+        return re.sub(">([‖⟨⟩])<", r' stretchy="false">\1<', mathml)
     except MathError as error:
         logging.getLogger(__name__).warning("formula %r: %s", node.astext(), error, location=node)
         return translator.encode(node.astext())
