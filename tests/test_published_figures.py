@@ -197,6 +197,12 @@ def test_every_record_is_on_a_page():
     assert {path.name for path in RECORDS.glob("*.md")} == included
 
 
+def test_make_bench_writes_every_record():
+    makefile = (ROOT / "Makefile").read_text()
+    written = set(re.findall(r"--markdown \$\(RESULTS\)/(\S+\.md)", makefile))
+    assert {path.name for path in RECORDS.glob("*.md")} == written
+
+
 def test_links_of_the_readme():
     for target in re.findall(r"\]\(([^)]+)\)", README):
         if not target.startswith("http"):
