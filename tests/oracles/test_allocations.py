@@ -43,7 +43,7 @@ def test_gdt(form, kind):
     n, p, k, r = 600, 500, 700, 3
     design, Y, weight, rng = problem(kind, n, p, k)
     loss = tr.losses.LeastSquares(design, Y, sample_weight=weight, form=form)
-    solver = GDT(row_sparsity=20, column_sparsity=30)
+    solver = GDT().sized(5, 20, 30)
     start = tr.Factors(rng.standard_normal((p, r)), rng.standard_normal((k, r)))
     state = solver.step(loss, solver.init(loss, start))
     peak, _ = peak_of_iterations(solver, loss, state, iterations=5)
@@ -60,7 +60,7 @@ def test_pursuit_beyond_the_memory_budget(kind, ridge, monkeypatch):
     monkeypatch.setenv("THINRANK_MEMORY_GIB", str(8 * p * k / 10 / 2**30))
     design, Y, weight, rng = problem(kind, n, p, k)
     loss = tr.losses.LeastSquares(design, Y, sample_weight=weight, ridge=ridge)
-    solver = Pursuit(rank=r, row_sparsity=s, column_sparsity=30)
+    solver = Pursuit().sized(r, s, 30)
     rows = rng.choice(np.arange(20, p), s, replace=False)
     U = np.zeros((p, r))
     U[rows] = rng.standard_normal((s, r))
@@ -80,7 +80,7 @@ def test_pursuit_with_all_that_is_held():
     n, p, k, r, s = 4000, 60, 500, 3, 10
     design, Y, weight, rng = problem("dense", n, p, k)
     loss = tr.losses.LeastSquares(design, Y, sample_weight=weight)
-    solver = Pursuit(rank=r, row_sparsity=s, column_sparsity=30)
+    solver = Pursuit().sized(r, s, 30)
     U = np.zeros((p, r))
     U[20 : 20 + s] = rng.standard_normal((s, r))
     state = solver.init(loss, tr.Factors(U, rng.standard_normal((k, r))))

@@ -9,8 +9,6 @@ import pytest
 from closed_forms import best_over_supports, objective, on_supports
 
 import thinrank as tr
-from thinrank.solvers.loop import run
-from thinrank.solvers.pursuit import Pursuit
 
 CORRELATIONS = (0.0, 0.5, 0.9, 0.99)
 
@@ -37,8 +35,11 @@ def correlated_problem(index, seed):
 
 def solved(X, Y, sizes, ridge=0.0, **options):
     loss = tr.losses.LeastSquares(X, Y, ridge=ridge)
-    start = tr.starts.completed(tr.starts.Auto("pursuit")(loss, *sizes, 0), loss, sizes[0], 0)
-    return run(Pursuit(*sizes, **options), loss, start)[0]
+    rank, rows, columns = sizes
+    solver = tr.solvers.Pursuit(**options)
+    return tr.minimize(
+        loss, rank=rank, row_sparsity=rows, column_sparsity=columns, solver=solver
+    ).factors
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.01, 1.0])
@@ -47,7 +48,7 @@ def test_without_a_margin_it_is_the_minimum(ridge):
     for index in range(160):
         X, Y, _, _, sizes = correlated_problem(index, seed=0)
         best, _, _ = best_over_supports(X, Y, *sizes, ridge)
-        theta = solved(X, Y, sizes, ridge, worth=0.0, tol=1e-12).factors.theta
+        theta = solved(X, Y, sizes, ridge, exchange_penalty=0.0, tol=1e-12).theta
         excesses.append(objective(X, Y, theta, ridge) / best - 1)
     excesses = np.array(excesses)
     print(f"at the minimum: {np.mean(excesses < 1e-6):.1%}, worst excess {excesses.max():.1e}")
@@ -61,7 +62,7 @@ def test_with_the_default_margin_fresh_data_are_predicted_no_worse():
     ours, minimum = 0.0, 0.0
     for index in range(64):
         X, Y, theta, covariance, sizes = correlated_problem(index, seed=1)
-        for_ours = solved(X, Y, sizes).factors.theta - theta
+        for_ours = solved(X, Y, sizes).theta - theta
         _, rows, columns = best_over_supports(X, Y, *sizes)
         for_minimum = on_supports(X, Y, sizes[0], rows, columns) - theta
         ours += np.sum(for_ours * (covariance @ for_ours))
@@ -81,7 +82,7 @@ def test_beyond_exhaustive_search_no_single_exchange_helps(rho):
         theta = np.zeros((20, 6))
         theta[:4] = 0.5 * rng.standard_normal((4, 2)) @ rng.standard_normal((2, 6))
         Y = X @ theta + rng.standard_normal((40, 6))
-        factors = solved(X, Y, (2, 4, 6), worth=0.0, tol=1e-12).factors
+        factors = solved(X, Y, (2, 4, 6), exchange_penalty=0.0, tol=1e-12)
         found = objective(X, Y, factors.theta)
         for i in range(4):
             for j in set(range(20)) - set(factors.row_support.tolist()):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from thinrank.calcium.sizes import Sizes
-from thinrank.minimize import check_options, check_size
+from thinrank.minimize import check_size
+from thinrank.solvers import as_solver
 
 __all__ = ["check_settings", "given_sizes", "in_radii"]
 
@@ -19,7 +20,7 @@ def check_settings(imaging: Any) -> None:
     """Raise about settings of a CalciumImaging that no movie could make right."""
     if imaging.baseline not in _BASELINES:
         raise ValueError(f"baseline must be one of {_BASELINES}, got {imaging.baseline!r}")
-    check_options(imaging.solver, "auto", "auto", "simultaneous", imaging.max_iter, 0.0)
+    as_solver(imaging.solver, imaging.max_iter)
     for name, most in (
         ("frame_rate", np.inf),
         ("percentile", 100.0),

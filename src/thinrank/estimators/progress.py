@@ -17,7 +17,6 @@ from rich.progress import (
 )
 
 from thinrank.core.result import Callback, Record
-from thinrank.selection.evaluation import SearchCallback, SearchRecord
 
 __all__ = ["searching", "shown"]
 
@@ -51,9 +50,7 @@ def shown(callback: Callback | None, limit: int, verbose: int) -> Iterator[Callb
 
 
 @contextmanager
-def searching(
-    callback: Callable[[Any], object] | None, verbose: int
-) -> Iterator[SearchCallback | None]:
+def searching(callback: Callable[[Any], object] | None, verbose: int) -> Iterator[Callback | None]:
     """The callback, with a line on standard error when ``verbose``; how long is not known."""
     if verbose <= 0:
         yield callback
@@ -67,7 +64,7 @@ def searching(
     ) as bar:
         task = bar.add_task("search", total=None, now="", best=float("nan"))
 
-        def both(record: SearchRecord) -> object:
+        def both(record: Record) -> object:
             sizes = record.sizes
             now = f"rank {sizes.rank}, {sizes.rows} × {sizes.columns}, ridge {sizes.ridge:.2g}"
             bar.update(task, completed=record.iteration, now=now, best=record.best)

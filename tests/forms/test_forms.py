@@ -7,9 +7,9 @@ from scipy.sparse.linalg import aslinearoperator
 
 from thinrank import arrays
 from thinrank.designs import Dense, as_design, standardize
+from thinrank.forms import GramForm, ProductForm
+from thinrank.forms.active_columns import ActiveColumns
 from thinrank.losses import Denoising, LeastSquares
-from thinrank.losses.active_columns import ActiveColumns
-from thinrank.losses.forms import GramForm, ProductForm
 
 N, P, K = 30, 12, 7
 

@@ -1,4 +1,4 @@
-"""A loss that is known through its quadratic form."""
+"""A loss that is given by its quadratic form."""
 
 from __future__ import annotations
 
@@ -9,30 +9,33 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.losses.quadratic import Quadratic
 
-__all__ = ["Explicit"]
+__all__ = ["FormLoss"]
 
 
-class Explicit(Quadratic):
+class FormLoss(Quadratic):
     """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖² from a form that has H, C and c.
 
     Parameters
     ----------
     form : QuadraticForm
-        Without ridge.
-    noise : callable
-        Gives the standard deviation of the noise in the data.
-    ridge : float
+        H, C and c; a ridge in it is replaced.
+    noise : callable or None, default=None
+        Returns the standard deviation of the noise in the data, which convex starts ask for;
+        None if it is not known.
+    ridge : float, default=0.0
         Weight of ½‖Θ‖².
     """
 
     capabilities = Quadratic.capabilities - {"restrict", "curvature"}
 
-    def __init__(self, form: QuadraticForm, noise: Callable[[], float], ridge: float = 0.0) -> None:
+    def __init__(
+        self, form: QuadraticForm, noise: Callable[[], float] | None = None, ridge: float = 0.0
+    ) -> None:
         super().__init__(form.shape, form.constant, ridge, form.prototype)
         self.samples = form.samples
         self._noise = noise
         self._known_noise: float | None = None
-        self._form = form
+        self._form = form.with_ridge(0.0)
         self._ridged = form.with_ridge(ridge)
 
     def quadratic(self) -> QuadraticForm:
@@ -64,5 +67,7 @@ class Explicit(Quadratic):
     def noise(self) -> float:
         """As given, computed when first asked for."""
         if self._known_noise is None:
+            if self._noise is None:
+                raise TypeError("the noise of a loss that is given by its form is not known")
             self._known_noise = self._noise()
         return self._known_noise

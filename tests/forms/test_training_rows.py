@@ -10,10 +10,10 @@ from scipy.sparse.linalg import aslinearoperator
 import thinrank as tr
 from thinrank import arrays
 from thinrank.designs import as_design, standardize
+from thinrank.forms import GramForm, ProductForm
+from thinrank.forms.training_rows import without_rows
 from thinrank.losses import LeastSquares
-from thinrank.losses.explicit import Explicit
-from thinrank.losses.forms import GramForm, ProductForm
-from thinrank.losses.remainder import Remainder
+from thinrank.losses.form_loss import FormLoss
 
 N, P, K = 30, 11, 6
 OUT = np.array([0, 3, 4, 11, 17, 29])
@@ -35,14 +35,12 @@ def form_of(X, Y, weight, center, scale, kind):
     targets = standardize(as_design(Y), sample_weight=weight, center=center, scale=False)
     loss = LeastSquares(columns.design, targets.design, sample_weight=weight)
     if kind == "gram":
-        loss.hold_gram()
+        loss.hold_for_search()
         form = loss.quadratic()
         assert isinstance(form, GramForm)
     else:
         cross = loss.cross() if kind == "product with cross" else None
-        form = ProductForm(
-            loss._weighted_X, loss._weighted_Y, loss.samples, loss.constant, 0.0, cross
-        )
+        form = ProductForm(loss.moments.X, loss.moments.Y, loss.samples, loss.constant, 0.0, cross)
     return form, loss, like
 
 
@@ -58,8 +56,8 @@ def matrices(X, Y, weight, center, scale):
     return X.T @ (w * X) / w.sum(), X.T @ (w * Y) / w.sum(), np.sum(w * Y**2) / w.sum()
 
 
-def remainder_of(form, loss, like, center, scale):
-    return Remainder(
+def training_rows(form, loss, like, center, scale):
+    return without_rows(
         form, *loss.rows(arrays.indices(OUT.tolist(), like)), center=center, scale=scale
     )
 
@@ -93,130 +91,126 @@ def assert_form(form, H, C, constant, to, back, tol=1e-10):
         np.testing.assert_allclose(back(found), expected, atol=tol * max(1, np.abs(H).max()))
 
 
-@pytest.mark.parametrize("kind", ["gram", "product", "product with cross"])
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array, aslinearoperator])
 @pytest.mark.parametrize(
     ("center", "scale", "weighted"), list(itertools.product([True, False], repeat=3))
 )
-def test_against_the_remaining_rows_alone(kind, wrap, center, scale, weighted):
+def test_against_the_remaining_rows_alone(wrap, center, scale, weighted):
     X, Y, weight = data()
     if not weighted:
         weight = np.ones(N)
-    form, loss, like = form_of(wrap(X), Y, weight if weighted else None, center, scale, kind)
-    remainder = remainder_of(form, loss, like, center, scale)
+    form, loss, like = form_of(wrap(X), Y, weight if weighted else None, center, scale, "gram")
+    form = training_rows(form, loss, like, center, scale).form
     H, C, constant = matrices(X, Y, weight, center, scale)
-    assert remainder.samples == pytest.approx(weight[LEFT].sum())
+    assert form.samples == pytest.approx(weight[LEFT].sum())
     for ridge in (0.0, 0.3):
         ridged = H + ridge * np.eye(P)
-        for each in (remainder.with_ridge(ridge), remainder.with_ridge(ridge).held()):
-            assert_form(each, ridged, C, constant, np.asarray, np.asarray)
+        assert_form(form.with_ridge(ridge), ridged, C, constant, np.asarray, np.asarray)
 
 
-@pytest.mark.parametrize("kind", ["gram", "product"])
-def test_every_library(library, dtype, kind):
+def test_every_library(library, dtype):
     X, Y, weight = data()
     arrays_ = (library.array(a, dtype) for a in (X, Y, weight))
-    form, loss, like = form_of(*arrays_, True, True, kind)
-    remainder = remainder_of(form, loss, like, True, True)
-    library.check(remainder.diagonal(), remainder.inverse_scale, remainder.center_x, dtype=dtype)
+    form, loss, like = form_of(*arrays_, True, True, "gram")
+    training = training_rows(form, loss, like, True, True)
+    library.check(training.form.diagonal(), training.inverse_scale, training.center_x, dtype=dtype)
     H, C, constant = matrices(X, Y, weight, True, True)
+    form = training.form
+    library.check(form.gram(library.index([1, 2])), form.cross_columns(0, K), dtype=dtype)
+    to = lambda a: library.array(a, dtype)  # noqa: E731
     tol = 2e-5 if dtype == "float32" else 1e-10
-    for each in (remainder, remainder.held()):
-        library.check(each.gram(library.index([1, 2])), each.cross_columns(0, K), dtype=dtype)
-        to = lambda a: library.array(a, dtype)  # noqa: E731
-        assert_form(each, H, C, constant, to, library.numpy, tol)
+    assert_form(form, H, C, constant, to, library.numpy, tol)
 
 
 def test_means_and_units_are_those_of_the_remaining_rows():
     """In the units of the whole, which is centred and scaled itself."""
     X, Y, weight = data()
     form, loss, like = form_of(X, Y, weight, True, True, "gram")
-    remainder = remainder_of(form, loss, like, True, True)
+    training = training_rows(form, loss, like, True, True)
     whole_x = standardize(as_design(X), sample_weight=weight).design.columns(np.arange(P))
     whole_y = Y - np.average(Y, axis=0, weights=weight)
     means = np.average(whole_x[LEFT], axis=0, weights=weight[LEFT])
-    np.testing.assert_allclose(remainder.center_x, means, atol=1e-12)
+    np.testing.assert_allclose(training.center_x, means, atol=1e-12)
     np.testing.assert_allclose(
-        remainder.center_y, np.average(whole_y[LEFT], axis=0, weights=weight[LEFT]), atol=1e-12
+        training.center_y, np.average(whole_y[LEFT], axis=0, weights=weight[LEFT]), atol=1e-12
     )
     deviations = np.average((whole_x[LEFT] - means) ** 2, axis=0, weights=weight[LEFT])
-    np.testing.assert_allclose(remainder.inverse_scale, deviations**-0.5, rtol=1e-10)
+    np.testing.assert_allclose(training.inverse_scale, deviations**-0.5, rtol=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["gram", "product"])
 @pytest.mark.parametrize("value", [0.0, 2.5])
-def test_a_column_that_is_constant_on_the_remaining_rows_is_dropped(kind, value):
+def test_a_column_that_is_constant_on_the_remaining_rows_is_dropped(value):
     X, Y, weight = data()
     X[:, 4] = value
     X[OUT, 4] = np.arange(6.0)
-    form, loss, like = form_of(X, Y, weight, True, True, kind)
-    remainder = remainder_of(form, loss, like, True, True)
-    assert remainder.inverse_scale[4] == 0
-    assert remainder.diagonal()[4] == 0
+    form, loss, like = form_of(X, Y, weight, True, True, "gram")
+    training = training_rows(form, loss, like, True, True)
+    assert training.inverse_scale[4] == 0
+    assert training.form.diagonal()[4] == 0
     H, C, constant = matrices(X, Y, weight, True, True)
     assert H[4, 4] == 0
-    for each in (remainder, remainder.held()):
-        assert_form(each, H, C, constant, np.asarray, np.asarray)
+    assert_form(training.form, H, C, constant, np.asarray, np.asarray)
 
 
 def test_all_of_the_variation_of_the_responses_may_be_taken_out():
     X, Y, weight = data()
     Y[LEFT] = 1.0
     form, loss, like = form_of(X, Y, weight, True, True, "gram")
-    remainder = remainder_of(form, loss, like, True, True)
-    assert 0 <= remainder.constant <= 1e-12 * form.constant
+    training = training_rows(form, loss, like, True, True)
+    assert 0 <= training.form.constant <= 1e-12 * form.constant
 
 
-# --------------------------------------------------------------------------- Explicit
+# --------------------------------------------------------------------------- FormLoss
 
 
 @pytest.mark.parametrize("kind", ["gram", "product"])
 @pytest.mark.parametrize("ridge", [0.0, 0.7])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_explicit_is_least_squares(kind, ridge, weighted):
+def test_form_loss_is_least_squares(kind, ridge, weighted):
     X, Y, weight = data()
     weight = weight if weighted else None
     form, loss, _ = form_of(X, Y, weight, True, True, kind)
     reference = loss.with_ridge(ridge)
-    explicit = Explicit(form, lambda: 1.5, ridge)
+    from_form = FormLoss(form, lambda: 1.5, ridge)
     rng = np.random.default_rng(2)
     U, V = rng.standard_normal((P, 3)), rng.standard_normal((K, 3))
     U[[1, 5, 6]] = 0.0
     factors = tr.Factors(U, V)
     for found, expected in zip(
-        explicit.value_and_gradient(factors), reference.value_and_gradient(factors), strict=True
+        from_form.value_and_gradient(factors), reference.value_and_gradient(factors), strict=True
     ):
         np.testing.assert_allclose(found, expected, atol=1e-10)
-    value, gradient = explicit.full_gradient(factors.theta)
+    value, gradient = from_form.full_gradient(factors.theta)
     expected_value, expected_gradient = reference.full_gradient(factors.theta)
     assert value == pytest.approx(expected_value, rel=1e-10)
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-10)
-    np.testing.assert_allclose(explicit.row_scales(), reference.row_scales(), rtol=1e-10)
-    np.testing.assert_allclose(explicit.cross(), reference.cross(), atol=1e-12)
-    assert explicit.smoothness() == pytest.approx(reference.smoothness(), rel=1e-2)
-    assert explicit.samples == reference.samples
-    assert explicit.noise() == 1.5
-    assert explicit.shape == (P, K)
+    np.testing.assert_allclose(from_form.row_scales(), reference.row_scales(), rtol=1e-10)
+    np.testing.assert_allclose(from_form.cross(), reference.cross(), atol=1e-12)
+    assert from_form.smoothness() == pytest.approx(reference.smoothness(), rel=1e-2)
+    assert from_form.samples == reference.samples
+    assert from_form.noise() == 1.5
+    assert from_form.shape == (P, K)
 
 
-def test_explicit_of_a_remainder_is_minimised_like_the_rows_alone():
+def test_form_of_training_rows_is_minimised_like_the_rows_alone():
     X, Y, _ = data()
     form, loss, like = form_of(X, Y, None, True, True, "gram")
-    explicit = Explicit(remainder_of(form, loss, like, True, True), lambda: 1.0, 0.1)
+    from_form = FormLoss(training_rows(form, loss, like, True, True).form, lambda: 1.0, 0.1)
     own = standardize(as_design(X[LEFT])).design
     alone = LeastSquares(own, Y[LEFT] - Y[LEFT].mean(axis=0), ridge=0.1)
     sizes = {"rank": 2, "row_sparsity": 4, "column_sparsity": 5}
     answers = [
-        tr.minimize(each, solver="pursuit", start="spectral", **sizes) for each in (explicit, alone)
+        tr.minimize(each, solver="pursuit", start="spectral", **sizes)
+        for each in (from_form, alone)
     ]
     assert answers[0].value == pytest.approx(answers[1].value, rel=1e-9)
     np.testing.assert_allclose(answers[0].factors.theta, answers[1].factors.theta, atol=1e-8)
 
 
-def test_explicit_says_what_it_has_not():
+def test_form_loss_says_what_it_has_not():
     form, _, _ = form_of(*data()[:2], None, True, True, "gram")
-    assert not {"restrict", "curvature"} & Explicit(form, lambda: 1.0).capabilities
-    assert "quadratic" in Explicit(form, lambda: 1.0).capabilities
+    assert not {"restrict", "curvature"} & FormLoss(form, lambda: 1.0).capabilities
+    assert "quadratic" in FormLoss(form, lambda: 1.0).capabilities
 
 
 @pytest.mark.parametrize("scale", [True, False])
@@ -224,8 +218,7 @@ def test_what_is_constant_on_the_remaining_rows_is_dropped(scale):
     X, Y, weight = data()
     X[LEFT, 4] = 0.1 + 0.2
     form, loss, like = form_of(X, Y, weight, True, scale, "gram")
-    remainder = remainder_of(form, loss, like, True, scale)
-    held = remainder.held()
-    assert remainder.inverse_scale[4] == 0
-    np.testing.assert_array_equal(held.diagonal() == 0, np.arange(P) == 4)
-    np.testing.assert_array_equal(held.cross_rows(np.array([4])), np.zeros((1, K)))
+    training = training_rows(form, loss, like, True, scale)
+    assert training.inverse_scale[4] == 0
+    np.testing.assert_array_equal(training.form.diagonal() == 0, np.arange(P) == 4)
+    np.testing.assert_array_equal(training.form.cross_rows(np.array([4])), np.zeros((1, K)))
