@@ -49,7 +49,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 
 import thinrank as tr
-from thinrank.studies.closed_form import reduced_rank_regression
+from thinrank.baselines.closed_form import reduced_rank_regression
 
 
 def fit(X: np.ndarray, Y: np.ndarray, **options: Any) -> tr.SparseReducedRankRegressor:

@@ -23,7 +23,7 @@ from rich.progress import track
 from sklearn.model_selection import PredefinedSplit
 
 import thinrank as tr
-from thinrank.report.printed import printed
+from thinrank.paper.printed import printed
 
 # signal, column sparsity, and the table of the paper
 SETTINGS = {

@@ -150,7 +150,7 @@ def test_divergence(library, dtype, update, step):
 
 def test_divergence_through_minimize(library):
     loss, start = problem(library)
-    answer = tr.minimize(loss, rank=2, start=start, step=1e6)
+    answer = tr.minimize(loss, rank=2, start=start, solver=GDT(step=1e6))
     assert answer.status.outcome is Outcome.DIVERGED
     assert np.isfinite(answer.value)
     assert np.all(np.isfinite(library.numpy(answer.factors.theta)))
@@ -162,6 +162,7 @@ def test_a_flat_loss_is_no_error(library, step, balance):
     # constant predictors are zero after standardisation, and a start may live on them
     X, Y = library.array(np.zeros((8, 6))), library.array(np.ones((8, 5)))
     theta = library.array(np.ones((6, 5)))
-    answer = tr.minimize(LeastSquares(X, Y), rank=1, start=theta, step=step, balance=balance)
+    solver = GDT(step=step, balance=balance)
+    answer = tr.minimize(LeastSquares(X, Y), rank=1, start=theta, solver=solver)
     assert answer.value == pytest.approx(2.5)
     assert answer.status.converged

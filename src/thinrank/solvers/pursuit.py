@@ -192,9 +192,8 @@ class Pursuit(Sized):
         """
         rank = fit.U.shape[1]
         coefficients = max(rank, _largest_noise(best_of, rank) / 2 if best_of > 1 else 0)
-        return (
-            max(self.tol, self.exchange_penalty * coefficients / form.observations) * fit.objective
-        )
+        penalty = self.exchange_penalty * coefficients / form.observations
+        return max(self.tol, penalty) * fit.objective
 
     def _fit(
         self, loss: Any, form: QuadraticForm, rows: Array, columns: Array, guess: Array
