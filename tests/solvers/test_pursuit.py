@@ -74,7 +74,7 @@ def test_costs_and_gains_against_refitting(exact, monkeypatch):
     solver = Pursuit().sized(*SIZES.values())
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(40, 6, replace=False))
-    fit = solver._fit(form, rows, np.arange(7), rng.standard_normal((15, 2)))
+    fit = solver._fit_form(form, rows, np.arange(7), rng.standard_normal((15, 2)))
     costs, candidates, gains = solver.costs_and_gains(form, fit)
 
     def value(rows):
@@ -164,7 +164,7 @@ def test_a_rank_that_the_data_do_not_carry():
 
 def test_other_losses_are_told_what_is_missing():
     loss = tr.losses.Custom(lambda f: (0.0, f.U, f.V), shape=(8, 8))
-    with pytest.raises(TypeError, match=r"pursuit.* needs .*quadratic"):
+    with pytest.raises(TypeError, match=r"pursuit.* needs .*majorizer"):
         solve(loss, start=np.eye(8))
 
 
