@@ -1,4 +1,4 @@
-"""Optimality conditions of the lasso and group lasso that the rivals are made of."""
+"""Optimality conditions of the lasso and group lasso that the baselines consist of."""
 
 import numpy as np
 import pytest
@@ -95,12 +95,12 @@ def test_separate_lassos_equal_scikit_learn():
 
 def test_last_steps_of_rcgl_and_dpp_are_optimal():
     X, Y, _ = tr.datasets.make_two_way_sparse(60, 40, 12, 2, 5, 6, random_state=2)
-    rivals = [
+    fitted = [
         baselines.RankConstrainedGroupLasso(2, 0.4, tol=1e-12, max_iter=5000, **LITERAL),
         baselines.DoubleProjectedPenalization(2, 0.4, 3.0, tol=1e-14, **LITERAL),
     ]
-    for rival in rivals:
-        theta = rival.fit(X, Y).coef_.T
+    for baseline in fitted:
+        theta = baseline.fit(X, Y).coef_.T
         # Θ = AVᵀ with orthonormal V: A solves the group lasso of YV on X
         V = np.linalg.svd(theta, full_matrices=False)[2][:2].T
         assert group_violation(X, Y @ V, theta @ V, 0.4) < 1e-5
