@@ -127,7 +127,7 @@ GOOD = {"rank": 2, "row_sparsity": 3, "column_sparsity": 4}
         ),
         ({"criterion": "mdl"}, r'criterion must be one of "pic".*got \'mdl\''),
         ({"ridge": float("nan")}, r"ridge must be .*got nan"),
-        ({"solver": "newton"}, r"solver must be one of .*got 'newton'"),
+        ({"solver": "newton"}, r"solver must be .*got 'newton'"),
         ({"update": "random"}, r"update must be one of .*got 'random'"),
         ({"step": "long"}, r"step must be .*got 'long'"),
         ({"step": 0.0}, r"step must be positive .*got 0.0"),

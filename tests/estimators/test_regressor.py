@@ -77,7 +77,7 @@ def test_the_last_objective_is_that_of_the_residuals(small):
 )
 def test_every_start_and_step(small, fitted, start, step, update):
     X, Y, _ = small
-    options = {"solver": "gdt", "start": start, "step": step, "update": update}
+    options = {"solver": tr.solvers.GDT(step=step, update=update), "start": start}
     est = tr.SparseReducedRankRegressor(**SIZES, **options).fit(X, Y)
     assert relative(est.coef_, fitted.coef_) < 1e-5
 
@@ -89,7 +89,7 @@ def test_every_start_and_step(small, fitted, start, step, update):
     "options",
     [
         {"solver": "pursuit"},
-        *({"solver": "gdt", "update": u} for u in ("simultaneous", "sequential")),
+        *({"solver": tr.solvers.GDT(update=u)} for u in ("simultaneous", "sequential")),
     ],
     ids=str,
 )

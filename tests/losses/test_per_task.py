@@ -1,5 +1,7 @@
 """Least squares with rows of its own for every task."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -130,10 +132,59 @@ def test_folds_share_out_the_rows_of_every_task():
     assert np.isfinite(penalised.value)
 
 
-def test_pursuit_says_what_is_missing():
+def quadratic_value(form, theta):
+    """The form at Θ."""
+    phi = theta * form.column_scale
+    H, C = form.gram(np.arange(theta.shape[0])), form.cross_columns(0, theta.shape[1])
+    return 0.5 * form.constant - np.sum(C * phi) + 0.5 * np.sum(phi * (H @ phi))
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("rows", [None, [0, 2]])
+def test_the_majorizer_touches_the_loss_and_is_nowhere_below_it(ridge, rows):
     X, y = data()
-    with pytest.raises(TypeError, match="'quadratic', which PerTask does not have"):
-        tr.minimize(PerTask(X, y, MIXED), rank=1, solver="pursuit")
+    loss = PerTask(X, y, MIXED, ridge=ridge)
+    rng = np.random.default_rng(0)
+    p, k = loss.shape
+    inside = np.isin(np.arange(p), range(p) if rows is None else rows)[:, None]
+    factors = tr.Factors(rng.standard_normal((p, 2)) * inside, rng.standard_normal((k, 2)))
+    form = loss.majorizer(factors, None if rows is None else np.array(rows))
+    assert not form.exact
+    value, gradient = loss.full_gradient(factors.theta)
+    assert quadratic_value(form, factors.theta) == pytest.approx(value, rel=1e-10)
+    step = 1e-6 * rng.standard_normal((p, k)) * inside
+    change = quadratic_value(form, factors.theta + step) - quadratic_value(form, factors.theta)
+    assert change == pytest.approx(np.sum(gradient * step), rel=1e-3)
+    for size in (0.01, 0.1, 1.0, 10.0):
+        for _ in range(20):
+            theta = factors.theta + size * rng.standard_normal((p, k)) * inside
+            excess = quadratic_value(form, theta) - loss.full_gradient(theta)[0]
+            assert excess > -1e-9 * loss.full_gradient(theta)[0]
+
+
+def test_fewer_rows_have_a_closer_majorizer():
+    X, y = data()
+    loss = PerTask(X, y, MIXED)
+    factors = tr.Factors(np.eye(loss.shape[0])[:, :1], np.ones((loss.shape[1], 1)))
+    everywhere, near = loss.majorizer(factors), loss.majorizer(factors, np.array([0]))
+    assert np.all(near.column_scale <= everywhere.column_scale * (1 + 1e-9))
+    assert np.all(everywhere.column_scale**2 <= loss.shape[1])
+
+
+def test_pursuit_is_exhaustive_search_on_one_task_per_column():
+    """Every set of two rows, each fitted by gradient descent until it stands still."""
+    X, y = data()
+    loss = PerTask(X, y, MIXED)
+    best = np.inf
+    for rows in itertools.combinations(range(loss.shape[0]), 2):
+        start = np.zeros(loss.shape)
+        start[list(rows)] = 1.0 + 0.1 * np.arange(2)[:, None] + 0.1 * np.arange(loss.shape[1])
+        keep = np.isin(np.arange(loss.shape[0]), rows)
+        masked = PerTask(X * keep, y, MIXED)
+        solver = tr.solvers.GDT(tol=1e-10, max_iter=20_000)
+        best = min(best, tr.minimize(masked, rank=1, start=start, solver=solver).value)
+    found = tr.minimize(loss, rank=1, row_sparsity=2, solver="pursuit").value
+    assert found == pytest.approx(best, rel=1e-4)
 
 
 @pytest.mark.parametrize(

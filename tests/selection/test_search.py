@@ -256,7 +256,7 @@ def test_grid_and_neighbours():
 
 def held_out_search(X, Y, chosen, **options):
     whole = problem(X, Y)
-    options = {"max_iter": 100, "tol": 1e-7} | options
+    options = {"solver": Pursuit()} | options
     return by_held_out(whole.loss, chosen, SPLITS, center=True, scale=True, **options), whole
 
 
@@ -391,7 +391,7 @@ def test_every_library(library, dtype):
     for a, b in ((X, Y), (library.array(X, dtype), library.array(Y, dtype))):
         whole = problem(a, b)
         found = by_held_out(
-            whole.loss, space(), SPLITS, center=True, scale=True, max_iter=100, tol=1e-7
+            whole.loss, space(), SPLITS, center=True, scale=True, solver=Pursuit()
         )
         answers.append(found.best)
     assert answers[0].sizes == answers[1].sizes

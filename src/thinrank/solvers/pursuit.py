@@ -38,6 +38,8 @@ _MOST_COLUMN_CHANGES = 20
 # Majorizers on one set of rows: with curvatures that differ by a factor of 4 fifty leave less than
 # a millionth of the distance.
 _MOST_MAJORIZERS = 50
+# Single exchanges that are tried where the form is a majorizer, which promises less than they bring.
+_MOST_EXCHANGES = 16
 # Relative decrease of a loss below which its fit is good enough to be compared with another: a
 # tenth of what an exchange must bring where the data have 1000 entries.
 _ENOUGH_TO_COMPARE = 2e-4
@@ -152,6 +154,9 @@ class Pursuit(Sized):
         if self.neighbours and here.U.shape[1] > 0:
             sizes = self.rank, self.columns
             margin = self._margin(form, here, best_of=form.shape[0])
+            if not form.exact:
+                for rows in _best_exchanges(here, prospects):
+                    yield self._fit(loss, form, rows, here.columns, here.Q), margin
             near = next_rows(form, here, prospects, *sizes, margin)
             if near is not None:
                 trial = self._fit(loss, form, near.rows, near.columns, here.Q)
@@ -359,6 +364,19 @@ def _promising(costs: Array, gains: Array, free: int, margin: float) -> int:
         return entering
     pairs = min(costs.shape[0], gains.shape[0] - free)
     return free + int(xp.count_nonzero(gains[free : free + pairs] > costs[:pairs] + 2 * margin))
+
+
+def _best_exchanges(fit: Fit, prospects: Prospects) -> Iterator[Array]:
+    """Rows after the single exchanges that promise most, the best first."""
+    if prospects.exact.shape[0] == 0:
+        return
+    xp = arrays.namespace(fit.rows)
+    nets = arrays.half_the_digits(prospects.of_pairs(fit))
+    width = nets.shape[1]
+    entering = arrays.take_rows(prospects.candidates, prospects.exact)
+    for place in arrays.to_numpy(_descending(xp.reshape(nets, (-1,))))[:_MOST_EXCHANGES].tolist():
+        i, j = divmod(place, width)
+        yield xp.sort(xp.concat([fit.rows[:i], fit.rows[i + 1 :], entering[j : j + 1]]))
 
 
 def _value(loss: Any, fit: Fit) -> float:
