@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
+from thinrank.core.extras import is_installed
 from thinrank.studies import (
     STUDIES,
     StudyError,
@@ -48,7 +48,7 @@ def run_reproduce(
     A study with failures makes the code 1; the others run all the same.
     Without what pages are made with the records are written: a later run makes pages of them.
     """
-    pages = all(importlib.util.find_spec(library) for library in _LIBRARIES)
+    pages = all(is_installed(library) for library in _LIBRARIES)
     if not pages:
         console.print(
             "Only records will be written: pages and plots need "

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from sklearn.utils import Bunch
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 
 __all__ = ["load_norwegian_paper"]
 
@@ -105,7 +105,7 @@ def load_norwegian_paper(
     responses = [f"Y{i}" for i in range(1, _RESPONSES + 1)]
     frame = None
     if as_frame:
-        pandas = require("pandas")
+        pandas = import_optional("pandas")
         data = pandas.DataFrame(data, columns=predictors)
         target = pandas.DataFrame(target, columns=responses)
         frame = pandas.concat([data, target], axis=1)

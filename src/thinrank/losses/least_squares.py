@@ -10,6 +10,7 @@ import numpy as np
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core import memory
+from thinrank.core.checks import check_finite, is_auto
 from thinrank.core.contracts import Design, QuadraticForm, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
@@ -65,7 +66,7 @@ class LeastSquares(Quadratic):
         form: Form = "auto",
     ) -> None:
         if arrays.is_array(X):
-            _check_finite("X", X)
+            check_finite("X", X)
         self.X = as_design(X)
         n, p = self.X.shape
         self.Y: Design = self._responses(Y)
@@ -89,7 +90,7 @@ class LeastSquares(Quadratic):
             raise ValueError(f'form must be "auto", "direct" or "gram", got {form!r}')
         constant = arrays.norm(self._weighted_Y.column_norms()) ** 2 / self.samples
         super().__init__((p, self.Y.shape[1]), constant, ridge, self.X.prototype)
-        self.form = self._cheaper_form() if form == "auto" else form
+        self.form = self._cheaper_form() if is_auto(form) else form
         self._cross: Array | None = None
         self._gram: Array | None = None
 
@@ -264,7 +265,7 @@ class LeastSquares(Quadratic):
         if is_design(Y):
             return Y
         xp = arrays.namespace(self.X.prototype, Y)
-        _check_finite("Y", Y)
+        check_finite("Y", Y)
         return Dense(xp.astype(Y, self.X.prototype.dtype, copy=False))
 
     def _cheaper_form(self) -> Form:
@@ -299,9 +300,3 @@ class LeastSquares(Quadratic):
             )
         unit = arrays.identity(n, like=self.prototype)
         return self._weighted_X @ (self._weighted_X.transposed_product(unit) / self.samples)
-
-
-def _check_finite(name: str, array: Array) -> None:
-    xp = arrays.namespace(array)
-    if not bool(xp.all(xp.isfinite(array))):
-        raise ValueError(f"{name} must be finite; it holds NaN or infinity")

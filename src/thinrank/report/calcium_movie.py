@@ -10,7 +10,7 @@ import numpy as np
 from thinrank.calcium import Scores, match_regions
 from thinrank.calcium.export import Segmentation
 from thinrank.calcium.windows import mask_of, window
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 from thinrank.report.calcium_pictures import (
     ESTIMATED,
     LABELLED,
@@ -73,7 +73,7 @@ def write_movie_page(story: MovieStory, path: Path | str) -> None:
         Without matplotlib or Jinja2.
     """
     for library in ("matplotlib", "jinja2"):
-        require(library)
+        import_optional(library)
     with drawing():
         page = movie_page(story)
         drawings = {picture.name: as_svg(picture.figure) for picture in page.pictures}

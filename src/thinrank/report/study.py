@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 from thinrank.report.accuracy import accuracy_page
 from thinrank.report.calcium import calcium_page
 from thinrank.report.convergence import convergence_page
@@ -66,7 +66,7 @@ def write_study(name: str, records: list[Record], folder: Path) -> None:
     if name not in STUDIES:
         raise ValueError(f"no study is called {name!r}; there are {', '.join(STUDIES)}")
     for library in ("matplotlib", "jinja2"):
-        require(library)
+        import_optional(library)
     place = Path(folder) / name
     place.mkdir(parents=True, exist_ok=True)
     summary = read_summary(place)
