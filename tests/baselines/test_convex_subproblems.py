@@ -6,8 +6,8 @@ from sklearn.linear_model import Lasso, MultiTaskLasso
 
 import thinrank as tr
 from thinrank import baselines
-from thinrank.baselines.group_lasso import group_lasso, largest_penalty
 from thinrank.baselines.weighted_lasso import weighted_lasso
+from thinrank.solvers.group_lasso import group_lasso, largest_penalty
 
 LITERAL = {"fit_intercept": False, "standardize": False}
 

@@ -8,17 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thinrank.baselines.sample import Prepared, Sample
+from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.tuning import Setting, cross_validate
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators.base import FactorRegressor
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 
-__all__ = ["Rival", "check_count", "check_number", "is_auto"]
+__all__ = ["Baseline", "check_count", "check_number"]
 
 
-class Rival(FactorRegressor):
+class Baseline(FactorRegressor):
     """A regressor that lists its candidate settings and solves for them one after another.
 
     A subclass supplies :meth:`_settings` and :meth:`_path`; tuning, units and storage are here.
@@ -33,7 +34,7 @@ class Rival(FactorRegressor):
     # Settings without improvement after which a path of one parameter is left; None on grids.
     _patience: ClassVar[int | None] = 8
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Rival:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Baseline:
         """Choose what is "auto", then fit the coefficients on all rows.
 
         Parameters
@@ -50,7 +51,7 @@ class Rival(FactorRegressor):
         self
         """
         self._check_parameters()
-        sample = Sample.read(self, X, y, sample_weight)
+        sample = TrainingSample.read(self, X, y, sample_weight)
         data = sample.prepared(self.fit_intercept, self.standardize)
         settings = self._settings(data)
         self.best_params_ = settings[0] if len(settings) == 1 else self._choose(sample, settings)
@@ -59,7 +60,7 @@ class Rival(FactorRegressor):
         self._keep(*data.to_user(solution), sample.single_target)
         return self
 
-    def _choose(self, sample: Sample, settings: list[Setting]) -> Setting:
+    def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:
         """The setting with the smallest held-out error."""
         self.cv_results_ = cross_validate(
             self._path,
@@ -96,11 +97,6 @@ class Rival(FactorRegressor):
             return max(1, estimate_rank(data.X, data.Y, method="rsc"))
         check_size("rank", rank, min(p, k), "the smaller of predictors and responses")
         return int(rank)  # type: ignore[arg-type]
-
-
-def is_auto(value: Any) -> bool:
-    """Whether a tuning parameter is left to the estimator."""
-    return isinstance(value, str) and value == "auto"
 
 
 def check_number(name: str, value: Any) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
-from thinrank.baselines.group_lasso import group_lasso, largest_penalty, nonzero_rows
-from thinrank.baselines.reduced_rank import reduced_rank
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
 from thinrank.losses.noise import noise_scale
+from thinrank.solvers.group_lasso import group_lasso, largest_penalty, nonzero_rows
 
 __all__ = ["DoubleProjectedPenalization"]
 
@@ -22,7 +22,7 @@ __all__ = ["DoubleProjectedPenalization"]
 _ABOVE_NOISE = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 
 
-class DoubleProjectedPenalization(Rival):
+class DoubleProjectedPenalization(Baseline):
     """Double projected penalization (DPP): low rank, sparse rows and columns, in four steps.
 
     1. V⁰: the leading ``rank`` right singular vectors of P_X Y, the projection of Y on X.
@@ -128,7 +128,7 @@ class DoubleProjectedPenalization(Rival):
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
         tol = self.tol if final else max(self.tol, 1e-4)
-        first_target = data.Y @ reduced_rank(data, settings[0]["rank"]).V
+        first_target = data.Y @ data.reduced_rank(settings[0]["rank"]).V
         first, penalty = None, -1.0
         found: dict[float, Factors] = {}  # by threshold, where the next penalty starts
         for setting in settings:

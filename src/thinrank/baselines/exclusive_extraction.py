@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.layers import Layers
-from thinrank.baselines.reduced_rank import reduced_rank
-from thinrank.baselines.sample import Prepared, Sample
+from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.tuning import Setting
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
 __all__ = ["ExclusiveExtraction"]
@@ -24,7 +24,7 @@ _SMALLEST = 3e-5
 _PATH_TOL = 1e-3
 
 
-class ExclusiveExtraction(Rival):
+class ExclusiveExtraction(Baseline):
     """Exclusive extraction (EEA): low rank with sparse singular vectors, layer by layer.
 
     Minimises, over Θ = Σ d·u·vᵀ with ``rank`` layers, ::
@@ -137,7 +137,7 @@ class ExclusiveExtraction(Rival):
         grid = largest * np.geomspace(_SMALLEST, 1.0, self.n_penalties)
         return [{"rank": rank, "penalty": float(penalty)} for penalty in grid]
 
-    def _choose(self, sample: Sample, settings: list[Setting]) -> Setting:
+    def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:
         if self.cv is not None:
             return super()._choose(sample, settings)
         data = sample.prepared(self.fit_intercept, self.standardize)
@@ -146,7 +146,7 @@ class ExclusiveExtraction(Rival):
         return settings[int(np.argmin(values))]
 
     def _layers(self, data: Prepared, rank: int) -> Layers:
-        return Layers.from_start(data, reduced_rank(data, rank), self.gamma)
+        return Layers.from_start(data, data.reduced_rank(rank), self.gamma)
 
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False

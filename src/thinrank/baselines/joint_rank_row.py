@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
-from thinrank.baselines.group_lasso import group_lasso, largest_penalty, nonzero_rows
-from thinrank.baselines.reduced_rank import on_rows
+import numpy as np
+
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
+from thinrank.solvers.group_lasso import group_lasso, largest_penalty, nonzero_rows
+from thinrank.solvers.reduced_rank import reduced_rank_regression
 
 __all__ = ["JointRankRowSelection"]
 
 
-class JointRankRowSelection(Rival):
+class JointRankRowSelection(Baseline):
     """Joint rank and row selection in two steps (JRRS).
 
     First the group lasso, min 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖, names the predictors; then
@@ -102,4 +105,15 @@ class JointRankRowSelection(Rival):
         tol = self.tol if final else max(self.tol, 1e-4)
         for setting in settings:
             theta = group_lasso(data.X, data.Y, setting["penalty"], start=theta, tol=tol)
-            yield on_rows(data, nonzero_rows(theta), setting["rank"])
+            yield _on_rows(data, nonzero_rows(theta), setting["rank"])
+
+
+def _on_rows(data: Prepared, rows: np.ndarray, rank: int) -> Factors:
+    """Reduced-rank regression on some of the predictors; the others get zero coefficients."""
+    _, p, k = data.shape
+    if rows.size == 0:
+        return Factors.zero((p, k), like=data.X)
+    few = reduced_rank_regression(data.X[:, rows], data.Y, rank)
+    U = np.zeros((p, few.rank))
+    U[rows] = few.U
+    return Factors(U, few.V)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
-from thinrank.baselines.group_lasso import group_lasso, largest_penalty
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
+from thinrank.solvers.group_lasso import group_lasso, largest_penalty
 
 __all__ = ["MultiTaskGroupLasso"]
 
 
-class MultiTaskGroupLasso(Rival):
+class MultiTaskGroupLasso(Baseline):
     """Multi-task learning with the ℓ₂,₁ penalty (MTL): row sparsity, no rank.
 
     Minimises 1/(2n)·‖Y − XΘ‖² + penalty·Σⱼ‖Θⱼ‖ over Θ, ‖Θⱼ‖ the norm of row j: scikit-learn's

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thinrank.baselines.base import Rival
+from thinrank.baselines.base import Baseline
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
@@ -13,7 +13,7 @@ from thinrank.core.factors import Factors
 __all__ = ["NullRegressor"]
 
 
-class NullRegressor(Rival):
+class NullRegressor(Baseline):
     """Predicts the mean of the training rows: what every method has to beat.
 
     Parameters

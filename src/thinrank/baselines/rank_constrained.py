@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
-from thinrank.baselines.group_lasso import group_lasso, largest_penalty
-from thinrank.baselines.reduced_rank import reduced_rank
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
+from thinrank.solvers.group_lasso import group_lasso, largest_penalty
 
 __all__ = ["RankConstrainedGroupLasso"]
 
@@ -22,7 +22,7 @@ __all__ = ["RankConstrainedGroupLasso"]
 _PATH_TOL = 1e-4
 
 
-class RankConstrainedGroupLasso(Rival):
+class RankConstrainedGroupLasso(Baseline):
     """The rank-constrained group lasso (RCGL).
 
     Minimises 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖ over B of rank at most ``rank``. Written as
@@ -126,7 +126,7 @@ class RankConstrainedGroupLasso(Rival):
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
         tol = self.tol if final else max(self.tol, _PATH_TOL)
-        V = reduced_rank(data, settings[0]["rank"]).V
+        V = data.reduced_rank(settings[0]["rank"]).V
         A = None
         for setting in settings:
             A, V, iterations = _alternate(data, A, V, setting["penalty"], tol, self.max_iter)

@@ -7,47 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 
-__all__ = ["ReducedRankRegression", "on_rows", "reduced_rank"]
+__all__ = ["ReducedRankRegression"]
 
 
-def reduced_rank(data: Prepared, rank: int, ridge: float = 0.0) -> Factors:
-    """The minimum of 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over rank(Θ) ≤ rank, in closed form.
-
-    With B the ridge regression and V the leading right singular vectors of its fit to the
-    augmented data (Y; 0) on (X; √(n·ridge) I), Θ = BVVᵀ. Without ridge, and with more predictors
-    than rows, the solution of least norm. V comes back orthonormal, U = BV.
-    """
-    left, values, right = data.svd
-    n, _, k = data.shape
-    if values.size == 0:
-        return Factors.zero((right.shape[0], k), like=data.X)
-    shrunk = values**2 + n * ridge
-    coordinates = left.T @ data.Y
-    fit = (values / np.sqrt(shrunk))[:, None] * coordinates
-    V = np.linalg.svd(fit, full_matrices=False)[2][:rank].T
-    return Factors(right @ ((values / shrunk)[:, None] * (coordinates @ V)), V)
-
-
-def on_rows(data: Prepared, rows: np.ndarray, rank: int) -> Factors:
-    """Reduced-rank regression on chosen predictors; the others get zero coefficients."""
-    _, p, k = data.shape
-    if rows.size == 0:
-        return Factors.zero((p, k), like=data.X)
-    part = Prepared(data.X[:, rows], data.Y, data.columns, data.target_mean)
-    few = reduced_rank(part, rank)
-    U = np.zeros((p, few.rank))
-    U[rows] = few.U
-    return Factors(U, few.V)
-
-
-class ReducedRankRegression(Rival):
+class ReducedRankRegression(Baseline):
     """Reduced-rank regression: low rank, no sparsity.
 
     Minimises 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank``, in closed form.
@@ -134,4 +105,4 @@ class ReducedRankRegression(Rival):
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
         for setting in settings:
-            yield reduced_rank(data, setting["rank"], setting["ridge"])
+            yield data.reduced_rank(setting["rank"], setting["ridge"])

@@ -15,12 +15,13 @@ from thinrank.core.contracts import Design, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Standardization, standardize
 from thinrank.estimators.validation import check_training_data, check_weights
+from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 
-__all__ = ["Prepared", "Sample"]
+__all__ = ["Prepared", "TrainingSample"]
 
 
 @dataclass(frozen=True)
-class Sample:
+class TrainingSample:
     """Rows of data in the user's units.
 
     Attributes
@@ -39,7 +40,7 @@ class Sample:
     single_target: bool
 
     @classmethod
-    def read(cls, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Sample:
+    def read(cls, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> TrainingSample:
         """Validate what ``fit`` was given and make it dense, in double precision."""
         design, target = check_training_data(estimator, X, y)
         ours = is_design(X) or isinstance(X, LinearOperator)
@@ -61,10 +62,10 @@ class Sample:
         """Weights of the rows, 1 where none were given."""
         return np.ones(self.X.shape[0]) if self.weight is None else self.weight
 
-    def rows(self, index: np.ndarray) -> Sample:
+    def rows(self, index: np.ndarray) -> TrainingSample:
         """The named rows."""
         weight = None if self.weight is None else self.weight[index]
-        return Sample(self.X[index], self.Y[index], weight, self.single_target)
+        return TrainingSample(self.X[index], self.Y[index], weight, self.single_target)
 
     def prepared(self, fit_intercept: bool, standardize_columns: bool) -> Prepared:
         """Means, scales and weights taken into the data."""
@@ -122,12 +123,25 @@ class Prepared:
         return self.X.T @ self.Y
 
     @cached_property
-    def svd(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """X = P diag(s) Qᵀ without the singular values that are rounding."""
-        left, values, right = np.linalg.svd(self.X, full_matrices=False)
-        floor = max(self.X.shape) * np.finfo(np.float64).eps
-        kept = int(np.count_nonzero(values > floor * values[0])) if values.size else 0
-        return left[:, :kept], values[:kept], right[:kept].T
+    def svd(self) -> ThinSVD:
+        """Decomposition of X, computed once for all ranks and ridges."""
+        return thin_svd(self.X)
+
+    def reduced_rank(self, rank: int, ridge: float = 0.0) -> Factors:
+        """Reduced-rank regression of Y on X, with orthonormal V.
+
+        Parameters
+        ----------
+        rank : int
+            Largest rank, at least 0.
+        ridge : float, default=0.0
+            Weight of ½‖Θ‖².
+
+        Returns
+        -------
+        Factors
+        """
+        return reduced_rank_from_svd(self.svd, self.Y, rank, ridge)
 
     def to_user(self, factors: Factors) -> tuple[Factors, np.ndarray]:
         """Coefficients and intercept in the user's units."""

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from thinrank.arrays import Array
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
 from thinrank.baselines.weighted_lasso import weighted_lasso
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
 __all__ = ["SeparateLassos"]
 
 
-class SeparateLassos(Rival):
+class SeparateLassos(Baseline):
     """A lasso for each response, with one penalty for all.
 
     Minimises ``1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|``: scikit-learn's coordinate descent on working

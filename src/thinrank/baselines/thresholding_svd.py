@@ -10,14 +10,14 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from sklearn.exceptions import ConvergenceWarning
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
-from thinrank.baselines.group_lasso import nonzero_rows
-from thinrank.baselines.reduced_rank import reduced_rank
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
 from thinrank.losses.noise import noise_scale
+from thinrank.solvers.group_lasso import nonzero_rows
 
 __all__ = ["ThresholdingSVD"]
 
@@ -35,7 +35,7 @@ _ROUNDING = 1e-9
 _PATH_TOL, _PATH_ITERATIONS = 3e-3, 30
 
 
-class ThresholdingSVD(Rival):
+class ThresholdingSVD(Baseline):
     """Thresholding SVD regression (TSVD): low rank, sparse left and right singular vectors.
 
     Keeps Θ = BVᵀ with V (k × rank) orthonormal and alternates two steps, from B = 0 and the V of
@@ -137,7 +137,7 @@ class ThresholdingSVD(Rival):
         rank = self._rank_of(data)
         rows, columns = [self.row_threshold], [self.column_threshold]
         if is_auto(self.row_threshold):
-            largest = LeftStep(data).largest_threshold(reduced_rank(data, rank).V)
+            largest = LeftStep(data).largest_threshold(data.reduced_rank(rank).V)
             rows = [*(largest * np.geomspace(1.0, _SMALLEST, self.n_thresholds))]
         if is_auto(self.column_threshold):
             noise = noise_scale(Dense(data.Y), data.shape[0])
@@ -152,7 +152,7 @@ class ThresholdingSVD(Rival):
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
         left = LeftStep(data)
-        V = reduced_rank(data, settings[0]["rank"]).V
+        V = data.reduced_rank(settings[0]["rank"]).V
         start = Factors(np.zeros((data.shape[1], V.shape[1])), V)
         largest = left.largest_threshold(V)
         tol = self.tol if final else max(self.tol, _PATH_TOL)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from thinrank.baselines.sample import Prepared, Sample
+from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.core.factors import Factors
 
 __all__ = ["Path", "Setting", "cross_validate", "penalty_grid"]
@@ -32,7 +32,7 @@ def penalty_grid(largest: float, count: int) -> list[float]:
 
 def cross_validate(
     path: Path,
-    sample: Sample,
+    sample: TrainingSample,
     settings: Sequence[Setting],
     cv: Any,
     *,
@@ -81,7 +81,7 @@ def cross_validate(
     return results
 
 
-def _usable_splits(sample: Sample, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+def _usable_splits(sample: TrainingSample, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """Those with rows of positive weight on both sides."""
     weights = sample.weights
     splits = check_cv(cv).split(sample.X, sample.Y)
@@ -91,7 +91,7 @@ def _usable_splits(sample: Sample, cv: Any) -> list[tuple[np.ndarray, np.ndarray
     return usable
 
 
-def _mean_squared_error(data: Prepared, factors: Factors, held_out: Sample) -> float:
+def _mean_squared_error(data: Prepared, factors: Factors, held_out: TrainingSample) -> float:
     """Weighted mean over rows and responses."""
     user, intercept = data.to_user(factors)
     residual = held_out.Y - (held_out.X @ user.U) @ user.V.T - intercept

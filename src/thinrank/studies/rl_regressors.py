@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
-from thinrank.baselines.base import Rival
+from thinrank.baselines.base import Baseline
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
@@ -65,7 +65,7 @@ class RefittedLassos(Lassos):
             yield Factors.from_theta(theta, rank=min(theta.shape))
 
 
-class SeparateRidges(Rival):
+class SeparateRidges(Baseline):
     """Ridge regression of each response, with one penalty for all.
 
     Minimises 1/(2n)·‖Y − XΘ‖² + penalty/2·‖Θ‖².
