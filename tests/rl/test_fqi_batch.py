@@ -159,7 +159,7 @@ def test_errors():
         ({"states": np.zeros(0)}, "states must hold at least one state"),
         ({"actions": [0, -1]}, "actions must be at least 0, got -1 of task 1"),
         ({"actions": [0.0, 1.0]}, "actions must be 2 integers, got dtype float64"),
-        ({"rewards": [0.0, np.inf]}, "rewards must be finite, task 1 has NaN or infinity"),
+        ({"rewards": [0.0, np.inf]}, "rewards of task 1 must be finite"),
         ({"rewards": [0.0]}, r"rewards must be 2 numbers.*\(1,\)"),
         ({"next_states": [[0], [1]]}, r"next_states must have the shape \(2,\).*got \(2, 1\)"),
         ({"terminated": [0, 1]}, "terminated must be 2 booleans, got dtype int64"),

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinrank.calcium.progress import Progress
 from thinrank.calcium.segments import Segments, best_frames, segment_gains
 from thinrank.calcium.sizes import (
-    Sizes,
+    MovieSizes,
     active_pixel_count,
     leading_directions,
     spike_price,
 )
+from thinrank.calcium.stages import StageProgress
 from thinrank.core.factors import Factors
 
 __all__ = ["Alternation"]
@@ -44,7 +44,9 @@ class Alternation:
     smoothing: float
     seed: int
 
-    def run(self, Y: np.ndarray, sizes: Sizes, progress: Progress) -> tuple[Factors, Sizes]:
+    def run(
+        self, Y: np.ndarray, sizes: MovieSizes, progress: StageProgress
+    ) -> tuple[Factors, MovieSizes]:
         """Factors of Θ for Y of shape (T, m), and the sizes that were found."""
         directions = leading_directions(Y, sizes.rank, self.seed)
         rank = directions.visible(self.smoothing) if sizes.rank is None else sizes.rank
@@ -64,7 +66,7 @@ class Alternation:
             basis, _ = np.linalg.qr(V[columns])
             Z = Y[:, columns] @ basis
         if len(frames) == 0:
-            return Factors.zero((len(Y), Y.shape[1]), like=Y), Sizes(0, 0, 0)
+            return Factors.zero((len(Y), Y.shape[1]), like=Y), MovieSizes(0, 0, 0)
         levels /= np.sqrt(segments.energies)[:, None]
         U = np.zeros((len(Y), levels.shape[1]), dtype=np.float32)
         U[frames] = segments.spikes(levels)
@@ -72,7 +74,7 @@ class Alternation:
         kept[columns] = V[columns]
         rows = len(frames) if sizes.rows is None else sizes.rows
         pixels = len(columns) if sizes.columns is None else sizes.columns
-        return Factors(U, kept), Sizes(min(levels.shape[1], rows, pixels), rows, pixels)
+        return Factors(U, kept), MovieSizes(min(levels.shape[1], rows, pixels), rows, pixels)
 
 
 def _fit(

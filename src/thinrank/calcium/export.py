@@ -11,7 +11,7 @@ import numpy as np
 
 from thinrank.calcium.folder import whole_folder, write_summary
 from thinrank.calcium.scores import as_regions
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 
 __all__ = [
     "Segmentation",
@@ -201,4 +201,6 @@ def write_footprints(path: Path | str, footprints: Any) -> None:
     """
     pages = np.asarray(footprints, dtype=np.float32)
     if len(pages):
-        require("tifffile").imwrite(path, pages, photometric="minisblack", compression="zlib")
+        import_optional("tifffile").imwrite(
+            path, pages, photometric="minisblack", compression="zlib"
+        )

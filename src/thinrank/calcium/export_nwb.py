@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 
 __all__ = ["write_nwb"]
 
@@ -49,7 +49,7 @@ def write_nwb(
     ValueError
         Without a neuron: a segmentation of NWB has at least one region.
     """
-    pynwb = require("pynwb")
+    pynwb = import_optional("pynwb")
     masks, responses = np.asarray(footprints, np.float32), np.asarray(traces, np.float32)
     if not len(masks):
         raise ValueError("an NWB file needs at least one neuron, and none was found")

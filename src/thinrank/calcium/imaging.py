@@ -18,10 +18,10 @@ from thinrank.calcium.decay import estimate_decay, resolve_decay
 from thinrank.calcium.movie import open_movie
 from thinrank.calcium.neurons import find_neurons
 from thinrank.calcium.preprocessing import PreparedMovie, Preprocessing, interpolated
-from thinrank.calcium.progress import Stages, staged
 from thinrank.calcium.scores import Scores, score_regions
 from thinrank.calcium.settings import check_settings, given_sizes, in_radii
-from thinrank.calcium.sizes import Sizes
+from thinrank.calcium.sizes import MovieSizes
+from thinrank.calcium.stages import Stages, reported_stages
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Solution, Status
 from thinrank.designs import Dense, RecursiveFilter
@@ -102,10 +102,9 @@ class CalciumImaging(BaseEstimator):
     Attributes
     ----------
     factors_ : Factors
-        Θ: U of shape (T, r), V of shape (H·W, r), in units of the noise of each pixel. Also
-        ``theta_``.
+        Θ: U of shape (T, r), V of shape (H·W, r), in units of the noise of each pixel.
     rank_ : int
-    spikes_ : ndarray of int
+    spike_frames_ : ndarray of int
         Sorted frames in which something spikes, the non-zero rows of Θ.
     active_pixels_ : ndarray of int
         Sorted flat indices row·W + column of the non-zero columns of Θ.
@@ -231,7 +230,7 @@ class CalciumImaging(BaseEstimator):
         """
         check_settings(self)
         decay = resolve_decay(self.decay, self.frame_rate)
-        with staged(progress, self.verbose) as stages:
+        with reported_stages(progress, self.verbose) as stages:
             with open_movie(movie, dataset) as source:
                 sizes = given_sizes(self, source.shape, _MOST_PIXELS)
                 prepared = self._preprocessing().prepare(
@@ -246,25 +245,22 @@ class CalciumImaging(BaseEstimator):
         return self
 
     @property
-    def theta_(self) -> Factors:
-        """Θ, as ``factors_``."""
-        check_is_fitted(self, "factors_")
-        return self.factors_
-
-    @property
     def rank_(self) -> int:
         """Rank of Θ."""
-        return self.theta_.rank
+        check_is_fitted(self, "factors_")
+        return self.factors_.rank
 
     @property
-    def spikes_(self) -> np.ndarray:
+    def spike_frames_(self) -> np.ndarray:
         """Sorted frames in which something spikes."""
-        return self.theta_.row_support
+        check_is_fitted(self, "factors_")
+        return self.factors_.row_support
 
     @property
     def active_pixels_(self) -> np.ndarray:
         """Sorted flat indices of the active pixels."""
-        return self.theta_.column_support
+        check_is_fitted(self, "factors_")
+        return self.factors_.column_support
 
     @property
     def n_neurons_(self) -> int:
@@ -285,7 +281,8 @@ class CalciumImaging(BaseEstimator):
         Of the smoothed movie, when ``smoothing`` is not 0; pixels that are not active are at
         their baseline throughout.
         """
-        theta, (frames, height, width) = self.theta_, self.shape_
+        check_is_fitted(self, "factors_")
+        theta, (frames, height, width) = self.factors_, self.shape_
         pixels = self.active_pixels_
         movie = np.empty((frames, height * width), dtype=np.float32)
         movie[:] = interpolated(self._baseline, self._knots, frames)
@@ -296,7 +293,8 @@ class CalciumImaging(BaseEstimator):
     @property
     def pixel_energy_(self) -> np.ndarray:
         """How active each pixel is: the norm of its column of Θ, shape (H, W)."""
-        theta = self.theta_
+        check_is_fitted(self, "factors_")
+        theta = self.factors_
         gram = theta.U.T @ theta.U
         squares = np.einsum("ij,ij->i", theta.V @ gram, theta.V)
         return np.sqrt(np.maximum(squares, 0)).reshape(self.shape_[1:])
@@ -318,7 +316,7 @@ class CalciumImaging(BaseEstimator):
 
     # ----------------------------------------------------------------------- stages
 
-    def _solve(self, prepared: PreparedMovie, sizes: Sizes, stages: Stages) -> Solution:
+    def _solve(self, prepared: PreparedMovie, sizes: MovieSizes, stages: Stages) -> Solution:
         """Θ over the pixels that were kept."""
         Y = prepared.Y
         seed = seed_from(self.random_state)

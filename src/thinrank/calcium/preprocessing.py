@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from thinrank.calcium.background import Background, find_background
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.movie import Movie
-from thinrank.calcium.progress import Progress
+from thinrank.calcium.stages import StageProgress
 from thinrank.designs import RecursiveFilter
 
 __all__ = ["PreparedMovie", "Preprocessing", "interpolated", "smoothing_kernel"]
@@ -96,7 +96,7 @@ class Preprocessing:
     floor: float
     most_pixels: int
 
-    def prepare(self, movie: Movie, decay: float, progress: Progress) -> PreparedMovie:
+    def prepare(self, movie: Movie, decay: float, progress: StageProgress) -> PreparedMovie:
         """Read the movie, twice when its frames are larger than ``most_pixels``."""
         frames, height, width = movie.shape
         size = height * width
@@ -140,7 +140,7 @@ class Preprocessing:
         pixels: np.ndarray,
         baseline: np.ndarray,
         knots: np.ndarray,
-        progress: Progress,
+        progress: StageProgress,
     ) -> np.ndarray:
         """Some pixels of the smoothed movie, less their baselines, read again."""
         frames, height, width = movie.shape

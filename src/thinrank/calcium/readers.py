@@ -14,7 +14,7 @@ import numpy as np
 
 from thinrank.calcium.errors import MovieError
 from thinrank.core import memory
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 
 __all__ = ["opened"]
 
@@ -63,7 +63,7 @@ def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
 @contextmanager
 def _tiff(path: Path, dataset: str | None) -> Iterator[Any]:
     """The first series of a TIFF or BigTIFF; mapped if it lies in one piece, uncompressed."""
-    tifffile = require("tifffile")
+    tifffile = import_optional("tifffile")
     name = str(path)
     if dataset is not None:
         raise MovieError(name, "a TIFF file has no named datasets; leave dataset out")
@@ -193,7 +193,7 @@ def _hdf5(path: Path, dataset: str | None) -> Iterator[Any]:
     name = str(path)
     with _hdf5_file(path) as file:
         shapes: dict[str, tuple[int, ...]] = {}
-        h5py = require("h5py")
+        h5py = import_optional("h5py")
 
         def visit(place: str, item: Any) -> None:
             if isinstance(item, h5py.Dataset) and item.shape is not None:
@@ -240,7 +240,7 @@ def _nwb(path: Path, dataset: str | None) -> Iterator[Any]:
 
 @contextmanager
 def _hdf5_file(path: Path) -> Iterator[Any]:
-    h5py = require("h5py")
+    h5py = import_optional("h5py")
     try:
         file = h5py.File(path, "r")
     except OSError as error:

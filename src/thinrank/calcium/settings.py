@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.calcium.sizes import Sizes
+from thinrank.calcium.sizes import MovieSizes
+from thinrank.core.checks import is_auto
 from thinrank.minimize import check_options, check_size
 
 __all__ = ["check_settings", "given_sizes", "in_radii"]
@@ -34,20 +35,20 @@ def check_settings(imaging: Any) -> None:
         raise ValueError(f"floor must be a number at least 0, got {imaging.floor!r}")
     for name in ("smoothing", "background"):
         value = getattr(imaging, name)
-        if not _is_automatic(value) and not (_is_number(value) and 0 <= value < np.inf):
+        if not is_auto(value) and not (_is_number(value) and 0 <= value < np.inf):
             raise ValueError(f'{name} must be a number at least 0 or "auto", got {value!r}')
 
 
 def in_radii(value: Any, radii: float, radius: float) -> float:
     """A width in pixels: as given, or so many radii of a neuron for "auto"."""
-    return radii * radius if _is_automatic(value) else float(value)
+    return radii * radius if is_auto(value) else float(value)
 
 
-def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> Sizes:
-    """Sizes that were given, checked against the movie; None for "auto"."""
+def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> MovieSizes:
+    """MovieSizes that were given, checked against the movie; None for "auto"."""
     frames, height, width = shape
     rank, rows, columns = (
-        None if _is_automatic(value) else value
+        None if is_auto(value) else value
         for value in (imaging.rank, imaging.row_sparsity, imaging.column_sparsity)
     )
     pixels = min(height * width, most_pixels)
@@ -58,11 +59,7 @@ def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> 
     if rank is not None:
         limit = min(frames if rows is None else rows, pixels if columns is None else columns)
         check_size("rank", rank, limit, "the smaller of row_sparsity and column_sparsity")
-    return Sizes(rank, rows, columns)
-
-
-def _is_automatic(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
+    return MovieSizes(rank, rows, columns)
 
 
 def _is_number(value: Any) -> bool:

@@ -11,7 +11,13 @@ from scipy.stats import chi2
 from thinrank import linalg
 from thinrank.calcium.preprocessing import smoothing_kernel
 
-__all__ = ["Directions", "Sizes", "active_pixel_count", "leading_directions", "spike_price"]
+__all__ = [
+    "LeadingDirections",
+    "MovieSizes",
+    "active_pixel_count",
+    "leading_directions",
+    "spike_price",
+]
 
 # Frames up to which the inner products of all frames are formed.
 _MOST_FRAMES = 4000
@@ -30,7 +36,7 @@ _FROM_MEAN_DIFFERENCE = np.pi**0.5 / 2
 
 
 @dataclass(frozen=True)
-class Sizes:
+class MovieSizes:
     """Rank, spike frames and pixels; None where they are to be found."""
 
     rank: int | None
@@ -39,7 +45,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Directions:
+class LeadingDirections:
     """Leading directions of a matrix Y, or of its most active pixels.
 
     Attributes
@@ -81,7 +87,7 @@ class Directions:
         return min(count, max(1, int(_LARGEST_RANK_PART * frames)))
 
 
-def leading_directions(Y: np.ndarray, most: int | None, seed: int) -> Directions:
+def leading_directions(Y: np.ndarray, most: int | None, seed: int) -> LeadingDirections:
     """Leading directions of Y, of its most active pixels when there are very many.
 
     Parameters
@@ -101,12 +107,12 @@ def leading_directions(Y: np.ndarray, most: int | None, seed: int) -> Directions
     shape = (Y.shape[0], Y.shape[1])
     if len(Y) > _MOST_FRAMES:
         left, values, _ = linalg.truncated_svd(Y, most, seed=seed)
-        return Directions(left * values, float(energy.sum()), shape)
+        return LeadingDirections(left * values, float(energy.sum()), shape)
     gram = (Y @ Y.T).astype(np.float64)
     largest = (len(Y) - min(most, len(Y)), len(Y) - 1)
     squares, vectors = eigh(gram, overwrite_a=True, subset_by_index=largest)
     Z = vectors[:, ::-1] * np.sqrt(np.maximum(squares[::-1], 0.0))
-    return Directions(Z, float(energy.sum()), shape)
+    return LeadingDirections(Z, float(energy.sum()), shape)
 
 
 def correlated_pixels(smoothing: float) -> float:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from thinrank.core.checks import check_finite
+
 __all__ = [
     "Features",
     "Fourier",
@@ -205,8 +207,7 @@ def feature_matrix(features: Features, states: Any, where: str) -> Any:
             f"{matrix.dtype} and shape {matrix.shape}"
         )
     matrix = matrix.astype(np.float64, copy=False)
-    if not np.all(np.isfinite(matrix.data if sparse.issparse(matrix) else matrix)):
-        raise ValueError(f"{where}: features must be finite, they hold NaN or infinity")
+    check_finite(f"{where}: features", matrix.data if sparse.issparse(matrix) else matrix)
     return matrix
 
 

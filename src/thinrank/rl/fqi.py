@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.factors import Factors
+from thinrank.core.progress import with_progress_bar
 from thinrank.minimize import check_size, seed_from
 from thinrank.rl.action_values import ActionValues, LinearValues
 from thinrank.rl.features import Features
-from thinrank.rl.history import QCallback, QHistory
+from thinrank.rl.history import QCallback, QHistory, QRecord
 from thinrank.rl.iteration import iterate
-from thinrank.rl.progress import watched
 from thinrank.rl.regression import as_regression
 from thinrank.rl.targets import GenerativeTargets, LoggedTargets, Targets
 from thinrank.rl.tasks import check_discounts
@@ -172,7 +172,7 @@ class MultiTaskFQI(BaseEstimator):
 
         Parameters
         ----------
-        tasks : sequence of Task
+        tasks : sequence of GenerativeTask
             Anything with ``sample(states, action, rng) -> rewards, next_states, terminated``.
         states : array of shape (n, ...), or list of A such arrays
             Design states: for all actions, or for each.
@@ -263,7 +263,14 @@ class MultiTaskFQI(BaseEstimator):
             seed=seed,
         )
         zero = LinearValues.zero(self.features, targets.rows)
-        with watched(self.callback, self.n_iterations, self.verbose) as callback:
+        with with_progress_bar(
+            self.callback,
+            _describe,
+            "fitted Q-iteration",
+            self.n_iterations,
+            show=self.verbose > 0,
+            time_left=True,
+        ) as callback:
             self.values_, self.history_ = iterate(
                 targets,
                 regression,
@@ -341,6 +348,12 @@ class MultiTaskFQI(BaseEstimator):
                 f"{self.regressor!r} is not linear in the features: there are no coefficients"
             )
         return self.values_
+
+
+def _describe(record: QRecord) -> str:
+    """What the progress bar says about an iteration."""
+    rows = "" if record.rows is None else f"  rows {record.rows}"
+    return f"Bellman residual {record.bellman_residual:.3g}{rows}"
 
 
 def _warn_of_failure(history: QHistory, size: float) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 from thinrank.rl.kernels import DenseKernel
 from thinrank.rl.tabular import TabularMDP
 from thinrank.rl.transitions import Transitions
@@ -176,7 +176,7 @@ def _opened(env: Any) -> Iterator[Any]:
     if not isinstance(env, str):
         yield env
         return
-    made = require("gymnasium").make(env)
+    made = import_optional("gymnasium").make(env)
     try:
         yield made
     finally:

@@ -27,7 +27,7 @@ def iterate(
     n_iterations: int,
     tunes: Callable[[int], bool],
     tol: float,
-    callback: QCallback,
+    callback: QCallback | None,
 ) -> tuple[ActionValues, QHistory]:
     """Targets and regression in turn; the last action values and the record of each iteration.
 
@@ -72,7 +72,8 @@ def iterate(
             seconds=end - began,
         )
         history.append(record)
-        if callback(record) or record.change < tol * _root_mean_square(fitted):
+        stop = callback is not None and callback(record)
+        if stop or record.change < tol * _root_mean_square(fitted):
             break
     return values, history
 

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from thinrank.core.checks import check_finite
+
 __all__ = ["DenseKernel", "Kernel", "MixtureKernel", "as_kernel"]
 
 # How far probabilities may be from adding up to one.
@@ -149,8 +151,9 @@ def as_kernel(transitions: Any) -> Kernel:
 
 def _check_distributions(name: str, P: np.ndarray) -> None:
     """Along the last axis."""
-    if not np.all(np.isfinite(P)) or P.min() < -_SLACK:
-        raise ValueError(f"{name} must be probabilities: finite and not negative")
+    check_finite(name, P)
+    if P.min() < -_SLACK:
+        raise ValueError(f"{name} must be probabilities, but one is {P.min():.2g}")
     gap = float(np.abs(P.sum(axis=-1) - 1).max())
     if gap > _SLACK:
         raise ValueError(f"{name} must add up to 1 along the last axis; one is off by {gap:.2g}")

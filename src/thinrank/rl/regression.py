@@ -20,6 +20,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
@@ -120,7 +121,7 @@ class JointRegression:
 
     def _start(self, asked: Any) -> Any:
         """The last answer, where the user did not ask for another start."""
-        mine = isinstance(asked, str) and asked == "auto" and self._warm_start
+        mine = is_auto(asked) and self._warm_start
         return self._before if mine and self._before is not None else asked
 
     def _kept(self, factors: Factors, intercept: Any, rows: Rows) -> LinearValues:
@@ -235,8 +236,8 @@ def _takes_own_rows(parameters: dict[str, Any]) -> bool:
 def _ridge(parameters: dict[str, Any]) -> Any:
     """The ridge; "auto" is 0 when the sizes are given, as in the regressor."""
     ridge = parameters.get("ridge", "")
-    given = not any(parameters.get(name) == "auto" for name in ("rank", "row_sparsity"))
-    return 0.0 if ridge == "auto" and given else ridge
+    given = not any(is_auto(parameters.get(name)) for name in ("rank", "row_sparsity"))
+    return 0.0 if is_auto(ridge) and given else ridge
 
 
 def _settled(regressor: Any, fitted: Any) -> Any:

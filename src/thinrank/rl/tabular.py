@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.core.checks import check_finite
 from thinrank.rl.kernels import as_kernel
 
 __all__ = ["Policy", "TabularMDP", "value_error"]
@@ -68,8 +69,7 @@ class TabularMDP:
                 f"rewards must have the shape {(S, A)} or {(S, A, S)}, "
                 f"got {self.by_transition.shape}"
             )
-        if not np.all(np.isfinite(self.by_transition)):
-            raise ValueError("rewards must be finite")
+        check_finite("rewards", self.by_transition)
         self.terminal = np.zeros(S, bool) if terminal is None else np.asarray(terminal, dtype=bool)
         if self.terminal.shape != (S,):
             raise ValueError(f"terminal must have the shape {(S,)}, got {self.terminal.shape}")

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from thinrank.core.checks import check_finite
 from thinrank.rl.action_values import ActionValues
 from thinrank.rl.features import Features, feature_matrix
 from thinrank.rl.rows import Rows
@@ -31,7 +32,7 @@ class GenerativeTargets:
 
     Parameters
     ----------
-    tasks : sequence of Task
+    tasks : sequence of GenerativeTask
     states : sequence of array
         Design states of each action.
     features : callable
@@ -153,8 +154,7 @@ def _ahead(following: np.ndarray, ended: np.ndarray, value: Any, where: str) -> 
         ahead = value(following)
     elif live.any():
         ahead[live] = value(following[live])
-    if not np.all(np.isfinite(ahead)):
-        raise ValueError(f"{where}: next states must have finite values, some are NaN or infinite")
+    check_finite(f"{where}: values of next states", ahead)
     return ahead
 
 

@@ -8,13 +8,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["ExpectedTask", "Task", "Value", "check_discounts", "expected", "sampled"]
+from thinrank.core.checks import check_finite
+
+__all__ = ["ExpectedTask", "GenerativeTask", "Value", "check_discounts", "expected", "sampled"]
 
 Value = Callable[[np.ndarray], np.ndarray]
 """The value of states: ``value(states) -> (n,)``."""
 
 
-class Task(Protocol):
+class GenerativeTask(Protocol):
     """A Markov decision process that can be asked what happens: a generative model.
 
     An attribute ``episodic`` that is True says that every episode ends; only then may the discount
@@ -45,7 +47,7 @@ class Task(Protocol):
         ...
 
 
-class ExpectedTask(Task, Protocol):
+class ExpectedTask(GenerativeTask, Protocol):
     """A task that can also take expectations in place of samples."""
 
     def expect(
@@ -135,6 +137,5 @@ def _numbers(numbers: np.ndarray, count: int, where: str, name: str) -> np.ndarr
             f"{numbers.shape}"
         )
     numbers = numbers.astype(np.float64)
-    if not np.all(np.isfinite(numbers)):
-        raise ValueError(f"{where}: {name} must be finite, they hold NaN or infinity")
+    check_finite(f"{where}: {name}", numbers)
     return numbers

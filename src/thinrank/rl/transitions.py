@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.core.checks import check_finite
+
 __all__ = ["Transitions"]
 
 
@@ -72,9 +74,8 @@ class Transitions:
             raise ValueError(
                 f"rewards must be {count} numbers, got dtype {rewards.dtype}, shape {rewards.shape}"
             )
-        broken = ~np.isfinite(rewards)
-        if broken.any():
-            raise ValueError(f"rewards must be finite, task {tasks[broken][0]} has NaN or infinity")
+        for index in range(int(tasks.max()) + 1):
+            check_finite(f"rewards of task {index}", rewards[tasks == index])
         if terminated.shape != (count,) or terminated.dtype != np.bool_:
             raise ValueError(
                 f"terminated must be {count} booleans, got dtype {terminated.dtype}, shape "
