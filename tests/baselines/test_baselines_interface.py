@@ -1,4 +1,4 @@
-"""What a user sees of the rivals: tuning, refitting, shapes, weights, messages."""
+"""What a user sees of the baselines: tuning, refitting, shapes, weights, messages."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sklearn.model_selection import PredefinedSplit
 import thinrank as tr
 from thinrank import baselines
 
-RIVALS = [
+BASELINES = [
     baselines.DoubleProjectedPenalization,
     baselines.ThresholdingSVD,
     baselines.ExclusiveExtraction,
@@ -19,7 +19,7 @@ RIVALS = [
     baselines.SeparateLassos,
     baselines.ReducedRankRegression,
 ]
-SPARSE_COLUMNS = RIVALS[:3]
+SPARSE_COLUMNS = BASELINES[:3]
 
 
 @pytest.fixture(scope="module")
@@ -31,28 +31,28 @@ def error(est, truth):
     return np.linalg.norm(est.coef_.T - truth.theta) / truth.norm()
 
 
-@pytest.mark.parametrize("rival", RIVALS)
-def test_tunes_itself(rival, easy):
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_tunes_itself(baseline, easy):
     X, Y, truth = easy
-    est = rival().fit(X, Y + 1)
+    est = baseline().fit(X, Y + 1)
     assert est.coef_.shape == (10, 25)
     assert est.intercept_.shape == (10,)
     assert error(est, truth) < 0.25
     assert len(set(truth.row_support) - set(est.row_support_)) <= 1
-    if rival in SPARSE_COLUMNS:
+    if baseline in SPARSE_COLUMNS:
         assert len(est.column_support_) < 10
-    if hasattr(est, "rank") and rival is not baselines.MultiTaskGroupLasso:
+    if hasattr(est, "rank") and baseline is not baselines.MultiTaskGroupLasso:
         assert est.rank_ == 2
     np.testing.assert_allclose(est.predict(X), X @ est.coef_.T + est.intercept_, atol=1e-10)
 
 
-@pytest.mark.parametrize("rival", RIVALS)
-def test_chosen_parameters_fit_the_training_rows(rival, easy):
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_chosen_parameters_fit_the_training_rows(baseline, easy):
     X, Y, truth = easy
     split = PredefinedSplit(np.repeat([-1, 0], [60, 30]))
-    tuned = rival(cv=split).fit(X, Y)
+    tuned = baseline(cv=split).fit(X, Y)
     assert set(tuned.best_params_) <= set(tuned.get_params())
-    refit = rival(**tuned.best_params_).fit(X[:60], Y[:60])
+    refit = baseline(**tuned.best_params_).fit(X[:60], Y[:60])
     assert refit.best_params_ == tuned.best_params_
     assert error(refit, truth) < 0.35
     if hasattr(tuned, "cv_results_"):
@@ -61,30 +61,30 @@ def test_chosen_parameters_fit_the_training_rows(rival, easy):
         assert tuned.cv_results_["rank_test_score"][int(np.argmax(scores))] == 1
 
 
-@pytest.mark.parametrize("rival", RIVALS)
-def test_one_dimensional_y(rival):
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_one_dimensional_y(baseline):
     X, Y, _ = tr.datasets.make_two_way_sparse(150, 25, 1, 1, 5, 1, signal=10.0, random_state=5)
     y = Y[:, 0]
-    est = rival(cv=2).fit(X, y)
+    est = baseline(cv=2).fit(X, y)
     assert est.coef_.shape == (25,)
     assert isinstance(est.intercept_, float)
     assert est.predict(X).shape == (150,)
     assert est.score(X, y) > 0.6
 
 
-@pytest.mark.parametrize("rival", RIVALS)
-def test_units_of_y_do_not_matter(rival, easy):
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_units_of_y_do_not_matter(baseline, easy):
     X, Y, _ = easy
     split = PredefinedSplit(np.repeat([-1, 0], [60, 30]))
-    plain = rival(cv=split).fit(X, Y)
-    tiny = rival(cv=split).fit(X, 1e-6 * Y)
+    plain = baseline(cv=split).fit(X, Y)
+    tiny = baseline(cv=split).fit(X, 1e-6 * Y)
     np.testing.assert_allclose(1e6 * tiny.coef_, plain.coef_, atol=2e-3)
 
 
-@pytest.mark.parametrize("rival", RIVALS)
-def test_pure_noise_gives_next_to_nothing(rival, rng):
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_pure_noise_gives_next_to_nothing(baseline, rng):
     X, Y = rng.standard_normal((60, 10)), rng.standard_normal((60, 8))
-    est = rival(cv=3).fit(X, Y)
+    est = baseline(cv=3).fit(X, Y)
     assert est.score(X, Y) < 0.15
 
 
@@ -93,14 +93,14 @@ def test_bayes_criterion_leaves_noise_alone(rng):
     assert baselines.ExclusiveExtraction(rank=2).fit(X, Y).rank_ == 0
 
 
-@pytest.mark.parametrize("rival", RIVALS)
-def test_constant_y_and_constant_column(rival, easy):
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_constant_y_and_constant_column(baseline, easy):
     X, Y, _ = easy
-    flat = rival().fit(X, np.ones_like(Y))
+    flat = baseline().fit(X, np.ones_like(Y))
     np.testing.assert_allclose(flat.predict(X), 1.0, atol=1e-10)
     X = X.copy()
     X[:, 3] = 7.0
-    est = rival(cv=2).fit(X, Y)
+    est = baseline(cv=2).fit(X, Y)
     assert 3 not in est.row_support_
     assert np.all(np.isfinite(est.coef_))
 
@@ -113,25 +113,25 @@ def test_sparse_x_is_made_dense(easy):
     np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-8)
 
 
-@pytest.mark.parametrize("rival", RIVALS)
-def test_integer_weights_equal_repeated_rows(rival, easy):
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_integer_weights_equal_repeated_rows(baseline, easy):
     X, Y, _ = easy
     given = {
         baselines.DoubleProjectedPenalization: {"penalty": 0.2, "column_threshold": 3.0},
         baselines.ThresholdingSVD: {"row_threshold": 0.3, "column_threshold": 2.0, "tol": 1e-9},
         baselines.ExclusiveExtraction: {"penalty": 0.02, "tol": 1e-8, "max_iter": 1000},
         baselines.ReducedRankRegression: {"ridge": 0.1},
-    }.get(rival, {"penalty": 0.2})
-    if "rank" in rival().get_params():
+    }.get(baseline, {"penalty": 0.2})
+    if "rank" in baseline().get_params():
         given["rank"] = 2
     weight = np.arange(90) % 3
-    weighted = rival(**given).fit(X, Y, sample_weight=weight)
-    repeated = rival(**given).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
+    weighted = baseline(**given).fit(X, Y, sample_weight=weight)
+    repeated = baseline(**given).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-3)
 
 
 @pytest.mark.parametrize(
-    ("rival", "parameters", "message"),
+    ("baseline", "parameters", "message"),
     [
         (baselines.MultiTaskGroupLasso, {"penalty": -1}, "penalty must be .* got -1"),
         (baselines.MultiTaskGroupLasso, {"penalty": "much"}, "penalty must be .* got 'much'"),
@@ -146,10 +146,10 @@ def test_integer_weights_equal_repeated_rows(rival, easy):
         (baselines.ReducedRankRegression, {"rank": 2.5}, "rank must be .* got 2.5"),
     ],
 )
-def test_bad_parameters_are_named(rival, parameters, message, easy):
+def test_bad_parameters_are_named(baseline, parameters, message, easy):
     X, Y, _ = easy
     with pytest.raises(ValueError, match=message):
-        rival(**parameters).fit(X, Y)
+        baseline(**parameters).fit(X, Y)
 
 
 def test_bad_data_are_named(easy):
@@ -186,5 +186,5 @@ def test_folds_without_weight_are_left_out(easy):
     assert "split2_test_score" not in est.cv_results_
     weight[30:] = 0
     weight[:2] = 1  # both in one fold
-    with pytest.raises(ValueError, match="cv must leave rows of positive weight"):
+    with pytest.raises(ValueError, match="cv must have a split with rows of positive weight"):
         baselines.MultiTaskGroupLasso(cv=3).fit(X, Y, sample_weight=weight)

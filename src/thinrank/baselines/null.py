@@ -1,4 +1,4 @@
-"""The model with nothing in it."""
+"""The baseline that ignores the predictors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ __all__ = ["NullRegressor"]
 
 
 class NullRegressor(Baseline):
-    """Predicts the mean of the training rows: what every method has to beat.
+    """Predict the mean of the training rows, whatever the predictors are.
+
+    Any useful method has a smaller error than this one.
 
     Parameters
     ----------
-    fit_intercept : bool
-        Whether to predict the means; False predicts zero.
+    fit_intercept : bool, default=True
+        Whether to predict the means of the responses. If False, predict zero.
 
     Attributes
     ----------

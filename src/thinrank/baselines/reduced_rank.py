@@ -1,4 +1,4 @@
-"""Reduced-rank regression in closed form, with or without ridge."""
+"""Reduced-rank regression as an estimator, with or without a ridge penalty."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ class ReducedRankRegression(Baseline):
 
     Parameters
     ----------
-    rank : int or "auto"
-        Largest rank of Θ, from 0. "auto" is the rank selection criterion of Bunea, She & Wegkamp
-        (2011), :func:`thinrank.selection.estimate_rank`.
-    ridge : float or "auto"
+    rank : int or "auto", default="auto"
+        Largest rank of Θ, from 0. "auto" uses the rank selection criterion of Bunea, She &
+        Wegkamp (2011), :func:`thinrank.selection.estimate_rank`.
+    ridge : float or "auto", default=0.0
         Weight of ½‖Θ‖². "auto" chooses by ``cv``.
-    n_ridges : int
-        Candidates of ``ridge="auto"``, evenly spaced in the logarithm, and 0.
-    cv : int, splitter or iterable
-        How to hold out rows, as in scikit-learn; PredefinedSplit for a validation set.
-    fit_intercept : bool
+    n_ridges : int, default=12
+        Number of positive candidates for ``ridge="auto"``, evenly spaced on a logarithmic scale;
+        0 is a candidate too.
+    cv : int, splitter or iterable, default=5
+        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
+        single validation set.
+    fit_intercept : bool, default=True
         Whether to centre X and Y.
-    standardize : bool
-        Whether the columns of X enter with unit root mean square.
+    standardize : bool, default=True
+        Whether to scale the columns of X to unit root mean square.
 
     Attributes
     ----------
@@ -45,8 +47,10 @@ class ReducedRankRegression(Baseline):
         As for :class:`thinrank.SparseReducedRankRegressor`.
     best_params_ : dict
         The values of rank and ridge that were used; ``ReducedRankRegression(**best_params_)``
-        fits them to other rows.
-    cv_results_ : dict, when something was chosen by ``cv``
+        fits the same model to other rows.
+    cv_results_ : dict
+        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if a parameter
+        was chosen by ``cv``.
 
     References
     ----------
@@ -84,7 +88,7 @@ class ReducedRankRegression(Baseline):
         check_count("n_ridges", self.n_ridges)
 
     def _rank_of(self, data: Prepared) -> int:
-        """Here 0 is legal: no penalty could make the model empty."""
+        """The rank, which may be 0 here: no penalty could make the model empty."""
         if is_auto(self.rank):
             return estimate_rank(data.X, data.Y, method="rsc")
         if self.rank == 0 and not isinstance(self.rank, bool):

@@ -12,14 +12,15 @@ from sklearn.linear_model import lasso_path
 
 __all__ = ["group_lasso", "group_lasso_path", "largest_penalty", "nonzero_rows"]
 
-# Up to this many predictors a working set takes more time than it saves (timed on simulated data).
+# Rule of thumb: up to this many predictors the overhead of a working set exceeds its gain.
 _SMALL = 150
 # A row outside the working set violates its condition if it exceeds the penalty by this fraction
 # of it; well above the rounding errors of the correlations.
 _SLACK = 1e-7
-# Iteration limit of scikit-learn's coordinate descent. Ordinary problems need at most hundreds.
+# Iteration limit of scikit-learn's coordinate descent. Its default is 1000; columns that are nearly
+# dependent need more.
 _MAX_SWEEPS = 20_000
-# Smallest number of rows by which a working set may grow at a time.
+# A working set may always grow by this many rows at a time, however small it is. Rule of thumb.
 _LEAST_GROWTH = 50
 
 
