@@ -1,4 +1,4 @@
-"""What a user may ask of a fit."""
+"""Validation of the parameters of a fit."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.calcium.preprocessing import Preprocessing
 from thinrank.calcium.sizes import MovieSizes
 from thinrank.core.checks import is_auto
 from thinrank.minimize import check_options, check_size
 
-__all__ = ["check_settings", "given_sizes", "in_radii"]
+__all__ = ["as_preprocessing", "check_settings", "given_sizes", "in_radii", "smoothing_width"]
 
+# Names of the baselines of the fluorescence, see Preprocessing.
 _BASELINES = ("median", "percentile", "none")
 
 
 def check_settings(imaging: Any) -> None:
-    """Raise about settings of a CalciumImaging that no movie could make right."""
+    """Raise a ValueError for parameters that are invalid for every movie.
+
+    Parameters
+    ----------
+    imaging : CalciumImaging
+    """
     if imaging.baseline not in _BASELINES:
         raise ValueError(f"baseline must be one of {_BASELINES}, got {imaging.baseline!r}")
     check_options(imaging.solver, "auto", "auto", "simultaneous", imaging.max_iter, 0.0)
@@ -40,12 +47,70 @@ def check_settings(imaging: Any) -> None:
 
 
 def in_radii(value: Any, radii: float, radius: float) -> float:
-    """A width in pixels: as given, or so many radii of a neuron for "auto"."""
+    """A width in pixels.
+
+    Parameters
+    ----------
+    value : float or "auto"
+        The width that was given.
+    radii : float
+        The width for "auto", in radii of a neuron.
+    radius : float
+        Radius of a neuron, in pixels.
+
+    Returns
+    -------
+    float
+    """
     return radii * radius if is_auto(value) else float(value)
 
 
+def smoothing_width(imaging: Any) -> float:
+    """Standard deviation of the Gaussian filter of the frames, in pixels."""
+    return in_radii(imaging.smoothing, 0.4, imaging.neuron_radius)
+
+
+def as_preprocessing(imaging: Any, most_pixels: int) -> Preprocessing:
+    """The preprocessing that the parameters describe.
+
+    Parameters
+    ----------
+    imaging : CalciumImaging
+    most_pixels : int
+        Largest number of pixels in use.
+
+    Returns
+    -------
+    Preprocessing
+    """
+    return Preprocessing(
+        baseline=imaging.baseline,
+        percentile=float(imaging.percentile),
+        window=max(2, round(imaging.window * imaging.frame_rate)),
+        smoothing=smoothing_width(imaging),
+        background=in_radii(imaging.background, 3.0, imaging.neuron_radius),
+        noise_scaling=bool(imaging.noise_scaling),
+        floor=float(imaging.floor),
+        most_pixels=most_pixels,
+    )
+
+
 def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> MovieSizes:
-    """MovieSizes that were given, checked against the movie; None for "auto"."""
+    """The sizes that were given, checked against the shape of the movie.
+
+    Parameters
+    ----------
+    imaging : CalciumImaging
+    shape : tuple (n_frames, height, width)
+        Shape of the movie.
+    most_pixels : int
+        Largest number of pixels in use.
+
+    Returns
+    -------
+    MovieSizes
+        None in place of "auto".
+    """
     frames, height, width = shape
     rank, rows, columns = (
         None if is_auto(value) else value
