@@ -119,7 +119,7 @@ def test_too_many_neurons():
         ({"decay": 1.0}, "decay must be at least 0 and below 1, got 1.0"),
         (
             {"pair_distance": (7, 6)},
-            "pair_distance must be two positive numbers in increasing order",
+            "pair_distance must be two positive numbers",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Several related Markov decision processes, learned together by fitted Q-iteration."""
+"""Reinforcement learning: fitted Q-iteration for several related Markov decision processes."""
 
 from thinrank.rl import blackjack, gym
 from thinrank.rl.bound import q_error_bound

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,7 +10,12 @@ import numpy as np
 
 from thinrank.core.records import RecordList
 
-__all__ = ["QCallback", "QHistory", "QRecord"]
+__all__ = ["QCallback", "QHistory", "QRecord", "describe", "warn_of_failure"]
+
+# A misfit below this fraction of the values counts as rounding error.
+_ROUNDING = 1e-6
+# A warning is issued if the Bellman residual exceeds its first value by this factor. Rule of thumb.
+_GROWTH = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,3 +73,30 @@ class QHistory(RecordList[QRecord]):
 
 QCallback = Callable[[QRecord], object]
 """Called after every iteration; returning True stops the fit."""
+
+
+def describe(record: QRecord) -> str:
+    """What the progress bar says about an iteration."""
+    rows = "" if record.rows is None else f"  rows {record.rows}"
+    return f"Bellman residual {record.bellman_residual:.3g}{rows}"
+
+
+def warn_of_failure(history: QHistory, size: float) -> None:
+    """Warn if the result is useless; ``size`` is the largest value of Q at the design pairs."""
+    first, last = history[0], history[-1]
+    if last.rank == 0 and last.misfit > _ROUNDING * size:
+        warnings.warn(
+            "no feature is in use: the last regression chose rank 0, although its targets have a "
+            f"root mean square of {last.misfit:.3g}. Use more design states, other features, or "
+            "fixed values of rank and row_sparsity",
+            UserWarning,
+            stacklevel=4,
+        )
+    largest = max(history.bellman_residuals)
+    if largest > _GROWTH * first.bellman_residual > 0:
+        warnings.warn(
+            f"values seem to diverge: the Bellman residual grew from {first.bellman_residual:.3g} "
+            f"to {largest:.3g}",
+            UserWarning,
+            stacklevel=4,
+        )
