@@ -17,32 +17,34 @@ from rich.console import Console
 from rich.progress import track
 from threadpoolctl import threadpool_limits
 
-from thinrank.report.printed import printed
-from thinrank.studies.contestants import RIVALS
-from thinrank.studies.judge import judge
-from thinrank.studies.simulation import draw
-from thinrank.studies.task import Task, simulated_task
+from thinrank.paper.methods import BASELINES
+from thinrank.paper.printed import printed
+from thinrank.paper.simulation import draw, simulated_task
+from thinrank.studies.judge import score_coefficients
+from thinrank.studies.task import RegressionTask
 
 TABLES = {"table1": "row_strong", "table2": "twoway_strong"}
 METHODS = ("RCGL", "MTL")
 LITERAL = {"fit_intercept": False, "standardize": False}
 
 
-def best_penalty(name: str, task: Task) -> dict[str, float]:
-    """Marks of the chosen penalty, and the least prediction error over the whole path."""
+def best_penalty(name: str, task: RegressionTask) -> dict[str, float]:
+    """Return the scores of the chosen penalty, and the lowest prediction error over the path."""
     told = {} if name == "MTL" else {"rank": task.ranks[0]}
-    tuned = RIVALS[name](cv=list(task.splits), **told, **LITERAL).fit(*task.pooled)
+    tuned = BASELINES[name](cv=list(task.splits), **told, **LITERAL).fit(*task.pooled)
     path = [
-        judge(RIVALS[name](**params, **LITERAL).fit(task.X, task.Y).coef_.T, task.truth, task.X)
+        score_coefficients(
+            BASELINES[name](**params, **LITERAL).fit(task.X, task.Y).coef_.T, task.truth, task.X
+        )
         for params in tuned.cv_results_["params"]
     ]
     chosen = path[int(np.argmax(tuned.cv_results_["mean_test_score"]))]
-    least = min(marks["prediction"] for marks in path)
+    least = min(scores["prediction"] for scores in path)
     return {name: chosen[name] for name in ("prediction", "same_rows")} | {"least": least}
 
 
 def lines(table: str, seeds: range, console: Console) -> list[str]:
-    """One line of the table a method."""
+    """Return one line of the table per method."""
     records: dict[str, list[dict[str, float]]] = {name: [] for name in METHODS}
     for seed in track(seeds, description=table, console=console):
         task = simulated_task(draw(TABLES[table], seed))

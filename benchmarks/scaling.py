@@ -32,7 +32,7 @@ class Run:
         rng = np.random.default_rng(0)
         X, Y = rng.standard_normal((n, p)), rng.standard_normal((n, k))
         self.loss = tr.losses.LeastSquares(X, Y, form="direct")
-        self.solver = GDT(row_sparsity=p // 10, column_sparsity=k // 10)
+        self.solver = GDT().sized(r, p // 10, k // 10)
         start = tr.Factors(rng.standard_normal((p, r)), rng.standard_normal((k, r)))
         self.state = self.solver.step(self.loss, self.solver.init(self.loss, start))
         self.best = math.inf

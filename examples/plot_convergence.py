@@ -35,7 +35,7 @@ theta = truth.theta
 # that the solver works in; with ``standardize=False`` these are the user's.
 
 
-def errors_of(start="auto", step="auto", max_iter=None):
+def errors_of(start="auto", step="auto", max_iter=10_000):
     """‖Θ − Θ*‖ / ‖Θ*‖ after each iteration, and the fitted estimator."""
     errors = []
 
@@ -46,13 +46,10 @@ def errors_of(start="auto", step="auto", max_iter=None):
         rank=8,
         row_sparsity=10,
         column_sparsity=10,
-        solver="gdt",
         standardize=False,
         fit_intercept=False,
         start=start,
-        step=step,
-        max_iter=max_iter,
-        tol=1e-12,
+        solver=tr.solvers.GDT(step=step, max_iter=max_iter, tol=1e-12),
         callback=look,
     )
     with warnings.catch_warnings():

@@ -1,14 +1,31 @@
 """Low-rank, row-sparse and column-sparse coefficient matrices."""
 
-from importlib.metadata import version
+from importlib import import_module as _import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 
-from thinrank import baselines, calcium, datasets, designs, losses, rl, selection, starts
 from thinrank.core.factors import Factors
 from thinrank.core.result import Solution
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.minimize import minimize
 
-__version__ = version("thinrank")
+if TYPE_CHECKING:
+    from thinrank import (
+        baselines,
+        calcium,
+        datasets,
+        designs,
+        losses,
+        paper,
+        report,
+        rl,
+        selection,
+        solvers,
+        starts,
+        studies,
+    )
+
+__version__ = _version("thinrank")
 
 __all__ = [
     "Factors",
@@ -21,7 +38,22 @@ __all__ = [
     "designs",
     "losses",
     "minimize",
+    "paper",
+    "report",
     "rl",
     "selection",
+    "solvers",
     "starts",
+    "studies",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import a subpackage on first use, so that ``import thinrank`` stays fast."""
+    if name in __all__:
+        return _import_module(f"thinrank.{name}")
+    raise AttributeError(f"module 'thinrank' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,27 +1,40 @@
-"""Where a loss, a start and a solver meet."""
+"""Where a loss, a start and a solver meet; everything that is fitted is fitted here."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.contracts import Solver
+from thinrank.core.contracts import Start, require
 from thinrank.core.factors import Factors
 from thinrank.core.result import Callback, History, Outcome, Solution, Status
-from thinrank.solvers.gdt import GDT
+from thinrank.solvers import as_solver
 from thinrank.solvers.loop import run
-from thinrank.solvers.pursuit import Pursuit
-from thinrank.solvers.steps import as_step_rule
-from thinrank.starts import as_start, completed
+from thinrank.starts import as_start, complete_rank
 
-__all__ = ["check_options", "check_size", "check_sizes", "iteration_limit", "minimize", "seed_from"]
+__all__ = ["Run", "check_size", "check_sizes", "minimize", "seed_from", "solve"]
 
-_UPDATES = ("simultaneous", "sequential")
-_MAX_ITER = {"pursuit": 100, "gdt": 10_000}
+
+class Run(NamedTuple):
+    """What a solver came to.
+
+    Attributes
+    ----------
+    state : object
+        Its last state, with ``factors`` and ``objective``.
+    history : History
+        One record per iteration, if records were asked for.
+    status : Status
+        How it ended.
+    """
+
+    state: Any
+    history: History
+    status: Status
 
 
 def minimize(
@@ -31,12 +44,9 @@ def minimize(
     row_sparsity: Any = None,
     column_sparsity: Any = None,
     start: Any = "auto",
-    solver: str = "gdt",
-    step: Any = "auto",
-    update: str = "simultaneous",
-    balance: float = 1.0,
+    solver: Any = "gdt",
     max_iter: int | None = None,
-    tol: float = 1e-7,
+    tol: float | None = None,
     random_state: Any = None,
     callback: Callback | None = None,
 ) -> Solution:
@@ -47,35 +57,32 @@ def minimize(
     loss : Loss
         Any of :mod:`thinrank.losses`, :class:`thinrank.losses.Custom` among them.
     rank : int
-        Largest rank r.
-    row_sparsity, column_sparsity : int or None
-        How many rows and columns may differ from zero; None for no limit.
-    start : str, array of shape (m1, m2), Factors, or a start of :mod:`thinrank.starts`
-        Θ⁰: "auto", "lasso", "group_lasso", "proximal", "screening" or "spectral". A start that
-        is zero or of rank below r is completed from the gradient at zero.
-    solver : {"gdt", "pursuit"}
+        Largest rank r, at least 1.
+    row_sparsity, column_sparsity : int or None, default=None
+        Largest number of rows and of columns that differ from zero; None for no limit.
+    start : str, array of shape (m1, m2), Factors or Start, default="auto"
+        Θ⁰: "auto", "backward", "forward", "lasso", "group_lasso", "proximal", "screening",
+        "spectral", a matrix, or an object of :mod:`thinrank.starts`. A start that is zero or of
+        rank below r is completed from the gradient at zero.
+    solver : {"gdt", "pursuit", "auto"} or Solver, default="gdt"
         "gdt" is gradient descent with hard thresholding, Algorithm 1 of the paper, for every
-        loss. "pursuit", for quadratic losses (least squares, denoising), fits exactly on the
-        rows it has and exchanges rows while that is worth it.
-    step : {"auto", "theory", "backtracking"} or float
-        Step size of gradient descent. "auto" adapts to the curvature it meets and never lets the
-        objective rise; "backtracking" does the same but tries twice the last step first, at two
-        evaluations an iteration; "theory" is the constant of the paper's theorem, safe and slow;
-        a number is taken as it is, and may diverge.
-    update : {"simultaneous", "sequential"}
-        Whether V and U move from the same iterate, as printed, or V with the new U.
-    balance : float
-        Weight of the penalty ¼‖UᵀU − VᵀV‖² that keeps the factors balanced; 1 in the paper.
-    max_iter : int, optional
-        Iteration limit; None is 10,000 for "gdt" and 100 for "pursuit".
-    tol : float
-        "gdt" stops when the relative change of (U, V) in an iteration is below; an exchange of
-        "pursuit" must lower the objective by at least this part of itself.
-    random_state : int, RandomState, Generator or None
-        For the random blocks of truncated decompositions and the folds of cross-validated
-        penalties; None is 0, so that answers are the same every time.
-    callback : callable, optional
-        Called with the Record of each iteration; returning True stops the run.
+        loss. "pursuit", for losses with a majorizer (least squares and denoising are their own),
+        fits exactly on the rows in use and exchanges rows. "auto" is pursuit where the loss
+        allows it. Step size, order of updates and so on are arguments of the objects
+        :class:`thinrank.solvers.GDT` and :class:`thinrank.solvers.Pursuit`.
+    max_iter : int or None, default=None
+        Largest number of iterations; None for the solver's own, 10,000 for "gdt" and 100 for
+        "pursuit". A solver that is an object has its own, and this must be None.
+    tol : float or None, default=None
+        Relative change in an iteration below which a solver given by its name stops; None for
+        its own, 1e-7. "gdt" measures the change of (U, V), "pursuit" that of the objective. Not
+        used when the solver is an object.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of randomised decompositions and of the folds of cross-validated penalties in the
+        starts. None is 0, so that answers are the same every time.
+    callback : callable or None, default=None
+        Called with the :class:`~thinrank.core.result.Record` of each iteration; returning True
+        stops the run.
 
     Returns
     -------
@@ -92,22 +99,49 @@ def minimize(
     True
     """
     rows, columns = check_sizes(loss.shape, rank, row_sparsity, column_sparsity)
-    engine = _engine(solver, int(rank), rows, columns, step, update, balance, max_iter, tol)
-    seed = seed_from(random_state)
-    first = as_start(start, solver)(loss, rank, rows, columns, seed)
-    first = completed(first, loss, rank, seed)
-    if first.rank == 0:
-        return _nothing_to_fit(loss)
-    state, history, status = run(engine, loss, first, callback)
-    return _solution(state.factors, state.objective, rank, status, history)
+    bound = as_solver(solver, max_iter, tol, loss).sized(int(rank), rows, columns)
+    first = as_start(start, bound.exchanges_rows)
+    found = solve(loss, bound, first, seed_from(random_state), callback)
+    return _nothing_to_fit(loss) if found is None else _solution(found, rank)
 
 
-def check_options(
-    solver: str, start: Any, step: Any, update: str, max_iter: int | None, tol: float
-) -> None:
-    """Raise what :func:`minimize` would raise about its options, before any work is done."""
-    _engine(solver, 1, 1, 1, step, update, 1.0, max_iter, tol)
-    as_start(start, solver)
+def solve(
+    loss: Any,
+    solver: Any,
+    start: Start | Factors,
+    seed: int = 0,
+    callback: Callback | None = None,
+    *,
+    records: bool = True,
+) -> Run | None:
+    """Run a solver that is bound to sizes; :func:`minimize` without checks, for many small fits.
+
+    Parameters
+    ----------
+    loss : Loss
+    solver : Solver
+        With sizes.
+    start : Start or Factors
+        Factors are taken as they are; what a Start returns is brought to the rank first.
+    seed : int, default=0
+        Of randomised decompositions in the start.
+    callback : callable or None, default=None
+    records : bool, default=True
+        Whether to keep one record per iteration.
+
+    Returns
+    -------
+    Run or None
+        None when the gradient at zero vanishes, so that there is nothing to fit.
+    """
+    for capability in solver.needs:
+        require(loss, capability, f'solver="{solver.name}"')
+    if not isinstance(start, Factors):
+        start = start(loss, solver.rank, solver.rows, solver.columns, seed)
+        start = complete_rank(start, loss, solver.rank, seed)
+    if start.rank == 0:
+        return None
+    return Run(*run(solver, loss, start, callback, records=records))
 
 
 def check_sizes(
@@ -130,16 +164,6 @@ def check_size(name: str, value: Any, limit: int, meaning: str) -> None:
     raise ValueError(f"{name} must be an integer from 1 to {limit} ({meaning}), got {value!r}")
 
 
-def iteration_limit(solver: str, max_iter: Any) -> int:
-    """The user's limit, or the solver's own when None."""
-    if solver not in _MAX_ITER:
-        raise ValueError(f"solver must be one of {tuple(_MAX_ITER)}, got {solver!r}")
-    if max_iter is None:
-        return _MAX_ITER[solver]
-    check_size("max_iter", max_iter, 10**12, "iterations")
-    return int(max_iter)
-
-
 def seed_from(random_state: Any) -> int:
     """An integer seed from what scikit-learn and NumPy take as a random state."""
     if random_state is None:
@@ -156,38 +180,6 @@ def seed_from(random_state: Any) -> int:
     )
 
 
-def _engine(
-    solver: str,
-    rank: int,
-    rows: int,
-    columns: int,
-    step: Any,
-    update: str,
-    balance: float,
-    max_iter: int | None,
-    tol: float,
-) -> Solver:
-    if update not in _UPDATES:
-        raise ValueError(f"update must be one of {_UPDATES}, got {update!r}")
-    if not 0 <= balance < float("inf"):
-        raise ValueError(f"balance must be at least 0 and finite, got {balance!r}")
-    if not 0 <= tol < float("inf"):
-        raise ValueError(f"tol must be at least 0 and finite, got {tol!r}")
-    limit = iteration_limit(solver, max_iter)
-    step_rule = as_step_rule(step)
-    if solver == "pursuit":
-        return Pursuit(rank, rows, columns, max_iter=limit, tol=float(tol))
-    return GDT(
-        row_sparsity=rows,
-        column_sparsity=columns,
-        step_rule=step_rule,
-        update=update,  # type: ignore[arg-type]
-        balance=float(balance),
-        max_iter=limit,
-        tol=float(tol),
-    )
-
-
 def _nothing_to_fit(loss: Any) -> Solution:
     m1, m2 = loss.shape
     flat = Factors(arrays.zeros((m1, 1), loss.prototype), arrays.zeros((m2, 1), loss.prototype))
@@ -197,12 +189,11 @@ def _nothing_to_fit(loss: Any) -> Solution:
     return Solution(zero, value, Status(Outcome.ZERO, message))
 
 
-def _solution(
-    factors: Factors, value: float, asked: int, status: Status, history: History
-) -> Solution:
+def _solution(run: Run, asked: int) -> Solution:
     """Balance the factors; if that drops directions that carry nothing, say so."""
-    compact = factors.balanced()
-    if compact.rank == asked:
-        return Solution(compact, value, status, history)
-    note = f" The data carry rank {compact.rank}, less than the {asked} asked for."
-    return Solution(compact, value, replace(status, message=status.message + note), history)
+    compact = run.state.factors.balanced()
+    status = run.status
+    if compact.rank < asked:
+        note = f" The data carry rank {compact.rank}, less than the {asked} asked for."
+        status = replace(status, message=status.message + note)
+    return Solution(compact, run.state.objective, status, run.history)

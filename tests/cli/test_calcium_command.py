@@ -188,9 +188,9 @@ def test_a_missing_library_is_said_before_the_fit(tmp_path, film, monkeypatch, l
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give a movie or --simulate"),
-        (("film.npy", "--simulate"), "not both"),
-        (("film.npy",), "frames a second are needed"),
+        ((), "give either a movie or --simulate"),
+        (("film.npy", "--simulate"), "give either a movie or --simulate"),
+        (("film.npy",), "frames per second is required"),
         (("film.npy", "--frame-rate", "7", "--rank", "many"), "a whole number or auto"),
         (("film.npy", "--frame-rate", "7", "--decay", "slow"), "a number or estimate"),
     ],

@@ -1,4 +1,4 @@
-"""The command that rebuilds the paper."""
+"""The command that reproduces the experiments of the paper."""
 
 import sys
 
@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from thinrank.cli import app, reproduce
-from thinrank.studies import STUDIES, norway
+from thinrank.paper import norway, study_names
 
 runner = CliRunner()
 
@@ -16,9 +16,9 @@ def pages(monkeypatch):
     """What would be written, without matplotlib."""
     calls = []
     monkeypatch.setattr(
-        reproduce, "_write_page", lambda name, records, out: calls.append((name, len(records)))
+        reproduce, "write_study", lambda name, records, out: calls.append((name, len(records)))
     )
-    monkeypatch.setattr(reproduce, "_write_index", lambda out: calls.append(("index", out)))
+    monkeypatch.setattr(reproduce, "write_index", lambda out: calls.append(("index", out)))
     return calls
 
 
@@ -86,9 +86,9 @@ def test_interruption(tmp_path, pages, monkeypatch):
     monkeypatch.setattr(reproduce, "run_study", interrupt)
     result = runner.invoke(app, ["reproduce", "table1", "--out", str(tmp_path)])
     assert result.exit_code == 130
-    assert "goes on from there" in result.output
+    assert "continues from there" in result.output
 
 
 def test_all_means_all():
-    assert reproduce.chosen_studies([]) == reproduce.chosen_studies(["all"]) == list(STUDIES)
+    assert reproduce.chosen_studies([]) == reproduce.chosen_studies(["all"]) == list(study_names())
     assert reproduce.chosen_studies(["noise", "table1", "noise"]) == ["noise", "table1"]

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from thinrank.cli import app
-from thinrank.studies import rl_comparison
+from thinrank.rl import comparison
 
 runner = CliRunner()
 SMALL = ["rl", "--tasks", "3", "--features", "10", "--states", "12", "--states", "24"]
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.Selectio
 @pytest.fixture(scope="module", autouse=True)
 def _few_iterations():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rl_comparison, "_ITERATIONS", 2)
+        patch.setattr(comparison, "_ITERATIONS", 2)
         yield
 
 
@@ -38,9 +38,9 @@ def small(tmp_path_factory):
 @pytest.fixture
 def few(monkeypatch):
     """Two of the methods."""
-    methods = rl_comparison._methods()
+    methods = comparison._methods()
     chosen = {name: methods[name] for name in ("pursuit", "ridge")}
-    monkeypatch.setattr(rl_comparison, "_methods", lambda: chosen)
+    monkeypatch.setattr(comparison, "_methods", lambda: chosen)
 
 
 def test_table_and_figure(small):

@@ -9,7 +9,15 @@ from thinrank.rl import QHistory
 
 def solver_record(iteration):
     none = np.empty(0, dtype=int)
-    return Record(iteration, 10.0 / iteration, 0.5**iteration, none, none, 0.25 * iteration)
+    return Record(
+        stage="fit",
+        iteration=iteration,
+        objective=10.0 / iteration,
+        seconds=0.25 * iteration,
+        change=0.5**iteration,
+        row_support=none,
+        column_support=none,
+    )
 
 
 def test_history_of_a_solver():

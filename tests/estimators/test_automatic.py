@@ -14,7 +14,7 @@ from sklearn.base import clone
 import thinrank as tr
 from thinrank.core.result import Outcome, Record
 from thinrank.core.warnings import SelectionWarning
-from thinrank.selection import Criterion, SearchRecord
+from thinrank.selection import Criterion
 
 KEYS = {"rank", "row_sparsity", "column_sparsity", "ridge"}
 
@@ -130,7 +130,7 @@ def test_attributes(small):
     ridge = est.best_params_["ridge"]
     assert est.best_params_ == {"rank": 2, "row_sparsity": 4, "column_sparsity": 5, "ridge": ridge}
     assert 0 <= ridge <= 0.01  # next to nothing in units of the curvature
-    assert all(isinstance(record, SearchRecord) for record in est.search_)
+    assert all(record.stage == "search" for record in est.search_)
     assert [r.iteration for r in est.search_] == list(range(1, len(est.search_) + 1))
     assert est.search_[0].sizes.rank == 0  # rank 0 competes
     assert all(a.seconds <= b.seconds for a, b in itertools.pairwise(est.search_))
@@ -457,7 +457,7 @@ def test_callback_sees_the_search_and_the_fit(small):
     X, Y, _ = small
     seen = []
     est = auto(callback=seen.append).fit(X, Y)
-    search = [record for record in seen if isinstance(record, SearchRecord)]
+    search = [record for record in seen if record.stage == "search"]
     # responses are scaled between searches; the last one counts
     assert search[-len(est.search_) :] == est.search_
     assert seen[: len(search)] == search
@@ -471,7 +471,7 @@ def test_stopping_fits_the_best_so_far(small, how):
     X, Y, _ = small
 
     def watch(record):
-        if isinstance(record, SearchRecord) and record.iteration == 5:
+        if record.stage == "search" and record.iteration == 5:
             if how == "is interrupted":
                 raise KeyboardInterrupt
             return True

@@ -249,7 +249,7 @@ def test_iteration_limit_warns(small):
 def test_too_long_a_step_says_so_and_stays_finite(small):
     X, Y, _ = small
     with pytest.warns(ConvergenceWarning, match='step="auto"'):
-        est = tr.SparseReducedRankRegressor(**SIZES, solver="gdt", step=10.0).fit(X, Y)
+        est = tr.SparseReducedRankRegressor(**SIZES, solver=tr.solvers.GDT(step=10.0)).fit(X, Y)
     assert est.status_.outcome is Outcome.DIVERGED
     assert np.isfinite(est.coef_).all()
 

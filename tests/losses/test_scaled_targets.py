@@ -5,8 +5,8 @@ import pytest
 
 import thinrank as tr
 from thinrank.designs import Dense
+from thinrank.forms import ProductForm
 from thinrank.losses import LeastSquares
-from thinrank.losses.forms import ProductForm
 
 N, P, K = 12, 30, 4
 

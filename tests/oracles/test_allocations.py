@@ -22,7 +22,7 @@ def test_iterations_allocate_thin_blocks_only(form, kind):
     loss = tr.losses.LeastSquares(
         design, rng.standard_normal((n, k)), sample_weight=rng.uniform(1, 2, n), form=form
     )
-    solver = GDT(row_sparsity=20, column_sparsity=30)
+    solver = GDT().sized(5, 20, 30)
     start = tr.Factors(rng.standard_normal((p, r)), rng.standard_normal((k, r)))
     state = solver.step(loss, solver.init(loss, start))
     tracemalloc.start()

@@ -7,7 +7,7 @@ from closed_forms import reduced_rank_regression
 import thinrank as tr
 
 
-def errors_of_run(loss, target, floor, **sizes):
+def errors_of_run(loss, target, floor, update="simultaneous", **sizes):
     """Relative Frobenius error of every iterate, until it is below the floor."""
     size, errors = np.linalg.norm(target), []
 
@@ -15,7 +15,8 @@ def errors_of_run(loss, target, floor, **sizes):
         errors.append(np.linalg.norm(record.factors.theta - target) / size)
         return errors[-1] < floor
 
-    tr.minimize(loss, max_iter=50_000, tol=0, callback=watch, **sizes)
+    solver = tr.solvers.GDT(update=update, max_iter=50_000, tol=0)
+    tr.minimize(loss, solver=solver, callback=watch, **sizes)
     return np.array(errors)
 
 

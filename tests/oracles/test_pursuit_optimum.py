@@ -7,7 +7,7 @@ import pytest
 from closed_forms import best_value_over_supports, on_supports
 
 import thinrank as tr
-from thinrank.solvers.loop import run
+from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
 
 CORRELATIONS = (0.0, 0.5, 0.9, 0.99)
@@ -35,8 +35,8 @@ def correlated_problem(index, seed):
 
 def solved(X, Y, sizes, **options):
     loss = tr.losses.LeastSquares(X, Y)
-    start = tr.starts.completed(tr.starts.Auto("pursuit")(loss, *sizes, 0), loss, sizes[0], 0)
-    return run(Pursuit(*sizes, **options), loss, start)[0]
+    start = tr.starts.Auto(exchanges_rows=True)
+    return solve(loss, Pursuit(**options).sized(*sizes), start).state
 
 
 def test_without_a_margin_it_is_the_minimum():
@@ -44,7 +44,7 @@ def test_without_a_margin_it_is_the_minimum():
     for index in range(160):
         X, Y, _, _, sizes = correlated_problem(index, seed=0)
         best = best_value_over_supports(X, Y, *sizes, n=len(X))
-        excesses.append(solved(X, Y, sizes, worth=0.0, tol=1e-12).objective / best - 1)
+        excesses.append(solved(X, Y, sizes, exchange_penalty=0.0, tol=1e-12).objective / best - 1)
     excesses = np.array(excesses)
     print(f"at the minimum: {np.mean(excesses < 1e-6):.1%}, worst excess {excesses.max():.1e}")
     assert excesses.min() > -1e-9
@@ -88,7 +88,7 @@ def test_beyond_exhaustive_search_no_single_exchange_helps(rho):
         theta = np.zeros((20, 6))
         theta[:4] = 0.5 * rng.standard_normal((4, 2)) @ rng.standard_normal((2, 6))
         Y = X @ theta + rng.standard_normal((40, 6))
-        fit = solved(X, Y, (2, 4, 6), worth=0.0, tol=1e-12)
+        fit = solved(X, Y, (2, 4, 6), exchange_penalty=0.0, tol=1e-12)
         for i in range(4):
             for j in set(range(20)) - set(fit.rows.tolist()):
                 rows = [*np.delete(fit.rows, i), j]

@@ -83,9 +83,8 @@ def test_minimize_respects_its_limits(data, M):
         rank=rank,
         row_sparsity=rows,
         column_sparsity=columns,
-        update=update,
         start=start,
-        max_iter=200,
+        solver=tr.solvers.GDT(update=update, max_iter=200),
     )
     factors = answer.factors
     assert factors.rank <= rank

@@ -254,13 +254,13 @@ def test_bad_questions():
         task.sample(state(12, 0, 11), HIT, rng)
     with pytest.raises(ValueError, match="the task has 2 decks, dealer stays at 17"):
         Blackjack(Rules(2)).expect(state(12, 0, 10), HIT, len)
-    with pytest.raises(ValueError, match="no more than there are"):
+    with pytest.raises(ValueError, match="must be between 0 and"):
         Blackjack(Rules(2)).sample(state(12, 0, 10, (9,) + (0,) * 9), HIT, rng)
-    with pytest.raises(ValueError, match="policy must give an action from 0 to 1"):
+    with pytest.raises(ValueError, match="policy must return an action from 0 to 1"):
         exact_house_edge(task, lambda s: np.full(len(s), DOUBLE))
-    with pytest.raises(ValueError, match="policy must give actions from 0 to 1, it gave \\[2\\]"):
+    with pytest.raises(ValueError, match="policy must return actions from 0 to 1, got \\[2\\]"):
         house_edge(task, lambda s: np.full(len(s), DOUBLE), 10)
-    with pytest.raises(ValueError, match="all have been seen"):
+    with pytest.raises(ValueError, match="all cards have been seen"):
         Blackjack(Rules(2)).sample(state(12, 0, 10, (8,) * 9 + (32,)), HIT, rng)
     with pytest.raises(ValueError, match="0 or 1 for hard and soft"):
         task.sample(state(12, 2, 10), HIT, rng)

@@ -88,7 +88,7 @@ def test_family():
 
 
 def test_bad_families():
-    with pytest.raises(ValueError, match="must hold one value at least"):
+    with pytest.raises(ValueError, match="must each have at least one value"):
         make_blackjack_family(())
     with pytest.raises(ValueError, match="n_states must be at least 1"):
         make_blackjack_family().design(0)
@@ -102,7 +102,7 @@ def test_an_error_names_the_task():
     tasks = [Blackjack(), Blackjack(Rules(3))]
     fqi = tr.rl.MultiTaskFQI(HandFeatures(), 2, 1.0, Ridge())
     states = np.array([[12, 0, 10, 13, *[0] * 9]] * 4)  # more aces than three decks have
-    with pytest.raises(ValueError, match="task 1, action 0: sample failed: states must have seen"):
+    with pytest.raises(ValueError, match="task 1, action 0: sample failed: the number of cards"):
         fqi.fit(tasks, states)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from thinrank.core.sizes import Sizes
 from thinrank.selection.choice import (
     allowance,
     check_refit_rule,
@@ -15,7 +16,6 @@ from thinrank.selection.choice import (
     thinnest,
 )
 from thinrank.selection.evaluation import Evaluation
-from thinrank.selection.samples import Sizes
 
 N = 40
 RULES = ("best", "one_se", "thinnest")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import thinrank as tr
+from thinrank.core.sizes import Sizes
 from thinrank.losses import LeastSquares
 from thinrank.selection.criteria import CRITERIA, Complexity, Criterion, as_criterion
 from thinrank.selection.criterion_sample import CriterionSample
-from thinrank.selection.samples import Sizes
 from thinrank.solvers.pursuit import Pursuit
 
 N, P, K = 40, 12, 9
@@ -123,7 +123,7 @@ def sample_and_fit(ridge, rank=2, rows=4, columns=5):
     form = LeastSquares(X, Y).quadratic()
     sample = CriterionSample(form, lambda: 1.0, Criterion("aic"), True, True)
     sizes = Sizes(rank, rows, columns, ridge)
-    fit = sample.fit(sizes, Pursuit(rank, rows, columns))
+    fit = sample.fit(sizes, Pursuit().sized(rank, rows, columns))
     return X, Y, sample, fit
 
 

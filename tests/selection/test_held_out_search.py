@@ -7,11 +7,11 @@ import pytest
 from sklearn.model_selection import KFold
 
 import thinrank as tr
+from thinrank.core.sizes import Sizes
 from thinrank.designs import as_design
 from thinrank.estimators.problem import Problem
 from thinrank.selection.coarse_grid import CoarseGrid
 from thinrank.selection.held_out_search import HeldOutSearch, _falls_then_rises
-from thinrank.selection.samples import Sizes
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import held_out_samples
 from thinrank.selection.stacks import Stack
@@ -223,7 +223,7 @@ def test_the_finalists_are_judged_on_all_partitions_together():
     parts, errors = [], np.zeros((7, N))
     for i, splits in enumerate(PARTITIONS):
         for sample, (_, test) in zip(samples_of(race.loss, splits), splits, strict=True):
-            fit = sample.fit(chosen.sizes, Pursuit(*chosen.sizes[:3]))
+            fit = sample.fit(chosen.sizes, Pursuit().sized(*chosen.sizes[:3]))
             parts.append(sample.score(fit, chosen.sizes))
             errors[i, test] = sample.row_errors(fit) / K
     np.testing.assert_allclose(chosen.parts, parts, rtol=1e-9)

@@ -8,14 +8,15 @@ from scipy import sparse
 from sklearn.model_selection import KFold
 
 import thinrank as tr
+from thinrank.core.sizes import Sizes
 from thinrank.designs import as_design
 from thinrank.estimators.problem import Problem
+from thinrank.forms import Moments
 from thinrank.losses import LeastSquares
 from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held_out
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
-from thinrank.selection.samples import Sizes
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import held_out_samples
 from thinrank.selection.stacks import Stack
@@ -77,7 +78,7 @@ def test_scores_are_those_of_the_estimator_on_the_training_rows(
     samples = held_out_samples(whole.loss, SPLITS, center=intercept, scale=standardize)
     for sizes in (Sizes(2, 4, 5, 0.0), Sizes(3, 6, K, 0.1)):
         for sample, (train, test) in list(zip(samples, SPLITS, strict=True))[:2]:
-            fit = sample.fit(sizes, Pursuit(*sizes[:3]))
+            fit = sample.fit(sizes, Pursuit().sized(*sizes[:3]))
             score = sample.score(fit, sizes)
             (table,) = Stack([sample], [fit]).tables(6)
             assert table[sizes.rank - 1, sizes.columns - 1] <= score * (1 + 1e-9)
@@ -112,7 +113,7 @@ def test_rows_may_be_on_neither_side():
     whole = problem(X, Y)
     (sample,) = held_out_samples(whole.loss, [(train, test)], center=True, scale=True)
     sizes = Sizes(2, 4, 5, 0.0)
-    score = sample.score(sample.fit(sizes, Pursuit(2, 4, 5)), sizes)
+    score = sample.score(sample.fit(sizes, Pursuit().sized(2, 4, 5)), sizes)
     Y = Y / whole.target_scale
     X = X / by_hand(X[train])
     est = tr.SparseReducedRankRegressor(2, 4, 5, standardize=False).fit(X[train], Y[train])
@@ -123,12 +124,12 @@ def test_without_memory_for_copies_the_scores_are_the_same(monkeypatch):
     X, Y, _ = data()
     expected = held_out_samples(problem(X, Y).loss, SPLITS, center=True, scale=True)
     monkeypatch.setattr("thinrank.selection.splits._PART_OF_BUDGET", 1e18)
-    monkeypatch.setattr(LeastSquares, "_cheaper_form", lambda _: "direct")
-    monkeypatch.setattr(LeastSquares, "_gram_is_cheap", lambda _: False)
+    monkeypatch.setattr(Moments, "_gram_is_cheaper", lambda _: False)
+    monkeypatch.setattr(Moments, "_gram_is_quick", lambda _: False)
     lean = held_out_samples(problem(sparse.csr_array(X), Y).loss, SPLITS, center=True, scale=True)
     for a, b in zip(expected, lean, strict=True):
         assert type(a.form) is not type(b.form)
-        fits = (each.fit(Sizes(2, 4, 5, 0.1), Pursuit(2, 4, 5)) for each in (a, b))
+        fits = (each.fit(Sizes(2, 4, 5, 0.1), Pursuit().sized(2, 4, 5)) for each in (a, b))
         tables = [Stack([each], [fit]).tables(4) for each, fit in zip((a, b), fits, strict=True)]
         np.testing.assert_allclose(tables[0], tables[1], rtol=1e-8)
 
@@ -138,13 +139,13 @@ def test_forecasts_are_right_for_the_rows_at_hand():
     whole = problem(X, Y)
     sizes = Sizes(2, 6, 5, 0.0)
     (sample, *_) = held_out_samples(whole.loss, SPLITS, center=True, scale=True)
-    fit = sample.fit(sizes, Pursuit(*sizes[:3]))
+    fit = sample.fit(sizes, Pursuit().sized(*sizes[:3]))
     forecast = sample.rows_forecast(fit, sizes, np.arange(1, P + 1))
     assert forecast[5] == pytest.approx(sample.score(fit, sizes), rel=1e-9)
     assert np.isfinite(forecast[:6]).all()
     assert np.isposinf(forecast[6:]).all()
     all_rows = CriterionSample(whole.loss.quadratic(), lambda: 1.0, Criterion(), True, True)
-    fit = all_rows.fit(sizes, Pursuit(*sizes[:3]))
+    fit = all_rows.fit(sizes, Pursuit().sized(*sizes[:3]))
     forecast = all_rows.rows_forecast(fit, sizes, np.arange(1, P + 1))
     assert forecast[5] == pytest.approx(all_rows.score(fit, sizes), rel=1e-9)
     assert np.argmin(forecast) + 1 <= 4
@@ -294,7 +295,7 @@ def test_the_criterion_search_is_about_as_good_as_all_fits(seed, signal, slack):
     best = 0.0
     for rows in range(1, P + 1):
         for rank in range(1, min(rows, 4) + 1):
-            fit = sample.fit(Sizes(rank, rows, K, 0.0), Pursuit(rank, rows, K))
+            fit = sample.fit(Sizes(rank, rows, K, 0.0), Pursuit().sized(rank, rows, K))
             table = sample.table(fit, 0.0, rank)
             best = min(best, table[rank - 1, rank - 1 :].min())
     assert search.best.score <= best + slack

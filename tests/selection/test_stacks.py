@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import thinrank as tr
+from thinrank.core.sizes import Sizes
 from thinrank.designs import as_design
 from thinrank.estimators.problem import Problem
-from thinrank.selection.samples import Sizes
 from thinrank.selection.splits import held_out_samples
 from thinrank.selection.stacks import Stack
 from thinrank.solvers.pursuit import Pursuit
@@ -54,7 +54,7 @@ def samples_of(X, Y, weight=None):
 
 def fitted(samples, sizes):
     pairs = zip(samples, sizes, strict=True)
-    return [sample.fit(each, Pursuit(*each[:3], max_iter=3)) for sample, each in pairs]
+    return [sample.fit(each, Pursuit(max_iter=3).sized(*each[:3])) for sample, each in pairs]
 
 
 class ByHand:

@@ -22,7 +22,7 @@ def data(seed=0, rows=N):
 def fitted(ridge, rank=2, rows=6, columns=5, seed=0):
     X, Y = data(seed)
     loss = LeastSquares(X, Y, ridge=ridge)
-    solver = Pursuit(rank, rows, columns)
+    solver = Pursuit().sized(rank, rows, columns)
     rng = np.random.default_rng(0)
     state = solver.init(loss, tr.Factors(rng.standard_normal((P, 2)), rng.standard_normal((K, 2))))
     for _ in range(5):
@@ -102,7 +102,7 @@ def test_as_many_directions_as_asked_for_and_as_there_are():
     X = np.random.default_rng(0).standard_normal((N, P))
     Y = np.outer(X[:, 0], np.arange(1.0, K + 1))  # one direction only
     loss = LeastSquares(X, Y)
-    fit = Pursuit(3, 4, 6).init(loss, tr.Factors.from_theta(loss.cross(), 3))
+    fit = Pursuit().sized(3, 4, 6).init(loss, tr.Factors.from_theta(loss.cross(), 3))
     assert known_of(fit, 3).weights.shape[0] == 1
 
 
@@ -132,7 +132,7 @@ def test_every_library(library, numpy_library):
     X, Y, reference = fitted(0.2)
     loss = LeastSquares(library.array(X), library.array(Y), ridge=0.2)
     U, V = (library.array(part) for part in (reference.factors.U, reference.factors.V))
-    fit = Pursuit(2, 6, 5).init(loss, tr.Factors(U, V))
+    fit = Pursuit().sized(2, 6, 5).init(loss, tr.Factors(U, V))
     mask = np.resize([1.0, 0.0], K)
     for columns in (None, mask):
         moved = None if columns is None else library.array(mask)

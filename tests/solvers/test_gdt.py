@@ -59,7 +59,7 @@ def test_line_by_line(library, iterations, update, form):
     U, V = literal(X, Y, theta0, eta, iterations, update)
     loss = LeastSquares(library.array(X), library.array(Y), form=form)
     start = Factors.from_theta(library.array(theta0), RANK)
-    solver = GDT(S1, S2, step_rule=Constant(eta), update=update, max_iter=iterations, tol=0)
+    solver = GDT(step=Constant(eta), update=update, max_iter=iterations, tol=0).sized(2, S1, S2)
     state, history, _ = run(solver, loss, start)
     library.check(state.factors.U, state.factors.V)
     assert len(history) == iterations
@@ -81,7 +81,7 @@ def test_init_balances_and_thresholds():
     X, Y, theta0 = data()
     skew = Factors.from_theta(theta0, RANK)
     skew = Factors(100 * skew.U, skew.V / 100)
-    state = GDT(S1, S2).init(LeastSquares(X, Y), skew)
+    state = GDT().sized(2, S1, S2).init(LeastSquares(X, Y), skew)
     U, V = literal(X, Y, theta0, 0.0, 0, "simultaneous")
     Z, expected = np.vstack([state.factors.U, state.factors.V]), np.vstack([U, V])
     np.testing.assert_allclose(Z @ Z.T, expected @ expected.T, atol=1e-12)
@@ -94,7 +94,7 @@ def test_init_balances_and_thresholds():
 @pytest.mark.parametrize("balance", [0.0, 1.0, 7.0])
 def test_gradients_of_the_penalized_objective(balance):
     X, Y, _ = data()
-    loss, solver = LeastSquares(X, Y, ridge=0.1), GDT(15, 9, balance=balance)
+    loss, solver = LeastSquares(X, Y, ridge=0.1), GDT(balance=balance).sized(2, 15, 9)
     rng = np.random.default_rng(1)
     U, V = rng.standard_normal((15, 2)), rng.standard_normal((9, 2))
     state = solver._evaluate(loss, Factors(U, V), 1.0)
@@ -113,7 +113,7 @@ def test_gradients_of_the_penalized_objective(balance):
 @pytest.mark.parametrize("update", ["simultaneous", "sequential"])
 def test_change_is_the_relative_step(update):
     X, Y, theta0 = data()
-    loss, solver = LeastSquares(X, Y), GDT(S1, S2, update=update)
+    loss, solver = LeastSquares(X, Y), GDT(update=update).sized(2, S1, S2)
     state = solver.init(loss, Factors.from_theta(theta0, RANK))
     new = solver.step(loss, state)
     before, after = (np.vstack([s.factors.U, s.factors.V]) for s in (state, new))
@@ -123,7 +123,7 @@ def test_change_is_the_relative_step(update):
 
 def test_states_are_not_changed_in_place():
     X, Y, theta0 = data()
-    loss, solver = LeastSquares(X, Y), GDT(S1, S2)
+    loss, solver = LeastSquares(X, Y), GDT().sized(2, S1, S2)
     state = solver.init(loss, Factors.from_theta(theta0, RANK))
     U, V = state.factors.U.copy(), state.factors.V.copy()
     solver.step(loss, state)
@@ -140,7 +140,7 @@ def test_without_limits_denoising_is_the_truncated_svd(library):
     best = (basis_u[:, :3] * [5, 4, 3]) @ basis_v[:, :3].T
     loss = Denoising(library.array(M))
     start = Factors(library.array(basis_u[:, :3] + 0.1), library.array(basis_v[:, :3]))
-    state, _, status = run(GDT(12, 8, tol=1e-10), loss, start)
+    state, _, status = run(GDT(tol=1e-10).sized(2, 12, 8), loss, start)
     assert status.converged
     np.testing.assert_allclose(library.numpy(state.factors.theta), best, atol=1e-7)
     assert state.objective == pytest.approx(0.5 * (0.3**2 + 0.1**2), rel=1e-6)

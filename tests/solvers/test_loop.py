@@ -31,7 +31,7 @@ def problem(library, dtype="float64"):
 def test_history(library):
     loss, start = problem(library)
     seen = []
-    state, history, status = run(GDT(5, 4), loss, start, seen.append)
+    state, history, status = run(GDT().sized(2, 5, 4), loss, start, seen.append)
     assert status.outcome is Outcome.CONVERGED
     assert status.converged
     assert f"after {len(history)} iterations" in str(status)
@@ -52,7 +52,9 @@ def test_history(library):
     assert (seen[3].iteration, seen[3].objective) == (history[3].iteration, history[3].objective)
 
 
-@pytest.mark.parametrize("solver", [GDT(5, 4), GDT(5, 4, max_iter=4), Pursuit(2, 5, 4)])
+@pytest.mark.parametrize(
+    "solver", [GDT().sized(2, 5, 4), GDT(max_iter=4).sized(2, 5, 4), Pursuit().sized(2, 5, 4)]
+)
 def test_without_records(library, solver):
     """The same state and status, and no history."""
     loss, start = problem(library)
@@ -70,7 +72,7 @@ def test_without_records(library, solver):
 
 def test_divergence_without_records(numpy_library):
     loss, start = problem(numpy_library)
-    solver = GDT(5, 4, step_rule=Constant(1e3))
+    solver = GDT(step=Constant(1e3)).sized(2, 5, 4)
     state, _, status = run(solver, loss, start)
     bare, history, same = run(solver, loss, start, records=False)
     assert len(history) == 0
@@ -82,7 +84,7 @@ def test_divergence_without_records(numpy_library):
 def test_equal_supports_are_shared(library):
     loss, start = problem(library)
     seen = []
-    _, history, _ = run(GDT(5, 4, max_iter=60, tol=0), loss, start, seen.append)
+    _, history, _ = run(GDT(max_iter=60, tol=0).sized(2, 5, 4), loss, start, seen.append)
     for name in ("row_support", "column_support"):
         arrays = [getattr(record, name) for record in history]
         for record, array in zip(seen, arrays, strict=True):
@@ -98,7 +100,7 @@ def test_equal_supports_are_shared(library):
 def test_the_callback_stops(library, yes):
     loss, start = problem(library)
     state, history, status = run(
-        GDT(5, 4), loss, start, lambda record: yes if record.iteration == 3 else None
+        GDT().sized(2, 5, 4), loss, start, lambda record: yes if record.iteration == 3 else None
     )
     assert len(history) == 3
     assert status.outcome is Outcome.STOPPED
@@ -110,14 +112,16 @@ def test_the_callback_stops(library, yes):
 @pytest.mark.parametrize("answer", [None, False, 0])
 def test_other_answers_of_the_callback_do_not_stop(numpy_library, answer):
     loss, start = problem(numpy_library)
-    _, history, status = run(GDT(5, 4, max_iter=4, tol=0), loss, start, lambda record: answer)
+    _, history, status = run(
+        GDT(max_iter=4, tol=0).sized(2, 5, 4), loss, start, lambda record: answer
+    )
     assert len(history) == 4
     assert status.outcome is Outcome.ITERATION_LIMIT
 
 
 def test_iteration_limit(library):
     loss, start = problem(library)
-    _, history, status = run(GDT(5, 4, max_iter=4), loss, start)
+    _, history, status = run(GDT(max_iter=4).sized(2, 5, 4), loss, start)
     assert len(history) == 4
     assert status.outcome is Outcome.ITERATION_LIMIT
     assert not status.converged
@@ -131,7 +135,7 @@ def test_divergence(library, dtype, update, step):
     if dtype == "float32" and step > 1e30:
         step = 1e30
     loss, start = problem(library, dtype)
-    solver = GDT(5, 4, step_rule=Constant(step), update=update)
+    solver = GDT(step=Constant(step), update=update).sized(2, 5, 4)
     state, history, status = run(solver, loss, start)
     assert status.outcome is Outcome.DIVERGED
     assert not status.converged
@@ -146,7 +150,7 @@ def test_divergence(library, dtype, update, step):
 
 def test_divergence_through_minimize(library):
     loss, start = problem(library)
-    answer = tr.minimize(loss, rank=2, start=start, step=1e6)
+    answer = tr.minimize(loss, rank=2, start=start, solver=GDT(step=1e6))
     assert answer.status.outcome is Outcome.DIVERGED
     assert np.isfinite(answer.value)
     assert np.all(np.isfinite(library.numpy(answer.factors.theta)))
@@ -158,6 +162,7 @@ def test_a_flat_loss_is_no_error(library, step, balance):
     # constant predictors are zero after standardisation, and a start may live on them
     X, Y = library.array(np.zeros((8, 6))), library.array(np.ones((8, 5)))
     theta = library.array(np.ones((6, 5)))
-    answer = tr.minimize(LeastSquares(X, Y), rank=1, start=theta, step=step, balance=balance)
+    solver = GDT(step=step, balance=balance)
+    answer = tr.minimize(LeastSquares(X, Y), rank=1, start=theta, solver=solver)
     assert answer.value == pytest.approx(2.5)
     assert answer.status.converged

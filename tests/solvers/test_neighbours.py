@@ -22,7 +22,7 @@ def data(correlation=0.8, seed=0, p=P):
 def fitted(loss, rows, rank=2, columns=K, library=None):
     index = np.array(rows) if library is None else library.index(rows)
     everything = np.arange(K) if library is None else library.index(np.arange(K))
-    solver = Pursuit(rank, len(rows), columns)
+    solver = Pursuit().sized(rank, len(rows), columns)
     fit = solver._fit(loss.quadratic(), index, everything, loss.quadratic().cross_rows(index).T)
     return solver, fit
 
@@ -43,7 +43,7 @@ def test_pairs_against_refitting():
     def along_Q(rows):
         return np.sum(C[rows] * np.linalg.solve(H[np.ix_(rows, rows)], C[rows]))
 
-    solver = Pursuit(2, 3, K)
+    solver = Pursuit().sized(2, 3, K)
     prospects = solver._prospects(LeastSquares(X, Y, ridge=0.1).quadratic(), fit)
     nets = prospects.of_pairs(fit)
     for i in range(3):

@@ -70,7 +70,7 @@ def test_costs_and_gains_against_refitting(exact, monkeypatch):
         monkeypatch.setattr("thinrank.solvers.pursuit._EXACT_GAINS", 3)
     loss = LeastSquares(X, Y, ridge=0.1)
     form = loss.quadratic()
-    solver = Pursuit(**SIZES)
+    solver = Pursuit().sized(*SIZES.values())
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(40, 6, replace=False))
     fit = solver._fit(form, rows, np.arange(7), rng.standard_normal((15, 2)))

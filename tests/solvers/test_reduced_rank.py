@@ -63,6 +63,7 @@ def test_rank_zero_and_predictors_of_zeros_give_zero(rank):
     factors = reduced_rank_regression(np.zeros((5, 4)), np.ones((5, 3)), rank)
     assert factors.rank == 0
     assert factors.shape == (4, 3)
+    assert reduced_rank_from_svd(thin_svd(np.zeros((5, 4))), np.ones((5, 3)), rank).rank == 0
     assert reduced_rank_regression(np.eye(5), np.ones((5, 3)), 0).rank == 0
 
 
@@ -71,7 +72,9 @@ def test_one_decomposition_serves_every_rank_and_ridge(tall):
     svd = thin_svd(X)
     for rank, ridge in ((1, 0.0), (4, 0.1)):
         expected = reduced_rank_regression(X, Y, rank, ridge).theta
-        np.testing.assert_array_equal(reduced_rank_from_svd(svd, Y, rank, ridge).theta, expected)
+        found = reduced_rank_from_svd(svd, Y, rank, ridge)
+        np.testing.assert_allclose(found.theta, expected, atol=1e-10)
+        np.testing.assert_allclose(found.V.T @ found.V, np.eye(rank), atol=1e-12)
 
 
 def test_thin_svd_drops_singular_values_that_are_rounding(rng):

@@ -161,7 +161,7 @@ PROBLEMS = [
 def test_safeguarded_never_lets_the_objective_rise(kind, update, growth):
     for seed in range(3):
         loss, start = problem(kind, seed)
-        solver = GDT(6, 4, step_rule=Safeguarded(growth=growth), update=update)
+        solver = GDT(step=Safeguarded(growth=growth), update=update).sized(2, 6, 4)
         state = first = solver.init(loss, start)
         for _ in range(100):
             new = solver.step(loss, state)

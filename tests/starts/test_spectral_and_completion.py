@@ -9,7 +9,7 @@ import thinrank as tr
 from thinrank import Factors, starts
 from thinrank.core.result import Outcome
 from thinrank.losses import Denoising, LeastSquares
-from thinrank.starts import completed
+from thinrank.starts import complete_rank
 
 N, P, K = 30, 25, 15
 
@@ -76,13 +76,13 @@ def test_a_full_start_stays(library):
     X, Y = data()
     loss = LeastSquares(library.array(X), library.array(Y))
     full = Factors(library.array(X[:P, :2]), library.array(Y[:K, :2]))
-    assert completed(full, loss, 2, 0) is full
+    assert complete_rank(full, loss, 2, 0) is full
 
 
 def test_zero_is_completed_to_the_spectral_start(library, dtype):
     X, Y = data()
     loss = LeastSquares(library.array(X, dtype), library.array(Y, dtype))
-    out = completed(Factors.zero((P, K), like=loss.prototype), loss, 3, 0)
+    out = complete_rank(Factors.zero((P, K), like=loss.prototype), loss, 3, 0)
     library.check(out.U, out.V, dtype=dtype)
     expected = library.numpy(starts.Spectral()(loss, 3, P, K, 0).theta)
     np.testing.assert_array_equal(library.numpy(out.theta), expected)
@@ -94,7 +94,7 @@ def test_a_deficient_start_gets_what_it_misses(library, dtype, have):
     loss = LeastSquares(library.array(X, dtype), library.array(Y, dtype))
     theta = np.linalg.lstsq(X, Y)[0]
     start = Factors.from_theta(library.array(theta, dtype), have)
-    out = completed(start, loss, 3, 0)
+    out = complete_rank(start, loss, 3, 0)
     library.check(out.U, out.V, dtype=dtype)
     assert out.rank == 3
     assert loss.value_and_gradient(out)[0] <= loss.value_and_gradient(start)[0]
@@ -111,7 +111,7 @@ def test_a_worse_start_is_still_completed(library):
     M = np.diag([4.0, 3.0, 2.0, 0.0])
     loss = Denoising(library.array(M))
     start = Factors(library.array([[4.0], [0], [0], [0]]), library.array([[2.0], [0], [0], [0]]))
-    out = completed(start, loss, 3, 0)
+    out = complete_rank(start, loss, 3, 0)
     assert out.rank == 3
     answer = tr.minimize(loss, rank=3, start=start)
     np.testing.assert_allclose(library.numpy(answer.factors.theta), M, atol=1e-5)
@@ -122,9 +122,9 @@ def test_no_more_rank_than_there_is(library):
     M[0, 0], M[1, 1] = 3, 2
     loss = Denoising(library.array(M))
     zero = Factors.zero((6, 5), like=loss.prototype)
-    assert completed(zero, loss, 4, 0).rank == 2
+    assert complete_rank(zero, loss, 4, 0).rank == 2
     start = Factors.from_theta(library.array(M), 2)
-    assert completed(start, loss, 4, 0).rank == 2
+    assert complete_rank(start, loss, 4, 0).rank == 2
 
 
 @pytest.mark.parametrize("name", ["auto", "lasso", "group_lasso", "screening", "spectral"])
@@ -132,7 +132,7 @@ def test_nothing_to_fit_has_rank_0(library, dtype, name):
     X, _ = data()
     loss = LeastSquares(library.array(X, dtype), library.array(np.zeros((N, K)), dtype))
     start = starts.as_start(name)(loss, 2, P, K, 0)
-    assert completed(start, loss, 2, 0).rank == 0
+    assert complete_rank(start, loss, 2, 0).rank == 0
     answer = tr.minimize(loss, rank=2, start=name)
     library.check(answer.factors.U, answer.factors.V, dtype=dtype)
     assert (answer.factors.U.shape, answer.factors.V.shape) == ((P, 0), (K, 0))

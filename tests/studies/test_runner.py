@@ -128,9 +128,8 @@ def test_interruption_keeps_what_is_finished(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": "table9"}, "no study 'table9'; there are table1"),
-        ({"name": TINY, "executor": "threads"}, "executor must be one of"),
-        ({"name": TINY, "jobs": 0}, "jobs must be at least 1"),
+        ({"study": TINY, "executor": "threads"}, "executor must be one of"),
+        ({"study": TINY, "jobs": 0}, "jobs must be at least 1"),
     ],
 )
 def test_clear_errors(tmp_path, options, message):

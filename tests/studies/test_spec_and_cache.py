@@ -34,7 +34,7 @@ def test_values_become_json():
     value = {"a": np.float64(0.1), "b": np.arange(2), "c": np.bool_(True), "d": math.nan, "e": None}
     expected = {"a": 0.1, "b": [0, 1], "c": True, "d": None, "e": None}
     assert json.loads(json.dumps(plain(value))) == expected
-    with pytest.raises(TypeError, match="JSON values, not object"):
+    with pytest.raises(TypeError, match="JSON values only, got object"):
         plain({"x": object()})
 
 

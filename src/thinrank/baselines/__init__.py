@@ -14,6 +14,7 @@ from thinrank.baselines.null import NullRegressor
 from thinrank.baselines.rank_constrained import RankConstrainedGroupLasso
 from thinrank.baselines.reduced_rank import ReducedRankRegression
 from thinrank.baselines.separate_lassos import SeparateLassos
+from thinrank.baselines.separate_ridges import SeparateRidges
 from thinrank.baselines.thresholding_svd import ThresholdingSVD
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "RankConstrainedGroupLasso",
     "ReducedRankRegression",
     "SeparateLassos",
+    "SeparateRidges",
     "ThresholdingSVD",
 ]

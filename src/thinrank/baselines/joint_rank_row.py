@@ -13,7 +13,7 @@ from thinrank.baselines.tuning import Setting, penalty_grid
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.solvers.group_lasso import group_lasso_path, largest_penalty, nonzero_rows
-from thinrank.solvers.reduced_rank import reduced_rank_regression
+from thinrank.solvers.reduced_rank import reduced_rank_from_svd, thin_svd
 
 __all__ = ["JointRankRowSelection"]
 
@@ -119,7 +119,7 @@ def _on_rows(data: Prepared, rows: np.ndarray, rank: int) -> Factors:
     _, p, k = data.shape
     if rows.size == 0:
         return Factors.zero((p, k), like=data.X)
-    few = reduced_rank_regression(data.X[:, rows], data.Y, rank)
+    few = reduced_rank_from_svd(thin_svd(data.X[:, rows]), data.Y, rank)
     U = np.zeros((p, few.rank))
     U[rows] = few.U
     return Factors(U, few.V)

@@ -10,7 +10,8 @@ import numpy as np
 from thinrank.calcium.preprocessing import Preprocessing
 from thinrank.calcium.sizes import MovieSizes
 from thinrank.core.checks import is_auto
-from thinrank.minimize import check_options, check_size
+from thinrank.minimize import check_size
+from thinrank.solvers import as_solver
 
 __all__ = ["as_preprocessing", "check_settings", "given_sizes", "in_radii", "smoothing_width"]
 
@@ -27,7 +28,7 @@ def check_settings(imaging: Any) -> None:
     """
     if imaging.baseline not in _BASELINES:
         raise ValueError(f"baseline must be one of {_BASELINES}, got {imaging.baseline!r}")
-    check_options(imaging.solver, "auto", "auto", "simultaneous", imaging.max_iter, 0.0)
+    as_solver(imaging.solver, imaging.max_iter)
     for name, most in (
         ("frame_rate", np.inf),
         ("percentile", 100.0),

@@ -1,4 +1,4 @@
-"""The command line: parse, call, exit code."""
+"""The command line: parse arguments, call the library, return an exit code."""
 
 from thinrank.cli.main import app
 

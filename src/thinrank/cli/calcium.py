@@ -1,4 +1,4 @@
-"""From a movie on disk to a folder of neurons: read, fit, score, write."""
+"""``thinrank calcium``: read a movie, fit it, score the regions and write the results."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from thinrank.calcium import CalciumImaging, Scores, make_movie, read_regions
 from thinrank.calcium.export import describe, write_results
 from thinrank.calcium.folder import check_destination, whole_folder, write_summary
 from thinrank.core.extras import import_optional
-from thinrank.report import MovieStory, write_movie_page
+from thinrank.report import MovieAnalysis, write_movie_page
 
 __all__ = ["SIMULATED_FRAME_RATE", "CalciumRequest", "run_calcium"]
 
 SIMULATED_FRAME_RATE = 7.0
-"""Frames a second of the simulated movie, unless the user gives another number."""
+"""Default number of frames per second of the simulated movie."""
 
-_INTERRUPTED = 130
+_INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 
 
 @dataclass(frozen=True)
 class CalciumRequest:
-    """What the user asked for.
+    """The arguments of the command.
 
     Parameters
     ----------
@@ -37,15 +37,17 @@ class CalciumRequest:
     settings : dict
         Arguments of :class:`~thinrank.calcium.CalciumImaging`.
     dataset : str or None
-        Which array of the file.
+        Name of the array in the file.
     labels : Path or None
-        Regions marked by a person, in the layout of NeuroFinder.
-    nwb, overwrite : bool
-        Whether to write an NWB file; whether to replace earlier results.
+        File with regions marked by a person, in the format of NeuroFinder.
+    nwb : bool
+        Whether to write an NWB file.
+    overwrite : bool
+        Whether to replace earlier results.
     seed : int
-        Of the simulated movie.
+        Seed of the simulated movie.
     command : str
-        What was typed.
+        The command as typed.
     """
 
     movie: Path | None
@@ -60,11 +62,11 @@ class CalciumRequest:
 
 
 def run_calcium(console: Console, request: CalciumRequest) -> int:
-    """Do all of it; the exit code. Whatever fails, no folder is left that was not there."""
+    """Run the command and return its exit code; after a failure no new folder is left behind."""
     try:
         _analyse(console, request)
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        # what is wrong with the file, the folder, a setting or an installation, in words
+        # the message says what is wrong with the file, the folder, a setting or an installation
         console.print(
             f"thinrank calcium: {str(error) or type(error).__name__}",
             style="red",
@@ -80,7 +82,7 @@ def run_calcium(console: Console, request: CalciumRequest) -> int:
 
 
 def _analyse(console: Console, request: CalciumRequest) -> None:
-    # everything that can fail without the movie fails before the long part
+    # check everything that can fail before the fit, which takes long
     check_destination(request.out, request.overwrite)
     _check_libraries(request.nwb)
     labelled = None if request.labels is None else read_regions(request.labels)
@@ -103,8 +105,8 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
     with whole_folder(request.out, request.overwrite) as place:
         write_results(imaging, place, nwb=request.nwb)
         settings = _settings(request, imaging, seconds)
-        story = MovieStory(name, imaging, labelled, scores, settings)
-        write_movie_page(story, place / "page.html")
+        analysis = MovieAnalysis(name, imaging, labelled, scores, settings)
+        write_movie_page(analysis, place / "page.html")
         write_summary(
             place,
             {
@@ -120,18 +122,18 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
 
 
 def _check_libraries(nwb: bool) -> None:
-    """Raise an ImportError that names the extra, if what will be needed at the end is missing."""
+    """Raise an ImportError that names the extra if a library that is needed later is missing."""
     for library in ("matplotlib", "jinja2", "tifffile", *(["pynwb"] if nwb else [])):
         import_optional(library)
 
 
 def _settings(request: CalciumRequest, imaging: CalciumImaging, seconds: float) -> dict[str, str]:
-    """The last table of the page: what was asked, and what became of it."""
+    """Return the last table of the page: the given settings, and the resulting values."""
     asked = {name: str(value) for name, value in request.settings.items() if value is not None}
     return {
         "command": f"`{request.command}`",
         **{name.replace("_", " "): value for name, value in asked.items()},
-        "decay a frame": f"{imaging.decay_:.4f}",
+        "decay per frame": f"{imaging.decay_:.4f}",
         "rank of the fit": str(imaging.factors_.rank),
         "frames with spikes": str(len(imaging.spike_frames_)),
         "pixels kept": str(len(imaging.active_pixels_)),
@@ -151,5 +153,5 @@ def _tell(console: Console, imaging: CalciumImaging, scores: Scores | None, out:
         )
     console.print(text, highlight=False, soft_wrap=True)
     console.print(
-        f"Results are in {out}; begin with {out / 'page.html'}", highlight=False, soft_wrap=True
+        f"Results are in {out}; start with {out / 'page.html'}", highlight=False, soft_wrap=True
     )

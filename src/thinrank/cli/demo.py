@@ -1,4 +1,4 @@
-"""The demonstration: simulate, fit with automatic tuning, compare with the truth."""
+"""``thinrank demo``: simulate data, fit with automatic tuning, and compare with the truth."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from thinrank.estimators import SparseReducedRankRegressor
 
 __all__ = ["run_demo"]
 
-_RANK, _ROWS, _COLUMNS = 8, 10, 10
+_RANK, _ROWS, _COLUMNS = 8, 10, 10  # of the paper's two-way sparse setting
 
 
 def run_demo(console: Console, seed: int) -> None:
-    """Print a short table on one simulated data set."""
+    """Fit one simulated data set and print a table of results."""
     console.print(
         "Simulating the paper's strong two-way setting: "
         "n=50, p=100, k=50, rank 8, 10 predictors, 10 responses.",
@@ -31,21 +31,23 @@ def run_demo(console: Console, seed: int) -> None:
         est = SparseReducedRankRegressor(ridge="auto").fit(X, Y)
     seconds = time.perf_counter() - began
 
-    table = Table(title=f"What was found (seed {seed})")
+    table = Table(title=f"Results (seed {seed})")
     table.add_column("quantity")
     table.add_column("value", justify="right")
     error = est.factors_.theta - truth.theta
     table.add_row("estimation error, spectral", f"{_ratio(error, truth, 2):.4f}")
     table.add_row("estimation error, Frobenius", f"{_ratio(error, truth, 'fro'):.4f}")
-    table.add_row("prediction error on fresh data", f"{_prediction_error(est, truth, seed):.4f}")
-    table.add_row("rank, found / true", f"{est.rank_} / {truth.rank}")
-    table.add_row("predictors, right / found / true", _overlap(est.row_support_, truth.row_support))
+    table.add_row("prediction error on new data", f"{_prediction_error(est, truth, seed):.4f}")
+    table.add_row("rank, estimated / true", f"{est.rank_} / {truth.rank}")
     table.add_row(
-        "responses, right / found / true", _overlap(est.column_support_, truth.column_support)
+        "predictors, correct / selected / true", _overlap(est.row_support_, truth.row_support)
+    )
+    table.add_row(
+        "responses, correct / selected / true", _overlap(est.column_support_, truth.column_support)
     )
     table.add_row("ridge", f"{est.best_params_['ridge']:.2g}")
     table.add_row("models tried", str(len(est.search_)))
-    table.add_row("seconds, everything", f"{seconds:.2f}")
+    table.add_row("total seconds", f"{seconds:.2f}")
     console.print(table)
     console.print(str(est.status_), highlight=False)
 
@@ -55,7 +57,7 @@ def _ratio(error: np.ndarray, truth: Factors, order: Any) -> float:
 
 
 def _prediction_error(est: SparseReducedRankRegressor, truth: Factors, seed: int) -> float:
-    """Root mean squared error on new rows with noise of standard deviation 1."""
+    """Return the root mean squared error on new rows with noise of standard deviation 1."""
     rng = np.random.default_rng([seed, 1])
     X = rng.standard_normal((1000, truth.shape[0]))
     Y = X @ truth.theta + rng.standard_normal((1000, truth.shape[1]))

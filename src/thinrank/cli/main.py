@@ -1,22 +1,21 @@
-"""The ``thinrank`` command."""
+"""The ``thinrank`` command.
+
+A subcommand imports what it needs when it runs, so that ``thinrank --version`` and
+``thinrank --help`` load no study.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand
 
 from thinrank import __version__
-from thinrank.cli.calcium import SIMULATED_FRAME_RATE, CalciumRequest, run_calcium
-from thinrank.cli.demo import run_demo
-from thinrank.cli.reproduce import chosen_studies, run_reproduce
-from thinrank.cli.rl import FIGURES, run_rl
-from thinrank.studies import EXECUTORS, STUDIES
-from thinrank.studies.rl_comparison import FAMILIES, Comparison
 
 __all__ = ["app"]
 
@@ -25,6 +24,16 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
+
+
+class _ReproduceCommand(TyperCommand):
+    """A command whose help lists the studies; their names are looked up when it is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from thinrank.paper.registry import study_names
+
+        self.epilog = f"Studies: {', '.join(study_names())}."
+        super().format_help(ctx, formatter)
 
 
 def _show_version(wanted: bool) -> None:
@@ -36,7 +45,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Low-rank, row-sparse and column-sparse coefficient matrices."""
@@ -46,41 +58,55 @@ def main(
 def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated data.")] = 0,
 ) -> None:
-    """Simulate the paper's two-way sparse setting, fit it, and show what was found."""
+    """Simulate the two-way sparse setting of the paper, fit it, and show the results."""
+    from thinrank.cli.demo import run_demo
+
     run_demo(Console(), seed)
 
 
-@app.command(epilog="Studies: " + ", ".join(STUDIES) + ".")
+@app.command(cls=_ReproduceCommand)
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Studies by name, or all.", show_default="all"),
+        typer.Argument(help="Names of studies, or all.", show_default="all"),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A small version of everything.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run a small version of each study.")
+    ] = False,
     jobs: Annotated[
-        int, typer.Option(min=1, help="Processes; timing studies run alone.", show_default="cores")
+        int,
+        typer.Option(
+            min=1,
+            help="Number of processes; table5 always uses one.",
+            show_default="number of cores",
+        ),
     ] = os.cpu_count() or 1,
     executor: Annotated[
-        str, typer.Option(help="How jobs are run: " + ", ".join(EXECUTORS) + ".")
+        str, typer.Option(help="How jobs are run: processes, serial or dask.")
     ] = "processes",
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
     limit: Annotated[
         float | None,
         typer.Option(
             min=0.1,
-            help="Seconds for each cell of table5.",
+            help="Time limit in seconds for each fit of table5.",
             show_default="120; 10 with --quick",
         ),
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(help="Address of a Dask scheduler.", show_default="a cluster on this machine"),
+        typer.Option(
+            help="Address of a Dask scheduler.", show_default="a new cluster on this machine"
+        ),
     ] = None,
 ) -> None:
-    """Rebuild tables and figures of the paper, and lay them beside the printed ones.
+    """Reproduce tables and figures of the paper, and compare them with the printed ones.
 
-    What is finished stays in the folder: after an interruption the same command goes on.
+    Finished jobs are kept in the folder: after an interruption the same command continues.
     """
+    from thinrank.cli.reproduce import chosen_studies, run_reproduce
+    from thinrank.studies import EXECUTORS
+
     try:
         chosen = chosen_studies(names or [])
     except ValueError as error:
@@ -105,30 +131,33 @@ def reproduce(
 @app.command()
 def rl(
     family: Annotated[
-        str, typer.Option(help="What is learned: " + ", ".join(FAMILIES) + ".")
+        str, typer.Option(help="Family of tasks to draw: linear or optimal-value.")
     ] = "linear",
-    tasks: Annotated[int, typer.Option(min=3, help="Decision processes.")] = 12,
-    features: Annotated[int, typer.Option(min=10, help="Features of a state.")] = 60,
+    tasks: Annotated[int, typer.Option(min=3, help="Number of decision processes.")] = 12,
+    features: Annotated[int, typer.Option(min=10, help="Number of features of a state.")] = 60,
     states: Annotated[
         list[int] | None,
         typer.Option(
             min=10,
-            max=2000,  # all that the families have
-            help="Design states; may be repeated.",
+            max=2000,  # the number of states of a task
+            help="Number of design states; may be given several times.",
             show_default="30, 60, 120",
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Families to draw.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first.")] = 0,
-    out: Annotated[Path, typer.Option(help="The figure: " + ", ".join(FIGURES) + ".")] = Path(
+    repeats: Annotated[int, typer.Option(min=1, help="Number of families to draw.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first family.")] = 0,
+    out: Annotated[Path, typer.Option(help="File of the figure: .png, .svg or .pdf.")] = Path(
         "rl.png"
     ),
 ) -> None:
-    """Learn several decision processes together and apart, and compare their policies.
+    """Learn several decision processes jointly and separately, and compare the policies.
 
-    Draws the value error of fitted Q-iteration with GDT and pursuit, which share features and
-    rank among the tasks, beside that of the group lasso, of lassos and of ridge regressions.
+    Compares the value error of fitted Q-iteration with GDT and pursuit, for which the tasks share
+    features and rank, with that of the group lasso, the lasso and ridge regression.
     """
+    from thinrank.cli.rl import FIGURES, run_rl
+    from thinrank.rl.comparison import FAMILIES, Comparison
+
     if family not in FAMILIES:
         raise typer.BadParameter(f"must be one of {', '.join(FAMILIES)}", param_hint="--family")
     if out.suffix not in FIGURES:
@@ -144,59 +173,72 @@ def rl(
 def calcium(
     movie: Annotated[
         Path | None,
-        typer.Argument(help="TIFF, NPY, NPZ, HDF5 or NWB.", show_default=False),
+        typer.Argument(help="The movie: TIFF, NPY, NPZ, HDF5 or NWB.", show_default=False),
     ] = None,
     frame_rate: Annotated[
-        float | None, typer.Option(min=0, help="Frames a second.", show_default=False)
+        float | None, typer.Option(min=0, help="Frames per second.", show_default=False)
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the results, made anew.")
+        Path, typer.Option("--out", "-o", help="Folder of the results; must be new or empty.")
     ] = Path("neurons"),
     neuron_radius: Annotated[
         float | None,
-        typer.Option(min=0, help="Rough radius of a neuron, in pixels.", show_default="5"),
+        typer.Option(min=0, help="Approximate radius of a neuron in pixels.", show_default="5"),
     ] = None,
-    rank: Annotated[str, typer.Option(help="Rank of the fit.")] = "auto",
-    rows: Annotated[str, typer.Option(help="Most frames with spikes.")] = "auto",
-    columns: Annotated[str, typer.Option(help="Most pixels in neurons.")] = "auto",
+    rank: Annotated[str, typer.Option(help="Rank of the fit: a number or auto.")] = "auto",
+    rows: Annotated[
+        str, typer.Option(help="Maximal number of frames with spikes: a number or auto.")
+    ] = "auto",
+    columns: Annotated[
+        str, typer.Option(help="Maximal number of pixels in neurons: a number or auto.")
+    ] = "auto",
     decay: Annotated[
         str | None,
         typer.Option(
-            help="Part of the fluorescence left after a frame: a number, or estimate.",
+            help="Fraction of the fluorescence that remains after one frame: a number or estimate.",
             show_default="1 - 1/frame rate",
         ),
     ] = None,
     baseline: Annotated[
-        str, typer.Option(help="What is taken out of each pixel: median, percentile, none.")
+        str, typer.Option(help="What to subtract from each pixel: median, percentile or none.")
     ] = "median",
     smoothing: Annotated[
         float | None,
-        typer.Option(min=0, help="Pixels, sd of a Gaussian filter; 0: none.", show_default="2"),
+        typer.Option(
+            min=0,
+            help="Standard deviation of the Gaussian filter in pixels; 0 for none.",
+            show_default="2",
+        ),
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="Which array of an NPZ, HDF5 or NWB file.")
+        str | None, typer.Option(help="Name of the array in an NPZ, HDF5 or NWB file.")
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Labelled regions to compare with, NeuroFinder's JSON.")
+        Path | None,
+        typer.Option(help="Labelled regions to compare with, in NeuroFinder's JSON format."),
     ] = None,
-    nwb: Annotated[bool, typer.Option("--nwb", help="Write an NWB file too.")] = False,
+    nwb: Annotated[bool, typer.Option("--nwb", help="Also write an NWB file.")] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace results of an earlier run.")
+        bool, typer.Option("--overwrite", help="Replace the results of an earlier run.")
     ] = False,
     simulate: Annotated[
-        bool, typer.Option("--simulate", help="Try it on a simulated movie, without a file.")
+        bool, typer.Option("--simulate", help="Use a simulated movie instead of a file.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the simulated movie.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated movie.")] = 0,
 ) -> None:
-    """Find the neurons of a calcium imaging movie, their traces and their spikes.
+    """Find the neurons of a calcium imaging movie, with their traces and spikes.
 
-    Writes their regions (JSON), traces (CSV) and footprints (TIFF) and a page that shows them, all
-    into one folder, which appears when everything is done.
+    Writes regions (JSON), traces (CSV), footprints (TIFF) and an HTML page to one folder, which is
+    created when everything is finished.
     """
+    from thinrank.cli.calcium import SIMULATED_FRAME_RATE, CalciumRequest, run_calcium
+
     if simulate == (movie is not None):
-        raise typer.BadParameter("give a movie or --simulate, not both", param_hint="MOVIE")
+        raise typer.BadParameter("give either a movie or --simulate", param_hint="MOVIE")
     if frame_rate is None and not simulate:
-        raise typer.BadParameter("frames a second are needed", param_hint="--frame-rate")
+        raise typer.BadParameter(
+            "the number of frames per second is required", param_hint="--frame-rate"
+        )
     settings = {
         "frame_rate": SIMULATED_FRAME_RATE if frame_rate is None else frame_rate,
         "rank": _number(rank, int, ("auto",), "--rank"),
@@ -222,7 +264,7 @@ def calcium(
 
 
 def _number(text: str, kind: type, words: tuple[str, ...], option: str) -> object:
-    """An option that is a number or one of some words."""
+    """Parse an option that is a number or one of some words."""
     if text in words:
         return text
     try:
@@ -233,5 +275,5 @@ def _number(text: str, kind: type, words: tuple[str, ...], option: str) -> objec
 
 
 def _typed() -> str:
-    """The command as the user gave it."""
+    """Return the command as the user typed it."""
     return " ".join(["thinrank", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""Rebuild tables and figures of the paper: run the studies, then write their pages."""
+"""``thinrank reproduce``: run studies, then write their pages."""
 
 from __future__ import annotations
 
@@ -9,26 +9,30 @@ from pathlib import Path
 from rich.console import Console
 
 from thinrank.core.extras import is_installed
-from thinrank.studies import (
-    STUDIES,
-    StudyError,
-    find_study,
-    load_records,
-    run_study,
-)
+from thinrank.paper import find_study, study_names, write_index, write_study
+from thinrank.studies import StudyError, load_records, run_study
 
 __all__ = ["chosen_studies", "run_reproduce"]
 
-_INTERRUPTED = 130
-# what pages and plots are made with
+_INTERRUPTED = 130  # the exit code of shells after Ctrl-C
+# The libraries that pages and plots need.
 _LIBRARIES = ("matplotlib", "jinja2")
 
 
 def chosen_studies(names: Sequence[str]) -> list[str]:
-    """Studies by name, without repetition; "all" and nothing mean all of them."""
+    """Return the given names without repetitions; no name and "all" select all studies.
+
+    Raises
+    ------
+    ValueError
+        If there is no study with one of the names.
+    """
     if not names or "all" in names:
-        return list(STUDIES)
-    return [find_study(name).name for name in dict.fromkeys(names)]
+        return list(study_names())
+    for name in names:
+        if name not in study_names():
+            raise ValueError(f"there is no study {name!r}; choose from {', '.join(study_names())}")
+    return list(dict.fromkeys(names))
 
 
 def run_reproduce(
@@ -43,16 +47,32 @@ def run_reproduce(
     address: str | None,
     command: str,
 ) -> int:
-    """Run studies and write pages; the exit code.
+    """Run studies and write their pages.
 
-    A study with failures makes the code 1; the others run all the same.
-    Without what pages are made with the records are written: a later run makes pages of them.
+    If a study fails, the others run nevertheless. If matplotlib or Jinja2 is missing, only records
+    are written, and a later run makes the pages from them.
+
+    Parameters
+    ----------
+    console : Console
+        Where messages go.
+    names : sequence of str
+        Names of the studies.
+    out : Path
+        Folder of the results.
+    quick, jobs, executor, limit, address, command
+        See :func:`thinrank.studies.run_study`.
+
+    Returns
+    -------
+    code : int
+        Exit code: 0, 1 if a study failed, or 130 after Ctrl-C.
     """
     pages = all(is_installed(library) for library in _LIBRARIES)
     if not pages:
         console.print(
             "Only records will be written: pages and plots need "
-            'pip install "thinrank[report]". The same command makes them from the records then.',
+            'pip install "thinrank[report]". The same command then makes them from the records.',
             highlight=False,
             markup=False,
             soft_wrap=True,
@@ -62,7 +82,7 @@ def run_reproduce(
         began = time.perf_counter()
         try:
             records = run_study(
-                name,
+                find_study(name),
                 out,
                 jobs,
                 quick,
@@ -72,7 +92,7 @@ def run_reproduce(
                 command=command,
                 progress=True,
             )
-        except ImportError as error:  # of Dask
+        except ImportError as error:  # Dask is not installed
             console.print(str(error), highlight=False, markup=False, soft_wrap=True)
             return 1
         except StudyError as error:
@@ -81,29 +101,17 @@ def run_reproduce(
             records = load_records(out, name)
         except KeyboardInterrupt:
             console.print(
-                f"{name}: interrupted. What is finished is kept in {out}; "
-                "the same command goes on from there.",
+                f"{name}: interrupted. Finished jobs are kept in {out}; "
+                "the same command continues from there.",
                 highlight=False,
                 soft_wrap=True,
             )
             return _INTERRUPTED
         seconds = time.perf_counter() - began
         if records and pages:
-            _write_page(name, records, out)
+            write_study(name, records, out)
         console.print(f"{name}: {len(records)} records, {seconds:.1f} s", highlight=False)
     if pages:
-        _write_index(out)
+        write_index(out)
     console.print(f"Results are in {out}", highlight=False, soft_wrap=True)
     return 1 if failed else 0
-
-
-def _write_page(name: str, records: list[dict], out: Path) -> None:
-    from thinrank.report import write_study  # matplotlib and Jinja2 are optional
-
-    write_study(name, records, out)
-
-
-def _write_index(out: Path) -> None:
-    from thinrank.report import write_index
-
-    write_index(out)

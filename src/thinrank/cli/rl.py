@@ -1,4 +1,4 @@
-"""Several decision processes learned together and apart: value error against design states."""
+"""``thinrank rl``: learn decision processes jointly and separately, and compare the policies."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from rich.table import Table
 
 from thinrank.core.extras import is_installed
 from thinrank.core.progress import progress_bar
-from thinrank.studies.rl_comparison import Comparison
+from thinrank.rl.comparison import Comparison
 
 __all__ = ["FIGURES", "run_rl"]
 
 FIGURES = (".png", ".svg", ".pdf")
-"""Kinds of files that a figure can be."""
+"""Suffixes of the files that the figure can be written to."""
 
 
 def run_rl(console: Console, comparison: Comparison, out: Path) -> int:
-    """Run, print a table and draw the figure; the exit code."""
+    """Run the comparison, print a table, draw the figure and return the exit code."""
     drawn = is_installed("matplotlib")
     if not drawn:
         console.print(
@@ -34,31 +34,32 @@ def run_rl(console: Console, comparison: Comparison, out: Path) -> int:
     pairs = comparison.features * comparison.actions
     console.print(
         f"{comparison.tasks} tasks, {comparison.features} features × {comparison.actions} actions, "
-        f"{comparison.rows} of the {pairs} rows of Θ* in use, rank {comparison.rank}.",
+        f"{comparison.rows} of the {pairs} rows of Θ* non-zero, rank {comparison.rank}.",
         highlight=False,
     )
     with _bar(console, comparison.fits) as advance:
         records = comparison.run(advance)
     console.print(_table(records, comparison.states))
     console.print(
-        "Mean squared distance of the values of the learned policies from the optimal ones. GDT "
-        "and pursuit choose sizes and ridge by a criterion; the others cross-validate a penalty.",
+        "Mean squared difference between the values of the learned policies and the optimal ones. "
+        "GDT and pursuit choose sizes and ridge by a criterion, the others a penalty by "
+        "cross-validation.",
         highlight=False,
     )
     if drawn:
         from thinrank.report.value_errors import draw_value_errors  # matplotlib is optional
 
         draw_value_errors(records, out)
-        console.print(f"The figure is {out}", highlight=False, soft_wrap=True)
+        console.print(f"The figure is in {out}", highlight=False, soft_wrap=True)
     return 0
 
 
 def _table(records: list[dict[str, Any]], states: Sequence[int]) -> Table:
-    table = Table(title="Value error by design states")
+    table = Table(title="Value error by number of design states")
     table.add_column("method")
     for count in states:
         table.add_column(str(count), justify="right")
-    table.add_column("seconds a fit", justify="right")
+    table.add_column("seconds per fit", justify="right")
     for name in dict.fromkeys(record["method"] for record in records):
         own = [record for record in records if record["method"] == name]
         means = [
@@ -72,7 +73,7 @@ def _table(records: list[dict[str, Any]], states: Sequence[int]) -> Table:
 
 @contextmanager
 def _bar(console: Console, total: int) -> Iterator[Any]:
-    """A function that is told what comes next."""
+    """Yield a function that advances the bar and shows what is fitted next."""
     with progress_bar("", total, console=console, transient=True) as update:
         done = -1
 

@@ -1,9 +1,9 @@
-"""The contracts that the rooms meet by: Design, Loss, Start, StepRule, Solver."""
+"""The contracts between the packages: Design, Loss, QuadraticForm, Start, StepRule, Solver."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard
+from typing import Any, ClassVar, Protocol, Self, TypeGuard
 
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
@@ -83,8 +83,12 @@ class Loss(Protocol):
     ``restrict``
         ``restrict(rows, columns) -> Loss``: f over the Θ that vanish elsewhere; its values equal
         f's, the part of the data left out included.
+    ``majorizer``
+        ``majorizer(factors, rows=None) -> QuadraticForm``: a quadratic form that equals f at
+        Θ = UVᵀ and is nowhere below f (over the Θ that vanish outside ``rows``, if these are
+        given, which allows a closer form). A quadratic loss returns itself. Pursuit needs it.
     ``quadratic``
-        ``quadratic() -> QuadraticForm``: f as an explicit quadratic; pursuit needs it.
+        ``quadratic() -> QuadraticForm``: f itself as a quadratic form.
     ``folds``
         ``folds(count, seed) -> list of (training loss, held-out loss)``.
 
@@ -113,10 +117,10 @@ class Loss(Protocol):
 
 
 class QuadraticForm(Protocol):
-    """f(Θ) = constant/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩, with weights, centring, scaling and ridge inside.
+    """q(Φ) = constant/2 − ⟨C, Φ⟩ + ½⟨Φ, HΦ⟩, with weights, centring, scaling and ridge inside.
 
-    For regression C = XᵀY/n and H = XᵀX/n + ridge·I. Columns and products that were paid for
-    are kept where that is cheap.
+    For regression Φ = Θ, C = XᵀY/n and H = XᵀX/n + ridge·I. Columns and products that were
+    computed once are kept where that takes little memory.
 
     Attributes
     ----------
@@ -130,8 +134,16 @@ class QuadraticForm(Protocol):
         Shape of Θ.
     prototype : array
         Carries the library, dtype and device.
+    exact : bool
+        Whether the form is the loss itself; otherwise it is a majorizer, which touches the loss
+        at one Θ.
+    column_scale : array of shape (m2,), or None
+        Φ = Θ·diag(column_scale), which has the rank and the supports of Θ; None is Φ = Θ. With it
+        a loss whose curvature differs between responses still has one H.
     """
 
+    exact: bool
+    column_scale: Array | None
     constant: float
     samples: float
     observations: float
@@ -234,11 +246,42 @@ class StepRule(Protocol):
 
 
 class Solver(Protocol):
-    """Frozen hyper-parameters, and init / step / done over an explicit state."""
+    """Frozen hyper-parameters, and init / step / done over an explicit state.
+
+    The state has ``factors``, ``objective`` and ``change``, and is never changed in place. A
+    solver is bound to sizes by :meth:`sized` before a run.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    needs : frozenset of str
+        Capabilities that the loss must have.
+    exchanges_rows : bool
+        Whether it leaves the rows that it starts from for better ones; the default start depends
+        on it.
+    adapts_to_units : bool
+        Whether it may be given responses in other units without a change of its hyper-parameters.
+    max_iter : int
+        Largest number of iterations.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[str]]
+    exchanges_rows: ClassVar[bool]
+
+    @property
+    def adapts_to_units(self) -> bool:
+        """See the attributes."""
+        ...
 
     @property
     def max_iter(self) -> int:
-        """Iteration limit."""
+        """See the attributes."""
+        ...
+
+    def sized(self, rank: int, rows: int, columns: int) -> Self:
+        """The same solver for at most ``rows`` rows and ``columns`` columns, of rank ``rank``."""
         ...
 
     def init(self, loss: Any, start: Factors) -> Any:
@@ -246,7 +289,7 @@ class Solver(Protocol):
         ...
 
     def step(self, loss: Any, state: Any) -> Any:
-        """One iteration; states are never changed in place."""
+        """The state after one more iteration."""
         ...
 
     def done(self, state: Any) -> bool:

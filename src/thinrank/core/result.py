@@ -1,14 +1,17 @@
-"""What a solver returns: the factors, how it went, and the record of every iteration."""
+"""Results of fits: the factors, how the run ended, and one record per iteration."""
 
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.records import RecordList
+from thinrank.core.sizes import Sizes
 
 __all__ = ["Callback", "History", "Outcome", "Record", "Solution", "Status"]
 
@@ -39,34 +42,43 @@ class Status:
         return self.message
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One iteration.
+    """One iteration of a fit, or one model of a search for sizes: what a callback is called with.
 
     Attributes
     ----------
+    stage : {"search", "fit"}
+        Whether it is a model of a search or an iteration of a solver.
     iteration : int
-        Counted from 1.
+        Number of the iteration or model, counted from 1.
     objective : float
-        The loss f at the new iterate (GDT's balance penalty is not in it).
-    change : float
-        Gradient descent: ‖ΔZ‖ / ‖Z‖ in Frobenius norm, Z = [U; V]. Pursuit: the relative
-        decrease of the objective.
-    row_support, column_support : arrays of int
-        Sorted indices; iterations with the same support share one array.
+        Fit: the loss f at the new iterate (GDT's balance penalty is not in it). Search: the score
+        of the model; less is better.
     seconds : float
-        Since the solver began, the start not included.
+        Time since the stage began; the start of a solver is not included.
+    change : float
+        Fit: relative change in the iteration; see the solver. Search: nan.
+    row_support, column_support : arrays of int, or None
+        Fit: sorted indices; iterations with the same support share one array. Search: None.
     factors : Factors or None
-        The iterate, in the solver's units. Callbacks see it; the history does not keep it.
+        Fit: the iterate, in the solver's units. Callbacks see it; the history does not keep it.
+    sizes : Sizes or None
+        Search: rank, numbers of rows and columns, and ridge of the model.
+    best : float
+        Search: the lowest score so far. Fit: nan.
     """
 
+    stage: Literal["search", "fit"]
     iteration: int
     objective: float
-    change: float
-    row_support: Array
-    column_support: Array
     seconds: float
+    change: float = math.nan
+    row_support: Array | None = None
+    column_support: Array | None = None
     factors: Factors | None = None
+    sizes: Sizes | None = None
+    best: float = math.nan
 
 
 class History(RecordList[Record]):
@@ -79,7 +91,7 @@ class History(RecordList[Record]):
 
 
 Callback = Callable[[Record], object]
-"""Called after every iteration; returning True stops the run."""
+"""Called with a record after every iteration or model; returning True stops."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +107,7 @@ class Solution:
     status : Status
         How the run ended; ``str(status)`` is a sentence.
     history : History
-        One record an iteration.
+        One record per iteration.
     """
 
     factors: Factors

@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
 
 from thinrank.designs.blockwise import blockwise_column_norms
 
@@ -108,6 +107,8 @@ class RecursiveFilter:
         if block.size == 0:
             return np.array(block)
         if block.ndim == 1 or block.shape[1] < _WIDE:
+            from scipy.signal import lfilter  # slow to import, and only used here
+
             numerator = np.array([1], dtype=dtype)
             return lfilter(numerator, np.array([1, -self.decay], dtype=dtype), block, axis=0)
         out = np.array(block, order="C")

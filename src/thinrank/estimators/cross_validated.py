@@ -23,9 +23,11 @@ from thinrank.estimators.validation import (
     column_names,
     keep_target_names,
 )
-from thinrank.minimize import check_options, seed_from
+from thinrank.minimize import seed_from
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.space import as_choices, check_axes
+from thinrank.solvers import as_solver
+from thinrank.starts import as_start
 
 __all__ = ["SparseReducedRankRegressorCV"]
 
@@ -63,20 +65,16 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     standardize : bool, default=True
         As in :class:`SparseReducedRankRegressor`. Every training part is centred and scaled by
         itself.
-    solver : {"pursuit", "gdt"}, default="pursuit"
-        Solver of the final fit; the search is by pursuit.
+    solver : {"auto", "pursuit", "gdt"} or Solver, default="auto"
+        As in :class:`SparseReducedRankRegressor`.
     start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
-        Where the final fit begins.
-    step : {"auto", "theory", "backtracking"} or float, default="auto"
-        Step size of the final fit by gradient descent.
-    update : {"simultaneous", "sequential"}, default="simultaneous"
-        Whether both factors move from the same iterate in the final fit by gradient descent.
+        As in :class:`SparseReducedRankRegressor`.
     fit_intercept : bool, default=True
         Whether to centre X and Y.
     max_iter : int or None, default=None
-        Largest number of iterations of the final fit.
+        As in :class:`SparseReducedRankRegressor`.
     tol : float, default=1e-7
-        Tolerance of all fits.
+        As in :class:`SparseReducedRankRegressor`.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the random partition into folds and of randomised decompositions in the starts.
         None gives the same answer every time.
@@ -85,7 +83,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     verbose : int, default=0
         Whether to show progress on standard error.
     callback : callable or None, default=None
-        Called with a :class:`~thinrank.selection.SearchRecord` after each model; returning True,
+        Called with a :class:`~thinrank.core.result.Record` after each model; returning True,
         or Ctrl-C, ends the search, and the best model so far is fitted.
 
     Attributes
@@ -141,10 +139,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         cv: Any = 5,
         refit_rule: str = "best",
         standardize: bool = True,
-        solver: str = "pursuit",
+        solver: Any = "auto",
         start: Any = "auto",
-        step: Any = "auto",
-        update: str = "simultaneous",
         fit_intercept: bool = True,
         max_iter: int | None = None,
         tol: float = 1e-7,
@@ -162,8 +158,6 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self.standardize = standardize
         self.solver = solver
         self.start = start
-        self.step = step
-        self.update = update
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -205,7 +199,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             The fitted estimator.
         """
         rule = check_refit_rule(self.refit_rule)
-        check_options(self.solver, self.start, self.step, self.update, self.max_iter, self.tol)
+        solver = as_solver(self.solver, self.max_iter, self.tol)
+        start = as_start(self.start, solver.exchanges_rows)
         names = column_names(y)
         design, target = check_training_data(self, X, y)
         weight = check_weights(sample_weight, design)
@@ -235,7 +230,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
                 center=self.fit_intercept,
                 scale=self.standardize,
                 seed=seed_from(self.random_state),
-                tol=self.tol,
+                solver=solver,
+                start=start,
                 n_jobs=self.n_jobs,
                 callback=callback,
                 groups=groups,
@@ -289,8 +285,6 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             standardize=self.standardize,
             solver=self.solver,
             start=self.start,
-            step=self.step,
-            update=self.update,
             fit_intercept=self.fit_intercept,
             max_iter=self.max_iter,
             tol=self.tol,

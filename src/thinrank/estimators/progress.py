@@ -8,7 +8,6 @@ from typing import Any
 
 from thinrank.core.progress import with_progress_bar
 from thinrank.core.result import Callback, Record
-from thinrank.selection.evaluation import SearchCallback, SearchRecord
 
 __all__ = ["searching", "shown"]
 
@@ -26,13 +25,15 @@ def shown(
 
 def searching(
     callback: Callable[[Any], object] | None, verbose: int
-) -> AbstractContextManager[SearchCallback | None]:
+) -> AbstractContextManager[Callback | None]:
     """The callback of a search, with a line on standard error if ``verbose`` is positive.
 
     The number of models that a search will fit is not known beforehand.
     """
 
-    def text(record: SearchRecord) -> str:
+    def text(record: Record) -> str:
+        if record.sizes is None:
+            return "models"
         rank, rows, columns, ridge = record.sizes
         return (
             f"models, now rank {rank}, {rows} × {columns}, ridge {ridge:.2g}  "

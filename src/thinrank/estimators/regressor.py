@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
 from thinrank.core.checks import is_auto
-from thinrank.core.contracts import Design
+from thinrank.core.contracts import Design, Solver
 from thinrank.core.factors import Factors
-from thinrank.core.result import History, Outcome, Status
+from thinrank.core.result import History, Outcome, Record, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.problem import Problem
@@ -28,9 +28,10 @@ from thinrank.estimators.validation import (
     keep_target_names,
     rows_of_data,
 )
-from thinrank.minimize import iteration_limit, minimize, seed_from
+from thinrank.minimize import minimize, seed_from
 from thinrank.selection.choice import check_refit_rule
-from thinrank.selection.evaluation import SearchRecord
+from thinrank.solvers import as_solver
+from thinrank.starts import as_start
 
 __all__ = ["SparseReducedRankRegressor"]
 
@@ -68,29 +69,32 @@ class SparseReducedRankRegressor(FactorRegressor):
     standardize : bool, default=True
         Whether the predictors enter with unit root mean square about their mean (about zero
         without intercept), and the responses in units of the noise in them; see Notes. It is done
-        implicitly: X is not copied and a sparse X stays sparse. With ``solver="gdt"`` the
-        responses are scaled only if ``step`` is "auto" or "backtracking".
-    solver : {"pursuit", "gdt"}, default="pursuit"
-        "pursuit" fits exactly on the predictors in use and exchanges predictors while that lowers
-        the objective by enough. "gdt" is gradient descent with hard thresholding, the algorithm
-        of the paper. The search for sizes is by pursuit in both cases.
+        implicitly: X is not copied and a sparse X stays sparse. With gradient descent of a fixed
+        step size the responses are not scaled.
+    solver : {"auto", "pursuit", "gdt"} or Solver, default="auto"
+        "pursuit", which "auto" is, fits exactly on the predictors in use and exchanges predictors
+        while that lowers the objective by enough. "gdt" is gradient descent with hard
+        thresholding, the algorithm of the paper. An object of :mod:`thinrank.solvers` has options
+        of its own, such as the step size of ``tr.solvers.GDT(step="theory")``. The search for
+        sizes is by pursuit in all cases, with the options of ``solver`` where that is pursuit:
+        it compares models by exact fits, from each of which it also knows the scores of other
+        ranks and numbers of responses.
     start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
-        Where the final fit begins: "auto" (what suits the solver and the predictors, see
+        Where fits begin: "auto" (what suits the solver and the predictors, see
         :class:`thinrank.starts.Auto`), "backward", "forward", "lasso", "group_lasso", "proximal",
         "screening", "spectral", coefficients in the units of X and Y, or an object of
-        :mod:`thinrank.starts`.
-    step : {"auto", "theory", "backtracking"} or float, default="auto"
-        Step size of gradient descent; see :func:`thinrank.minimize`. Pursuit has none.
-    update : {"simultaneous", "sequential"}, default="simultaneous"
-        Gradient descent only: whether both factors move from the same iterate.
+        :mod:`thinrank.starts`. Coefficients are used by the final fit only: in a search they
+        could carry information about rows that are held out.
     fit_intercept : bool, default=True
         Whether to centre X and Y.
     max_iter : int or None, default=None
-        Largest number of iterations of the final fit; None is 100 for pursuit and 10,000 for
-        gradient descent. Reaching it raises a ``ConvergenceWarning``.
+        Largest number of iterations of every fit; None for the solver's own, 100 for pursuit and
+        10,000 for gradient descent. If the final fit reaches it there is a
+        ``ConvergenceWarning``. A solver that is an object has its own, and this must be None.
     tol : float, default=1e-7
-        Pursuit: the smallest relative decrease of the objective for which an exchange is made.
-        Gradient descent: the relative change of the factors below which it stops.
+        Relative change in an iteration below which a solver stops. Pursuit measures the change of
+        the objective, gradient descent that of the factors. Not used when ``solver`` is an
+        object, which has its own.
     criterion : {"auto", "cv", "pic", "aic", "bic", "gic", "ebic", "gcv"} or Criterion, \
 default="auto"
         What chooses the sizes that are "auto". "auto" and "cv" are the mean squared error on
@@ -126,11 +130,11 @@ default="auto"
     verbose : int, default=0
         Whether to show progress on standard error.
     callback : callable or None, default=None
-        Called with the :class:`~thinrank.core.result.Record` of each iteration; returning True
-        stops the fit, and ``status_`` says so. Its factors are those of the standardised problem.
-        While sizes are searched for, it is called with a
-        :class:`~thinrank.selection.SearchRecord` for each model; returning True, or Ctrl-C, ends
-        the search, and the best model so far is fitted.
+        Called with a :class:`~thinrank.core.result.Record` after each model of the search
+        (``record.stage == "search"``) and each iteration of the final fit
+        (``record.stage == "fit"``, with factors of the standardised problem). Returning True ends
+        the stage: after the search, as after Ctrl-C, the best model so far is fitted, and a fit
+        that was stopped says so in ``status_``.
 
     Attributes
     ----------
@@ -148,7 +152,7 @@ default="auto"
         Sorted indices of the responses that they predict.
     best_params_ : dict
         The rank, row_sparsity, column_sparsity and ridge of the fit, chosen or given.
-    search_ : list of SearchRecord
+    search_ : list of Record
         The models that were tried, with their scores; empty when all sizes were given. With
         ``standardize=True`` held-out errors are in units of the noise in each response, not of Y.
     n_iter_ : int
@@ -188,7 +192,7 @@ default="auto"
 
     With ``standardize=True`` supports and predictions do not depend on the units of any predictor
     or response, nor on the scale of ``sample_weight``, nor on predictors and responses that are
-    constant (zero, without intercept), which are left out. With ``solver="gdt"`` this holds if
+    constant (zero, without intercept), which are left out. With gradient descent this holds if
     the responses are scaled; see ``standardize``. With ``standardize=False`` it holds for the
     scale of the weights only.
 
@@ -220,10 +224,8 @@ default="auto"
         *,
         ridge: float | str = "auto",
         standardize: bool = True,
-        solver: str = "pursuit",
+        solver: Any = "auto",
         start: Any = "auto",
-        step: Any = "auto",
-        update: str = "simultaneous",
         fit_intercept: bool = True,
         max_iter: int | None = None,
         tol: float = 1e-7,
@@ -242,8 +244,6 @@ default="auto"
         self.standardize = standardize
         self.solver = solver
         self.start = start
-        self.step = step
-        self.update = update
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -259,7 +259,7 @@ default="auto"
     status_: Status
     history_: History
     best_params_: dict[str, Any]
-    search_: list[SearchRecord]
+    search_: list[Record]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseReducedRankRegressor:
         """Choose the sizes that are "auto", and fit the coefficients.
@@ -290,24 +290,24 @@ default="auto"
         if single:
             target = target[:, None]
         self._check_sizes(design, target.shape[1], weight)
-        adaptive = isinstance(self.step, str) and self.step in ("auto", "backtracking")
+        solver = as_solver(self.solver, self.max_iter, self.tol)
         problem = Problem.prepare(
             design,
             target,
             weight,
             fit_intercept=self.fit_intercept,
             standardize_columns=self.standardize,
-            scale_targets=self.standardize and (adaptive or self.solver == "pursuit"),
+            scale_targets=self.standardize and solver.adapts_to_units,
             ridge=0.0,
         )
-        params = self._choose(problem, weight)
-        factors = self._solve(problem, **params)
+        params = self._choose(problem, weight, solver)
+        factors = self._solve(problem, solver, **params)
         self._keep(*problem.to_user(factors), single)
         self.best_params_ = params
         keep_target_names(self, names)
         return self
 
-    def _choose(self, problem: Problem, weight: Any) -> dict[str, Any]:
+    def _choose(self, problem: Problem, weight: Any, solver: Solver) -> dict[str, Any]:
         """The sizes: as given, or chosen where they are "auto"."""
         given = {
             "rank": self.rank,
@@ -332,7 +332,8 @@ default="auto"
                 center=self.fit_intercept,
                 scale=self.standardize,
                 seed=seed_from(self.random_state),
-                tol=self.tol,
+                solver=solver,
+                start=as_start(self.start, solver.exchanges_rows),
                 n_jobs=self.n_jobs,
                 callback=callback,
             )
@@ -342,7 +343,13 @@ default="auto"
         return found.params
 
     def _solve(
-        self, problem: Problem, rank: Any, row_sparsity: Any, column_sparsity: Any, ridge: Any
+        self,
+        problem: Problem,
+        solver: Solver,
+        rank: Any,
+        row_sparsity: Any,
+        column_sparsity: Any,
+        ridge: Any,
     ) -> Factors:
         """Fit with given sizes, counting every response by the noise that the fit leaves in it."""
         if rank == 0:
@@ -350,21 +357,16 @@ default="auto"
             self.n_iter_, self.status_, self.history_ = 0, status, History()
             return Factors.zero(problem.loss.shape, like=problem.loss.prototype)
         rank, rows, columns = problem.limited(rank, row_sparsity, column_sparsity)
-        limit = iteration_limit(self.solver, self.max_iter)
         scaled, supports = problem, None
         for _ in range(_MOST_ROUNDS):
-            with shown(self.callback, limit, self.verbose) as callback:
+            with shown(self.callback, solver.max_iter, self.verbose) as callback:
                 solution = minimize(
                     scaled.loss.with_ridge(ridge),
                     rank=rank,
                     row_sparsity=rows,
                     column_sparsity=columns,
                     start=scaled.start(self.start),
-                    solver=self.solver,
-                    step=self.step,
-                    update=self.update,
-                    max_iter=limit,
-                    tol=self.tol,
+                    solver=solver,
                     random_state=self.random_state,
                     callback=callback,
                 )
@@ -386,7 +388,6 @@ default="auto"
         check_refit_rule(self.refit_rule)
         if not is_auto(self.ridge):
             check_ridge("ridge", self.ridge, 'a number at least 0 and finite, or "auto"')
-        iteration_limit(self.solver, self.max_iter)
         if is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
             return
         sizes = self.rank, self.row_sparsity, self.column_sparsity

@@ -10,21 +10,22 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
+from thinrank.core.factors import Factors
+from thinrank.core.result import Record
+from thinrank.core.sizes import Sizes
 from thinrank.estimators.problem import Problem
 from thinrank.losses import LeastSquares
-from thinrank.minimize import iteration_limit
+from thinrank.minimize import solve
 from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held_out
 from thinrank.selection.choice import RefitRule
 from thinrank.selection.criteria import Criterion, as_criterion
 from thinrank.selection.cv_splits import Splits, make_splits
-from thinrank.selection.evaluation import Evaluation, SearchRecord
+from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.held_out_search import HeldOutSearch
-from thinrank.selection.samples import Sizes
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
-from thinrank.solvers.loop import run
 from thinrank.solvers.pursuit import Pursuit
-from thinrank.starts import Auto, completed
+from thinrank.starts import Auto, Given
 from thinrank.starts.backward import MOST_ROWS, most_at_once
 
 __all__ = ["Found", "check_criterion", "find_sizes"]
@@ -66,7 +67,7 @@ class Found:
         return [self.chosen] if self.search is None else self.search.evaluations
 
     @property
-    def records(self) -> list[SearchRecord]:
+    def records(self) -> list[Record]:
         """One record per model that was tried."""
         return [] if self.search is None else self.search.records
 
@@ -92,7 +93,8 @@ def find_sizes(
     center: bool,
     scale: bool,
     seed: int,
-    tol: float,
+    solver: Any,
+    start: Any,
     n_jobs: int | None,
     callback: Any,
     groups: Any = None,
@@ -109,11 +111,17 @@ def find_sizes(
         How to choose.
     center, scale : bool
         Whether every training part is centred and standardised.
-    tol, n_jobs, callback
+    solver : Solver
+        Of the final fit. The search is by pursuit in any case: its tables and forecasts need
+        exact fits. Where the final fit is by pursuit too, the search has its options.
+    start : Start
+        Of the final fit. A matrix is not used by the search, since it may hold information
+        about rows that are held out.
+    n_jobs, callback
         Of the search.
     """
     loss = problem.loss
-    loss.hold_gram()
+    loss.hold_for_search()
     xp = arrays.namespace(loss.prototype)
     known = check_criterion(criterion)
     samples = loss.X.shape[0]
@@ -141,8 +149,9 @@ def find_sizes(
         nothing = Evaluation(Sizes(0, 0, 0, 0.0), 0.0, (0.0,), (), np.empty((0, 0)), 0.0)
         return Found(None, space, nothing, space.params(nothing.sizes), [_NOTHING])
     options: dict[str, Any] = {
-        "max_iter": iteration_limit("pursuit", None),
-        "tol": tol,
+        "solver": solver if isinstance(solver, Pursuit) else Pursuit(),
+        "start": Auto(exchanges_rows=True) if isinstance(start, (Auto, Given)) else start,
+        "seed": seed,
         "n_jobs": n_jobs,
         "callback": callback,
     }
@@ -192,19 +201,18 @@ def _rescaled(
     def left_by(sizes: Sizes) -> tuple[LeastSquares, np.ndarray]:
         if not problem.noise_matters(sizes.rows):
             return problem.loss, np.ones(problem.loss.shape[1])
-        solver = Pursuit(*sizes[:3], thorough=False)
-        scaled, start = problem, Auto("pursuit")(problem.loss, *sizes[:3], 0)
+        solver = Pursuit(thorough=False).sized(*sizes[:3])
+        scaled, near = problem, Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0)
         for _ in range(_MOST_SCALINGS):
-            loss = scaled.loss.with_ridge(sizes.ridge)
-            start = completed(start, loss, sizes.rank, 0)
-            if start.rank == 0:
+            start = functools.partial(_as_it_is, near)
+            found = solve(scaled.loss.with_ridge(sizes.ridge), solver, start, records=False)
+            if found is None:
                 break
-            fit = run(solver, loss, start, records=False)[0]
-            factors = scaled.in_units_of(problem, fit.factors)
+            factors = scaled.in_units_of(problem, found.state.factors)
             before, scaled = scaled, problem.with_noise(problem.noise(factors))
             if scaled.has_about_the_scales_of(before):
                 break
-            start = problem.in_units_of(scaled, factors)
+            near = problem.in_units_of(scaled, factors)
         assert scaled.target_scale is not None  # or noise would not matter
         noise = scaled.target_scale / problem.target_scale
         return scaled.loss, arrays.to_numpy(noise).astype(np.float64)
@@ -216,6 +224,11 @@ def _rescaled(
         return left_by(sizes)
 
     return rescaled
+
+
+def _as_it_is(start: Factors, *_: Any) -> Factors:
+    """A Start that returns what there is."""
+    return start
 
 
 def _count(rows: np.ndarray, weight: np.ndarray | None) -> int:

@@ -8,7 +8,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite
 from thinrank.designs import Dense
-from thinrank.losses.forms import IdentityForm
+from thinrank.forms import IdentityForm
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
 

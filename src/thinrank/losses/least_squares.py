@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.core import memory
-from thinrank.core.checks import check_finite, is_auto
+from thinrank.core.checks import check_finite
 from thinrank.core.contracts import Design, QuadraticForm, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
-from thinrank.losses.forms import GramForm, ProductForm
+from thinrank.forms.moments import FormName, Moments
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
 
 __all__ = ["LeastSquares"]
 
-Form = Literal["auto", "direct", "gram"]
-
-# Up to this many rows or columns the spectrum of the Gram matrix is computed outright.
+# Up to this many rows or columns the spectrum of the Gram matrix is computed in full.
 _EXACT_SPECTRUM = 400
-# Multiplications that nobody waits for.
-_CHEAP_GRAM = 50_000_000
-# Multiplications that are few beside those of a search.
-_CHEAP_FOR_MANY = 1_000_000_000
-# XᵀX is held when it is at most this many times as large as X, or has at most so many rows.
-_GRAM_PER_SAMPLE = 4
-_SMALL_GRAM = 256
 
 
 class LeastSquares(Quadratic):
@@ -46,15 +36,13 @@ class LeastSquares(Quadratic):
         Then f = 1/(2·Σw)·Σᵢ wᵢ‖yᵢ − Θᵀxᵢ‖²: integer weights equal repeated rows.
     ridge : float, default 0
         Weight of ½‖Θ‖².
-    form : {"auto", "direct", "gram"}
+    form : {"auto", "direct", "gram"}, default="auto"
         "direct" multiplies by X and Y at each evaluation, r·n·(2p + 2k) operations. "gram" holds
         XᵀX/n and XᵀY/n, made once, and then needs r·p·(p + 2k) whatever n. The two agree to
         rounding. "auto" takes the Gram form when it is cheaper and no larger than X.
     """
 
     capabilities = Quadratic.capabilities | {"folds"}
-
-    _form: QuadraticForm | None = None
 
     def __init__(
         self,
@@ -63,7 +51,7 @@ class LeastSquares(Quadratic):
         *,
         sample_weight: Array | None = None,
         ridge: float = 0.0,
-        form: Form = "auto",
+        form: FormName = "auto",
     ) -> None:
         if arrays.is_array(X):
             check_finite("X", X)
@@ -72,7 +60,7 @@ class LeastSquares(Quadratic):
         self.Y: Design = self._responses(Y)
         self.sample_weight = sample_weight
         self.samples = float(n)
-        self._weighted_X, self._weighted_Y = self.X, self.Y
+        weighted_X, weighted_Y = self.X, self.Y
         if sample_weight is not None:
             xp = arrays.namespace(self.X.prototype)
             weight = arrays.from_numpy(sample_weight, self.X.prototype)
@@ -84,22 +72,23 @@ class LeastSquares(Quadratic):
             self.sample_weight = weight
             self.samples = float(xp.sum(weight))
             root = xp.sqrt(weight)
-            self._weighted_X = Transformed(self.X, row_scale=root)
-            self._weighted_Y = Transformed(self.Y, row_scale=root)
-        if form not in ("auto", "direct", "gram"):
-            raise ValueError(f'form must be "auto", "direct" or "gram", got {form!r}')
-        constant = arrays.norm(self._weighted_Y.column_norms()) ** 2 / self.samples
-        super().__init__((p, self.Y.shape[1]), constant, ridge, self.X.prototype)
-        self.form = self._cheaper_form() if is_auto(form) else form
-        self._cross: Array | None = None
-        self._gram: Array | None = None
+            weighted_X = Transformed(self.X, row_scale=root)
+            weighted_Y = Transformed(self.Y, row_scale=root)
+        self.moments = Moments(weighted_X, weighted_Y, self.samples, form)
+        self._form: QuadraticForm | None = None
+        super().__init__((p, self.Y.shape[1]), self.moments.constant, ridge, self.X.prototype)
+
+    @property
+    def form(self) -> FormName:
+        """How the loss is evaluated: "gram" through XᵀX, "direct" through X."""
+        return "gram" if self.moments.evaluates_by_gram else "direct"
 
     def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
         """A, K and B from X and Y, or from XᵀX and XᵀY."""
-        if self.form == "gram":
-            image = self._held_gram() @ U
+        if self.moments.evaluates_by_gram:
+            image = self.moments.gram() @ U
             return image @ VV - self.cross() @ V, U.T @ image, self.cross().T @ U
-        X, Y, n = self._weighted_X, self._weighted_Y, self.samples
+        X, Y, n = self.moments.X, self.moments.Y, self.samples
         XU = X @ U
         return (
             X.transposed_product((XU @ VV - Y @ V) / n),
@@ -109,24 +98,14 @@ class LeastSquares(Quadratic):
 
     def hessian_product(self, theta: Array) -> Array:
         """XᵀXΘ/n."""
-        if self.form == "gram":
-            return self._held_gram() @ theta
-        return self._weighted_X.transposed_product((self._weighted_X @ theta) / self.samples)
+        if self.moments.evaluates_by_gram:
+            return self.moments.gram() @ theta
+        X = self.moments.X
+        return X.transposed_product((X @ theta) / self.samples)
 
     def cross(self) -> Array:
         """XᵀY/n, computed once and held."""
-        if self._cross is None:
-            memory.check_fits(
-                self.shape,
-                arrays.itemsize(self.prototype),
-                "XᵀY",
-                'use form="direct" and a start that does not need it ("spectral")',
-            )
-            everything = arrays.indices(range(self.shape[1]), self.prototype)
-            targets = self._weighted_Y.columns(everything)
-            self._cross = self._weighted_X.transposed_product(targets)
-            self._cross /= self.samples
-        return self._cross
+        return self.moments.cross()
 
     def smoothness(self) -> float:
         """L: the largest eigenvalue of XᵀX/n, plus the ridge."""
@@ -139,16 +118,16 @@ class LeastSquares(Quadratic):
 
     def curvature(self, rows: Array) -> tuple[float, float]:
         """Extreme eigenvalues of X_SᵀX_S/n, S the rows, plus the ridge."""
-        low, high = linalg.extreme_eigenvalues(self._weighted_X.gram(rows) / self.samples)
+        low, high = linalg.extreme_eigenvalues(self.moments.X.gram(rows) / self.samples)
         return max(low, 0.0) + self.ridge, high + self.ridge
 
     def row_scales(self) -> Array:
         """Root mean squares of the columns of X."""
-        return self._weighted_X.column_norms() / self.samples**0.5
+        return self.moments.X.column_norms() / self.samples**0.5
 
     def noise(self) -> float:
         """Standard deviation of the errors, from the median singular value of Y."""
-        return noise_scale(self._weighted_Y, self.samples)
+        return noise_scale(self.moments.Y, self.samples)
 
     def restrict(self, rows: Array, columns: Array) -> LeastSquares:
         """The same loss over Θ that vanish outside ``rows`` and ``columns``."""
@@ -162,62 +141,36 @@ class LeastSquares(Quadratic):
         return inner
 
     def quadratic(self) -> QuadraticForm:
-        """XᵀX and XᵀY behind one interface, held or computed on the fly; made once."""
+        """XᵀX and XᵀY, held or computed when needed; made once."""
         if self._form is None:
-            p, k = self.shape
-            itemsize = arrays.itemsize(self.prototype)
-            small = self._gram_is_cheap() and memory.fits(p * max(p, k), itemsize)
-            if self.form == "gram" or small:
-                self._hold_form()
-            else:
-                self._form = ProductForm(
-                    self._weighted_X,
-                    self._weighted_Y,
-                    self.samples,
-                    self.constant,
-                    self.ridge,
-                    self._cross,
-                )
-        assert self._form is not None
+            self._form = self.moments.form().with_ridge(self.ridge)
         return self._form
 
-    def hold_gram(self) -> None:
+    def hold_for_search(self) -> None:
         """Hold all of XᵀX where that pays for a search with many fits."""
-        (n, p), k = self.X.shape, self.shape[1]
-        small = memory.fits(8 * p * p, arrays.itemsize(self.prototype)) and self._gram_is_small()
-        if self._form is None and small and (n * p * p <= _CHEAP_FOR_MANY or p <= 8 * k):
-            self._hold_form()
-
-    def _hold_form(self) -> None:
-        gram, cross = self._held_gram(), self.cross()
-        self._form = GramForm(gram, cross, self.constant, self.samples, self.ridge)
+        self.moments.hold_for_search()
 
     def with_ridge(self, ridge: float) -> LeastSquares:
         """The same loss with another ridge; what was computed from X and Y is shared."""
-        form = self.quadratic().with_ridge(ridge)
         other = copy.copy(self)
+        other._form = None
         Quadratic.__init__(other, self.shape, self.constant, ridge, self.prototype)
-        other._form = form
         other.__dict__.pop("_smoothness", None)
         return other
 
     def with_target_scale(self, scale: Array) -> LeastSquares:
         """The same loss with every response divided by a scale; products with X are shared."""
-        inverse = arrays.ratio(1.0, scale)
         other = copy.copy(self)
-        other.Y = Transformed(self.Y, column_scale=inverse)
-        other._weighted_Y = Transformed(self._weighted_Y, column_scale=inverse)
-        constant = arrays.norm(other._weighted_Y.column_norms()) ** 2 / self.samples
-        Quadratic.__init__(other, self.shape, constant, self.ridge, self.prototype)
-        other._cross = None if self._cross is None else self._cross * inverse
+        other.Y = Transformed(self.Y, column_scale=arrays.ratio(1.0, scale))
         other._form = None
-        if isinstance(self._form, GramForm):
-            other._hold_form()
+        other.moments = self.moments.with_target_scale(scale)
+        constant = other.moments.constant
+        Quadratic.__init__(other, self.shape, constant, self.ridge, self.prototype)
         return other
 
     def residual_squares(self, factors: Factors) -> Array:
         """Weighted sum of squares of what a fit leaves of each response, of shape (k,)."""
-        X, Y = self._weighted_X, self._weighted_Y
+        X, Y = self.moments.X, self.moments.Y
         scores = X @ factors.U
         products = Y.transposed_product(scores)
         total = Y.column_norms() ** 2
@@ -232,7 +185,7 @@ class LeastSquares(Quadratic):
         if self.sample_weight is not None:
             weight = arrays.take_rows(self.sample_weight, index)
             roots = arrays.namespace(weight).sqrt(weight)
-        return take_rows(self._weighted_X, index), take_rows(self._weighted_Y, index), roots
+        return take_rows(self.moments.X, index), take_rows(self.moments.Y, index), roots
 
     def folds(self, count: int, seed: int) -> list[tuple[LeastSquares, LeastSquares]]:
         """Training and held-out losses of a K-fold split of the rows, as zero weights."""
@@ -268,35 +221,12 @@ class LeastSquares(Quadratic):
         check_finite("Y", Y)
         return Dense(xp.astype(Y, self.X.prototype.dtype, copy=False))
 
-    def _cheaper_form(self) -> Form:
-        (n, p), k = self.X.shape, self.shape[1]
-        cheaper = p * (p + 2 * k) < n * (2 * p + 2 * k)
-        no_larger_than_X = max(p, k) <= n
-        fits = memory.fits(p * max(p, k), arrays.itemsize(self.prototype))
-        return "gram" if cheaper and no_larger_than_X and fits else "direct"
-
-    def _gram_is_cheap(self) -> bool:
-        """Whether all of XᵀX costs little, in itself or beside XᵀY."""
-        (n, p), k = self.X.shape, self.shape[1]
-        cheap = n * p * p <= _CHEAP_GRAM and p * k <= _CHEAP_GRAM / 10 and self._gram_is_small()
-        return cheap or (p <= 2 * k and p <= n and k <= n)
-
-    def _gram_is_small(self) -> bool:
-        """Whether XᵀX is not much larger than X: products with X are cheaper otherwise."""
-        n, p = self.X.shape
-        return p <= max(_GRAM_PER_SAMPLE * n, _SMALL_GRAM)
-
-    def _held_gram(self) -> Array:
-        if self._gram is None:
-            self._gram = self._weighted_X.gram() / self.samples
-        return self._gram
-
     def _small_gram(self) -> Array:
         """XᵀX/n or XXᵀ/n, whichever is smaller: they share their largest eigenvalue."""
-        n, p = self.X.shape
+        X = self.moments.X
+        n, p = X.shape
         if p <= n:
-            return (
-                self._held_gram() if self.form == "gram" else self._weighted_X.gram() / self.samples
-            )
+            held = self.moments.evaluates_by_gram
+            return self.moments.gram() if held else X.gram() / self.samples
         unit = arrays.identity(n, like=self.prototype)
-        return self._weighted_X @ (self._weighted_X.transposed_product(unit) / self.samples)
+        return X @ (X.transposed_product(unit) / self.samples)

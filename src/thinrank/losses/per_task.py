@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from numbers import Real
 from typing import Any
 
@@ -10,11 +11,21 @@ import numpy as np
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite
-from thinrank.core.contracts import Design
+from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.designs import as_design, take_rows
+from thinrank.designs import Dense, Transformed, as_design, take_rows
+from thinrank.forms import Moments
+from thinrank.forms.tangent import TangentForm
 
 __all__ = ["PerTask"]
+
+# Rows up to which the tasks' curvatures are compared: one eigenproblem of this size per task.
+_MOST_ROWS = 1000
+# Sets of rows whose curvatures are remembered.
+_MOST_KNOWN = 1000
+# Computed eigenvalues may be too small by rounding.
+_ROUNDING = 1 + 1e-6
+_LEAST_CURVATURE = 1e-6
 
 
 class PerTask:
@@ -22,7 +33,8 @@ class PerTask:
 
     Every task t has its own nₜ rows Xₜ; they come together, in any order, as the rows of one X.
     When all tasks have the same rows this is :class:`LeastSquares`. Otherwise the curvature
-    differs from column to column: there is no ``quadratic`` form, and so no pursuit.
+    differs from column to column, so that the loss is not a quadratic form with one H; pursuit
+    sees it through majorizers (see :meth:`majorizer`).
 
     An evaluation at Θ = UVᵀ multiplies X and Xᵀ with N × r blocks, N the number of all rows:
     with x the row of a sample and v the row of V of its task, its prediction is ⟨Uᵀx, v⟩.
@@ -57,17 +69,15 @@ class PerTask:
     """
 
     capabilities = frozenset(
-        {"full_gradient", "smoothness", "curvature", "samples", "row_scales", "folds"}
+        {"full_gradient", "smoothness", "curvature", "samples", "row_scales", "folds", "majorizer"}
     )
 
     def __init__(
         self, X: Any, y: Any, task: Any, n_tasks: int | None = None, *, ridge: Any = 0.0
     ) -> None:
-        if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
-            raise ValueError(f"ridge must be a number at least 0 and finite, got {ridge!r}")
         self.X: Design = as_design(X)
         self.prototype = self.X.prototype
-        self.ridge = float(ridge)
+        self.ridge = _checked_ridge(ridge)
         labels = _labels(task, self.X.shape[0])
         count = int(labels.max(initial=-1)) + 1 if n_tasks is None else int(n_tasks)
         if count < 1 or labels.max(initial=-1) >= count:
@@ -88,6 +98,8 @@ class PerTask:
         self.samples = self.X.shape[0] / max(int(np.count_nonzero(self.counts)), 1)
         self.magnitude = arrays.inner(self.y, self._share * self.y)
         self._own: list[Design] | None = None
+        self._mean: QuadraticForm | None = None
+        self._curvatures: dict[tuple[int, ...] | None, np.ndarray] = {}
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
         """f(UVᵀ), ∇f·V and ∇fᵀ·U; nothing of the size of Θ is formed."""
@@ -121,6 +133,88 @@ class PerTask:
             value += 0.5 * self.ridge * arrays.inner(theta, theta)
             gradient = gradient + self.ridge * theta
         return value, gradient
+
+    def majorizer(self, factors: Factors, rows: Array | None = None) -> QuadraticForm:
+        """A quadratic form that equals f at UVᵀ and is nowhere below it.
+
+        Its H is the mean H̄ of the tasks' Gram matrices Hₜ = XₜᵀXₜ/nₜ, with the ridge. With cₜ the
+        largest eigenvalue of Hₜ relative to H̄, Hₜ ≼ cₜH̄, so that Θ·diag(√cₜ) has curvature H̄
+        at most. cₜ is never above the number of tasks, which is used where there are more than
+        1000 predictors. On few ``rows`` it is close to 1.
+        """
+        value, gradient = self._value_and_full_gradient(factors)
+        scale = self._relative_curvatures(rows) ** 0.5
+        return TangentForm(
+            self._mean_curvature(),
+            factors,
+            value,
+            gradient,
+            arrays.from_numpy(scale, self.prototype),
+            samples=float(self.X.shape[0]),
+            observations=float(self.X.shape[0]),
+        )
+
+    def with_ridge(self, ridge: float) -> PerTask:
+        """The same loss with another ridge; what was computed from X is shared."""
+        other = copy.copy(self)
+        other.ridge = _checked_ridge(ridge)
+        other._curvatures = {}
+        other.__dict__.pop("_smoothness", None)
+        return other
+
+    def _value_and_full_gradient(self, factors: Factors) -> tuple[float, Array]:
+        """f and ∇f at UVᵀ, without a dense Θ unless there is a ridge."""
+        xp = arrays.namespace(self.prototype)
+        U, V = factors.U, factors.V
+        residual = xp.sum((self.X @ U) * arrays.take_rows(V, self.task), axis=1) - self.y
+        scaled = arrays.take_rows(self._share * residual, self._order)
+        value = 0.5 * arrays.inner(self._share * residual, residual)
+        parts = zip(self._designs(), self._ends[:-1], self._ends[1:], strict=True)
+        gradient = xp.stack(
+            [own.transposed_product(scaled[first:last]) for own, first, last in parts], axis=1
+        )
+        if self.ridge:
+            value += 0.5 * self.ridge * arrays.inner(U.T @ U, V.T @ V)
+            gradient = gradient + self.ridge * factors.theta
+        return value, gradient
+
+    def _mean_curvature(self) -> QuadraticForm:
+        """H̄, with the ridge."""
+        if self._mean is None:
+            xp = arrays.namespace(self.prototype)
+            tasks = max(int(np.count_nonzero(self.counts)), 1)
+            X = Transformed(self.X, row_scale=xp.sqrt(self._share / tasks))
+            nothing = Dense(arrays.zeros((self.X.shape[0], 1), self.prototype))
+            self._mean = Moments(X, nothing, 1.0).form()
+        return self._mean.with_ridge(self.ridge)
+
+    def _relative_curvatures(self, rows: Array | None) -> np.ndarray:
+        """cₜ for every task, over some rows or all of them."""
+        key = None if rows is None else tuple(arrays.to_numpy(rows).tolist())
+        if key not in self._curvatures:
+            if len(self._curvatures) > _MOST_KNOWN:
+                self._curvatures.clear()
+            self._curvatures[key] = self._computed_curvatures(rows)
+        return self._curvatures[key]
+
+    def _computed_curvatures(self, rows: Array | None) -> np.ndarray:
+        tasks = max(int(np.count_nonzero(self.counts)), 1)
+        if rows is None:
+            rows = arrays.indices(range(self.shape[0]), self.prototype)
+        if rows.shape[0] > _MOST_ROWS:
+            return np.full(self.shape[1], float(tasks))
+        root, _ = self._mean_curvature().inverse_root(rows)
+        found = []
+        for own in self._designs():
+            gram = arrays.zeros((rows.shape[0], rows.shape[0]), self.prototype)
+            if own.shape[0]:
+                gram = own.gram(rows) / own.shape[0]
+            if self.ridge:
+                gram = arrays.add_to_diagonal(gram, self.ridge)
+            largest = linalg.extreme_eigenvalues(root @ gram @ root.T)[1]
+            found.append(min(_ROUNDING * largest, float(tasks)))
+        # a task without rows and without ridge has no curvature; any positive number bounds it
+        return np.maximum(found, _LEAST_CURVATURE)
 
     def smoothness(self) -> float:
         """L: the largest eigenvalue of XₜᵀXₜ/nₜ over the tasks, plus the ridge."""
@@ -196,6 +290,12 @@ class PerTask:
             )
         check_finite("y", y)
         return y
+
+
+def _checked_ridge(ridge: Any) -> float:
+    if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
+        raise ValueError(f"ridge must be a number at least 0 and finite, got {ridge!r}")
+    return float(ridge)
 
 
 def _labels(task: Any, rows: int) -> np.ndarray:

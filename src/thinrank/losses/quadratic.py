@@ -8,6 +8,7 @@ from typing import Any
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 
 __all__ = ["Quadratic"]
@@ -47,6 +48,7 @@ class Quadratic(abc.ABC):
             "row_scales",
             "restrict",
             "quadratic",
+            "majorizer",
         }
     )
 
@@ -88,6 +90,14 @@ class Quadratic(abc.ABC):
             A = A + self.ridge * (U @ VV)
             gradient_v = gradient_v + self.ridge * (V @ UU)
         return max(value, 0.0), A, gradient_v
+
+    @abc.abstractmethod
+    def quadratic(self) -> QuadraticForm:
+        """The loss as a quadratic form, with the ridge."""
+
+    def majorizer(self, factors: Factors, rows: Array | None = None) -> QuadraticForm:
+        """The loss itself, whatever the point."""
+        return self.quadratic()
 
     def full_gradient(self, theta: Array) -> tuple[float, Array]:
         """Value of f and its gradient, both at a dense Θ."""

@@ -1,11 +1,9 @@
 """Pages and plots, made from records and fitted models; nothing is fitted here.
 
-matplotlib and Jinja2 come with ``pip install thinrank[report]`` and are imported when a page is
-written, not before.
+matplotlib and Jinja2 come with ``pip install thinrank[report]``. They are imported when a page is
+written, so this package can be imported without them.
 """
 
-from thinrank.report.calcium_movie import MovieStory, write_movie_page
-from thinrank.report.index import write_index
-from thinrank.report.study import write_study
+from thinrank.report.calcium_movie import MovieAnalysis, write_movie_page
 
-__all__ = ["MovieStory", "write_index", "write_movie_page", "write_study"]
+__all__ = ["MovieAnalysis", "write_movie_page"]

@@ -1,4 +1,4 @@
-"""One movie on a page: where its neurons are, and when they are active."""
+"""The page of one calcium movie: regions, traces and spikes of its neurons."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from thinrank.report.page import Block, Page, Picture, Section, Table, Text
 from thinrank.report.statistics import number
 from thinrank.report.style import as_svg, drawing
 
-__all__ = ["MovieStory", "movie_page", "score_table", "write_movie_page"]
+__all__ = ["MovieAnalysis", "movie_page", "score_table", "write_movie_page"]
 
-_IN_A_PICTURE = 10  # traces
-_DRAWN = 100  # traces in all; the others are in the table and in the files
-_SPIKE = 0.2  # of a neuron's largest spike: what the table counts as clear
-_BESIDE = 5  # labelled regions, as in the paper's figure
+_TRACES_PER_FIGURE = 10
+_MOST_TRACES = 100  # drawn in total; all neurons are in the table and in the files
+_CLEAR = 0.2  # fraction of a neuron's largest spike from which the table counts a spike
+_PAIRS = 5  # labelled regions that are shown, as in the paper's figure
 
 
 @dataclass(frozen=True)
-class MovieStory:
-    """What a page tells of a movie.
+class MovieAnalysis:
+    """A fitted movie, and what its page says about it.
 
     Parameters
     ----------
     name : str
-        Of the movie.
+        Name of the movie.
     imaging : CalciumImaging
-        Fitted.
-    labelled : list of ndarray of shape (m, 2), optional
-        Regions that a person marked.
-    scores : Scores, optional
-        Of the estimated regions against these.
-    settings : dict of str to str
-        How the fit was made: name and value, for the last table.
+        The fitted model.
+    labelled : list of ndarray of shape (n_pixels, 2), default=None
+        Regions marked by a person: row and column of each pixel.
+    scores : Scores, default=None
+        Scores of the estimated regions against the labelled ones.
+    settings : dict of str to str, default={}
+        Settings of the fit by name, for the last table.
     """
 
     name: str
@@ -58,41 +58,42 @@ class MovieStory:
     settings: dict[str, str] = field(default_factory=dict)
 
 
-def write_movie_page(story: MovieStory, path: Path | str) -> None:
-    """Write the page of a movie as HTML that needs no other file.
+def write_movie_page(analysis: MovieAnalysis, path: Path | str) -> None:
+    """Write the page of a movie as a self-contained HTML file.
 
     Parameters
     ----------
-    story : MovieStory
+    analysis : MovieAnalysis
+        The fitted movie.
     path : path
-        Of the file.
+        The file to write.
 
     Raises
     ------
     ImportError
-        Without matplotlib or Jinja2.
+        If matplotlib or Jinja2 is not installed.
     """
     for library in ("matplotlib", "jinja2"):
         import_optional(library)
     with drawing():
-        page = movie_page(story)
+        page = movie_page(analysis)
         drawings = {picture.name: as_svg(picture.figure) for picture in page.pictures}
     Path(path).write_text(render_html(page, drawings), encoding="utf-8")
 
 
-def movie_page(story: MovieStory) -> Page:
+def movie_page(analysis: MovieAnalysis) -> Page:
     """Return the page of a movie."""
-    page = Page(f"Neurons in {story.name}")
-    page.add(Text(_verdict(story), stress=True), *_places(story), *_agreement(story))
-    if len(story.imaging.traces_):
-        page.add(*_activity(story), *_neurons(story))
-    page.add(Section("How this was made"), Table(("", ""), list(story.settings.items()), left=2))
+    page = Page(f"Neurons in {analysis.name}")
+    page.add(Text(_verdict(analysis), stress=True), *_places(analysis), *_agreement(analysis))
+    if len(analysis.imaging.traces_):
+        page.add(*_activity(analysis), *_neurons(analysis))
+    page.add(Section("Settings"), Table(("item", "value"), list(analysis.settings.items()), left=2))
     return page
 
 
 def score_table(rows: dict[str, Scores]) -> Table:
-    """Return NeuroFinder's scores as a table, one line a name; pixel AUC where it is known."""
-    header = ("", "labelled", "estimated", "matched", "recall", "precision", "combined")
+    """Return NeuroFinder's scores as a table with one row per name; pixel AUC if known."""
+    header = ("regions", "labelled", "estimated", "matched", "recall", "precision", "combined")
     with_auc = any(scores.pixel_auc is not None for scores in rows.values())
     cells = [
         (
@@ -118,64 +119,65 @@ def score_table(rows: dict[str, Scores]) -> Table:
     return Table((*header, *last), list(cells))
 
 
-def _verdict(story: MovieStory) -> str:
-    imaging = story.imaging
+def _verdict(analysis: MovieAnalysis) -> str:
+    imaging = analysis.imaging
     height, width = imaging.mean_image_.shape
     count, frames = len(imaging.traces_), imaging.traces_.shape[1]
     noun = "neuron" if count == 1 else "neurons"
     text = f"{count or 'No'} {noun} in {frames} frames of {height} × {width} pixels"
-    if story.scores is None:
+    if analysis.scores is None:
         return f"{text}."
-    scores = story.scores
+    scores = analysis.scores
     return (
         f"{text}; {scores.n_matched} of {scores.n_labelled} labelled regions found, "
         f"combined score {scores.combined:.2f}."
     )
 
 
-def _places(story: MovieStory) -> list[Block]:
-    estimated = story.imaging.region_coordinates_
+def _places(analysis: MovieAnalysis) -> list[Block]:
+    estimated = analysis.imaging.region_coordinates_
     panels = [("estimated", estimated, ESTIMATED)]
-    caption = "Mean of the movie, and the outlines of the estimated regions with their numbers"
-    if story.labelled is not None:
-        panels.insert(0, ("labelled", story.labelled, LABELLED))
+    caption = "Mean of the movie, and outlines of the estimated regions with their numbers"
+    if analysis.labelled is not None:
+        panels.insert(0, ("labelled", analysis.labelled, LABELLED))
         caption += ", beside the labelled ones"
-    figure = contours(np.asarray(story.imaging.mean_image_, dtype=float), panels)
-    return [Section("Where they are"), Picture("contours", figure, f"{caption}.")]
+    figure = contours(np.asarray(analysis.imaging.mean_image_, dtype=float), panels)
+    return [Section("Regions"), Picture("contours", figure, f"{caption}.")]
 
 
-def _agreement(story: MovieStory) -> list[Block]:
-    if story.labelled is None or story.scores is None:
+def _agreement(analysis: MovieAnalysis) -> list[Block]:
+    if analysis.labelled is None or analysis.scores is None:
         return []
     blocks: list[Block] = [
-        Section("Labelled and estimated"),
-        score_table({"centres within 5 pixels": story.scores}),
+        Section("Comparison with the labels"),
+        score_table({"centres within 5 pixels": analysis.scores}),
         Text(
-            "NeuroFinder's scores. Recall: labelled regions that were found. Precision: estimated "
-            "regions that are labelled ones. Combined: their harmonic mean. Inclusion and "
-            "exclusion: pixels that a labelled region and its match share, as a part of the "
-            "labelled region and of the match. Pixel AUC: how often a pixel in a labelled region "
-            "is more active in the fit than one outside. The labels took no part in the fit."
+            "NeuroFinder's scores. Recall: fraction of the labelled regions that were found. "
+            "Precision: fraction of the estimated regions that match a labelled one. Combined: "
+            "their harmonic mean. Inclusion and exclusion: number of pixels in both a labelled "
+            "region and its match, divided by the size of the labelled region and of the match. "
+            "Pixel AUC: probability that a pixel in a labelled region has more energy in the fit "
+            "than one outside. The labels were not used in the fit."
         ),
     ]
-    pairs = _pairs(story)
+    pairs = _pairs(analysis)
     if pairs:
         caption = (
-            f"The {len(pairs)} matched regions of highest peak: above, the mean of the movie with "
-            "the labelled outline; below, the estimated footprint and its outline, the labelled "
-            "one dashed."
+            f"The {len(pairs)} matched regions with the highest peaks. Top: mean of the movie and "
+            "labelled outline. Bottom: estimated footprint and outline, with the labelled outline "
+            "dashed."
         )
         blocks.append(Picture("labelled", side_by_side(pairs), caption))
     return blocks
 
 
-def _pairs(story: MovieStory) -> list[Pair]:
-    imaging, labelled = story.imaging, story.labelled or []
+def _pairs(analysis: MovieAnalysis) -> list[Pair]:
+    imaging, labelled = analysis.imaging, analysis.labelled or []
     shape, footprints = imaging.mean_image_.shape, imaging.footprints_
     matches = match_regions(imaging.region_coordinates_, labelled)
     peaks = np.max(imaging.traces_, axis=1) if len(imaging.traces_) else np.empty(0)
     pairs = []
-    for i, j in sorted(matches, key=lambda match: -peaks[match[0]])[:_BESIDE]:
+    for i, j in sorted(matches, key=lambda match: -peaks[match[0]])[:_PAIRS]:
         centre = labelled[j].mean(axis=0)
         pairs.append(
             Pair(
@@ -189,10 +191,10 @@ def _pairs(story: MovieStory) -> list[Pair]:
     return pairs
 
 
-def _activity(story: MovieStory) -> list[Block]:
-    imaging = story.imaging
+def _activity(analysis: MovieAnalysis) -> list[Block]:
+    imaging = analysis.imaging
     peaks, footprints = np.max(imaging.traces_, axis=1), imaging.footprints_
-    drawn = np.sort(np.argsort(-peaks, kind="stable")[:_DRAWN])
+    drawn = np.sort(np.argsort(-peaks, kind="stable")[:_MOST_TRACES])
     lines = [
         Trace(
             title=str(i + 1),
@@ -202,38 +204,41 @@ def _activity(story: MovieStory) -> list[Block]:
         )
         for i in drawn
     ]
-    blocks: list[Block] = [Section("When they are active")]
+    blocks: list[Block] = [Section("Traces and spikes")]
     if len(drawn) < len(peaks):
         blocks.append(
-            Text(f"The {len(drawn)} neurons of highest peak; all {len(peaks)} are in the files.")
+            Text(
+                f"The {len(drawn)} neurons with the highest peaks; the files hold all {len(peaks)}."
+            )
         )
-    for begin in range(0, len(lines), _IN_A_PICTURE):
-        some = lines[begin : begin + _IN_A_PICTURE]
+    for begin in range(0, len(lines), _TRACES_PER_FIGURE):
+        some = lines[begin : begin + _TRACES_PER_FIGURE]
         caption = (
             f"Footprints and traces of neurons {some[0].title} to {some[-1].title}, each on its "
-            "own scale; red ticks as high as the spikes, the largest of a neuron being 1."
+            "own scale. The heights of the red ticks are the sizes of the spikes, relative to the "
+            "largest spike of the neuron."
         )
-        name = f"traces_{begin // _IN_A_PICTURE + 1}"
+        name = f"traces_{begin // _TRACES_PER_FIGURE + 1}"
         blocks.append(Picture(name, traces(some, imaging.frame_rate), caption))
     return blocks
 
 
-def _neurons(story: MovieStory) -> list[Block]:
-    imaging = story.imaging
+def _neurons(analysis: MovieAnalysis) -> list[Block]:
+    imaging = analysis.imaging
     rows = []
     for i, region in enumerate(imaging.region_coordinates_):
         row, column = region.mean(axis=0)
         peak = float(np.max(imaging.traces_[i]))
         train = imaging.spike_trains_[i]
-        spikes = np.count_nonzero(train > _SPIKE * np.max(train, initial=0.0))
+        spikes = np.count_nonzero(train > _CLEAR * np.max(train, initial=0.0))
         where = (str(i + 1), f"{row:.1f}", f"{column:.1f}", str(len(region)))
         rows.append((*where, f"{peak:.3g}", str(spikes)))
     header = ("neuron", "row", "column", "pixels", "peak", "clear spikes")
     return [
-        Section("The neurons, one by one"),
+        Section("Neurons"),
         Table(header, list(rows)),
         Text(
-            "Row and column of the centre; pixels of the region; highest value of the trace; "
-            f"spikes of more than {_SPIKE:.0%} of the neuron's largest."
+            "Row and column of the centre, number of pixels of the region, maximum of the trace, "
+            f"and number of spikes larger than {_CLEAR:.0%} of the neuron's largest spike."
         ),
     ]

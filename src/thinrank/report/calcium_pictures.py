@@ -1,4 +1,4 @@
-"""Drawings of neurons: contours on an image, footprints beside labels, traces with spikes."""
+"""Figures of neurons: contours on an image, footprints beside labels, traces with spikes."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ __all__ = [
     "traces",
 ]
 
-ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # on a dark image
-_INK, _MARK, _PALE = "#0b3c5d", "#c8102e", "#b5b5b5"  # on paper
-_NUMBERED = 80  # regions, beyond which their numbers would cover the picture
-_POINTS = 1200  # of a trace on paper
-_TICKS = 0.25  # of the height of a trace's axis, for its spikes
+ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # colours that are visible on a dark image
+_TRACE, _SPIKE, _REFERENCE = "#0b3c5d", "#c8102e", "#b5b5b5"  # colours on a white background
+_NUMBERED = 80  # number of regions above which their numbers would cover the image
+_POINTS = 1200  # points of a drawn trace, more than a page can resolve
+_TICKS = 0.25  # fraction of the height of a trace's axis that its spikes take
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A labelled region and what was found there, in windows around the same pixel.
+    """A labelled region and the estimated one, in windows around the same pixel.
 
     Parameters
     ----------
     title : str
-        Above both.
-    image : ndarray of shape (h, w)
-        What a person saw: the mean of the movie.
-    labelled : boolean ndarray of shape (h, w)
-        What that person marked.
-    footprint : ndarray of shape (h, w)
-        What was estimated.
-    estimated : boolean ndarray of shape (h, w)
-        Its region; all False when nothing was found.
+        Title of the pair.
+    image : ndarray of shape (height, width)
+        Mean of the movie.
+    labelled : ndarray of bool of shape (height, width)
+        The labelled region.
+    footprint : ndarray of shape (height, width)
+        The estimated footprint.
+    estimated : ndarray of bool of shape (height, width)
+        The estimated region; all False if none was found.
     """
 
     title: str
@@ -65,12 +65,13 @@ class Trace:
     Parameters
     ----------
     title : str
-        At the left of its line.
-    footprint : ndarray of shape (h, w)
-        Shown small, at the left.
-    values : ndarray of shape (T,)
-    spikes : ndarray of shape (T,)
-        Size of the spike in each frame, or 0.
+        Label at the left.
+    footprint : ndarray of shape (height, width)
+        Shown at the left of the trace.
+    values : ndarray of shape (n_frames,)
+        The trace.
+    spikes : ndarray of shape (n_frames,)
+        Size of the spike in each frame; 0 if there is none.
     """
 
     title: str
@@ -83,13 +84,18 @@ def contours(
     image: np.ndarray,
     panels: Sequence[tuple[str, Sequence[np.ndarray], str]],
 ) -> Figure:
-    """Draw an image once a panel, with the outlines and numbers of some regions over it.
+    """Draw an image in several panels, each with the outlines and numbers of some regions.
 
     Parameters
     ----------
-    image : ndarray of shape (H, W)
+    image : ndarray of shape (height, width)
+        The image.
     panels : sequence of (title, regions, colour)
-        Regions as arrays (m, 2) of rows and columns.
+        One panel each; regions as arrays of shape (n_pixels, 2) of rows and columns.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
     """
     height = min(1.2 * WIDTH, WIDTH / len(panels) * image.shape[0] / image.shape[1]) + 0.3
     figure = _figure(height)
@@ -108,7 +114,7 @@ def contours(
 
 
 def side_by_side(pairs: Sequence[Pair]) -> Figure:
-    """Draw labelled regions in the upper row, and below each what was estimated there."""
+    """Draw labelled regions in the upper row, and the estimated ones in the lower row."""
     side = WIDTH / max(len(pairs), 5)
     figure = _figure(2 * side + 0.35)
     axes = figure.subplots(2, max(len(pairs), 5), squeeze=False)
@@ -127,23 +133,23 @@ def side_by_side(pairs: Sequence[Pair]) -> Figure:
 
 
 def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
-    """Draw each neuron's footprint and its trace over time, with ticks as high as its spikes."""
+    """Draw the footprint and the trace of each neuron, with ticks for its spikes."""
     figure = _figure(0.5 + 0.62 * len(lines))
     axes = figure.subplots(len(lines), 2, squeeze=False, width_ratios=[1, 12])
     for (left, right), line in zip(axes, lines, strict=True):
         _show(left, line.footprint, "magma")
         left.set_title(line.title, fontsize=8, pad=2)
         times, values = _thinned(line.values)
-        right.plot(times / frame_rate, values, color=_INK, lw=0.8)
+        right.plot(times / frame_rate, values, color=_TRACE, lw=0.8)
         frames = np.flatnonzero(line.spikes > 0)
         heights = line.spikes[frames] / np.max(line.spikes, initial=0.0)
-        marks = right.get_xaxis_transform()  # time across, a part of the axis upwards
+        marks = right.get_xaxis_transform()  # x in data units, y as a fraction of the axis
         right.vlines(
-            frames / frame_rate, 0.0, _TICKS * heights, color=_MARK, lw=0.8, transform=marks
+            frames / frame_rate, 0.0, _TICKS * heights, color=_SPIKE, lw=0.8, transform=marks
         )
         right.margins(y=0.05)
         low, high = right.get_ylim()
-        right.set_ylim(low - _TICKS / (1 - _TICKS) * (high - low), high)  # the trace above them
+        right.set_ylim(low - _TICKS / (1 - _TICKS) * (high - low), high)  # room for the ticks
         right.set_xlim(0, max(len(line.values) - 1, 1) / frame_rate)
         right.tick_params(labelleft=False, left=False, labelbottom=False)
         right.spines["left"].set_visible(False)
@@ -153,18 +159,23 @@ def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
 
 
 def paired_traces(lines: Sequence[tuple[str, Sequence[float], Sequence[float] | None]]) -> Figure:
-    """Draw pairs of curves by frame: what a label shows, and what was estimated if anything.
+    """Draw the traces of labelled regions and, if there is one, the estimated trace.
 
     Parameters
     ----------
     lines : sequence of (title, labelled, estimated)
+        One panel each; ``estimated`` may be None.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
     """
     figure = _figure(0.5 + 0.62 * len(lines))
     axes = figure.subplots(len(lines), 1, squeeze=False, sharex=True)[:, 0]
     for axis, (title, labelled, estimated) in zip(axes, lines, strict=True):
-        axis.plot(labelled, color=_PALE, lw=0.8)
+        axis.plot(labelled, color=_REFERENCE, lw=0.8)
         if estimated is not None:
-            axis.plot(estimated, color=_INK, lw=0.9)
+            axis.plot(estimated, color=_TRACE, lw=0.9)
         axis.set_xlim(0, len(labelled) - 1)
         axis.set_title(title, fontsize=8, pad=2)
         axis.tick_params(labelleft=False, left=False)
@@ -174,7 +185,7 @@ def paired_traces(lines: Sequence[tuple[str, Sequence[float], Sequence[float] | 
 
 
 def outline(axis: Axes, region: np.ndarray, colour: str, dashed: bool = False) -> None:
-    """Draw the edge of a region along the edges of its pixels' neighbours."""
+    """Draw the outline of a region."""
     if not len(region):
         return
     first = region.min(axis=0) - 1
@@ -193,16 +204,16 @@ def _figure(height: float) -> Figure:
 
 
 def _show(axis: Axes, image: np.ndarray, colours: str) -> None:
-    """Show an image; a few very bright pixels do not darken all the others."""
+    """Show an image with limits at percentiles, so that a few bright pixels do not dominate."""
     low, high = np.percentile(image, [1, 99.7])
     top = high if high > low else float(np.max(image)) or 1.0
     axis.imshow(image, cmap=colours, vmin=low, vmax=top, interpolation="nearest")
-    axis.set_autoscale_on(False)  # an outline at the edge does not widen the picture
+    axis.set_autoscale_on(False)  # an outline at the edge must not widen the image
     axis.set_axis_off()
 
 
 def _thinned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return frames and values; of a long trace the least and greatest of each stretch."""
+    """Return frames and values; for a long trace, minimum and maximum of each stretch."""
     if len(values) <= _POINTS:
         return np.arange(len(values)), values
     stretches = np.array_split(np.arange(len(values)), _POINTS // 2)

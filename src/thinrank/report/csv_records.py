@@ -1,4 +1,4 @@
-"""Records from the table that is kept when the cached ones are not."""
+"""Read records from ``records.csv``, for results whose cache was not kept."""
 
 from __future__ import annotations
 
@@ -7,17 +7,26 @@ import json
 from pathlib import Path
 from typing import Any
 
-from thinrank.report.statistics import Record
+from thinrank.studies import StudyRecord
 
 __all__ = ["read_csv"]
 
 _WORDS = {"True": True, "False": False}
 
 
-def read_csv(path: Path) -> list[Record]:
-    """Return the records in a ``records.csv``; empty if there is no such file.
+def read_csv(path: Path) -> list[StudyRecord]:
+    """Read the records of a ``records.csv``.
 
-    Numbers, lists and truth values get their types back; fields without a value are left out.
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    records : list of dict
+        Numbers, lists and Booleans have their types again; fields without a value are left out.
+        Empty if there is no such file.
     """
     if not path.is_file():
         return []

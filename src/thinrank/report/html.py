@@ -1,4 +1,4 @@
-"""A page as HTML that needs no other file."""
+"""Render a page as self-contained HTML."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["render_html"]
 
 
 def render_html(page: Page, drawings: dict[str, bytes]) -> str:
-    """Return the page as HTML with its style and its pictures inside.
+    """Render a page as HTML that includes its style and its pictures.
 
     Parameters
     ----------
     page : Page
-        What to show.
+        The page.
     drawings : dict of str to bytes
         SVG of each picture, by the picture's name.
 
     Returns
     -------
-    str
-        One document.
+    document : str
+        The HTML document.
     """
     jinja2 = import_optional("jinja2")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -38,7 +38,7 @@ def render_html(page: Page, drawings: dict[str, bytes]) -> str:
 
 
 def _plain(block: Any, drawings: dict[str, bytes]) -> dict[str, Any]:
-    """Return the block as the template wants it."""
+    """Return a block as a dict for the template."""
     match block:
         case Section(title):
             return {"kind": "section", "title": title}
@@ -61,6 +61,7 @@ def _cell(cell: str | Link) -> dict[str, str]:
 
 
 def _with_code(text: str) -> Any:
-    """Escape the text and turn back-ticks into code."""
-    escaped = str(import_optional("markupsafe").escape(text))
-    return import_optional("markupsafe").Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))
+    """Escape the text and turn backticks into code elements."""
+    markupsafe = import_optional("markupsafe")
+    escaped = str(markupsafe.escape(text))
+    return markupsafe.Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))

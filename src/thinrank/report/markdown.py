@@ -1,4 +1,4 @@
-"""A page as Markdown."""
+"""Render a page as Markdown."""
 
 from __future__ import annotations
 
@@ -12,10 +12,20 @@ _FRONT_MATTER = "---\norphan: true\n---"
 
 
 def render_markdown(page: Page) -> str:
-    """Return the page as Markdown that GitHub and MyST read alike; pictures are links to SVG.
+    """Render a page as Markdown for GitHub and MyST; pictures are links to SVG files.
 
-    The first lines tell Sphinx that the page need not be in a table of contents, so that
-    documentation builds with results and without.
+    The front matter marks the page as an orphan for Sphinx, so that the documentation builds
+    without warnings whether or not a table of contents lists the page.
+
+    Parameters
+    ----------
+    page : Page
+        The page.
+
+    Returns
+    -------
+    document : str
+        The Markdown document.
     """
     parts = [_FRONT_MATTER, f"# {_escape(page.title)}", *map(_block, page.blocks)]
     return "\n\n".join(parts) + "\n"
@@ -49,7 +59,7 @@ def _cell(cell: str | Link) -> str:
 
 
 def _escape(text: str) -> str:
-    """Escape what Markdown would read as markup, outside of back-ticks."""
+    """Escape Markdown markup outside of backticks."""
     pieces = re.split(r"(`[^`]*`)", text)
     return "".join(
         piece if piece.startswith("`") else re.sub(r"([\\*_\[\]<~])", r"\\\1", piece)

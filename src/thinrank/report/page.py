@@ -1,4 +1,4 @@
-"""What a page is made of, before it is Markdown or HTML."""
+"""The contents of a page, independent of its format."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Block", "Link", "Page", "Picture", "Section", "Table", "Text"]
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph. Back-ticks enclose code, everything else is literal.
+    """A paragraph. Backticks enclose code; everything else is literal.
 
     Parameters
     ----------
     text : str
-        The words.
+        The text.
     stress : bool, default=False
-        Whether this is the sentence to read if only one is read.
+        Whether to emphasise it as the main result of the page.
     """
 
     text: str
@@ -36,12 +36,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Link:
-    """A cell that leads to another page of the same folder.
+    """A table cell that links to another page of the same folder.
 
     Parameters
     ----------
     text : str
-        What is shown.
+        Text of the link.
     target : str
         Path of the page without its suffix, such as ``"table1/page"``.
     """
@@ -52,7 +52,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; its first ``left`` columns are words, the others numbers.
+    """A table; its first ``left`` columns hold text, the others numbers.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Table:
     rows : list of tuple
         Cells, strings or links.
     left : int, default=1
-        Number of leading columns that are aligned to the left.
+        Number of leading columns that are left-aligned.
     """
 
     header: tuple[str, ...]
@@ -80,7 +80,7 @@ class Picture:
     figure : matplotlib.figure.Figure
         The plot.
     description : str
-        What it shows, in words, for those who cannot see it and as its caption.
+        Caption and alternative text.
     """
 
     name: str

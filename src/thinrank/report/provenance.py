@@ -1,4 +1,4 @@
-"""Where the numbers of a page come from."""
+"""Command, versions and machine that produced the numbers of a page."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from thinrank.report.page import Block, Section, Table, Text
-from thinrank.report.statistics import Record
+from thinrank.studies import StudyRecord
 
 __all__ = ["QUICK", "is_quick", "origin", "provenance", "read_summary", "replications"]
 
 
-QUICK = "This is the small version (`--quick`): it shows that everything runs, and decides nothing."
+QUICK = (
+    "This is the small version (`--quick`), which shows that everything runs; it has too few "
+    "replications to draw conclusions."
+)
 
 
-def provenance(name: str, records: list[Record], summary: dict[str, Any]) -> list[Block]:
-    """Return the end of a page: command, versions, machine, number of replications."""
+def provenance(name: str, records: list[StudyRecord], summary: dict[str, Any]) -> list[Block]:
+    """Return the last section of a page: command, replications, machine and versions."""
     rows = [
         ("command", f"`{summary.get('command') or f'thinrank reproduce {name}'}`"),
         ("replications", str(replications(records))),
@@ -26,20 +29,23 @@ def provenance(name: str, records: list[Record], summary: dict[str, Any]) -> lis
         ("versions", "; ".join(_distinct(records, "versions")) or "unknown"),
         ("run", _dates(records)),
     ]
-    blocks: list[Block] = [Section("How this was made"), Table(("", ""), list(rows), left=2)]
+    blocks: list[Block] = [
+        Section("How this was made"),
+        Table(("item", "value"), list(rows), left=2),
+    ]
     jobs, finished = summary.get("jobs"), summary.get("jobs_finished")
     if jobs is not None and finished is not None and finished < jobs:
-        blocks.append(Text(f"Unfinished: {finished} of {jobs} jobs of this study are done."))
+        blocks.append(Text(f"Unfinished: {finished} of {jobs} jobs of this study are finished."))
     return blocks
 
 
 def is_quick(summary: dict[str, Any]) -> bool:
-    """Whether the records are those of the small version of a study."""
+    """Return whether the records are those of the small version of a study."""
     return "--quick" in str(summary.get("command", ""))
 
 
-def _machine(records: list[Record], summary: dict[str, Any]) -> str:
-    """Describe the machine by its kind; by its name only if nothing else is known."""
+def _machine(records: list[StudyRecord], summary: dict[str, Any]) -> str:
+    """Describe the machine; its host name is used only if nothing else is known."""
     hosts = _distinct(records, "host")
     machine = summary.get("machine")
     if not machine:
@@ -47,8 +53,8 @@ def _machine(records: list[Record], summary: dict[str, Any]) -> str:
     return _machine_words(machine) + (f"; {len(hosts)} hosts" if len(hosts) > 1 else "")
 
 
-def origin(studies: dict[str, tuple[list[Record], dict[str, Any]]]) -> str:
-    """Return machines and versions of several studies in a sentence; nothing without records."""
+def origin(studies: dict[str, tuple[list[StudyRecord], dict[str, Any]]]) -> str:
+    """Describe the machines and versions of several studies; empty if there are no records."""
     ran = [pair for pair in studies.values() if pair[0]]
     if not ran:
         return ""
@@ -58,7 +64,7 @@ def origin(studies: dict[str, tuple[list[Record], dict[str, Any]]]) -> str:
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """Return what the runner wrote into ``summary.json``, or nothing."""
+    """Return the contents of ``summary.json``; empty if there is no such file."""
     path = folder / "summary.json"
     if not path.is_file():
         return {}
@@ -66,10 +72,10 @@ def read_summary(folder: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def replications(records: Iterable[Record]) -> int:
-    """Return the number of distinct seeds; without seeds, one if there is a record.
+def replications(records: Iterable[StudyRecord]) -> int:
+    """Return the number of distinct seeds; if there are none, 1 if there is a record.
 
-    A selection on the full data is no replication.
+    A selection on the full data does not count as a replication.
     """
     rows = list(records)
     drawn = [record for record in rows if record.get("kind") != "selection"]
@@ -77,12 +83,12 @@ def replications(records: Iterable[Record]) -> int:
     return len(seeds) or min(len(rows), 1)
 
 
-def _distinct(records: Iterable[Record], field: str) -> list[str]:
+def _distinct(records: Iterable[StudyRecord], field: str) -> list[str]:
     return list(dict.fromkeys(_words(r[field]) for r in records if r.get(field)))
 
 
 def _words(value: Any) -> str:
-    """Write a string or a mapping, which may have come through CSV as JSON."""
+    """Format a string or a mapping, which may be JSON text if it was read from CSV."""
     if isinstance(value, str) and value.startswith("{"):
         value = json.loads(value)
     if isinstance(value, dict):
@@ -93,7 +99,7 @@ def _words(value: Any) -> str:
 
 
 def _machine_words(machine: Any) -> str:
-    """Write system, processor and number of cores, then whatever else is known."""
+    """Format system, processor and number of cores, then the other fields."""
     if not isinstance(machine, dict) or "cores" not in machine:
         return _words(machine)
     rest = {**machine}
@@ -102,7 +108,7 @@ def _machine_words(machine: Any) -> str:
     return "; ".join([", ".join(kind), *(_words(value) for value in rest.values() if value)])
 
 
-def _dates(records: Iterable[Record]) -> str:
+def _dates(records: Iterable[StudyRecord]) -> str:
     days = sorted({str(r["started"])[:10] for r in records if r.get("started")})
     if not days:
         return "unknown"

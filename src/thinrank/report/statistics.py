@@ -1,4 +1,4 @@
-"""Means over replications, and how they are written."""
+"""Statistics over replications, and how they are formatted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from thinrank.studies import StudyRecord
 
 __all__ = [
     "Spread",
@@ -22,27 +24,25 @@ __all__ = [
     "values",
 ]
 
-Record = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean, standard deviation (denominator count − 1) and count."""
+    """Mean, sample standard deviation (denominator count − 1) and count."""
 
     mean: float
     sd: float
     count: int
 
 
-def values(records: Iterable[Record], field: str) -> list[float]:
-    """Return the finite values of a field; absent, null and nan ones are left out."""
+def values(records: Iterable[StudyRecord], field: str) -> list[float]:
+    """Return the finite values of a field; missing, null and NaN values are left out."""
     found = [record.get(field) for record in records]
     numbers = [float(value) for value in found if value is not None and value != ""]
     return [value for value in numbers if math.isfinite(value)]
 
 
-def spread(records: Iterable[Record], field: str) -> Spread | None:
-    """Return mean and standard deviation of a field, or None if no record has it."""
+def spread(records: Iterable[StudyRecord], field: str) -> Spread | None:
+    """Return mean and standard deviation of a field, or None if no record has a value."""
     numbers = values(records, field)
     if not numbers:
         return None
@@ -50,19 +50,21 @@ def spread(records: Iterable[Record], field: str) -> Spread | None:
     return Spread(float(np.mean(numbers)), sd, len(numbers))
 
 
-def group(records: Iterable[Record], key: str | Callable[[Record], Any]) -> dict[Any, list[Record]]:
-    """Return the records by the value of a field, or of a function, in order of appearance."""
+def group(
+    records: Iterable[StudyRecord], key: str | Callable[[StudyRecord], Any]
+) -> dict[Any, list[StudyRecord]]:
+    """Group records by the value of a field or of a function, in order of appearance."""
     of = key if callable(key) else lambda record: record.get(key)
-    groups: dict[Any, list[Record]] = {}
+    groups: dict[Any, list[StudyRecord]] = {}
     for record in records:
         groups.setdefault(of(record), []).append(record)
     return groups
 
 
 def paired_difference(
-    first: Sequence[Record], second: Sequence[Record], field: str
+    first: Sequence[StudyRecord], second: Sequence[StudyRecord], field: str
 ) -> Spread | None:
-    """Return first − second over the seeds they share; ``sd`` is the standard error of the mean."""
+    """Return the mean of first − second over common seeds; ``sd`` is its standard error."""
     left = {r.get("seed"): r for r in first if values([r], field)}
     right = {r.get("seed"): r for r in second if values([r], field)}
     shared = [seed for seed in left if seed in right]
@@ -74,17 +76,17 @@ def paired_difference(
 
 
 def distance(mean: float, reference: Sequence[float]) -> float | None:
-    """Return mean minus the printed mean in printed standard deviations; None if that sd is 0."""
+    """Return mean − printed mean in printed standard deviations; None if the latter is 0."""
     return None if reference[1] == 0 else (mean - reference[0]) / reference[1]
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Write a number with so many decimals, or nothing where there is none."""
+    """Format a number with the given number of decimals; None and NaN give an empty string."""
     return "" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
 def pm(value: Spread | Sequence[float] | None, digits: int = 4) -> str:
-    """Write mean ± standard deviation."""
+    """Format mean ± standard deviation."""
     if value is None:
         return ""
     mean, sd = (value.mean, value.sd) if isinstance(value, Spread) else (value[0], value[1])
@@ -92,12 +94,12 @@ def pm(value: Spread | Sequence[float] | None, digits: int = 4) -> str:
 
 
 def percent(ratio: float, digits: int = 1) -> str:
-    """Write a ratio to 1 as a signed percentage."""
+    """Format a ratio as a signed percentage of change."""
     return f"{100 * (ratio - 1):+.{digits}f} %"
 
 
 def seconds(value: float | None) -> str:
-    """Write seconds with three figures; infinity is the paper's two hours."""
+    """Format seconds with three significant digits; infinity stands for the paper's "> 2h"."""
     if value is None or math.isnan(value):
         return ""
     if math.isinf(value):

@@ -1,4 +1,4 @@
-"""One look for every plot: a colour and a marker for each method, quiet axes."""
+"""Common style of all plots: one colour and one marker per method."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = [
 ]
 
 METHODS = ("GDT", "pursuit", "DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL", "oracle", "null")
-"""Every method, in the order of the pages."""
+"""Methods in the order of tables and plots."""
 
 COLOURS = dict(
     zip(
         METHODS,
         (
-            "#0b3c5d",  # GDT: the darkest
+            "#0b3c5d",
             "#c8102e",
             "#e08e0b",
             "#4fa3d9",
@@ -53,7 +53,7 @@ COLOURS = dict(
 MARKERS = dict(zip(METHODS, "osD^vPX*|_", strict=True))
 
 WIDTH = 7.2
-"""Of a figure that is as wide as a page, in inches."""
+"""Width in inches of a figure that spans the page."""
 
 _STYLE = {
     "font.family": "sans-serif",
@@ -76,13 +76,13 @@ _STYLE = {
     "legend.frameon": False,
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
-    "svg.hashsalt": "thinrank",  # the same records give the same file
+    "svg.hashsalt": "thinrank",  # so that the same records give the same file
 }
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Draw in the house style; matplotlib's settings are as before on leaving."""
+    """Use the common style inside the context; matplotlib's settings are restored on exit."""
     matplotlib = import_optional("matplotlib")
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -91,7 +91,7 @@ def drawing() -> Iterator[None]:
 
 
 def panels(count: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
-    """Return a figure as wide as a page and its axes, side by side."""
+    """Return a figure that spans the page, and its axes, side by side."""
     figure = import_optional("matplotlib.figure").Figure(
         figsize=(WIDTH, height), layout="constrained"
     )
@@ -102,7 +102,7 @@ def panels(count: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
 
 
 def in_order(methods: Sequence[str]) -> list[str]:
-    """Return the methods in the order of the pages; unknown ones last, as they come."""
+    """Sort methods as in :data:`METHODS`; unknown ones come last, in the given order."""
     known = [method for method in METHODS if method in methods]
     return known + [method for method in dict.fromkeys(methods) if method not in METHODS]
 
@@ -114,21 +114,21 @@ def count_iterations(axis: Axes) -> None:
 
 
 def value_scale(axis: Axes, which: str, low: float, high: float) -> str:
-    """Scale an axis for positive values and write its ticks as plain numbers.
+    """Use a logarithmic scale with plain tick labels if the values span more than a factor of 3.
 
     Parameters
     ----------
     axis : Axes
-        Where.
+        The axes.
     which : {"x", "y"}
-        Which of its axes.
+        The direction.
     low, high : float
         Smallest and largest value to be shown.
 
     Returns
     -------
-    str
-        ``" (log scale)"`` if the values cover more than a factor of 3, else nothing: for its label.
+    suffix : str
+        For the axis label: ``" (log scale)"`` or an empty string.
     """
     if not 0 < 3 * low < high:
         return ""
@@ -143,19 +143,19 @@ def value_scale(axis: Axes, which: str, low: float, high: float) -> str:
 
 
 def label_ends(axis: Axes, ends: Sequence[tuple[float, float, str, str]], gap: float = 10) -> None:
-    """Write each label at the end of its line, moved apart where they would overlap.
+    """Write a label at the end of each line, shifted vertically where labels would overlap.
 
     Parameters
     ----------
     axis : Axes
-        Where; its lines must be drawn and its scales and limits set.
+        The axes, with all lines drawn and scales and limits set.
     ends : sequence of (x, y, label, colour)
         Last points of the lines.
     gap : float, default=10
-        Least distance in points of two labels at the same x.
+        Minimal distance in points between two labels at the same x.
     """
     figure: Any = axis.figure
-    axis.get_xlim(), axis.get_ylim()  # brings the limits up to date
+    axis.get_xlim(), axis.get_ylim()  # updates the limits
     for x in dict.fromkeys(end[0] for end in ends):
         here = [end for end in ends if end[0] == x]
         heights = [axis.transData.transform(end[:2])[1] * 72 / figure.dpi for end in here]
@@ -174,7 +174,7 @@ def label_ends(axis: Axes, ends: Sequence[tuple[float, float, str, str]], gap: f
 
 
 def _moved_apart(heights: Sequence[float], gap: float) -> list[float]:
-    """Return places at least a gap apart, in the same order, each cluster about its mean."""
+    """Return positions at least a gap apart, in the same order, each cluster around its mean."""
     clusters: list[list[int]] = []
     for i in sorted(range(len(heights)), key=lambda i: heights[i]):
         clusters.append([i])
@@ -191,7 +191,7 @@ def _moved_apart(heights: Sequence[float], gap: float) -> list[float]:
 
 
 def _reach(cluster: list[int], heights: Sequence[float], gap: float, side: int) -> float:
-    """Return the highest (side 1) or lowest (side −1) place of a cluster."""
+    """Return the highest (side 1) or lowest (side −1) position of a cluster."""
     mean = sum(heights[i] for i in cluster) / len(cluster)
     return mean + side * gap * (len(cluster) - 1) / 2
 
@@ -205,7 +205,7 @@ def store(figure: Figure, folder: Path, name: str) -> bytes:
 
 
 def as_svg(figure: Figure) -> bytes:
-    """Return a plot as SVG; it is laid out now, once for every file that is made of it."""
+    """Return a plot as SVG; the layout is computed once and kept for other formats."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     buffer = io.BytesIO()

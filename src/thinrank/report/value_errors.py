@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thinrank.report.statistics import Record, group, values
+from thinrank.report.statistics import group, values
 from thinrank.report.style import COLOURS, MARKERS, drawing, label_ends, panels, value_scale
+from thinrank.studies import StudyRecord
 
 __all__ = ["draw_value_errors"]
 
-# Methods that the pages about the paper do not have, in colours that they do not use for others.
+# Methods that are not in the paper's tables, in colours that no other method here has.
 _COLOURS = COLOURS | {"group lasso": "#12805c", "lasso": "#e08e0b", "ridge": "#7d7d7d"}
 _MARKERS = MARKERS | {"group lasso": "v", "lasso": "D", "ridge": "*"}
 
 
-def draw_value_errors(records: list[Record], path: Path) -> None:
-    """Draw one line a method: the mean over the repeats, with a band from the least to the most.
+def draw_value_errors(records: list[StudyRecord], path: Path) -> None:
+    """Draw one line per method: the mean over the repeats, and a band from minimum to maximum.
 
     Parameters
     ----------
     records : list of dict
-        With ``method``, ``states`` and ``value_error``.
+        With the fields ``method``, ``states`` and ``value_error``, for example from
+        :meth:`thinrank.rl.comparison.Comparison.run`.
     path : Path
-        Where to; its suffix says what kind of file.
+        File to write; its suffix decides the format.
 
     Raises
     ------
     ImportError
-        Without matplotlib.
+        If matplotlib is not installed.
     """
     with drawing():
         figure, (axis,) = panels(height=3.8)
@@ -36,7 +38,7 @@ def draw_value_errors(records: list[Record], path: Path) -> None:
         sizes = sorted({int(record["states"]) for record in records})
         value_scale(axis, "x", sizes[0], sizes[-1])
         axis.set_xticks(sizes, map(str, sizes))
-        axis.set_xlabel("design states (each with every action)")
+        axis.set_xlabel("number of design states")
         axis.set_ylabel(f"value error{scale}")
         ends = []
         for method, rows in group(records, "method").items():

@@ -30,6 +30,7 @@ from thinrank.minimize import minimize
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
 from thinrank.rl.features import Features
 from thinrank.rl.rows import Rows
+from thinrank.solvers import GDT, Pursuit, as_solver
 
 __all__ = ["Regression", "as_regression", "default_regressor"]
 
@@ -107,12 +108,14 @@ class JointRegression:
         if not _takes_own_rows(given):
             raise TypeError(_cannot_take_own_rows(self._regressor))
         columns = given["column_sparsity"]
-        same = ("rank", "row_sparsity", "step", "update", "max_iter", "tol", "random_state")
+        same = ("rank", "row_sparsity", "max_iter", "random_state")
+        tol = given["tol"] if isinstance(given["solver"], str) else None  # an object has its own
         solution = minimize(
             PerTask(rows.design, targets, rows.owner, rows.n_tasks, ridge=_ridge(given)),
             column_sparsity=None if isinstance(columns, str) else columns,
             start=self._start(given["start"]),
-            solver="gdt",
+            solver=given["solver"],
+            tol=tol,
             callback=given["callback"],
             **{name: given[name] for name in same},
         )
@@ -222,7 +225,8 @@ class PooledRegression:
 def _searches_by_pursuit(parameters: dict[str, Any]) -> bool:
     """Whether sizes are searched for, and pursuit continues from the result of the search."""
     sizes = [parameters.get(name) for name in ("rank", "row_sparsity", "column_sparsity", "ridge")]
-    return parameters["solver"] == "pursuit" and any(isinstance(size, str) for size in sizes)
+    pursuit = isinstance(as_solver(parameters["solver"]), Pursuit)
+    return pursuit and any(isinstance(size, str) for size in sizes)
 
 
 def _takes_own_rows(parameters: dict[str, Any]) -> bool:
@@ -231,7 +235,7 @@ def _takes_own_rows(parameters: dict[str, Any]) -> bool:
     sizes.append(_ridge(parameters))
     known = not any(isinstance(size, str) for size in sizes)
     literal = not parameters["standardize"] and not parameters["fit_intercept"]
-    return parameters["solver"] == "gdt" and known and literal
+    return isinstance(as_solver(parameters["solver"]), GDT) and known and literal
 
 
 def _ridge(parameters: dict[str, Any]) -> Any:

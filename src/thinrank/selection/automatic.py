@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
+from thinrank.core.contracts import Start
+from thinrank.core.result import Record
+from thinrank.core.sizes import Sizes
 from thinrank.losses import LeastSquares
 from thinrank.selection.choice import RefitRule
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
-from thinrank.selection.evaluation import SearchRecord
 from thinrank.selection.held_out_sample import HeldOutSample
 from thinrank.selection.held_out_search import HeldOutSearch
-from thinrank.selection.samples import Sizes
 from thinrank.selection.space import Space
 from thinrank.selection.splits import held_out_samples
+from thinrank.starts import Auto
 
 __all__ = ["automatic_ridges", "by_criterion", "by_held_out"]
 
@@ -28,6 +30,7 @@ Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 _MOST_SEARCHES = 3
 # Estimates of the noise that differ by no more than this, in logarithms, are taken to be the same.
 _SAME_NOISE = 0.2
+_AUTO = Auto(exchanges_rows=True)
 
 
 def automatic_ridges(loss: LeastSquares) -> list[float]:
@@ -41,6 +44,9 @@ def by_criterion(
     loss: LeastSquares,
     space: Space,
     criterion: Criterion,
+    *,
+    start: Start = _AUTO,
+    seed: int = 0,
     **options: Any,
 ) -> CriterionSearch:
     """Search by a criterion on all rows; each fit begins from the nearest one before.
@@ -51,12 +57,16 @@ def by_criterion(
         Without ridge.
     space : Space
     criterion : Criterion
+    start, seed
+        Of :class:`thinrank.selection.samples.Sample`.
     **options
         Of :class:`thinrank.selection.criterion_search.CriterionSearch`.
     """
     p, k = loss.shape
     chosen = space.rows[0] < p, space.columns[0] < k
-    sample = CriterionSample(loss.quadratic(), loss.noise, criterion, *chosen)
+    sample = CriterionSample(
+        loss.quadratic(), loss.noise, criterion, *chosen, start=start, seed=seed
+    )
     search = CriterionSearch([sample], space, **options)
     search.run()
     return search
@@ -72,6 +82,8 @@ def by_held_out(
     scale: bool,
     rule: RefitRule = "best",
     rescaled: Callable[[Sizes | np.ndarray], tuple[LeastSquares, np.ndarray]] | None = None,
+    start: Start = _AUTO,
+    seed: int = 0,
     **options: Any,
 ) -> HeldOutSearch:
     """Search by the mean squared error on held-out rows.
@@ -91,15 +103,17 @@ def by_held_out(
         The loss with the responses divided by the noise that a fit of given sizes leaves in them,
         and that noise. It is called with the best sizes of a coarse search, and again with better
         ones, as long as these leave another noise.
+    start, seed
+        Of :class:`thinrank.selection.samples.Sample`.
     **options
         Of :class:`thinrank.selection.search.Search`.
     """
     rows = loss.X.shape[0]
 
     def samples(loss: LeastSquares, splits: Splits) -> list[HeldOutSample]:
-        return held_out_samples(loss, splits, center=center, scale=scale)
+        return held_out_samples(loss, splits, center=center, scale=scale, start=start, seed=seed)
 
-    records: list[SearchRecord] = []
+    records: list[Record] = []
 
     def search_in(loss: LeastSquares) -> HeldOutSearch:
         held_out = samples(loss, splits)
@@ -111,10 +125,10 @@ def by_held_out(
         return _finished(search, samples, loss, further)
     coarse = search.coarse()
     if rescaled is None:
-        search.run_from([*coarse.starts, *_guide(loss, space)])
+        search.run_from([*coarse.starts, *_guide(loss, space, start, seed)])
         return _finished(search, samples, loss, further)
     loss, noise = rescaled(coarse.noise)
-    guides = _guide(loss, space)
+    guides = _guide(loss, space, start, seed)
     for guide in guides:
         loss, noise = rescaled(guide)
     search = search_in(loss)
@@ -151,7 +165,7 @@ def _finished(
     return search
 
 
-def _guide(loss: LeastSquares, space: Space) -> list[Sizes]:
+def _guide(loss: LeastSquares, space: Space, start: Start, seed: int) -> list[Sizes]:
     """What the predictive information criterion takes on all rows, if anything.
 
     It assumes independent noise; where that is right it sees more than any split.
@@ -159,5 +173,5 @@ def _guide(loss: LeastSquares, space: Space) -> list[Sizes]:
     thin = space.thin()
     if thin.rows[-1] < thin.ranks[0]:
         return []
-    guide = by_criterion(loss, thin, Criterion(), rough=True).best.sizes
+    guide = by_criterion(loss, thin, Criterion(), start=start, seed=seed, rough=True).best.sizes
     return [space.like(guide.rows, guide)] if guide.rank > 0 else []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinrank.selection.samples import Sizes
+from thinrank.core.sizes import Sizes
 
 __all__ = ["CoarseGrid"]
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
+from thinrank.core.sizes import Sizes
 from thinrank.selection.criteria import Complexity, Criterion
-from thinrank.selection.samples import Sample, Sizes
+from thinrank.selection.samples import Sample
 from thinrank.selection.tables import Directions, RowFit, directions, error_table, lower_table
 from thinrank.solvers.pursuit import Fit, Pursuit
 
@@ -27,6 +29,8 @@ class CriterionSample(Sample):
     criterion : Criterion
     select_rows, select_columns : bool
         Whether rows and columns are chosen.
+    **options
+        ``start`` and ``seed``, as for every sample.
     """
 
     def __init__(
@@ -36,8 +40,9 @@ class CriterionSample(Sample):
         criterion: Criterion,
         select_rows: bool,
         select_columns: bool,
+        **options: Any,
     ) -> None:
-        super().__init__(form, noise)
+        super().__init__(form, noise, **options)
         self._criterion = criterion
         self._selects = select_rows, select_columns
 
@@ -100,7 +105,7 @@ class CriterionSample(Sample):
         Right for one row, and a guess for many.
         """
         form = self.form.with_ridge(sizes.ridge)
-        solver = Pursuit(sizes.rank, sizes.rows, sizes.columns)
+        solver = Pursuit().sized(*sizes[:3])
         costs, _, gains = solver.costs_and_gains(form, fit)
         costs = np.sort(arrays.to_numpy(costs).astype(np.float64))
         gains = -np.sort(-arrays.to_numpy(gains).astype(np.float64))

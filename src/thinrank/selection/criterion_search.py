@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
+from thinrank.core.sizes import Sizes
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.evaluation import Evaluation
-from thinrank.selection.samples import Sizes
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFit
-from thinrank.solvers.pursuit import Fit, Pursuit
+from thinrank.solvers.pursuit import Fit
 
 __all__ = ["CriterionSearch"]
 
@@ -68,7 +69,7 @@ class CriterionSearch(Search):
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
         """The fit from the nearest one before it, or from its own start, or the better of both."""
         sample = self._samples[i]
-        solver = Pursuit(*sizes[:3], max_iter=self._max_iter, tol=self._tol, thorough=False)
+        solver = replace(self._pursuit, thorough=False).sized(*sizes[:3])
         nearest = self._nearest(sizes)
         near = nearest.fits[i] if nearest else None
         fit = sample.fit(sizes, solver) if near is None or screened else None

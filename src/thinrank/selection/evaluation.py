@@ -1,16 +1,15 @@
-"""What a search learns about a point, and what it tells about it."""
+"""What a search knows about a point."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from thinrank.selection.samples import Sizes
+from thinrank.core.sizes import Sizes
 from thinrank.solvers.pursuit import Fit
 
-__all__ = ["Evaluation", "SearchCallback", "SearchRecord"]
+__all__ = ["Evaluation"]
 
 
 @dataclass(frozen=True)
@@ -41,31 +40,3 @@ class Evaluation:
     table: np.ndarray = field(repr=False)
     seconds: float
     row_errors: np.ndarray | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRecord:
-    """One step of a search, for callbacks.
-
-    Attributes
-    ----------
-    iteration : int
-        Points evaluated so far.
-    objective : float
-        Score of this point; less is better.
-    best : float
-        Lowest score so far.
-    sizes : Sizes
-        The point.
-    seconds : float
-        Since the search began.
-    """
-
-    iteration: int
-    objective: float
-    best: float
-    sizes: Sizes
-    seconds: float
-
-
-SearchCallback = Callable[[SearchRecord], object]

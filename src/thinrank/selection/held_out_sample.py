@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, QuadraticForm
+from thinrank.core.sizes import Sizes
 from thinrank.selection.elimination import held_out_changes
-from thinrank.selection.samples import Sample, Sizes
+from thinrank.selection.samples import Sample
 from thinrank.solvers.pursuit import Fit
 
 __all__ = ["MOST_FORECAST", "PERFECT", "HeldOut", "HeldOutSample"]
@@ -60,10 +62,18 @@ class HeldOutSample(Sample):
     noise : callable
         As for every sample.
     held_out : HeldOut
+    **options
+        ``start`` and ``seed``, as for every sample.
     """
 
-    def __init__(self, form: QuadraticForm, noise: Callable[[], float], held_out: HeldOut) -> None:
-        super().__init__(form, noise)
+    def __init__(
+        self,
+        form: QuadraticForm,
+        noise: Callable[[], float],
+        held_out: HeldOut,
+        **options: Any,
+    ) -> None:
+        super().__init__(form, noise, **options)
         self.index, self._roots, self._X = held_out.index, held_out.roots, held_out.X
         self._units = held_out
         Y, roots = held_out.Y, held_out.roots

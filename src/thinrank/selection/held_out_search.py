@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
+from thinrank.core.sizes import Sizes
 from thinrank.selection.choice import (
     RefitRule,
     allowance,
@@ -19,9 +20,8 @@ from thinrank.selection.choice import (
     thinnest,
 )
 from thinrank.selection.coarse_grid import CoarseGrid
-from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
+from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.held_out_sample import MOST_FORECAST, HeldOutSample
-from thinrank.selection.samples import Sizes
 from thinrank.selection.search import Search, mean_score, mean_table, table_entry
 from thinrank.selection.space import Space
 from thinrank.selection.stacks import Stack
@@ -68,21 +68,9 @@ class HeldOutSearch(Search):
         *,
         rule: RefitRule,
         rows: int,
-        records: list[SearchRecord] | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-7,
-        n_jobs: int | None = None,
-        callback: SearchCallback | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            samples,
-            space,
-            records=records,
-            max_iter=max_iter,
-            tol=tol,
-            n_jobs=n_jobs,
-            callback=callback,
-        )
+        super().__init__(samples, space, **options)
         self._rule = rule
         self._rows = rows
         self._starts: Sequence[Sizes] = ()
@@ -238,7 +226,8 @@ class HeldOutSearch(Search):
     def _solver(self, sizes: Sizes) -> Pursuit:
         # what a search looks at once more need not be exact
         exact = self._space.exhaustive is not None
-        return Pursuit(*sizes[:3], max_iter=self._max_iter, tol=self._tol, neighbours=exact)
+        solver = self._pursuit if exact else replace(self._pursuit, neighbours=False)
+        return solver.sized(*sizes[:3])
 
     def _errors(self, i: int, fit: Fit | None) -> np.ndarray:
         return self._held_out[i].row_errors(fit)

@@ -6,31 +6,24 @@ import abc
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.contracts import QuadraticForm
+from thinrank.core.contracts import QuadraticForm, Start
 from thinrank.core.factors import Factors
-from thinrank.losses.explicit import Explicit
+from thinrank.core.sizes import Sizes
+from thinrank.losses.form_loss import FormLoss
+from thinrank.minimize import solve
 from thinrank.selection.tables import RowFit
-from thinrank.solvers.loop import run
 from thinrank.solvers.pursuit import Fit, Pursuit
-from thinrank.starts import Auto, Backward, completed
+from thinrank.starts import Auto, Backward
 from thinrank.starts.backward import Elimination, on_rows
 
-__all__ = ["Sample", "Sizes"]
+__all__ = ["Sample"]
 
-
-class Sizes(NamedTuple):
-    """What a search chooses."""
-
-    rank: int
-    rows: int
-    columns: int
-    ridge: float
+_AUTO = Auto(exchanges_rows=True)
 
 
 class Sample(abc.ABC):
@@ -41,13 +34,24 @@ class Sample(abc.ABC):
     form : QuadraticForm
         Of the rows, without ridge.
     noise : callable
-        Gives the standard deviation of the noise, for convex starts.
+        Returns the standard deviation of the noise, for convex starts.
+    start : Start, default=Auto(exchanges_rows=True)
+        Where fits begin.
+    seed : int, default=0
+        Of randomised decompositions in the start.
     """
 
-    def __init__(self, form: QuadraticForm, noise: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        form: QuadraticForm,
+        noise: Callable[[], float],
+        start: Start = _AUTO,
+        seed: int = 0,
+    ) -> None:
         self.form = form
         self._noise = noise
-        self._losses: dict[float, Explicit] = {}
+        self._given_start, self._seed = start, seed
+        self._losses: dict[float, FormLoss] = {}
 
     @abc.abstractmethod
     def null(self) -> float:
@@ -69,14 +73,13 @@ class Sample(abc.ABC):
 
         None when there is nothing to fit.
         """
-        loss = self._loss(sizes.ridge)
-        start = completed(self._start(loss, sizes), loss, sizes.rank, 0)
-        return run(solver, loss, start, records=False)[0] if start.rank > 0 else None
+        found = solve(self._loss(sizes.ridge), solver, self._start, self._seed, records=False)
+        return None if found is None else found.state
 
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
         """A fit that begins from one of other sizes."""
-        start = _trimmed(near, sizes)
-        return run(solver, self._loss(sizes.ridge), start, records=False)[0]
+        found = solve(self._loss(sizes.ridge), solver, _trimmed(near, sizes), records=False)
+        return near if found is None else found.state
 
     def refit(self, near: Fit | None, ridge: float) -> RowFit | None:
         """What tables need of a fit with another ridge on the rows of a fit."""
@@ -91,17 +94,19 @@ class Sample(abc.ABC):
         Infinite where that cannot be told.
         """
 
-    def _loss(self, ridge: float) -> Explicit:
+    def _loss(self, ridge: float) -> FormLoss:
         if ridge not in self._losses:
-            self._losses[ridge] = Explicit(self.form, self._noise, ridge)
+            self._losses[ridge] = FormLoss(self.form, self._noise, ridge)
         return self._losses[ridge]
 
-    def _start(self, loss: Explicit, sizes: Sizes) -> Factors:
-        """start="auto"; rows are eliminated once for all sizes and ridges."""
-        start = Auto("pursuit").suited(loss, sizes.rows)
+    def _start(self, loss: FormLoss, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """The start; rows are eliminated once for all sizes and ridges."""
+        start = self._given_start
+        if isinstance(start, Auto):
+            start = start.suited(loss, rows)
         if isinstance(start, Backward):
-            return on_rows(loss.quadratic(), self._elimination.rows(sizes.rows), sizes.rank)
-        return start(loss, sizes.rank, sizes.rows, sizes.columns, 0)
+            return on_rows(loss.quadratic(), self._elimination.rows(rows), rank)
+        return start(loss, rank, rows, columns, seed)
 
     @cached_property
     def _elimination(self) -> Elimination:

@@ -12,11 +12,13 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from thinrank import arrays
-from thinrank.selection.evaluation import Evaluation, SearchCallback, SearchRecord
-from thinrank.selection.samples import Sample, Sizes
+from thinrank.core.result import Callback, Record
+from thinrank.core.sizes import Sizes
+from thinrank.selection.evaluation import Evaluation
+from thinrank.selection.samples import Sample
 from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFit, to_height
-from thinrank.solvers.pursuit import Fit
+from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["Search", "mean_score", "mean_table", "table_entry"]
 
@@ -30,6 +32,7 @@ _MOST_FORECASTS = 12
 _COARSE_RIDGES = 3
 # Entries of the matrices of all samples' fits up to which they are dealt with together.
 _SMALL_GROUP = 100_000
+_PURSUIT = Pursuit()
 
 
 class Judged(NamedTuple):
@@ -69,14 +72,14 @@ class Search(abc.ABC):
     samples : sequence of Sample
     space : Space
         What may be chosen.
-    records : list of SearchRecord, optional
+    records : list of Record, optional
         Of an earlier search that this one goes on from; new ones are appended.
-    max_iter, tol
-        Of the solver.
+    solver : Pursuit, default=Pursuit()
+        Without sizes.
     n_jobs : int, optional
-        Threads over samples and points.
+        Number of threads, over samples and points.
     callback : callable, optional
-        Called with a SearchRecord after each point; returning True ends the search.
+        Called with a Record after each point; returning True ends the search.
     """
 
     def __init__(
@@ -84,21 +87,20 @@ class Search(abc.ABC):
         samples: Sequence[Sample],
         space: Space,
         *,
-        records: list[SearchRecord] | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-7,
+        records: list[Record] | None = None,
+        solver: Pursuit = _PURSUIT,
         n_jobs: int | None = None,
-        callback: SearchCallback | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self._samples = samples
         self._space = space
-        self._max_iter, self._tol = max_iter, tol
+        self._pursuit = solver
         self._n_jobs = n_jobs
         # enough points at a time to keep the workers busy, and no more: callbacks may stop it
         self._at_once = -(-effective_n_jobs(n_jobs) // len(samples))
         self._callback = callback
         self._known: dict[Sizes, Evaluation] = {}
-        self.records: list[SearchRecord] = [] if records is None else records
+        self.records: list[Record] = [] if records is None else records
         self._began = time.perf_counter() - (self.records[-1].seconds if self.records else 0.0)
         self.stopped = False
         self._doubt = 1.0  # grows with every promise that is not kept
@@ -234,12 +236,13 @@ class Search(abc.ABC):
 
     def _keep(self, evaluation: Evaluation) -> None:
         self._known[evaluation.sizes] = evaluation
-        record = SearchRecord(
-            len(self.records) + 1,
-            evaluation.score,
-            self.best.score,
-            evaluation.sizes,
-            time.perf_counter() - self._began,
+        record = Record(
+            stage="search",
+            iteration=len(self.records) + 1,
+            objective=evaluation.score,
+            seconds=time.perf_counter() - self._began,
+            sizes=evaluation.sizes,
+            best=self.best.score,
         )
         self.records.append(record)
         if self._callback is not None and self._callback(record):

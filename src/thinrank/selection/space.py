@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.core.sizes import Sizes
 from thinrank.minimize import check_size
-from thinrank.selection.samples import Sizes
 
 __all__ = ["Space", "as_choices", "check_axes", "make_space"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,10 +14,10 @@ from thinrank.core import memory
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.designs import Dense, Transformed, standardize, take_rows
 from thinrank.designs.row_subset import view_rows
+from thinrank.forms import GramForm
+from thinrank.forms.training_rows import TrainingRows, without_rows
 from thinrank.losses import LeastSquares
-from thinrank.losses.forms import GramForm
 from thinrank.losses.noise import noise_scale
-from thinrank.losses.remainder import Remainder
 from thinrank.selection.held_out_sample import HeldOut, HeldOutSample
 
 __all__ = ["held_out_samples"]
@@ -31,8 +32,9 @@ def held_out_samples(
     *,
     center: bool,
     scale: bool,
+    **options: Any,
 ) -> list[HeldOutSample]:
-    """One sample a split; XᵀY and the Gram matrix of all rows are shared.
+    """One sample per split; XᵀY and the Gram matrix of all rows are shared.
 
     Parameters
     ----------
@@ -42,40 +44,43 @@ def held_out_samples(
         Sets of indices, as scikit-learn's splitters give them.
     center, scale : bool
         Whether each training part is centred and brought to unit columns by itself.
+    **options
+        ``start`` and ``seed`` of :class:`thinrank.selection.samples.Sample`.
     """
     rows = loss.X.shape[0]
     splits = [(_as_index(train, rows), _as_index(test, rows)) for train, test in splits]
     for train, test in splits:
         _check_split(train, test)
-    whole = loss.quadratic()
-    if isinstance(whole, GramForm):
-        make = functools.partial(_from_the_whole, whole, center=center, scale=scale)
-    else:
-        make = functools.partial(_from_its_rows, center=center, scale=scale)
-    parts = [make(loss, np.sort(train), np.sort(test)) for train, test in splits]
-    return [HeldOutSample(*part) for part in parts]
+    loss.quadratic()  # decides whether XᵀX is held
+    make = _from_the_whole if loss.moments.gram_is_held else _from_its_rows
+    parts = [
+        make(loss, np.sort(train), np.sort(test), center=center, scale=scale)
+        for train, test in splits
+    ]
+    return [HeldOutSample(*part, **options) for part in parts]
 
 
 _Part = tuple[QuadraticForm, Callable[[], float], HeldOut]
 
 
 def _from_the_whole(
-    whole: GramForm, loss: LeastSquares, train: np.ndarray, test: np.ndarray, **units: bool
+    loss: LeastSquares, train: np.ndarray, test: np.ndarray, *, center: bool, scale: bool
 ) -> _Part:
     """XᵀX and XᵀY of the training rows are those of all rows less those of the others."""
     removed = np.setdiff1d(np.arange(loss.X.shape[0]), train)
     X, Y, roots = _rows(loss, removed)
     if not float(arrays.norm(roots)) ** 2 < loss.samples * (1 - 1e-9):
         raise ValueError("cv leaves no training rows of positive weight in a split")
-    remainder = Remainder(whole, X, Y, roots, **units)
+    whole = cast(GramForm, loss.quadratic())
+    training = without_rows(whole, X, Y, roots, center=center, scale=scale)
     if not np.array_equal(removed, test):
         X, Y, roots = _rows(loss, test)
     held_out = HeldOut(
-        test, X, Y, roots, remainder.center_x, remainder.inverse_scale, remainder.center_y
+        test, X, Y, roots, training.center_x, training.inverse_scale, training.center_y
     )
     _check_weight(held_out)
-    noise = functools.partial(_training_noise, loss, train, remainder)
-    return remainder.held(), noise, held_out
+    noise = functools.partial(_training_noise, loss, train, training)
+    return training.form, noise, held_out
 
 
 def _from_its_rows(
@@ -110,12 +115,12 @@ def _check_weight(held_out: HeldOut) -> None:
         raise ValueError("cv leaves no held-out rows of positive weight in a split")
 
 
-def _training_noise(loss: LeastSquares, train: np.ndarray, remainder: Remainder) -> float:
+def _training_noise(loss: LeastSquares, train: np.ndarray, training: TrainingRows) -> float:
     """The noise level that the training rows alone show."""
     _, Y, roots = loss.rows(arrays.indices(train.tolist(), loss.prototype))
     everything = arrays.indices(range(Y.shape[1]), loss.prototype)
-    centred = Y.columns(everything) - roots[:, None] * remainder.center_y
-    return noise_scale(Dense(centred), remainder.samples)
+    centred = Y.columns(everything) - roots[:, None] * training.center_y
+    return noise_scale(Dense(centred), training.form.samples)
 
 
 def _rows(loss: LeastSquares, index: np.ndarray) -> tuple[Design, Design, Array]:

@@ -1,1 +1,51 @@
-"""The solvers, the one loop that drives them, and their step rules."""
+"""The solvers, the loop that drives them, and the step rules of gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thinrank.core.checks import is_auto
+from thinrank.core.contracts import Solver
+from thinrank.solvers.gdt import GDT
+from thinrank.solvers.pursuit import Pursuit
+from thinrank.solvers.steps import Constant, Safeguarded, Theory
+
+__all__ = ["GDT", "Constant", "Pursuit", "Safeguarded", "Theory", "as_solver"]
+
+_NAMED: dict[str, type[GDT] | type[Pursuit]] = {"gdt": GDT, "pursuit": Pursuit}
+
+
+def as_solver(solver: Any, max_iter: Any = None, tol: Any = None, loss: Any = None) -> Solver:
+    """Turn the ``solver`` parameter of the public interface into a solver.
+
+    Parameters
+    ----------
+    solver : {"auto", "pursuit", "gdt"} or Solver
+        "auto" is pursuit where the loss allows it, else gradient descent.
+    max_iter : int or None, default=None
+        Largest number of iterations of a solver that is given by its name; None for its own.
+    tol : float or None, default=None
+        Tolerance of a solver that is given by its name; None for its own.
+    loss : Loss or None, default=None
+        What "auto" depends on; None is a loss that pursuit can take.
+
+    Returns
+    -------
+    Solver
+    """
+    if isinstance(solver, str):
+        name = solver
+        if is_auto(name):
+            name = "pursuit" if loss is None or "majorizer" in loss.capabilities else "gdt"
+        if name not in _NAMED:
+            names = ", ".join(f'"{name}"' for name in ("auto", *_NAMED))
+            raise ValueError(f"solver must be {names} or an object of tr.solvers, got {solver!r}")
+        own = {"max_iter": max_iter, "tol": tol}
+        return _NAMED[name](**{key: value for key, value in own.items() if value is not None})
+    if isinstance(solver, type) or not hasattr(solver, "sized"):
+        raise TypeError(f"solver must be a name or an object of tr.solvers, got {solver!r}")
+    if max_iter is not None:
+        raise ValueError(
+            f"max_iter must be None when solver is an object, which has its own; got {max_iter!r}"
+        )
+    return solver

@@ -1,4 +1,4 @@
-"""A fit on given rows, and what single rows are worth to it."""
+"""A fit on given rows, and what leaving out or taking in single rows would change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ __all__ = ["Fit", "Prospects"]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The best Θ found on rows S: Θ_S = U Qᵀ, Q orthonormal with its rows in T.
+    """The best Φ found on rows S: Φ_S = U Qᵀ, Q orthonormal with its rows in T.
+
+    Φ is Θ, or Θ·diag(column_scale) for a form that has one.
 
     Attributes
     ----------
@@ -28,6 +30,12 @@ class Fit:
     U : array of shape (|S|, q)
     Q : array of shape (m2, q)
     objective : float
+    column_scale : array of shape (m2,), or None
+        That of the form.
+    change : float
+        Relative decrease of the objective in the last iteration.
+    final : bool
+        Whether no exchange helps.
     """
 
     rows: Array
@@ -38,6 +46,7 @@ class Fit:
     Q: Array
     objective: float
     shape: tuple[int, int]
+    column_scale: Array | None = None
     change: float = float("inf")
     final: bool = False
 
@@ -64,8 +73,9 @@ class Fit:
 
     @cached_property
     def factors(self) -> Factors:
-        """Θ as factors, the right one orthonormal."""
-        return Factors(arrays.scatter_rows(self.U, self.rows, self.shape[0]), self.Q)
+        """Θ as factors."""
+        V = self.Q if self.column_scale is None else self.Q / self.column_scale[:, None]
+        return Factors(arrays.scatter_rows(self.U, self.rows, self.shape[0]), V)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import StepRule, Trial
 from thinrank.core.factors import Factors
 from thinrank.core.threshold import hard
-from thinrank.solvers.steps import Safeguarded
+from thinrank.solvers.sized import Sized, check_iterations, check_number
+from thinrank.solvers.steps import Safeguarded, as_step_rule
 
 __all__ = ["GDT"]
 
 Update = Literal["simultaneous", "sequential"]
+_UPDATES = get_args(Update)
 
 # A refused step is halved; after this many refusals in one iteration nothing is left of it.
 _MOST_REFUSALS = 60
@@ -37,36 +39,84 @@ class State:
     change: float = float("inf")
 
 
-@dataclass(frozen=True)
-class GDT:
+@dataclass(frozen=True, init=False, repr=False)
+class GDT(Sized):
     """Minimise f(UVᵀ) + g(U, V) over U with s₁ non-zero rows and V with s₂.
 
-    g(U, V) = balance/4·‖UᵀU − VᵀV‖² picks the balanced one among the factorisations of Θ.
+    g(U, V) = balance/4·‖UᵀU − VᵀV‖² selects the balanced one among the factorisations of Θ.
 
     Parameters
     ----------
-    row_sparsity, column_sparsity : int
-        s₁ and s₂.
-    step_rule : StepRule
-        Step-size rule η.
-    update : {"simultaneous", "sequential"}
+    step : {"auto", "theory", "backtracking"}, float or StepRule, default="auto"
+        Step size η. "auto" adapts to the curvature that it meets and never lets the objective
+        rise. "backtracking" does the same but tries twice the last step first, which takes two
+        evaluations per iteration. "theory" is the constant of the paper's theorem, which is safe
+        and slow. A number is used as it is, and the run may diverge.
+    update : {"simultaneous", "sequential"}, default="simultaneous"
         "simultaneous" moves V and U from the same iterate, as the paper prints it. "sequential"
         moves U first, then V with the new U, as the authors' own script does.
-    balance : float
+    balance : float, default=1.0
         Weight of the penalty g; 1 in the paper.
-    max_iter : int
-        T.
-    tol : float
-        Stop when ‖ΔZ‖ < tol·‖Z‖.
+    max_iter : int, default=10_000
+        Largest number of iterations, T in the paper.
+    tol : float, default=1e-7
+        Stop when ‖ΔZ‖ < tol·‖Z‖ in an iteration, Z = [U; V].
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> X, Y, truth = tr.datasets.make_two_way_sparse(100, rank=3, random_state=0)
+    >>> answer = tr.minimize(
+    ...     tr.losses.LeastSquares(X, Y), rank=3, row_sparsity=10, column_sparsity=10,
+    ...     solver=tr.solvers.GDT(update="sequential", tol=1e-5))
+    >>> bool((answer.factors.row_support == truth.row_support).all())
+    True
     """
 
-    row_sparsity: int
-    column_sparsity: int
-    step_rule: StepRule = field(default_factory=Safeguarded)
-    update: Update = "simultaneous"
-    balance: float = 1.0
-    max_iter: int = 10_000
-    tol: float = 1e-7
+    name: ClassVar[str] = "gdt"
+    needs: ClassVar[frozenset[str]] = frozenset()
+    exchanges_rows: ClassVar[bool] = False
+
+    step_rule: StepRule
+    update: Update
+    balance: float
+    max_iter: int
+    tol: float
+
+    def __init__(
+        self,
+        step: Any = "auto",
+        update: Update = "simultaneous",
+        *,
+        balance: float = 1.0,
+        max_iter: int = 10_000,
+        tol: float = 1e-7,
+    ) -> None:
+        if update not in _UPDATES:
+            raise ValueError(f"update must be one of {_UPDATES}, got {update!r}")
+        check_number("balance", balance)
+        check_number("tol", tol)
+        check_iterations(max_iter)
+        own = {
+            "step_rule": as_step_rule(step),
+            "update": update,
+            "balance": float(balance),
+            "max_iter": int(max_iter),
+            "tol": float(tol),
+        }
+        for key, value in own.items():
+            object.__setattr__(self, key, value)  # frozen; ``step`` is the name of a method
+
+    def __repr__(self) -> str:
+        return (
+            f"GDT(step={self.step_rule!r}, update={self.update!r}, balance={self.balance}, "
+            f"max_iter={self.max_iter}, tol={self.tol})"
+        )
+
+    @property
+    def adapts_to_units(self) -> bool:
+        """Whether the step size is found during the run."""
+        return isinstance(self.step_rule, Safeguarded)
 
     def init(self, loss: Any, start: Factors) -> State:
         """Lines 3 and 4: balanced factors of Θ⁰, thresholded."""
@@ -110,7 +160,7 @@ class GDT:
         return state, 0.0
 
     def _threshold(self, U: Array, V: Array) -> Factors:
-        return Factors(hard(U, self.row_sparsity), hard(V, self.column_sparsity))
+        return Factors(hard(U, self.rows), hard(V, self.columns))
 
     def _evaluate(self, loss: Any, factors: Factors, step: float) -> State:
         """f, g and the gradient of f + g."""

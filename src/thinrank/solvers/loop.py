@@ -26,9 +26,9 @@ def run(
 ) -> tuple[Any, History, Status]:
     """Iterate a solver from a start until it is done, stopped, or at its limit.
 
-    The state must have ``objective``, ``change`` and ``factors``. A state whose objective is not
-    finite is thrown away: the last finite one is returned, with a status that says so. Without
-    ``records`` the history stays empty, which saves time in small fits, and no callback is called.
+    A state whose objective is not finite is discarded: the last finite one is returned, with a
+    status that says so. Without ``records`` the history stays empty, which saves time in small
+    fits, and no callback is called.
 
     Returns
     -------
@@ -48,7 +48,15 @@ def run(
             rows = _same_or_new(rows, state.factors.row_support)
             columns = _same_or_new(columns, state.factors.column_support)
             seconds = time.perf_counter() - began
-            record = Record(iteration, state.objective, state.change, rows, columns, seconds)
+            record = Record(
+                stage="fit",
+                iteration=iteration,
+                objective=state.objective,
+                seconds=seconds,
+                change=state.change,
+                row_support=rows,
+                column_support=columns,
+            )
             history.append(record)
             if callback is not None and callback(replace(record, factors=state.factors)):
                 message = f"Stopped by the callback after {_times(iteration)}."
@@ -70,7 +78,8 @@ def _times(count: int) -> str:
 
 
 def _converged(iteration: int, change: float) -> Status:
-    message = f"Converged after {_times(iteration)} (relative change {change:.1e})."
+    last = f"relative change {change:.1e}" if change else "nothing left to improve"
+    message = f"Converged after {_times(iteration)} ({last})."
     return Status(Outcome.CONVERGED, message)
 
 
@@ -85,6 +94,6 @@ def _at_limit(limit: int, change: float) -> Status:
 def _diverged(iteration: int) -> Status:
     message = (
         f"Diverged: the objective was not finite at iteration {iteration}; the iterate before it "
-        'is returned. A fixed step that is too long does this: use step="auto".'
+        'is returned. A fixed step that is too long does this: use tr.solvers.GDT(step="auto").'
     )
     return Status(Outcome.DIVERGED, message)

@@ -1,169 +1,224 @@
 """Pursuit: exact fits on given supports, and exchanges of rows.
 
-For squared loss f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ the best Θ on given rows S and columns T is
+For a quadratic form c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ the best Θ on given rows S and columns T is
 reduced-rank regression, in closed form; given the row space the best columns are exact too. What
-remains is the choice of S, by exchanging the rows that are missed least for those that promise
+remains is the choice of S, by exchanging the rows whose loss costs least for those that promise
 most. An exchange is made only when it lowers the objective by enough. Where no such exchange is
-left, the supports next to S are tried as well (:mod:`thinrank.solvers.neighbours`).
+left, the supports next to S are tried as well (:mod:`thinrank.solvers.neighbours`). A loss that is
+not quadratic is seen through its majorizers.
 """
 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from scipy.stats import chi2
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.core.contracts import QuadraticForm, require
+from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.solvers.fits import Fit, Prospects
 from thinrank.solvers.neighbours import next_columns, next_rows
+from thinrank.solvers.sized import Sized, check_iterations, check_number
 
 __all__ = ["Fit", "Pursuit"]
 
 # Rows outside the support whose gain is computed exactly; the others' gains are bounded below.
 _EXACT_GAINS = 128
 # Rows that may leave, and rows that may enter, in single exchanges before giving up.
-_LAST_RESORTS = 2
+_LAST_EXCHANGES = 2
 # A row that costs this many times what another promises will not be exchanged for it.
 _HOPELESS = 1.2
 # Fits of alternating columns and factors on one set of rows.
 _MOST_COLUMN_CHANGES = 20
+# Majorizers on one set of rows: with curvatures that differ by a factor of 4 fifty leave less than
+# a millionth of the distance.
+_MOST_MAJORIZERS = 50
 
 
 @dataclass(frozen=True)
-class Pursuit:
-    """Minimise a quadratic loss by exact fits and exchanges of rows.
+class Pursuit(Sized):
+    """Minimise a loss by exact fits of a quadratic form and exchanges of rows.
+
+    For a quadratic loss the form is the loss itself. For any other it is a majorizer, made anew at
+    every fit; a fit on given rows is then repeated until the loss no longer decreases, and
+    whether an exchange helps is decided by the loss.
 
     Parameters
     ----------
-    rank, row_sparsity, column_sparsity : int, default=no limit
-        r, s₁ and s₂.
     max_iter : int, default=100
-        Limit on accepted exchanges.
+        Largest number of iterations; each makes one exchange of one or more rows.
     tol : float, default=1e-7
-        An exchange must lower the objective by this part of itself.
-    worth : float, default=2.0
+        An exchange must lower the objective by more than this part of it; the run ends when none
+        does.
+    exchange_penalty : float, default=2.0
         An exchange must also lower the deviance N·log(objective), N the number of entries of
-        the data, by this much for each of the r coefficients of each row exchanged; 2 is what
-        AIC asks. With more rows allowed than needed, the last of them carry nothing and could be
+        the data, by this much for each of the r coefficients of each row exchanged; 2 is the
+        penalty of AIC. Where more rows are allowed than needed, the superfluous ones could be
         exchanged for others that fit the noise better for a long time, to no good. With 0 every
         exchange that lowers the objective is made: the objective is lower, and in simulations the
         error on fresh data is higher.
     thorough : bool, default=True
-        Whether supports next to the current one are tried by exact fits before giving up: all of
+        Whether single exchanges that need not be worth the penalty are tried before the end, and
+        supports next to the current one.
+    neighbours : bool, default=True
+        Whether supports next to the current one are tried by exact fits before the end: all of
         them where they are small and few, the most promising otherwise.
     """
 
-    rank: int = sys.maxsize
-    row_sparsity: int = sys.maxsize
-    column_sparsity: int = sys.maxsize
+    name: ClassVar[str] = "pursuit"
+    needs: ClassVar[frozenset[str]] = frozenset({"majorizer"})
+    exchanges_rows: ClassVar[bool] = True
+    adapts_to_units: ClassVar[bool] = True
+
     max_iter: int = 100
     tol: float = 1e-7
-    worth: float = 2.0
+    exchange_penalty: float = 2.0
     thorough: bool = True
     neighbours: bool = True
 
+    def __post_init__(self) -> None:
+        check_iterations(self.max_iter)
+        check_number("tol", self.tol)
+        check_number("exchange_penalty", self.exchange_penalty)
+
     def init(self, loss: Any, start: Factors) -> Fit:
         """The best fit on the rows and columns of the start."""
-        require(loss, "quadratic", 'solver="pursuit"')
-        form = loss.quadratic()
-        rows = arrays.top_rows(start.U, self.row_sparsity)
-        columns = arrays.top_rows(start.V, self.column_sparsity)
-        fit = self._fit(form, rows, columns, start.V)
+        form = loss.majorizer(start)
+        rows = arrays.top_rows(start.U, self.rows)
+        columns = arrays.top_rows(start.V, self.columns)
+        fit = self._fit(loss, form, rows, columns, start.V)
         if fit.U.shape[1] == 0:  # rows that explain nothing show no way to better ones
             by_row, by_column = form.cross_norms()
             rows = arrays.top_rows(arrays.ratio(by_row, form.diagonal())[:, None], rows.shape[0])
             columns = arrays.top_rows(by_column[:, None], columns.shape[0])
-            fit = self._fit(form, rows, columns, start.V)
+            fit = self._fit(loss, form, rows, columns, start.V)
         return fit
 
     def step(self, loss: Any, state: Fit) -> Fit:
         """The largest exchange of rows that lowers the objective; the state is final if none."""
-        form = loss.quadratic()
+        form = loss.majorizer(state.factors)
         if state.has_more_rows_than_samples:  # any exchange would fit as well
-            return replace(state, change=0.0, final=True)
-        prospects = self._prospects(form, state)
+            return self._without_exchange(loss, form, state)
+        # costs and gains are those of a fit of this form
+        here = state
+        if not form.exact:
+            here = self._fit_form(form, state.rows, state.columns, state.Q)
+            here = replace(here, objective=_value(loss, here))
+        prospects = self._prospects(form, here)
         costs, candidates, gains = prospects.costs, prospects.candidates, prospects.gains
-        room = self.row_sparsity - state.rows.shape[0]
-        size = _promising(costs, gains, room, self._margin(form, state))
-        feigned = 10 * arrays.eps(form.prototype) * form.constant  # by rounding
+        free = self.rows - state.rows.shape[0]
+        margin = self._margin(form, state)
+        size = _promising(costs, gains, free, margin)
+        rounding = 10 * arrays.eps(form.prototype) * form.constant
         while size > 0:
             rows = self._exchanged(state.rows, costs + form.constant, candidates, gains, size)
-            trial = self._fit(form, rows, state.columns, state.Q)
+            trial = self._fit(loss, form, rows, state.columns, state.Q)
             decrease = state.objective - trial.objective
-            if decrease > max(size - room, 0) * self._margin(form, state) + feigned:
+            if decrease > max(size - free, 0) * margin + rounding:
                 return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
         if self.thorough:
-            for trial, price in self._last_resorts(form, state, prospects):
+            for trial, price in self._last_trials(loss, form, here, prospects):
                 decrease = state.objective - trial.objective
-                if decrease > max(price, self.tol * state.objective) + feigned:
+                if decrease > max(price, self.tol * state.objective) + rounding:
                     return replace(trial, change=decrease / state.objective)
-        return replace(state, change=0.0, final=True)
+        return self._without_exchange(loss, form, state)
 
     def done(self, state: Fit) -> bool:
         """Whether no exchange helps."""
         return state.final
 
-    def _last_resorts(
-        self, form: QuadraticForm, state: Fit, prospects: Prospects
-    ) -> Iterator[tuple[Fit, float]]:
-        """Fits to try before giving up, and what each must bring."""
-        if self.neighbours and state.U.shape[1] > 0:
-            sizes = self.rank, self.column_sparsity
-            margin = self._margin(form, state, best_of=form.shape[0])
-            near = next_rows(form, state, prospects, *sizes, margin)
-            if near is not None:
-                trial = self._fit(form, near.rows, near.columns, state.Q)
-                yield trial, near.exchanged * margin
-            near = next_columns(state, *sizes)
-            if near is not None:
-                yield self._fit(form, near.rows, near.columns, state.Q), 0.0
-        yield self._evident(form, state, prospects), 0.0
+    def _without_exchange(self, loss: Any, form: QuadraticForm, state: Fit) -> Fit:
+        """The same supports: final, unless a better fit of a loss that is not quadratic is left."""
+        if not form.exact:
+            again = self._fit(loss, form, state.rows, state.columns, state.Q)
+            decrease = state.objective - again.objective
+            if decrease > self.tol * state.objective:
+                return replace(again, change=decrease / state.objective)
+        return replace(state, change=0.0, final=True)
 
-    def _evident(self, form: QuadraticForm, state: Fit, prospects: Prospects) -> Fit:
-        """The best of a few single exchanges whose newcomer is evidently not noise, or the state.
+    def _last_trials(
+        self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects
+    ) -> Iterator[tuple[Fit, float]]:
+        """Fits to try before the end, and the decrease that each must bring."""
+        if self.neighbours and here.U.shape[1] > 0:
+            sizes = self.rank, self.columns
+            margin = self._margin(form, here, best_of=form.shape[0])
+            near = next_rows(form, here, prospects, *sizes, margin)
+            if near is not None:
+                trial = self._fit(loss, form, near.rows, near.columns, here.Q)
+                yield trial, near.exchanged * margin
+            near = next_columns(here, *sizes)
+            if near is not None:
+                yield self._fit(loss, form, near.rows, near.columns, here.Q), 0.0
+        yield self._evident(loss, form, here, prospects), 0.0
+
+    def _evident(self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects) -> Fit:
+        """The best of a few single exchanges whose newcomer is evidently not noise, or no change.
 
         Costs and gains hold Q fixed, so that an exchange may bring more than they promise. A row
         of noise explains a deviance of χ² with r degrees of freedom: a newcomer that would
-        explain more than the best of m1 such rows need not clear the margin.
+        explain more than the best of m1 such rows need not bring the penalty.
         """
         costs, candidates, gains = prospects.costs, prospects.candidates, prospects.gains
         xp = arrays.namespace(gains)
-        unit = 2 * state.objective / form.observations  # gains and costs are doubled
-        evident = _largest_noise(form.shape[0], state.U.shape[1]) * unit
-        best = state
-        for j in _descending(gains)[: min(_LAST_RESORTS, gains.shape[0])]:
+        unit = 2 * here.objective / form.observations  # gains and costs are doubled
+        evident = _largest_noise(form.shape[0], here.U.shape[1]) * unit
+        best = here
+        for j in _descending(gains)[: min(_LAST_EXCHANGES, gains.shape[0])]:
             if not gains[j] > evident:
                 break
-            for i in _ascending(costs)[: min(_LAST_RESORTS, costs.shape[0])]:
+            for i in _ascending(costs)[: min(_LAST_EXCHANGES, costs.shape[0])]:
                 if costs[i] > _HOPELESS * gains[j]:
                     break
                 others = xp.arange(costs.shape[0], device=arrays.device_of(costs)) != i
-                kept = arrays.take_rows(state.rows, arrays.select(others))
+                kept = arrays.take_rows(here.rows, arrays.select(others))
                 rows = xp.sort(xp.concat([kept, xp.reshape(candidates[j], (1,))]))
-                trial = self._fit(form, rows, state.columns, state.Q)
-                if trial.objective < best.objective - self.tol * state.objective:
+                trial = self._fit(loss, form, rows, here.columns, here.Q)
+                if trial.objective < best.objective - self.tol * here.objective:
                     best = trial
         return best
 
     def _margin(self, form: QuadraticForm, fit: Fit, best_of: int = 1) -> float:
-        """What the exchange of a row must bring to be worth it.
+        """The decrease of the objective that the exchange of a row must bring.
 
         AIC's 2 per coefficient is twice what a row of noise explains on average. The best of many
         such rows explains more, so where the newcomer is the best of them it must bring that.
         """
         rank = fit.U.shape[1]
         coefficients = max(rank, _largest_noise(best_of, rank) / 2 if best_of > 1 else 0)
-        return max(self.tol, self.worth * coefficients / form.observations) * fit.objective
+        penalty = self.exchange_penalty * coefficients / form.observations
+        return max(self.tol, penalty) * fit.objective
 
-    def _fit(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
+    def _fit(
+        self, loss: Any, form: QuadraticForm, rows: Array, columns: Array, guess: Array
+    ) -> Fit:
+        """The best fit on given rows, with the loss as its objective.
+
+        A fit of a majorizer lowers the loss; it is repeated with majorizers that hold on these
+        rows only, which are closer, while that lowers the loss.
+        """
+        fit = self._fit_form(form, rows, columns, guess)
+        if form.exact:
+            return fit
+        fit = replace(fit, objective=_value(loss, fit))
+        for _ in range(_MOST_MAJORIZERS):
+            nearer = loss.majorizer(fit.factors, fit.rows)
+            trial = self._fit_form(nearer, fit.rows, fit.columns, fit.Q)
+            trial = replace(trial, objective=_value(loss, trial))
+            if not trial.objective < fit.objective:
+                break
+            before, fit = fit.objective, trial
+            if before - fit.objective <= 0.1 * self.tol * before:
+                break
+        return fit
+
+    def _fit_form(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
         root, ridged = form.inverse_root(rows)
         cross = form.cross_rows(rows)
@@ -179,7 +234,7 @@ class Pursuit:
                 floor=floor,
             )
             V = whitened.T @ left
-            best = arrays.top_rows(V, self.column_sparsity)
+            best = arrays.top_rows(V, self.columns)
             settled = best.shape == columns.shape and bool(xp.all(best == columns))
             columns, guess = best, V
             if settled or columns.shape[0] == 0:
@@ -194,10 +249,11 @@ class Pursuit:
             quadratic = arrays.inner(U, form.gram(rows) @ U)
             objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
         objective = max(objective, 0.0)
-        return Fit(rows, columns, root, whitened, U, Q, objective, form.shape)
+        scale = form.column_scale
+        return Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
 
     def costs_and_gains(self, form: QuadraticForm, fit: Fit) -> tuple[Array, Array, Array]:
-        """What each row in S is worth, and what each row outside would be, with Q held fixed.
+        """What leaving out each row of S costs, and what each row outside would gain, Q held fixed.
 
         Leaving out row i raises the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Taking in row j lowers it by
         ½‖gⱼ‖²/(H_jj − H_jS H_SS⁻¹ H_Sj), g the gradient; the denominator is at most H_jj, which
@@ -222,8 +278,8 @@ class Pursuit:
         gains = arrays.ratio(slopes, curvature)
         count = min(candidates.shape[0], _EXACT_GAINS)
         if candidates.shape[0] > count:
-            room = self.row_sparsity - fit.rows.shape[0]
-            if _promising(costs, gains, room, 0.0) > count:
+            free = self.rows - fit.rows.shape[0]
+            if _promising(costs, gains, free, 0.0) > count:
                 # long before the end: so many exchanges are sure to help that the bounds will do
                 count = 0
         exact = xp.sort(_descending(gains)[:count])
@@ -248,8 +304,7 @@ class Pursuit:
         Costs come with a constant added, beside which the rounding of small ones vanishes.
         """
         xp = arrays.namespace(costs)
-        room = self.row_sparsity - rows.shape[0]
-        leaving = max(size - room, 0)
+        leaving = max(size - (self.rows - rows.shape[0]), 0)
         kept = arrays.take_rows(rows, _ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, _descending(gains)[:size])
         return xp.sort(xp.concat([kept, entering]))
@@ -276,16 +331,27 @@ def _descending(values: Array) -> Array:
     return _ascending(-values)
 
 
-def _promising(costs: Array, gains: Array, room: int, margin: float) -> int:
-    """How many exchanges promise a lower objective: best gains against least costs, in order.
+def _promising(costs: Array, gains: Array, free: int, margin: float) -> int:
+    """The number of exchanges that promise a lower objective: best gains against least costs.
 
-    Costs and gains are twice the changes of the objective, hence twice the margin.
+    ``free`` rows may enter without another leaving. Costs and gains are twice the changes of the
+    objective, hence twice the margin.
     """
     xp = arrays.namespace(costs)
     costs, gains = xp.sort(costs), -xp.sort(-gains)
-    room = min(room, gains.shape[0])
-    free = int(xp.count_nonzero(gains[:room] > 0))
-    if free < room:
-        return free
-    pairs = min(costs.shape[0], gains.shape[0] - room)
-    return room + int(xp.count_nonzero(gains[room : room + pairs] > costs[:pairs] + 2 * margin))
+    free = min(free, gains.shape[0])
+    entering = int(xp.count_nonzero(gains[:free] > 0))
+    if entering < free:
+        return entering
+    pairs = min(costs.shape[0], gains.shape[0] - free)
+    return free + int(xp.count_nonzero(gains[free : free + pairs] > costs[:pairs] + 2 * margin))
+
+
+def _value(loss: Any, fit: Fit) -> float:
+    """The loss at a fit."""
+    factors = fit.factors
+    if factors.rank == 0:
+        like = fit.root
+        blocks = (arrays.zeros((size, 1), like) for size in fit.shape)
+        factors = Factors(*blocks)
+    return loss.value_and_gradient(factors)[0]

@@ -48,7 +48,7 @@ def thin_svd(X: np.ndarray) -> ThinSVD:
 def reduced_rank_from_svd(svd: ThinSVD, Y: np.ndarray, rank: int, ridge: float = 0.0) -> Factors:
     """Reduced-rank regression for an X whose decomposition is known.
 
-    Use it in place of :func:`reduced_rank_regression` to try several ranks or ridges on one X.
+    Use it instead of :func:`reduced_rank_regression` to try several ranks or ridges on one X.
 
     Parameters
     ----------
@@ -79,9 +79,11 @@ def reduced_rank_from_svd(svd: ThinSVD, Y: np.ndarray, rank: int, ridge: float =
 def reduced_rank_regression(X: np.ndarray, Y: np.ndarray, rank: int, ridge: float = 0.0) -> Factors:
     """Minimise 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over rank(Θ) ≤ rank, in closed form.
 
-    Let B be the ridge regression of Y on X, and let the columns of V be the leading right singular
-    vectors of its fit to the augmented data, (Y; 0) on (X; √(n·ridge)·I). Then Θ = BVVᵀ. Without
-    ridge, and if X does not have full column rank, this is a solution of least norm.
+    Let B be the ridge regression of Y on X, that is, least squares of the augmented data (Y; 0) on
+    (X; √(n·ridge)·I), and let the columns of V be the leading right singular vectors of its fitted
+    values. Then Θ = BVVᵀ. Without ridge, and if X does not have full column rank, this is a
+    solution of least norm. To try several ranks or ridges on one X,
+    :func:`reduced_rank_from_svd` is faster; the solutions agree up to rounding errors.
 
     Parameters
     ----------
@@ -104,4 +106,12 @@ def reduced_rank_regression(X: np.ndarray, Y: np.ndarray, rank: int, ridge: floa
     Analysis 5 (1975). A. Mukherjee and J. Zhu, Reduced rank ridge regression and its kernel
     extensions, Statistical Analysis and Data Mining 4 (2011).
     """
-    return reduced_rank_from_svd(thin_svd(X), Y, rank, ridge)
+    (n, p), k = X.shape, Y.shape[1]
+    if ridge > 0:
+        X = np.concatenate([X, (n * ridge) ** 0.5 * np.eye(p)])
+        Y = np.concatenate([Y, np.zeros((p, k))])
+    B, _, numerical_rank, _ = np.linalg.lstsq(X, Y, rcond=None)
+    if numerical_rank == 0:
+        return Factors.zero((p, k), like=B)
+    V = np.linalg.svd(X @ B, full_matrices=False)[2][: min(rank, numerical_rank)].T
+    return Factors(B @ V, V)

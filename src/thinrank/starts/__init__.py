@@ -1,4 +1,4 @@
-"""Θ⁰: where the solvers begin."""
+"""Starting points Θ⁰ of the solvers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thinrank.starts.forward import Forward
 from thinrank.starts.given import Given
 from thinrank.starts.proximal import ProximalSteps
 from thinrank.starts.screening import Screening
-from thinrank.starts.spectral import Spectral, completed
+from thinrank.starts.spectral import Spectral, complete_rank
 
 __all__ = [
     "Auto",
@@ -28,7 +28,7 @@ __all__ = [
     "Screening",
     "Spectral",
     "as_start",
-    "completed",
+    "complete_rank",
 ]
 
 
@@ -44,13 +44,17 @@ _NAMED = {
 }
 
 
-def as_start(start: Any, solver: str = "gdt") -> Start:
-    """Turn the ``start`` parameter of the public interface into a Start."""
+def as_start(start: Any, exchanges_rows: bool = False) -> Start:
+    """Turn the ``start`` parameter of the public interface into a Start.
+
+    ``exchanges_rows`` says whether the solver leaves the rows that it starts from, on which "auto"
+    depends.
+    """
     if isinstance(start, str):
         if start not in _NAMED:
             names = ", ".join(f'"{name}"' for name in _NAMED)
             raise ValueError(f"start must be {names}, an array or tr.Factors, got {start!r}")
-        return Auto(solver) if is_auto(start) else _NAMED[start]()
+        return Auto(exchanges_rows) if is_auto(start) else _NAMED[start]()
     if isinstance(start, Factors) or arrays.is_array(start):
         return Given(start)
     if callable(start):

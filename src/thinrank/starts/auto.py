@@ -8,8 +8,9 @@ from typing import Any
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import memory
-from thinrank.core.contracts import QuadraticForm, Start, require
+from thinrank.core.contracts import QuadraticForm, Start
 from thinrank.core.factors import Factors
+from thinrank.losses.form_loss import FormLoss
 from thinrank.starts.backward import Backward
 from thinrank.starts.convex import Lasso
 from thinrank.starts.screening import Screening
@@ -33,42 +34,52 @@ class Auto:
 
     Pursuit, which exchanges rows, begins from backward elimination. Where that would take long, it
     begins from screening, which costs nothing beside XᵀY, unless two of the predictors that
-    screening picks are correlated beyond 0.75: these may stand for others that matter. Then it
-    begins from backward elimination all the same. Gradient descent, which seldom leaves the rows
-    it starts from, begins from the lasso, or, where that would be slow, like pursuit. Losses that
-    are not quadratic get the spectral start, and for gradient descent so do those that are too
-    large for a dense Θ.
+    screening selects are correlated beyond 0.75: these may stand for others that matter. Then it
+    begins from backward elimination all the same. For a loss that is not quadratic this is done
+    with its majorizer at zero. Gradient descent, which seldom leaves the rows it starts from,
+    begins from the lasso, or, where that would be slow, like pursuit; from the spectral start if
+    the loss is not quadratic or too large for a dense Θ.
 
     Parameters
     ----------
-    solver : {"pursuit", "gdt"}
-        Which solver it is for.
+    exchanges_rows : bool, default=False
+        Whether the solver exchanges rows, as pursuit does.
     """
 
-    solver: str = "gdt"
+    exchanges_rows: bool = False
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of rank at most ``rank``."""
+        if self.exchanges_rows and "quadratic" not in loss.capabilities:
+            return self._of_majorizer(loss, rank, rows, columns, seed)
         return self.suited(loss, rows)(loss, rank, rows, columns, seed)
 
     def suited(self, loss: Any, rows: int) -> Start:
-        """The start that it comes to, for so many rows."""
+        """The start that is used for a number of rows."""
         m1, m2 = loss.shape
         dense_fits = memory.fits(m1 * m2, arrays.itemsize(loss.prototype))
-        if self.solver == "pursuit":
-            require(loss, "quadratic", 'solver="pursuit"')
-        elif "quadratic" not in loss.capabilities or not dense_fits:
-            return Spectral()
-        elif m1 * m2 * min(loss.samples, m1) <= _SLOW_STEP:
-            return Lasso()
+        if not self.exchanges_rows:
+            if "quadratic" not in loss.capabilities or not dense_fits:
+                return Spectral()
+            if m1 * m2 * min(loss.samples, m1) <= _SLOW_STEP:
+                return Lasso()
         small = min(loss.samples, m1)
         if loss.samples * m1 * small <= _QUICK_ELIMINATION:
             return Backward()
-        screening = Screening(fit=self.solver == "gdt")
+        screening = Screening(fit=not self.exchanges_rows)
         if rows >= m1:  # nothing to choose
             return screening
         form, some = loss.quadratic(), min(rows, _ENOUGH_ROWS)
         return Backward() if _correlated(form, screening.picked_rows(form, some)) else screening
+
+    def _of_majorizer(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """The start for the quadratic form that touches the loss at zero."""
+        blocks = (arrays.zeros((size, 1), loss.prototype) for size in loss.shape)
+        form = loss.majorizer(Factors(*blocks))
+        found = self(FormLoss(form, ridge=getattr(loss, "ridge", 0.0)), rank, rows, columns, seed)
+        if form.column_scale is None:
+            return found
+        return Factors(found.U, found.V / form.column_scale[:, None])
 
 
 def _correlated(form: QuadraticForm, rows: Array) -> bool:

@@ -78,8 +78,8 @@ class Forward:
                 break
             taken = xp.sort(xp.concat([taken, new]))
             size = taken.shape[0]
-            solver = Pursuit(min(rank, size), size, columns, thorough=False)
-            fit = solver._fit(form, taken, everything, sketch)
+            solver = Pursuit(thorough=False).sized(min(rank, size), size, columns)
+            fit = solver._fit_form(form, taken, everything, sketch)
             for _ in range(self.exchanges if size < rows and fit.U.shape[1] > 0 else 0):
                 fit = solver.step(loss, fit)
                 if fit.final:

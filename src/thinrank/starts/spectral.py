@@ -10,7 +10,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 
-__all__ = ["Spectral", "completed"]
+__all__ = ["Spectral", "complete_rank"]
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Spectral:
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Balanced factors; of rank 0 when the gradient at zero vanishes."""
         zero = Factors.zero(loss.shape, like=loss.prototype)
-        return completed(zero, loss, rank, seed)
+        return complete_rank(zero, loss, rank, seed)
 
 
-def completed(start: Factors, loss: Any, rank: int, seed: int) -> Factors:
+def complete_rank(start: Factors, loss: Any, rank: int, seed: int) -> Factors:
     """Bring a start of lower rank to ``rank`` with directions from the gradient at zero.
 
     The directions are the leading singular pairs of −∇f(0) orthogonal to the start's row and

@@ -1,4 +1,4 @@
-"""One JSON file a finished job, written so that a reader sees all of it or nothing."""
+"""One JSON file per finished job, written atomically."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from thinrank.studies.spec import Job, Record
+from thinrank.studies.spec import Job, StudyRecord
 
 __all__ = ["Cache", "write_atomically"]
 
 
 class Cache:
-    """The records of a study's finished jobs, on disk.
+    """Records of the finished jobs of a study, on disk.
 
     Parameters
     ----------
     folder : Path
-        OUT/<study>; the files lie in its subfolder ``records``.
+        Folder of the study; the files are in its subfolder ``records``.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "records"
 
     def path(self, key: str) -> Path:
-        """File of the job with a key."""
+        """Return the path of the file of a job."""
         return self.folder / f"{key}.json"
 
-    def load(self, key: str) -> list[Record] | None:
-        """Records of a finished job; None when there are none, or the file is torn or foreign."""
+    def load(self, key: str) -> list[StudyRecord] | None:
+        """Return the records of a finished job, or None if there is no valid file."""
         try:
             content = json.loads(self.path(key).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -43,19 +43,19 @@ class Cache:
             return None
         return records
 
-    def store(self, job: Job, records: list[Record]) -> None:
-        """Write the records of a finished job."""
+    def store(self, job: Job, records: list[StudyRecord]) -> None:
+        """Write the records of a finished job to disk."""
         content = {"key": job.key, "job": job.as_dict(), "records": records}
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
         write_atomically(self.path(job.key), text + "\n")
 
     def keys(self) -> list[str]:
-        """Keys of all files, sound or not, sorted."""
+        """Return the sorted keys of all files, including invalid ones."""
         return sorted(path.stem for path in self.folder.glob("*.json"))
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file under another name, bring it to the disk, then rename it."""
+    """Write to a temporary file, flush it to disk, and rename it to ``path``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:
@@ -72,7 +72,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring a rename to the disk, where the system lets a folder be opened."""
+    """Flush a rename to disk, on systems where a folder can be opened."""
     flags: Any = getattr(os, "O_DIRECTORY", None)
     if flags is None:
         return

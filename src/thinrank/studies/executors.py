@@ -1,4 +1,4 @@
-"""Ways to run jobs: one after the other, in processes, or on a Dask cluster."""
+"""Ways to run jobs: one after another, in processes, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from threadpoolctl import threadpool_limits
 
 from thinrank.core.extras import import_optional
 from thinrank.studies.machine import now, stamp
-from thinrank.studies.spec import Job, Record, Study, plain
+from thinrank.studies.spec import Job, Study, StudyRecord, plain
 
 __all__ = ["EXECUTORS", "Finished", "execute", "run_job"]
 
 EXECUTORS = ("serial", "processes", "dask")
 
-Finished = tuple[Job, list[Record] | Exception]
-"""A job, and its records or what went wrong."""
+Finished = tuple[Job, list[StudyRecord] | Exception]
+"""A job, and its records or the exception that it raised."""
 
-Work = Callable[[Job], list[Record]]
+Work = Callable[[Job], list[StudyRecord]]
 
 
-def run_job(study: Study, job: Job) -> list[Record]:
-    """Run a job here, with one BLAS thread unless seconds are the result."""
+def run_job(study: Study, job: Job) -> list[StudyRecord]:
+    """Run a job in this process, with one BLAS thread unless it is a timing study."""
     started = now()
     with threadpool_limits(study.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -41,18 +41,27 @@ def run_job(study: Study, job: Job) -> list[Record]:
 def execute(
     executor: str, work: Work, jobs: Sequence[Job], workers: int, address: str | None = None
 ) -> Iterator[Finished]:
-    """Run jobs and yield each as it finishes.
+    """Run jobs and yield each one as it finishes.
 
     Parameters
     ----------
     executor : {"serial", "processes", "dask"}
+        Where to run the jobs.
     work : callable
-        Importable by its name, as it travels to other processes.
+        ``work(job)`` returns records. Must be picklable, because it is sent to other processes.
     jobs : sequence of Job
+        What to run.
     workers : int
-        Processes; on a Dask cluster that is already there, its own workers count.
-    address : str, optional
-        Of a Dask scheduler; None starts a cluster on this machine.
+        Number of processes. Ignored when ``address`` names a running Dask cluster.
+    address : str, default=None
+        Address of a Dask scheduler; None starts a cluster on this machine.
+
+    Yields
+    ------
+    job : Job
+        The job that finished.
+    found : list of dict or Exception
+        Its records, or the exception that it raised.
     """
     if executor not in EXECUTORS:
         raise ValueError(f"executor must be one of {EXECUTORS}, got {executor!r}")
@@ -66,7 +75,7 @@ def execute(
 def _one_by_one(work: Work, jobs: Sequence[Job]) -> Iterator[Finished]:
     for job in jobs:
         try:
-            found: list[Record] | Exception = work(job)
+            found: list[StudyRecord] | Exception = work(job)
         except Exception as error:
             found = error
         yield job, found
@@ -80,7 +89,7 @@ def _in_processes(work: Work, jobs: Sequence[Job], workers: int) -> Iterator[Fin
         asked = {pool.submit(work, job): job for job in jobs}
         for future in as_completed(asked):
             yield asked[future], _result(future)
-    except BaseException:  # Ctrl-C among them: what runs is thrown away, what is done is done
+    except BaseException:  # including Ctrl-C: abandon the jobs that are running
         for process in list((pool._processes or {}).values()):
             process.kill()
         raise
@@ -89,7 +98,7 @@ def _in_processes(work: Work, jobs: Sequence[Job], workers: int) -> Iterator[Fin
 
 
 def _become_worker() -> None:
-    """Leave Ctrl-C to the parent, and end when the parent is gone, even by kill -9."""
+    """Ignore Ctrl-C, which the parent handles, and exit when the parent has died."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -120,7 +129,7 @@ def _on_dask(
             yield asked[future], _result(future)
 
 
-def _result(future: Future[Any] | Any) -> list[Record] | Exception:
+def _result(future: Future[Any] | Any) -> list[StudyRecord] | Exception:
     try:
         return future.result()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Marks for estimated coefficients: the methods never mark themselves."""
+"""Scores of estimated coefficients; every method is scored by the same code."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ import numpy as np
 
 from thinrank.core.factors import Factors
 
-__all__ = ["judge", "root_mean_square", "supports"]
+__all__ = ["root_mean_square", "score_coefficients", "supports"]
 
 
-def judge(theta: np.ndarray, truth: Factors, X: np.ndarray) -> dict[str, Any]:
-    """Errors and supports of estimated coefficients in a simulation with unit noise.
+def score_coefficients(theta: np.ndarray, truth: Factors, X: np.ndarray) -> dict[str, Any]:
+    """Score estimated coefficients in a simulation with noise of variance 1.
 
     Parameters
     ----------
-    theta : ndarray of shape (p, k)
+    theta : ndarray of shape (n_features, n_targets)
         The estimate Θ̂.
     truth : Factors
-        Θ*.
-    X : ndarray of shape (n, p)
+        The true coefficients Θ*.
+    X : ndarray of shape (n_samples, n_features)
         Training rows.
 
     Returns
     -------
     dict
-        ``spectral`` and ``frobenius``: ‖Θ̂ − Θ*‖/‖Θ*‖ in either norm. ``prediction``: root mean
-        squared error on fresh rows, in exact expectation over standard normal rows and noise of
+        ``spectral`` and ``frobenius``: ‖Θ̂ − Θ*‖/‖Θ*‖ in the two norms. ``prediction``: root mean
+        squared error on new rows, as the exact expectation over standard normal rows and noise of
         variance 1, √(1 + ‖Θ̂ − Θ*‖²_F/k). ``same_rows``: the same on the training rows of X with
-        fresh noise. ``rows``, ``columns``, ``rank``: sizes of the estimate. ``row_precision``,
-        ``row_recall`` and so on; ``exact``: whether both supports are the true ones.
+        new noise. ``rows``, ``columns``, ``rank``: sizes of the estimate. ``row_precision``,
+        ``row_recall``, ``column_precision``, ``column_recall``: of the supports, None if undefined.
+        ``exact``: whether both supports are the true ones.
     """
     target = truth.theta
     error = theta - target
@@ -54,15 +55,15 @@ def judge(theta: np.ndarray, truth: Factors, X: np.ndarray) -> dict[str, Any]:
 
 
 def supports(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted indices of the rows and columns that are not zero."""
+    """Return the sorted indices of the non-zero rows and of the non-zero columns."""
     return np.flatnonzero(theta.any(axis=1)), np.flatnonzero(theta.any(axis=0))
 
 
 def root_mean_square(residual: np.ndarray) -> float:
-    """Over rows and responses."""
+    """Return the root mean square over rows and responses."""
     return float(np.sqrt(np.mean(residual**2)))
 
 
 def _share(found: np.ndarray, true: np.ndarray, total: int) -> float | None:
-    """Part of ``total`` that was both found and true; None of nothing."""
+    """Return the fraction of ``total`` that is both found and true; None if ``total`` is 0."""
     return len(np.intersect1d(found, true)) / total if total else None

@@ -1,4 +1,4 @@
-"""Where and with what a record was made."""
+"""Machine and software that produced a record."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _PACKAGES = ("thinrank", "numpy", "scipy", "scikit-learn")
 
 
 def versions() -> str:
-    """Python and the packages that compute, as one line."""
+    """Return the versions of Python and of the numerical packages, as one line."""
     parts = [f"Python {platform.python_version()}"]
     return ", ".join(parts + [f"{name} {version(name)}" for name in _PACKAGES])
 
 
 def now() -> str:
-    """The time, to the second, in UTC."""
+    """Return the current time in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def stamp(started: str) -> dict[str, str]:
-    """The fields that every record gets."""
+    """Return the fields that are added to every record."""
     return {"host": platform.node(), "versions": versions(), "started": started}
 
 
 def describe_machine(threads: int | None = None) -> dict[str, Any]:
-    """System, processor and linear algebra limited to ``threads``, for the summary of a study."""
+    """Describe system, processor and BLAS libraries, the latter limited to ``threads`` threads."""
     with threadpool_limits(threads):
         pools = threadpool_info()
     return {

@@ -1,4 +1,4 @@
-"""Running a study: what is finished stays finished, whatever happens next."""
+"""Run a study; finished jobs are kept on disk, and a later run continues from them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,85 @@ from pathlib import Path
 
 from thinrank.core.progress import progress_bar
 from thinrank.studies.cache import Cache, write_atomically
-from thinrank.studies.executors import Finished, execute, run_job
+from thinrank.studies.executors import EXECUTORS, Finished, execute, run_job
 from thinrank.studies.machine import describe_machine, now, versions
-from thinrank.studies.spec import Job, Record, Study, plain
+from thinrank.studies.spec import Job, Study, StudyRecord, plain
 
-__all__ = ["StudyError", "read_records", "run_jobs", "write_tables"]
+__all__ = ["StudyError", "load_records", "run_jobs", "run_study", "write_tables"]
 
 
 class StudyError(RuntimeError):
-    """Some jobs of a study failed; the others are finished and cached."""
+    """Some jobs of a study failed; the records of the others are on disk."""
+
+
+def run_study(
+    study: Study,
+    out: Path | str,
+    jobs: int = 1,
+    quick: bool = False,
+    executor: str = "processes",
+    *,
+    limit: float | None = None,
+    address: str | None = None,
+    command: str | None = None,
+    progress: bool = False,
+) -> list[StudyRecord]:
+    """Run the jobs of a study that are not finished yet, and return the records of all jobs.
+
+    The records of a job are written to ``out/<study>/records/<key>.json`` as soon as it finishes.
+    After an interruption the same call continues from there. ``records.csv`` and ``summary.json``
+    are written at the end.
+
+    Parameters
+    ----------
+    study : Study
+        The specification, for example from :func:`thinrank.paper.find_study`.
+    out : path
+        Folder of all results.
+    jobs : int, default=1
+        Number of processes. Ignored by timing studies, which run one job at a time.
+    quick : bool, default=False
+        Whether to run the small version.
+    executor : {"processes", "serial", "dask"}, default="processes"
+        Where to run the jobs. The records do not depend on it, except for the fields in
+        :data:`VOLATILE`.
+    limit : float, default=None
+        Time limit in seconds for each job of a timing study; None for that of the study.
+    address : str, default=None
+        Address of a Dask scheduler; None starts a cluster on this machine.
+    command : str, default=None
+        The command that the summary shows.
+    progress : bool, default=False
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    records : list of dict
+        In the order of the jobs.
+
+    Raises
+    ------
+    StudyError
+        If some jobs failed. The other jobs are run nevertheless.
+    """
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    if executor not in EXECUTORS:
+        raise ValueError(f"executor must be one of {EXECUTORS}, got {executor!r}")
+    todo = study.jobs(quick)
+    if limit is not None:
+        todo = [job.with_cell(limit=limit) if "limit" in job.cell else job for job in todo]
+    typed = command or f"thinrank reproduce {study.name}" + (" --quick" if quick else "")
+    return run_jobs(
+        study,
+        todo,
+        Path(out) / study.name,
+        workers=jobs,
+        executor=executor,
+        address=address,
+        about={"command": typed, "quick": quick},
+        progress=progress,
+    )
 
 
 def run_jobs(
@@ -32,30 +102,35 @@ def run_jobs(
     workers: int = 1,
     executor: str = "processes",
     address: str | None = None,
-    about: Record | None = None,
+    about: StudyRecord | None = None,
     progress: bool = False,
-) -> list[Record]:
-    """Run those jobs of a study that are not finished, and return the records of all.
+) -> list[StudyRecord]:
+    """Run the given jobs of a study that are not finished yet, and return the records of all.
 
     Parameters
     ----------
     study : Study
+        The specification.
     jobs : sequence of Job
-        In the order in which their records shall come.
+        The records are returned in this order.
     folder : Path
-        Of this study.
-    workers, executor, address
-        See :func:`thinrank.studies.executors.execute`. Timing studies are always run here, one
-        job after the other.
-    about : dict, optional
-        What else the summary shall say: the command, for one.
-    progress : bool
-        Whether to show a bar with the time left.
+        Folder of this study.
+    workers : int, default=1
+        Number of processes.
+    executor : {"processes", "serial", "dask"}, default="processes"
+        See :func:`thinrank.studies.executors.execute`. The jobs of timing studies always run in
+        this process, one at a time.
+    address : str, default=None
+        Address of a Dask scheduler.
+    about : dict, default=None
+        Additional fields of the summary, such as the command.
+    progress : bool, default=False
+        Whether to show a progress bar.
 
     Returns
     -------
-    list of dict
-        The same for every executor and number of workers, but for the volatile fields.
+    records : list of dict
+        The same for every executor and number of workers, except for the volatile fields.
     """
     cache = Cache(folder)
     done = {job.key: cache.load(job.key) for job in jobs}
@@ -101,7 +176,7 @@ def run_jobs(
     if failures:
         job, error = failures[0]
         raise StudyError(
-            f"{len(failures)} of {len(jobs)} jobs of {study.name} failed; the first, "
+            f"{len(failures)} of {len(jobs)} jobs of {study.name} failed; the first one, "
             f"{job.cell} with seed {job.seed}: {type(error).__name__}: {error}"
         ) from error
     return records
@@ -111,7 +186,7 @@ def _results(
     study: Study,
     jobs: Sequence[Job],
     waiting: Sequence[Job],
-    done: dict[str, list[Record] | None],
+    done: dict[str, list[StudyRecord] | None],
     workers: int,
     executor: str,
     address: str | None,
@@ -126,14 +201,14 @@ def _in_order(
     study: Study,
     jobs: Sequence[Job],
     waiting: Sequence[Job],
-    done: dict[str, list[Record] | None],
+    done: dict[str, list[StudyRecord] | None],
 ) -> Iterator[Finished]:
-    """One job after the other; some are foregone given the records before them."""
+    """Run the jobs one at a time; the study may skip a job given the records before it."""
     pending = {job.key for job in waiting}
-    before: list[Record] = []
+    before: list[StudyRecord] = []
     for job in jobs:
         if job.key in pending:
-            settled = study.foregone(job, before) if study.foregone else None
+            settled = study.skip(job, before) if study.skip else None
             if settled is not None:
                 head = {"study": job.study, **job.cell, "seed": job.seed}
                 yield job, [plain({**head, **record}) for record in settled]
@@ -142,7 +217,7 @@ def _in_order(
         before += done[job.key] or []
 
 
-def write_tables(folder: Path, records: Sequence[Record], summary: Record) -> None:
+def write_tables(folder: Path, records: Sequence[StudyRecord], summary: StudyRecord) -> None:
     """Write ``records.csv`` and ``summary.json``."""
     names = list(dict.fromkeys(name for record in records for name in record))
     text = io.StringIO(newline="")
@@ -159,10 +234,24 @@ def _in_csv(value: object) -> object:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
 
 
-def read_records(folder: Path) -> list[Record]:
-    """The records of a study's last run, or of all finished jobs where it was cut short."""
+def load_records(out: Path | str, name: str) -> list[StudyRecord]:
+    """Load the records of the last run of a study.
+
+    Parameters
+    ----------
+    out : path
+        Folder of all results.
+    name : str
+        Name of the study.
+
+    Returns
+    -------
+    records : list of dict
+        Records of all finished jobs if the last run was interrupted; empty if there are none.
+    """
+    folder = Path(out) / name
     cache = Cache(folder)
-    found: Iterable[list[Record] | None] = map(cache.load, _keys(folder, cache))
+    found: Iterable[list[StudyRecord] | None] = map(cache.load, _keys(folder, cache))
     return [record for records in found for record in records or []]
 
 

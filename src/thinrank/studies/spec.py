@@ -1,4 +1,4 @@
-"""What a study is: a list of jobs, each of which can be run by itself, and their records."""
+"""What a study is: a list of jobs, each of which can be run on its own, and their records."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["VOLATILE", "Job", "Record", "Study", "plain", "stable"]
+__all__ = ["VOLATILE", "Job", "Study", "StudyRecord", "plain", "stable"]
 
-Record = dict[str, Any]
-"""One line of results: JSON scalars and short lists, by name."""
+StudyRecord = dict[str, Any]
+"""One row of results: a flat dict of JSON scalars and short lists."""
 
 VOLATILE = ("seconds", "seconds_start", "seconds_solver", "host", "versions", "started")
 """Fields of a record that may differ between two runs of the same job."""
 
-_KEY_LENGTH = 24
+_KEY_LENGTH = 24  # hexadecimal digits, 96 bits: collisions are out of the question
 
 
 @dataclass(frozen=True)
 class Job:
-    """The smallest piece of a study that is run, cached and resumed as one.
+    """The smallest part of a study: it is run, cached and resumed as a whole.
 
     Parameters
     ----------
     study : str
         Name of the study.
     cell : dict
-        What is done, in values that JSON can hold.
-    seed : int
-        Of all the random numbers.
-    revision : int
-        Of the study's code: a higher one makes older cached records worthless.
+        What to compute, in values that JSON can represent.
+    seed : int, default=0
+        Seed of all random numbers.
+    revision : int, default=1
+        Revision of the code of the study. Increase it to invalidate cached records.
     """
 
     study: str
@@ -44,12 +44,12 @@ class Job:
 
     @property
     def key(self) -> str:
-        """Hash of the contents: the same on every machine and in every session."""
+        """Hash of the contents, the same on every machine and in every session."""
         text = json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()[:_KEY_LENGTH]
 
     def as_dict(self) -> dict[str, Any]:
-        """The contents, for JSON."""
+        """Return the contents as a dict that JSON can represent."""
         return {
             "study": self.study,
             "cell": plain(self.cell),
@@ -58,50 +58,51 @@ class Job:
         }
 
     def with_cell(self, **changes: Any) -> Job:
-        """The same job with other values in its cell."""
+        """Return the same job with some values of its cell changed."""
         return replace(self, cell=self.cell | changes)
 
 
 @dataclass(frozen=True)
 class Study:
-    """A table or a figure, declared.
+    """The specification of an experiment.
 
     Parameters
     ----------
     name : str
-        As on the command line.
+        Name on the command line.
     title : str
-        For people.
+        Title for people.
     claim : str
-        What the paper says it shows.
+        What the experiment is meant to show.
     jobs : callable
-        ``jobs(quick)`` lists what is to be run, the small version when ``quick``.
+        ``jobs(quick)`` returns the list of jobs; with ``quick=True``, those of the small version.
     run : callable
-        ``run(job)`` returns its records; runs in any process and depends on the job alone.
-    timing : bool
-        Whether seconds are the result: such a study runs alone, one job after the other, with
-        as many BLAS threads as there are.
-    foregone : callable or None
-        ``foregone(job, records)``: records of a job that need not be run, given all records
-        before it, or None. Timing studies only, whose jobs have an order.
+        ``run(job)`` returns the records of a job. It may be called in any process, so it must
+        depend on nothing but the job.
+    timing : bool, default=False
+        Whether running times are the result. The jobs of such a study run one at a time in this
+        process, with all BLAS threads.
+    skip : callable, default=None
+        ``skip(job, records)`` gets the records of all jobs before this one, and returns the records
+        of the job if it need not be run, or None. Only for timing studies, whose jobs run in order.
     """
 
     name: str
     title: str
     claim: str
     jobs: Callable[[bool], list[Job]]
-    run: Callable[[Job], list[Record]]
+    run: Callable[[Job], list[StudyRecord]]
     timing: bool = False
-    foregone: Callable[[Job, Sequence[Record]], list[Record] | None] | None = None
+    skip: Callable[[Job, Sequence[StudyRecord]], list[StudyRecord] | None] | None = None
 
     @property
     def threads(self) -> int | None:
-        """BLAS threads that a job may use; None for as many as there are."""
+        """Number of BLAS threads that a job may use; None for no limit."""
         return None if self.timing else 1
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON holds it; numbers that are not finite become None."""
+    """Convert a value to what JSON represents; numbers that are not finite become None."""
     if isinstance(value, dict):
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, np.ndarray):
@@ -116,9 +117,9 @@ def plain(value: Any) -> Any:
         return float(value) if np.isfinite(value) else None
     if value is None or isinstance(value, str):
         return value
-    raise TypeError(f"a record holds JSON values, not {type(value).__name__}")
+    raise TypeError(f"a record can hold JSON values only, got {type(value).__name__}")
 
 
-def stable(record: Record) -> Record:
-    """A record without the fields that may differ between two runs of the same job."""
+def stable(record: StudyRecord) -> StudyRecord:
+    """Return a record without the fields that may differ between two runs of the same job."""
     return {name: value for name, value in record.items() if name not in VOLATILE}

@@ -1,4 +1,4 @@
-"""What a method is given: training rows, and splits of rows to choose tuning parameters by."""
+"""What a method gets in a comparison, and what it returns."""
 
 from __future__ import annotations
 
@@ -8,39 +8,37 @@ from dataclasses import dataclass
 import numpy as np
 
 from thinrank.core.factors import Factors
-from thinrank.selection import estimate_rank
-from thinrank.studies.simulation import Sample
 
-__all__ = ["Answer", "Task", "simulated_task"]
+__all__ = ["Answer", "RegressionTask"]
 
 Split = tuple[np.ndarray, np.ndarray]
 
-# Sizes that GDT chooses s1 and s2 from in the simulations; the truth is 10.
-_SIZES = (5, 7, 8, 9, 10, 11, 12, 14, 17, 22)
-
 
 @dataclass(frozen=True)
-class Task:
-    """Data and the choices that are open.
+class RegressionTask:
+    """Training rows, and splits by which tuning parameters are chosen.
 
     Parameters
     ----------
-    X, Y : ndarray
-        Rows to fit to in the end.
+    X : ndarray of shape (n_samples, n_features)
+        Predictors of the rows that the final model is fitted to.
+    Y : ndarray of shape (n_samples, n_targets)
+        Their responses.
     pooled : tuple of ndarray
-        Rows that ``splits`` index: training and validation rows, or X and Y themselves.
+        Predictors and responses of the rows that ``splits`` refer to: training and validation rows
+        together, or X and Y themselves.
     splits : sequence of (train, test)
-        Tuning parameters minimise the squared error over the test parts.
+        Index arrays. Tuning parameters minimise the squared error over the test parts.
     ranks : tuple of int
-        Ranks to choose from, for the methods that take one.
+        Candidate ranks, for methods that take a rank.
     row_sizes : tuple of int
-        s1 to choose from, for GDT.
+        Candidate values of s1, for GDT.
     column_sizes : tuple of int or None
-        s2 likewise; (None,) for no limit.
-    intercept : bool
-        Whether every training part is centred by its means.
-    truth : Factors, optional
-        For the oracle alone.
+        Candidate values of s2, for GDT; (None,) for no limit.
+    intercept : bool, default=False
+        Whether to fit an intercept, by centring every training part.
+    truth : Factors, default=None
+        True coefficients; only the oracle uses them.
     """
 
     X: np.ndarray
@@ -55,7 +53,7 @@ class Task:
 
     @property
     def columns_free(self) -> bool:
-        """Whether all responses are taken to be predictable."""
+        """Whether the number of non-zero columns is not limited."""
         return self.column_sizes == (None,)
 
 
@@ -65,36 +63,17 @@ class Answer:
 
     Attributes
     ----------
-    theta : ndarray of shape (p, k)
+    theta : ndarray of shape (n_features, n_targets)
         Coefficients.
-    intercept : ndarray of shape (k,)
+    intercept : ndarray of shape (n_targets,)
+        Intercept of each response.
     chosen : dict
-        Tuning parameters in use.
-    seconds : float
-        Choosing them and fitting.
+        Chosen tuning parameters.
+    seconds : float, default=0.0
+        Time for tuning and fitting.
     """
 
     theta: np.ndarray
     intercept: np.ndarray
     chosen: dict[str, object]
     seconds: float = 0.0
-
-
-def simulated_task(sample: Sample) -> Task:
-    """The paper's task: an estimated rank, and a validation set for the rest."""
-    n = len(sample.X)
-    pooled = (
-        np.concatenate([sample.X, sample.X_validation]),
-        np.concatenate([sample.Y, sample.Y_validation]),
-    )
-    rank = max(1, estimate_rank(sample.X, sample.Y, method="gdt"))
-    return Task(
-        X=sample.X,
-        Y=sample.Y,
-        pooled=pooled,
-        splits=[(np.arange(n), np.arange(n, len(pooled[0])))],
-        ranks=(rank,),
-        row_sizes=_SIZES,
-        column_sizes=(None,) if sample.columns_free else _SIZES,
-        truth=sample.truth,
-    )

@@ -1,4 +1,4 @@
-"""Blackjack: rules, a fast simulator, exact values, features and a family of tasks."""
+"""Blackjack as a public environment: rules, simulator, exact values, features and families."""
 
 from thinrank.rl.blackjack.exact import exact_house_edge, optimal_policy, optimal_q, policy_q
 from thinrank.rl.blackjack.family import BlackjackFamily, make_blackjack_family

@@ -13,17 +13,17 @@ import numpy as np
 __all__ = ["CHANCES", "VALUES", "Deck", "FiniteDeck", "InfiniteDeck", "with_card"]
 
 VALUES = np.arange(1, 11)
-"""The ten values of cards."""
+"""The ten values that a card can have."""
 
 _SUITS = np.array([4] * 9 + [16])
 CHANCES = _SUITS / 52
-"""How often they come."""
+"""Probability of each value."""
 
 
 def with_card(
     total: np.ndarray, soft: np.ndarray, card: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Totals and softness after a card each; a total above 21 is lost."""
+    """Return totals and softness after one more card per hand; a total above 21 is lost."""
     high = (card == 1) & (total <= 10)
     total = total + card + 10 * high
     soft = soft | high
@@ -32,45 +32,46 @@ def with_card(
 
 
 class Deck(Protocol):
-    """Where cards come from."""
+    """A source of cards, for many hands at once."""
 
     def begin(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """What has been seen when a hand begins, of shape (count, 10)."""
+        """Return the cards seen when a hand begins, of shape (count, 10)."""
         ...
 
     def draw(self, seen: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """A card for each hand, and what has been seen with it."""
+        """Draw a card for each hand; return the cards and the updated counts of seen cards."""
         ...
 
     def check(self, seen: np.ndarray) -> None:
-        """Raise if that much cannot have been seen."""
+        """Raise a ValueError if these cards cannot have been seen."""
         ...
 
 
 class InfiniteDeck:
-    """Every card is as likely as ever: what has been seen tells nothing, and stays at zero."""
+    """Infinitely many decks: the cards seen do not matter, and their counts stay at zero."""
 
     def begin(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Nothing."""
+        """Return counts of zero."""
         return np.zeros((count, len(VALUES)), dtype=np.int16)
 
     def draw(self, seen: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """A card for each hand."""
+        """Draw a card for each hand."""
         # thirteen ranks are equally likely, of which four count ten
         return np.minimum(rng.integers(1, 14, size=len(seen)), 10), np.zeros_like(seen)
 
     def check(self, seen: np.ndarray) -> None:
-        """Anything may have been seen."""
+        """Accept all counts."""
 
 
 class FiniteDeck:
-    """Some decks, from which cards are dealt without putting them back.
+    """A finite number of decks, from which cards are dealt without replacement.
 
     Parameters
     ----------
     n_decks : int
+        Number of decks.
     cut : int
-        When a hand begins 0 to ``cut`` cards are gone.
+        Largest number of cards that are gone when a hand begins.
     """
 
     def __init__(self, n_decks: int, cut: int) -> None:
@@ -78,10 +79,10 @@ class FiniteDeck:
         self._cut = cut
 
     def begin(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Cards that are gone: a uniform number of them, any as likely as any other."""
+        """Draw the cards that are gone: a uniform number of cards, all equally likely."""
         gone = rng.integers(self._cut + 1, size=count)
         seen = np.zeros((count, len(VALUES)), dtype=np.int16)
-        # value by value: how many of the cards that are gone have it, given the values before
+        # the count of each value given the counts of the values before it is hypergeometric
         for index, cards in enumerate(self._full[:-1]):
             others = self._full[index + 1 :].sum()
             seen[:, index] = rng.hypergeometric(cards, others, gone)
@@ -90,10 +91,12 @@ class FiniteDeck:
         return seen
 
     def draw(self, seen: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """One of the cards that are left, for each hand."""
+        """Draw one of the remaining cards for each hand."""
         left = np.cumsum(self._full - seen, axis=1, dtype=np.int16)
         if not np.all(left[:, -1]):
-            raise ValueError("states must leave cards to deal, all have been seen")
+            raise ValueError(
+                "all cards have been seen in some of the states, so that none is left to deal"
+            )
         which = rng.integers(left[:, -1]) if len(seen) else np.zeros(0, dtype=np.int64)
         index = np.sum(left <= which[:, None], axis=1)
         seen = seen.copy()
@@ -101,9 +104,9 @@ class FiniteDeck:
         return VALUES[index], seen
 
     def check(self, seen: np.ndarray) -> None:
-        """Raise if more cards of a value have been seen than there are."""
+        """Raise a ValueError if more cards of a value have been seen than there are."""
         if np.any(seen < 0) or np.any(seen > self._full):
             raise ValueError(
-                "states must have seen 0 or more cards of each value, and no more than there are, "
-                f"{self._full.tolist()}; the largest seen are {seen.max(axis=0).tolist()}"
+                "the number of cards seen of each value must be between 0 and "
+                f"{self._full.tolist()}; the largest in the states are {seen.max(axis=0).tolist()}"
             )

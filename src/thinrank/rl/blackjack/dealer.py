@@ -1,7 +1,7 @@
-"""The dealer, who follows a rule: simulated, and exactly for infinitely many decks.
+"""The dealer, who follows a fixed rule: simulated, and exact for infinitely many decks.
 
-The outcome of the dealer's hand is a score that can be compared with the total of a player who
-stays: 0 for a hand above 21, 22 for a natural, the total for every other.
+The outcome of the dealer's hand is a score that is compared with the total of a player who stays:
+0 for a hand above 21, 22 for a natural, and the total otherwise.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from thinrank.rl.blackjack.rules import Rules
 __all__ = ["LOST", "NATURAL", "play_dealer", "score_chances", "stay_values"]
 
 LOST, NATURAL = 0, 22
-"""Scores of the worst and of the best hand."""
+"""Scores of a hand above 21 and of a natural."""
 
 
 def play_dealer(
     rules: Rules, deck: Deck, shown: np.ndarray, seen: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Scores of hands that the dealer plays to the end from the card that is shown."""
+    """Play the dealer's hands to the end from the cards shown, and return their scores."""
     total, soft = with_card(np.zeros_like(shown), np.zeros(len(shown), dtype=bool), shown)
     card, seen = deck.draw(seen, rng)
     total, soft = with_card(total, soft, card)
@@ -34,7 +34,7 @@ def play_dealer(
 
 
 def score_chances(rules: Rules) -> np.ndarray:
-    """Chances of the dealer's scores, of shape (11, 23): by the card shown, then by score."""
+    """Return the probabilities of scores, of shape (11, 23): by card shown, then by score."""
     chances = np.zeros((11, NATURAL + 1))
     for shown in VALUES:
         first = with_card(np.array([0]), np.array([False]), np.array([shown]))
@@ -57,7 +57,7 @@ def score_chances(rules: Rules) -> np.ndarray:
 
 
 def stay_values(rules: Rules) -> np.ndarray:
-    """Expected reward of staying, of shape (22, 11): by total, then by the card shown."""
+    """Return the expected rewards of staying, of shape (22, 11): by total, then by card shown."""
     totals, scores = np.arange(22), np.arange(NATURAL + 1)
     return np.sign(totals[:, None] - scores) @ score_chances(rules).T
 

@@ -13,41 +13,43 @@ from thinrank.rl.blackjack.states import HANDS, all_states, hand_of
 
 __all__ = ["exact_house_edge", "optimal_policy", "optimal_q", "policy_q"]
 
-# Counting aces as 1, every card adds at least 1 to at least 2, and above 21 is the end.
+# A hand starts with at least 2 (an ace counted as 1), each card adds at least 1, and above 21 the
+# hand is over.
 _SWEEPS = 20
 
 
 def optimal_q(task: Blackjack) -> np.ndarray:
-    """Q* at ``all_states()``, of shape (280, n_actions)."""
+    """Return Q* at ``all_states()``, of shape (280, n_actions)."""
     return _swept(task, lambda q: q.max(axis=1))
 
 
 def policy_q(task: Blackjack, policy: Policy) -> np.ndarray:
-    """Q of a policy, which must be a function of the state, at ``all_states()``."""
+    """Return Q of a deterministic policy at ``all_states()``, of shape (280, n_actions)."""
     actions = _actions(task, policy)
     return _swept(task, lambda q: q[np.arange(len(q)), actions])
 
 
 def optimal_policy(task: Blackjack) -> Policy:
-    """The policy of least house edge: ``policy(states) -> (n,)`` actions."""
+    """Return the policy with the smallest house edge: ``policy(states) -> (n,)`` actions."""
     best = np.zeros(HANDS, dtype=np.int64)
     best[hand_of(all_states())] = optimal_q(task).argmax(axis=1)
     return lambda states: best[hand_of(states)]
 
 
 def exact_house_edge(task: Blackjack, policy: Policy | None = None) -> float:
-    """What a policy loses a hand, as a part of the stake; the least possible without a policy.
+    """Return the expected loss per hand as a fraction of the stake.
 
     Parameters
     ----------
     task : Blackjack
-        With infinitely many decks.
-    policy : callable, optional
-        ``policy(states) -> (n,)`` actions, a function of the state.
+        A game with infinitely many decks.
+    policy : callable, default=None
+        ``policy(states) -> (n,)`` actions, a function of the state; None for the best policy.
 
     Returns
     -------
-    float
+    edge : float
+        The house edge.
 
     Examples
     --------
@@ -72,7 +74,7 @@ def exact_house_edge(task: Blackjack, policy: Policy | None = None) -> float:
 
 
 def _swept(task: Blackjack, state_values: Any) -> np.ndarray:
-    """Q after as many sweeps as a hand can have cards, where nothing changes any more."""
+    """Return Q after as many sweeps as a hand can have cards, when it has converged."""
     states = all_states()
     table = np.zeros(HANDS)
     q = np.zeros((len(states), task.n_actions))
@@ -89,7 +91,7 @@ def _actions(task: Blackjack, policy: Policy) -> np.ndarray:
     legal = actions.shape == (len(all_states()),) and actions.dtype.kind in "iu"
     if not legal or actions.min() < 0 or actions.max() >= task.n_actions:
         raise ValueError(
-            f"policy must give an action from 0 to {task.n_actions - 1} for each of "
-            f"{len(all_states())} states, it gave {actions!r}"
+            f"policy must return an action from 0 to {task.n_actions - 1} for each of "
+            f"{len(all_states())} states, got {actions!r}"
         )
     return actions

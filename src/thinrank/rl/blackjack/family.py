@@ -23,8 +23,11 @@ class BlackjackFamily:
     Attributes
     ----------
     tasks : tuple of Blackjack
+        The games.
     features : HandFeatures
+        Features of a state.
     n_actions : int
+        Number of actions.
     """
 
     tasks: tuple[Blackjack, ...]
@@ -34,23 +37,25 @@ class BlackjackFamily:
     discount = 1.0
 
     def design(self, n_states: int, random_state: Any = 0) -> np.ndarray:
-        """States that a player meets who hits or stays by the toss of a coin.
+        """Return states that a player visits who hits or stays with equal probability.
 
         Parameters
         ----------
         n_states : int
-        random_state : int, Generator or None
+            Number of states.
+        random_state : int, Generator or None, default=0
+            Source of random numbers.
 
         Returns
         -------
-        ndarray of shape (n_states, 13)
-            From the game with the fewest decks: what was seen there can be seen in the others.
+        states : ndarray of shape (n_states, 13)
+            From the game with the fewest decks, whose states are possible in the other games too.
         """
         if n_states < 1:
             raise ValueError(f"n_states must be at least 1, got {n_states!r}")
         rng = np.random.default_rng(random_state)
         fewest = min(self.tasks, key=lambda task: task.rules.n_decks or np.inf)
-        # nineteen of twenty hands ask for a decision; the others are naturals
+        # about 19 of 20 hands need a decision; the others are naturals
         dealt = fewest.deal(2 * n_states + 20, rng)
         _, visited = play(fewest, lambda s: rng.choice([HIT, STAY], len(s)), dealt, rng)
         return rng.permutation(visited)[:n_states]
@@ -64,24 +69,25 @@ def make_blackjack_family(
     actions: str = "hit/stay",
     history: bool = True,
 ) -> BlackjackFamily:
-    """Every combination of some rules, one task each.
+    """Return a family with one game for every combination of rules.
 
     Parameters
     ----------
-    decks : sequence of int or None
-        Numbers of decks, None for infinitely many.
-    dealer_stays : sequence of int
+    decks : sequence of int or None, default=(2, 8, None)
+        Numbers of decks; None for infinitely many.
+    dealer_stays : sequence of int, default=(15, 16, 17, 18)
         Totals at which the dealer stops.
-    dealer_hits_soft : sequence of bool
+    dealer_hits_soft : sequence of bool, default=(False, True)
         Whether the dealer takes another card if that total is soft.
-    actions : "hit/stay" or "hit/stay/double"
-    history : bool
-        Whether the features tell of the cards seen.
+    actions : {"hit/stay", "hit/stay/double"}, default="hit/stay"
+        Actions of the player.
+    history : bool, default=True
+        Whether the features include the cards seen.
 
     Returns
     -------
-    BlackjackFamily
-        Tasks in the order of the arguments, the last changing fastest.
+    family : BlackjackFamily
+        The games are in the order of the arguments, the last one varying fastest.
 
     References
     ----------
@@ -97,6 +103,8 @@ def make_blackjack_family(
     """
     combinations = list(product(decks, dealer_stays, dealer_hits_soft))
     if not combinations:
-        raise ValueError("decks, dealer_stays and dealer_hits_soft must hold one value at least")
+        raise ValueError(
+            "decks, dealer_stays and dealer_hits_soft must each have at least one value"
+        )
     tasks = tuple(Blackjack(Rules(*rules, actions=actions)) for rules in combinations)
     return BlackjackFamily(tasks, HandFeatures(history), tasks[0].n_actions)

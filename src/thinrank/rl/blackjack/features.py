@@ -13,12 +13,12 @@ from thinrank.rl.blackjack.states import HANDS, check_states, hand_of
 
 __all__ = ["HandFeatures"]
 
-_TOTALS = range(5, 22)  # of the player; 4 is the lowest
+_TOTALS = range(5, 22)  # thresholds of the player's total, which is at least 4
 _SOFT_TOTALS = range(13, 22)
-_SHOWN = range(3, 12)  # the dealer's card, an ace as 11; 2 is the lowest
+_SHOWN = range(3, 12)  # thresholds of the dealer's card, which is at least 2; an ace is 11
 _ACE_HIGH = 11
 _DECK = 52
-# What players count: low cards that are gone are good, tens and aces that are gone are bad.
+# The usual card count: +1 for a low card that is gone, −1 for a ten or an ace that is gone.
 _COUNT = np.array([-1, 1, 1, 1, 1, 1, 0, 0, 0, -1])
 
 
@@ -26,21 +26,21 @@ _COUNT = np.array([-1, 1, 1, 1, 1, 1, 0, 0, 0, -1])
 class HandFeatures:
     """Steps in the player's total and in the dealer's card, their products, and a card count.
 
-    Of the player's hand: a constant, whether it is soft, the steps 1{total ≥ t} for t = 5 to 21
-    and the same for soft hands, t = 13 to 21. Each is multiplied by a constant and by the steps
-    1{dealer's card ≥ d}, d = 3 to 10 and the ace, which comes last. These 28 × 10 products span
-    all functions of the hand, so that Q* has no model error; but the values jump at few totals
-    (a dealer's at 17, say) and change little in between, so that far fewer steps are enough.
-    Indicators of single totals would need all of them.
+    The features of the player's hand are a constant, whether it is soft, the steps 1{total ≥ t} for
+    t = 5 to 21, and the same for soft hands, t = 13 to 21. Each is multiplied by a constant and by
+    the steps 1{dealer's card ≥ d} for d = 3 to 10 and the ace, which comes last. These 28 × 10
+    products span all functions of the hand, so that Q* has no model error. The values jump at few
+    totals and change little in between, so that few steps are needed; with indicators of single
+    totals, all of them would be needed.
 
-    Of the cards seen: for each value how many more than expected, the balance of low and
-    high cards, and how many there were. They matter little with two decks, less with more, and
-    not at all with infinitely many. All are zero when nothing has been seen.
+    The features of the cards seen are the excess of each value over its expectation, the balance of
+    low and high cards, and the number of cards. They matter little with two decks, less with more,
+    and not at all with infinitely many. All are zero if no card has been seen.
 
     Parameters
     ----------
-    history : bool
-        Whether the 12 features of the cards seen come after the 280 of the hand.
+    history : bool, default=True
+        Whether the 12 features of the cards seen follow the 280 features of the hand.
 
     Examples
     --------
@@ -53,13 +53,13 @@ class HandFeatures:
     history: bool = True
 
     def __call__(self, states: Any) -> np.ndarray:
-        """All features, of shape (n, 292) or (n, 280)."""
+        """Return the features of the states, of shape (n, 292), or (n, 280) without history."""
         states = check_states(states)
         hand = self._table[hand_of(states)]
         return np.hstack([hand, _history(states)]) if self.history else hand
 
     def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
-        """φ(states) @ weights, by a table of all hands."""
+        """Return φ(states) @ weights, computed with a table of all hands."""
         states = check_states(states)
         count = self._table.shape[-1]
         if len(weights) != len(self.names):
@@ -71,7 +71,7 @@ class HandFeatures:
 
     @cached_property
     def names(self) -> list[str]:
-        """What each feature says."""
+        """Names of the features."""
         player = ["", "soft", *(f"total >= {t}" for t in _TOTALS)]
         player += [f"soft total >= {t}" for t in _SOFT_TOTALS]
         dealer = ["", *(f"dealer >= {'ace' if d == _ACE_HIGH else d}" for d in _SHOWN)]
@@ -93,7 +93,7 @@ class HandFeatures:
 
 
 def _history(states: np.ndarray) -> np.ndarray:
-    """Of the order of 1 when a deck has been seen."""
+    """Return the features of the cards seen, scaled to about 1 after one deck."""
     seen = states[:, 3:].astype(np.float64)
     cards = seen.sum(axis=1, keepdims=True)
     excess = (seen - cards * CHANCES) / np.sqrt(_DECK * CHANCES * (1 - CHANCES))

@@ -8,40 +8,41 @@ from numbers import Integral, Real
 __all__ = ["ACTIONS", "DOUBLE", "HIT", "STAY", "Rules"]
 
 HIT, STAY, DOUBLE = 0, 1, 2
-"""The actions: take a card; let the dealer play; stake twice, take one card and stay."""
+"""The actions: take a card; let the dealer play; double the stake, take one card and stay."""
 
 ACTIONS = {"hit/stay": 2, "hit/stay/double": 3}
-"""The sets of actions, and how many they are."""
+"""Number of actions by the name of the set of actions."""
 
 _DECK = 52
-# No hand of player and dealer together takes more cards from what the cut leaves.
+# Enough cards for any hand of the player and the dealer together.
 _LEFT_AT_LEAST = 26
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What differs from table to table.
+    """The rules that may differ between games.
 
-    The same at all of them: tens and faces count 10; an ace counts 11 unless the hand would go
+    Common to all games: tens and faces count 10; an ace counts 11 unless the hand would go
     over 21, and a hand in which it does is soft. The dealer shows one card and takes the others
     after the player. A natural, 21 with two cards, beats every other hand; equal hands are a draw.
-    A player who goes over 21 loses at once. Doubling is allowed at every turn; the double stake is
-    lost to a natural too. There is no splitting and no insurance.
+    A player who goes over 21 loses at once. Doubling is allowed at every turn; the doubled
+    stake is also lost to a natural. There is no splitting and no insurance.
 
     Parameters
     ----------
-    n_decks : int or None
-        Decks that cards are dealt from without putting them back; None for infinitely many.
-    dealer_stays : int
+    n_decks : int or None, default=None
+        Number of decks, from which cards are dealt without replacement; None for infinitely many.
+    dealer_stays : int, default=17
         The total at which the dealer stops, from 12 to 21.
-    dealer_hits_soft : bool
+    dealer_hits_soft : bool, default=False
         Whether the dealer takes another card if that total is soft.
-    actions : "hit/stay" or "hit/stay/double"
-    natural : float
-        What a player's natural earns: 1.5 is "3:2".
-    cut : int
-        With finite decks, how many cards are gone at most when a hand begins: the number is
-        uniform from 0. At least 26 cards must be left.
+    actions : {"hit/stay", "hit/stay/double"}, default="hit/stay"
+        Actions of the player.
+    natural : float, default=1.5
+        Payoff of a player's natural, relative to the stake; 1.5 is "3:2".
+    cut : int, default=52
+        With finite decks, the number of cards that are gone when a hand begins is uniform between 0
+        and ``cut``. At least 26 cards must be left.
 
     Examples
     --------
@@ -78,12 +79,12 @@ class Rules:
 
     @property
     def n_actions(self) -> int:
-        """How many actions there are."""
+        """Number of actions."""
         return ACTIONS[self.actions]
 
     @property
     def label(self) -> str:
-        """The rules that differ within the family, in words."""
+        """Description of the rules that differ within a family."""
         decks = "infinite decks" if self.n_decks is None else f"{self.n_decks} decks"
         soft = f", hits soft {self.dealer_stays}" if self.dealer_hits_soft else ""
         return f"{decks}, dealer stays at {self.dealer_stays}{soft}"

@@ -1,4 +1,4 @@
-"""Blackjack as a task: one action in many hands at once, and many hands to the end."""
+"""Blackjack as a task: take one action in many hands at once, or play hands to the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thinrank.rl.tasks import Value
 __all__ = ["Blackjack", "Hands", "Policy", "edge_of", "house_edge", "play"]
 
 Hands = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""States, rewards so far, and whether hands are over."""
+"""States, rewards so far, and whether each hand is over."""
 
 Policy = Callable[[np.ndarray], np.ndarray]
 """``policy(states) -> (n,)`` actions."""
@@ -27,15 +27,16 @@ class Blackjack:
     """A task whose episodes are hands of blackjack, with a stake of 1.
 
     A state is a row of 13 integers: the player's total; 1 if an ace counts 11 in it, else 0; the
-    dealer's card, 1 for an ace; and how many cards of the values 1 to 10 have been seen since the
-    decks were shuffled, those on the table among them. With infinitely many decks the last ten are
-    zero, and what they are in the states given does not matter. Naturals are settled when cards
-    are dealt: a state of total 21 is never one.
+    dealer's card, 1 for an ace; and the numbers of cards of the values 1 to 10 that have been seen
+    since the decks were shuffled, including those on the table. With infinitely many decks the last
+    ten are zero in returned states and ignored in given ones. Naturals are settled when cards are
+    dealt, so a state with total 21 is never a natural.
 
     Parameters
     ----------
-    rules : Rules, optional
-        Infinitely many decks, a dealer who stays at every 17, hit or stay, when missing.
+    rules : Rules, default=None
+        Rules of the game; None for ``Rules()``: infinitely many decks, a dealer who stays at every
+        17, and the actions hit and stay.
 
     Examples
     --------
@@ -58,11 +59,11 @@ class Blackjack:
 
     @property
     def n_actions(self) -> int:
-        """How many actions there are."""
+        """Number of actions."""
         return self.rules.n_actions
 
     def deal(self, count: int, rng: np.random.Generator) -> Hands:
-        """New hands: states, rewards, and whether a natural of the player has ended them."""
+        """Deal hands; return states, rewards, and whether a natural of the player ended them."""
         seen = self._deck.begin(count, rng)
         first, seen = self._deck.draw(seen, rng)
         second, seen = self._deck.draw(seen, rng)
@@ -78,7 +79,7 @@ class Blackjack:
     def sample(
         self, states: np.ndarray, action: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Take one action in each hand: rewards, next states, and which hands are over."""
+        """Take one action in each hand; return rewards, next states, and which hands are over."""
         total, soft, shown, seen = self._parts(states, action)
         self._deck.check(seen)
         if action != STAY:
@@ -95,10 +96,10 @@ class Blackjack:
     def expect(
         self, states: np.ndarray, action: int, value: Value
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Expected rewards, and expected values of the next states, of infinitely many decks."""
+        """Return expected rewards and expected values of the next states, for infinite decks."""
         if self.rules.n_decks is not None:
             raise ValueError(
-                f"expectations are for infinitely many decks, the task has {self.rules.label}"
+                f"expectations need infinitely many decks; the task has {self.rules.label}"
             )
         total, soft, shown, _ = self._parts(states, action)
         nothing = np.zeros(len(total))
@@ -128,7 +129,7 @@ class Blackjack:
     def _parts(
         self, states: Any, action: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Totals, softness, cards shown and cards seen, checked."""
+        """Check states and action; return totals, softness, cards shown and cards seen."""
         states = check_states(states)
         if action not in range(self.n_actions):
             raise ValueError(f"action must be from 0 to {self.n_actions - 1}, got {action!r}")
@@ -144,18 +145,20 @@ def play(
     Parameters
     ----------
     task : Blackjack
+        The game.
     policy : callable
         ``policy(states) -> (n,)`` actions.
     dealt : tuple of ndarray
-        What ``task.deal`` returned; it is left as it is, for other policies to play.
+        Hands from ``task.deal``; they are not modified, so that other policies can play them.
     rng : numpy Generator
-        Of the cards that follow.
+        Source of the following cards.
 
     Returns
     -------
-    rewards : ndarray of shape (n,)
-    visited : ndarray of shape (m, 13)
-        The states in which the policy was asked.
+    rewards : ndarray of shape (n_hands,)
+        Reward of each hand.
+    visited : ndarray of shape (n_visited, 13)
+        The states in which the policy was called.
     """
     states, rewards, over = (array.copy() for array in dealt)
     live = np.flatnonzero(~over)
@@ -164,7 +167,7 @@ def play(
         actions = np.asarray(policy(states[live]))
         if not np.all(np.isin(actions, range(task.n_actions))):
             raise ValueError(
-                f"policy must give actions from 0 to {task.n_actions - 1}, it gave "
+                f"policy must return actions from 0 to {task.n_actions - 1}, got "
                 f"{np.unique(actions).tolist()}"
             )
         for action in range(task.n_actions):
@@ -178,21 +181,25 @@ def play(
 def house_edge(
     task: Blackjack, policy: Policy, n_hands: int = 200_000, rng: Any = None
 ) -> tuple[float, float]:
-    """What a policy loses a hand, as a part of the stake, by playing.
+    """Estimate the loss per hand as a fraction of the stake, by playing.
 
     Parameters
     ----------
     task : Blackjack
+        The game.
     policy : callable
         ``policy(states) -> (n,)`` actions.
-    n_hands : int
-        At least 2.
-    rng : Generator, int or None
-        Of the cards.
+    n_hands : int, default=200_000
+        Number of hands, at least 2.
+    rng : Generator, int or None, default=None
+        Source of random numbers.
 
     Returns
     -------
-    edge, standard_error : float
+    edge : float
+        The house edge.
+    standard_error : float
+        Its standard error.
 
     Examples
     --------
@@ -210,7 +217,7 @@ def house_edge(
 
 
 def edge_of(rewards: np.ndarray) -> tuple[float, float]:
-    """House edge and its standard error, from the rewards of independent hands."""
+    """Return the house edge and its standard error from the rewards of independent hands."""
     return -float(rewards.mean()), float(rewards.std(ddof=1) / np.sqrt(len(rewards)))
 
 

@@ -1,7 +1,7 @@
 """States of blackjack: rows of 13 integers.
 
-The player's total; 1 if an ace counts 11 in it, else 0; the dealer's card, 1 for an ace; and how
-many cards of the values 1 to 10 have been seen.
+The player's total; 1 if an ace counts 11 in it, else 0; the dealer's card, 1 for an ace; and the
+numbers of cards of the values 1 to 10 that have been seen.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ __all__ = ["HANDS", "all_states", "check_states", "hand_of", "make_states"]
 _COLUMNS = 3 + len(VALUES)
 
 HANDS = (22, 2, 11)
-"""Shape of a table with a place for every hand, by total, softness and dealer's card."""
+"""Shape of a table with one entry per hand: by total, softness and dealer's card."""
 
 
 def make_states(
     total: np.ndarray, soft: np.ndarray, shown: np.ndarray, seen: np.ndarray | int = 0
 ) -> np.ndarray:
-    """States from their parts."""
+    """Return states made from their parts."""
     states = np.empty((len(total), _COLUMNS), dtype=np.int16)
     states[:, 0], states[:, 1], states[:, 2], states[:, 3:] = total, soft, shown, seen
     return states
 
 
 def all_states() -> np.ndarray:
-    """Every hand with nothing seen: totals 4 to 21 hard and 12 to 21 soft, of shape (280, 13)."""
+    """Return all hands with no card seen, of shape (280, 13): hard 4 to 21, then soft 12 to 21."""
     hands = [(total, 0) for total in range(4, 22)] + [(total, 1) for total in range(12, 22)]
     rows = [(total, soft, shown) for total, soft in hands for shown in VALUES]
     return make_states(*np.array(rows).T)
 
 
 def hand_of(states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Total, softness and dealer's card: indices into tables of the shape :data:`HANDS`."""
+    """Return total, softness and dealer's card: indices into tables of shape :data:`HANDS`."""
     return states[:, 0], states[:, 1], states[:, 2]
 
 
 def check_states(states: Any) -> np.ndarray:
-    """The states as an array; raise a ValueError unless they are rows of hands."""
+    """Return the states as an array; raise a ValueError if they are not valid."""
     states = np.asarray(states)
     if states.ndim != 2 or states.shape[1] != _COLUMNS or states.dtype.kind not in "iu":
         raise ValueError(

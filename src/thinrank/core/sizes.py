@@ -1,0 +1,16 @@
+"""The sizes of a model."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Sizes"]
+
+
+class Sizes(NamedTuple):
+    """Rank, number of rows, number of columns and ridge of a model: what a search chooses."""
+
+    rank: int
+    rows: int
+    columns: int
+    ridge: float

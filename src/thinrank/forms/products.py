@@ -1,0 +1,142 @@
+"""A quadratic form through products with X and Y."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.forms.active_columns import ActiveColumns
+from thinrank.forms.base import AdjustableRidge, blockwise_cross_norms, plus_ridge, plus_rows
+
+__all__ = ["ProductForm"]
+
+# Columns of X that are visited at a time where more of them are in use than there are samples.
+_BLOCK_ROWS = 4096
+
+
+class ProductForm(AdjustableRidge):
+    """H and C through products with X and Y; what concerns active columns is kept.
+
+    XᵀY is computed once, for the norms of its rows and columns, and not held unless it is
+    given: of its rows only those of active columns are needed, and the gradient takes one product
+    with Xᵀ, Xᵀ(X_S U − YV)/n.
+
+    Parameters
+    ----------
+    X : Design of shape (n, p)
+        With weights, centring and scaling inside.
+    Y : Design of shape (n, k)
+        Likewise.
+    samples : float
+        n, the sum of the weights.
+    constant : float
+        ‖Y‖²/n.
+    ridge : float
+        Added to the diagonal of H.
+    cross : array of shape (p, k), optional
+        XᵀY/n, if it is at hand.
+    """
+
+    def __init__(
+        self,
+        X: Design,
+        Y: Design,
+        samples: float,
+        constant: float,
+        ridge: float,
+        cross: Array | None = None,
+    ) -> None:
+        self.constant = constant
+        self.samples = samples
+        self.observations = samples * Y.shape[1]
+        self.shape = (X.shape[1], Y.shape[1])
+        self.prototype = X.prototype
+        self._X, self._Y = X, Y
+        self._ridge = ridge
+        self._cross = cross
+        self._active = ActiveColumns(X, Y)
+        # shared by copies with other ridges
+        self._known: dict[str, Any] = {}
+
+    def diagonal(self) -> Array:
+        """Mean squares of the columns of X, plus the ridge."""
+        if "mean squares" not in self._known:
+            self._known["mean squares"] = self._X.column_norms() ** 2 / self.samples
+        mean_squares = self._known["mean squares"]
+        return mean_squares + self._ridge if self._ridge else mean_squares
+
+    def cross_rows(self, rows: Array) -> Array:
+        """Rows of XᵀY/n."""
+        if self._many(rows):
+            parts = [self._Y.transposed_product(block).T for block in self._blocks(rows)]
+            return arrays.namespace(rows).concat(parts) / self.samples
+        return self._active.cross(rows) / self.samples
+
+    def inverse_root(self, rows: Array) -> tuple[Array, bool]:
+        """R from the n × n matrix of inner products of the samples when there are more rows.
+
+        With X_S = E D Fᵀ, R = (D²/n + ridge)^(−½) Fᵀ: what it leaves out of H_SS⁻¹ is orthogonal
+        to all samples.
+        """
+        if not (self._ridge and self._many(rows)):
+            return super().inverse_root(rows)
+        values, vectors = self._spectrum(rows)
+        xp = arrays.namespace(values)
+        scale = xp.sqrt(values * self.samples * (values + self._ridge))
+        left = (vectors / scale).T
+        return xp.concat([left @ block for block in self._blocks(rows)], axis=1), False
+
+    def _blocks(self, rows: Array) -> Iterator[Array]:
+        """Columns of X, some at a time."""
+        for first in range(0, rows.shape[0], _BLOCK_ROWS):
+            yield self._X.columns(rows[first : first + _BLOCK_ROWS])
+
+    def _spectrum(self, rows: Array) -> tuple[Array, Array]:
+        """Eigenvalues D²/n and E of X_S = E D Fᵀ, kept for fits with other ridges."""
+        last_rows, values, vectors = self._known.get("spectrum", (None, None, None))
+        if last_rows is rows:
+            return values, vectors
+        xp = arrays.namespace(rows)
+        products = sum(block @ block.T for block in self._blocks(rows))
+        values, vectors = xp.linalg.eigh(products / self.samples)
+        floor = 10 * self._X.shape[0] * arrays.eps(values) * float(values[-1])
+        kept = arrays.select(values > floor)
+        values, vectors = arrays.take_rows(values, kept), arrays.take_columns(vectors, kept)
+        self._known["spectrum"] = rows, values, vectors
+        return values, vectors
+
+    def _many(self, rows: Array) -> bool:
+        """Whether there are more rows than samples: then columns of X are not kept."""
+        return rows.shape[0] > self._X.shape[0]
+
+    def cross_columns(self, first: int, last: int) -> Array:
+        """Columns of XᵀY/n from ``first`` to before ``last``."""
+        if self._cross is not None:
+            return self._cross[:, first:last]
+        targets = arrays.indices(range(first, last), self.prototype)
+        return self._X.transposed_product(self._Y.columns(targets) / self.samples)
+
+    def cross_norms(self) -> tuple[Array, Array]:
+        """Squared norms of the rows and columns of XᵀY/n, a few columns at a time."""
+        if "cross norms" not in self._known:
+            self._known["cross norms"] = blockwise_cross_norms(self)
+        return self._known["cross norms"]
+
+    def gram(self, rows: Array) -> Array:
+        """H over ``rows``, from the kept columns."""
+        gram = self._active.gram(rows)
+        gram /= self.samples
+        return plus_ridge(gram, self._ridge)
+
+    def gram_between(self, rows: Array, others: Array) -> Array:
+        """H between ``rows`` and ``others``; the others are not kept."""
+        return self._active.products(rows, self._X.columns(others)) / self.samples
+
+    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+        """Xᵀ(X_S U − YV)/n, plus the ridge."""
+        residual = (self._active.combine(rows, U) - self._Y @ V) / self.samples
+        gradient = self._X.transposed_product(residual)
+        return plus_rows(gradient, rows, U, self._ridge)

@@ -1,0 +1,96 @@
+"""Claims of the paper, checked against the records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from thinrank.studies import StudyRecord
+
+__all__ = ["FAILS", "HOLDS", "NOT_RUN", "CheckedClaim", "Claim", "Finding", "check_claims"]
+
+HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
+
+Finding = tuple[bool, str]
+"""Whether a claim holds, and the numbers that decide it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim that the records of some studies can decide.
+
+    Parameters
+    ----------
+    text : str
+        The claim, including the criterion where the paper gives none.
+    studies : tuple of str
+        Names of the studies that decide it.
+    check : callable
+        ``check(name, records)`` returns a :data:`Finding` for one study, or None if its records
+        do not decide the claim.
+    """
+
+    text: str
+    studies: tuple[str, ...]
+    check: Callable[[str, list[StudyRecord]], Finding | None]
+
+
+@dataclass(frozen=True)
+class CheckedClaim:
+    """A claim and the result of checking it.
+
+    Parameters
+    ----------
+    text : str
+        The claim.
+    studies : tuple of str
+        Names of the studies that decide it.
+    verdict : {"holds", "does not hold", "not run"}
+        The result.
+    evidence : str
+        The numbers.
+    """
+
+    text: str
+    studies: tuple[str, ...]
+    verdict: str
+    evidence: str
+
+
+def check_claims(
+    claims: Iterable[Claim], results: dict[str, list[StudyRecord]]
+) -> list[CheckedClaim]:
+    """Check claims against records.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+        For example :func:`thinrank.paper.registry.claims`.
+    results : dict of str to list of dict
+        Records by study; a study that was not run is absent or empty.
+
+    Returns
+    -------
+    checked : list of CheckedClaim
+        In the given order. A claim about several studies fails if it fails in one of them, and
+        holds only if all of them were run.
+    """
+    return [_check(claim, results) for claim in claims]
+
+
+def _check(claim: Claim, results: dict[str, list[StudyRecord]]) -> CheckedClaim:
+    findings = {
+        name: claim.check(name, results[name]) if results.get(name) else None
+        for name in claim.studies
+    }
+    several = len(claim.studies) > 1
+    told = [
+        (f"{name}: " if several else "") + (finding[1] if finding else NOT_RUN)
+        for name, finding in findings.items()
+    ]
+    decided = [finding[0] for finding in findings.values() if finding is not None]
+    if not decided:
+        return CheckedClaim(claim.text, claim.studies, NOT_RUN, "")
+    complete = len(decided) == len(claim.studies)
+    verdict = FAILS if not all(decided) else HOLDS if complete else NOT_RUN
+    return CheckedClaim(claim.text, claim.studies, verdict, "; ".join(told))

@@ -1,0 +1,37 @@
+"""What solvers share: sizes that are bound to them, and checks of their numbers."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from numbers import Integral, Real
+from typing import Any, Self
+
+__all__ = ["Sized", "check_iterations", "check_number"]
+
+
+class Sized:
+    """Limits on rank, rows and columns, apart from the hyper-parameters; none until bound."""
+
+    rank: int = sys.maxsize
+    rows: int = sys.maxsize
+    columns: int = sys.maxsize
+
+    def sized(self, rank: int, rows: int, columns: int) -> Self:
+        """The same solver for at most ``rows`` rows and ``columns`` columns, of rank ``rank``."""
+        other = copy.copy(self)
+        for name, limit in (("rank", rank), ("rows", rows), ("columns", columns)):
+            object.__setattr__(other, name, limit)  # hyper-parameters are frozen
+        return other
+
+
+def check_number(name: str, value: Any) -> None:
+    """Raise a ValueError unless ``value`` is a number at least 0 and finite."""
+    if not isinstance(value, Real) or not 0 <= float(value) < float("inf"):
+        raise ValueError(f"{name} must be a number at least 0 and finite, got {value!r}")
+
+
+def check_iterations(value: Any) -> None:
+    """Raise a ValueError unless ``value`` is an integer at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"max_iter must be an integer at least 1, got {value!r}")

@@ -1,0 +1,243 @@
+"""The index says which claims hold."""
+
+import importlib
+import json
+import sys
+
+import pytest
+import synthetic_records as synthetic
+
+from thinrank.paper import write_index, write_study
+from thinrank.paper.claims import FAILS, HOLDS, NOT_RUN, Claim, check_claims
+from thinrank.paper.registry import claims, study_names
+
+MARKS = {
+    "Without noise": "figure-no-error",
+    "Without sparsity": "figure-no-sparsity",
+    "GDT is the fastest": "table5",
+    "The speed": "table5",
+    "In high dimension": "figure-high-dimension",
+    "Early stopping helps, if": "figure-high-dimension",
+    "Early stopping helps most": "figure-high-dimension",
+    "On the Norwegian paper data GDT is": "norway",
+    "On the Norwegian paper data GDT discards": "norway",
+    "On a calcium movie (a public one) the five": "calcium",
+    "On a calcium movie (a public one) r = 50": "calcium",
+    "The estimation accuracy": "sensitivity",
+    "Sub-Gaussian": "noise",
+    "Heavy tails": "noise",
+}
+
+
+def claim(results, start):
+    (found,) = [claim for claim in check_claims(claims(), results) if claim.text.startswith(start)]
+    return found
+
+
+def test_nothing_was_run():
+    checked = check_claims(claims(), {})
+    assert {c.verdict for c in checked} == {NOT_RUN}
+    assert {c.evidence for c in checked} == {""}
+
+
+def test_every_claim_names_studies_that_exist():
+    for each in claims():
+        assert set(each.studies) <= set(study_names())
+
+
+def test_some_of_the_studies_of_a_claim():
+    claim = Claim("larger", ("a", "b"), lambda name, records: (len(records) > 1, name))
+    assert check_claims([claim], {"a": [{}, {}]})[0].verdict == NOT_RUN
+    assert check_claims([claim], {"a": [{}, {}], "b": [{}, {}]})[0].verdict == HOLDS
+    (checked,) = check_claims([claim], {"a": [{}, {}], "b": [{}]})
+    assert (checked.verdict, checked.evidence) == (FAILS, "a: a; b: b")
+
+
+@pytest.mark.parametrize("start", MARKS)
+def test_claims_of_one_study(start):
+    found = claim(synthetic.every_study(), start)
+    assert found.studies == (MARKS[start],)
+    assert found.verdict == HOLDS
+    assert found.evidence
+
+
+@pytest.mark.parametrize(
+    ("start", "records", "evidence"),
+    [
+        ("Without noise", synthetic.convergence(1.01), "rate 1.0100"),
+        ("GDT is the fastest", synthetic.timing(gdt=2.5), "DPP 0.8 × GDT at ζ = 5"),
+        ("The speed", synthetic.timing(start=0.6), "0.3 s and 0.2 s at ζ = 5"),
+        ("On the Norwegian paper data GDT is", synthetic.norway(gdt=1.05), "best RCGL 0.990"),
+        ("On the Norwegian paper data GDT discards", synthetic.norway(["X1"]), "`X1`"),
+        ("On a calcium movie (a public one) the five", synthetic.calcium(missed=1), "4 of 5, mean"),
+        (
+            "On a calcium movie (a public one) r = 50",
+            synthetic.calcium(rank_rsc=51),
+            "r = 50; the criterion gives 51",
+        ),
+        (
+            "The estimation accuracy",
+            synthetic.sensitivity(1.6),
+            "GDT +60.0 % at twice, +30.0 % at 4 times",
+        ),
+        ("Sub-Gaussian", synthetic.noise(1.2), "uniform +20.0 %"),
+    ],
+)
+def test_claims_that_fail(start, records, evidence):
+    found = claim({MARKS[start]: records}, start)
+    assert found.verdict == FAILS
+    assert evidence in found.evidence
+
+
+def test_who_else_discards_what_the_paper_discards():
+    records = synthetic.norway(["X1"])
+    records.append({**synthetic.norway()[-1], "method": "pursuit"})
+    found = claim({"norway": records}, "On the Norwegian paper data GDT discards")
+    assert found.verdict == FAILS
+    assert found.evidence == "GDT discards `X1`; exactly these three: pursuit"
+
+
+def test_competitive_among_the_methods_of_the_paper():
+    records = synthetic.norway()
+    for record in records:
+        if record["method"] == "pursuit" and record["kind"] == "error":
+            record["rmse"] = 0.5
+    found = claim({"norway": records}, "On the Norwegian paper data GDT is")
+    assert found.verdict == HOLDS
+    assert found.evidence == "GDT 1.000, best RCGL 0.990, pursuit 0.500, null 1.300"
+
+
+def test_falling_curves_and_early_stopping_fail():
+    records = synthetic.high_dimension()
+    for record in records:
+        record["errors"], record["last_error"], record["best_error"] = [0.1, 0.2], 0.2, 0.2
+    results = {"figure-high-dimension": records}
+    assert claim(results, "In high dimension").verdict == FAILS
+    assert claim(results, "Early stopping helps, if").verdict == FAILS
+
+
+def test_early_stopping_helps_most_at_a_larger_n():
+    records = synthetic.high_dimension()
+    records[0]["n"], records[1]["n"] = 500, 1000
+    found = claim({"figure-high-dimension": records}, "Early stopping helps most")
+    assert found.verdict == FAILS
+    assert found.evidence == "most at n = 1000, +10.0 %; +0.0 % at n = 500"
+
+
+def test_a_simulated_movie_decides_nothing_about_the_paper():
+    results = {"calcium": synthetic.calcium(movie="simulated")}
+    for start in ("On a calcium movie (a public one) the", "On a calcium movie (a public one) r"):
+        assert claim(results, start).verdict == NOT_RUN
+
+
+def test_claims_over_four_tables():
+    results = synthetic.every_study()
+    lowest = claim(results, "GDT has the lowest mean estimation")
+    assert lowest.verdict == HOLDS
+    assert "table1: GDT 0.0460, JRRS 0.0500" in lowest.evidence
+    assert claim(results, "GDT and pursuit").verdict == HOLDS
+    prediction = claim(results, "GDT has the lowest mean prediction")
+    assert prediction.verdict == FAILS  # they are all alike in these records
+    assert "table1: GDT 1.1000, DPP 1.1000 (difference 0.0000" in prediction.evidence
+    with_pursuit = claim(results, "GDT still has the lowest")
+    assert with_pursuit.verdict == FAILS
+    assert "table1: GDT 0.0460, pursuit 0.0440 (difference 0.0020" in with_pursuit.evidence
+
+
+def test_a_baseline_wins_one_table():
+    results = synthetic.every_study() | {"table3": synthetic.accuracy(5, JRRS=0.045)}
+    lowest = claim(results, "GDT has the lowest mean estimation")
+    assert lowest.verdict == FAILS
+    assert "table3: GDT 0.2300, JRRS 0.2250 (difference 0.0050" in lowest.evidence
+
+
+def test_a_table_is_missing():
+    results = synthetic.every_study()
+    del results["table4"]
+    lowest = claim(results, "GDT has the lowest mean estimation")
+    assert lowest.verdict == NOT_RUN
+    assert "table4: not run" in lowest.evidence
+
+
+def test_errors_as_printed():
+    results = {f"table{i}": synthetic.accuracy() for i in (1, 2, 3, 4)}
+    gdt = claim(results, "GDT's mean estimation error")
+    assert gdt.verdict == HOLDS  # below the printed is as good
+    assert "table1: 0.0460, printed 0.0452 ± 0.0110, +0.1 sd" in gdt.evidence
+    baselines = claim(results, "The baselines'")
+    assert baselines.verdict == FAILS
+    assert f"RCGL {(0.06 - 0.2775) / 0.0605:+.1f} sd (lower here)" in baselines.evidence
+    assert "table1: 6 of 6;" in baselines.evidence
+    worse = {name: synthetic.accuracy(GDT=0.9) for name in results}
+    assert claim(worse, "GDT's mean estimation error").verdict == FAILS
+
+
+def write_records(out, results):
+    """Lay the records down as the runner does."""
+    for name, records in results.items():
+        folder = out / name / "records"
+        folder.mkdir(parents=True)
+        content = {"key": "k", "job": {}, "records": records}
+        (folder / "k.json").write_text(json.dumps(content))
+        summary = {"command": f"thinrank reproduce {name} --jobs 2", "keys": ["k"]}
+        (out / name / "summary.json").write_text(json.dumps(summary))
+
+
+def test_index_pages(tmp_path):
+    write_records(tmp_path, {"table5": synthetic.timing(), "norway": synthetic.norway()})
+    (tmp_path / "norway" / "page.md").write_text("# Norway\n")
+    write_index(tmp_path)
+    text = (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert (
+        f"Of {len(claims())} claims, 4 hold and 0 do not; {len(claims()) - 4} were not run." in text
+    )
+    assert "| GDT is the fastest of the paper's methods at every ζ ≥ 5 | holds |" in text
+    assert "| table1 | not run |" in text
+    assert "| [norway](norway/page.md) | `thinrank reproduce norway --jobs 2` | 3 | 16 |" in text
+    html = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert '<a href="norway/page.html">norway</a>' in html
+    assert "http" not in html
+    assert "<script" not in html
+
+
+def test_index_from_the_tables_alone(tmp_path):
+    from thinrank.studies.runner import write_tables
+
+    results = synthetic.every_study()
+    write_records(tmp_path / "cached", results)
+    for name, records in results.items():
+        flat = [{**r, "versions": "numpy 2.1.0"} for r in records]
+        write_tables(tmp_path / "kept" / name, flat, {"command": "thinrank reproduce all --quick"})
+    write_index(tmp_path / "cached")
+    write_index(tmp_path / "kept")
+    cached, kept = (
+        (tmp_path / folder / "index.md").read_text(encoding="utf-8")
+        for folder in ("cached", "kept")
+    )
+    assert cached.split("## Claims")[1].split("## Studies")[0] in kept
+    assert "were not run" not in kept
+    assert "small version" in kept
+    assert "small version" not in cached
+
+
+def test_index_of_an_empty_folder(tmp_path):
+    write_index(tmp_path / "new")
+    assert "were not run." in (tmp_path / "new" / "index.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("library", ["matplotlib", "jinja2"])
+def test_message_names_the_extra(library, tmp_path, monkeypatch):
+    for module in [m for m in sys.modules if m == library or m.startswith(f"{library}.")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=rf"{library}.*thinrank\[report\]"):
+        write_study("noise", synthetic.noise(), tmp_path)
+
+
+def test_import_of_the_package_needs_no_extra(monkeypatch):
+    for library in ("matplotlib", "jinja2"):
+        monkeypatch.setitem(sys.modules, library, None)
+    for module in [m for m in sys.modules if m.startswith(("thinrank.report", "thinrank.paper"))]:
+        monkeypatch.delitem(sys.modules, module)
+    paper = importlib.import_module("thinrank.paper")
+    assert all(paper.find_study(name).jobs(True) for name in paper.study_names())

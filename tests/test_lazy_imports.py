@@ -1,0 +1,65 @@
+"""What is loaded, and when; each case in a new process."""
+
+import subprocess
+import sys
+
+import pytest
+
+import thinrank as tr
+
+LAZY = ("baselines", "calcium", "cli", "paper", "report", "rl", "studies")
+
+
+def loaded(code, *arguments):
+    """Run code in a new process and return the thinrank modules and libraries that it loaded."""
+    code += "\nimport sys; print('loaded:', *sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.rpartition("loaded:")[2].split())
+
+
+def command(*arguments):
+    """Return what a command loads."""
+    return loaded(
+        "from thinrank.cli import app\ntry:\n    app()\nexcept SystemExit:\n    pass", *arguments
+    )
+
+
+def test_import_loads_no_heavy_subpackage():
+    found = loaded("import thinrank")
+    assert not found & {f"thinrank.{name}" for name in LAZY}
+    assert not found & {"typer", "matplotlib", "jinja2", "scipy.signal"}
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"]])
+def test_version_and_help_load_no_study(arguments):
+    found = command(*arguments)
+    assert "thinrank.cli" in found
+    assert not found & {f"thinrank.{name}" for name in LAZY if name != "cli"}
+
+
+def test_help_of_reproduce_names_the_studies_without_loading_them():
+    found = command("reproduce", "--help")
+    assert "thinrank.paper.registry" in found
+    experiments = {"tables", "timing", "norway", "calcium", "convergence", "rl_blackjack"}
+    assert not found & {f"thinrank.paper.{name}" for name in experiments}
+
+
+@pytest.mark.parametrize("name", sorted({*tr.__all__} & {*LAZY, "datasets", "solvers"}))
+def test_subpackages_load_on_first_use(name):
+    found = loaded(f"import thinrank as tr; assert tr.{name}.__name__ == 'thinrank.{name}'")
+    assert f"thinrank.{name}" in found
+
+
+def test_import_of_a_subpackage():
+    assert "thinrank.rl" in loaded("import thinrank.rl; thinrank.rl.MultiTaskFQI")
+
+
+def test_all_names_are_there():
+    namespace = {}
+    exec("from thinrank import *", namespace)
+    assert set(tr.__all__) <= set(namespace)
+    assert set(tr.__all__) <= set(dir(tr))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tr.nothing
