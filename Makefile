@@ -1,4 +1,4 @@
-# Each target makes what it needs in .venv, which is re-installed when pyproject.toml changes.
+# Each target installs what it needs into .venv, and does so again when pyproject.toml changes.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test lint bench docs clean
 
-# A stamp per extra: `make demo` does not wait for Sphinx.
+# One stamp per extra, so that `make demo` does not install Sphinx.
 $(VENV)/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) -e .
@@ -19,7 +19,7 @@ $(VENV)/installed-%: pyproject.toml $(VENV)/installed
 demo: $(VENV)/installed
 	$(BIN)/thinrank demo
 
-# One BLAS thread a process: the tests themselves run in parallel.
+# One BLAS thread per process: the tests themselves run in parallel.
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/installed-dev
@@ -31,16 +31,16 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The rivals need versions of their own, hence an environment of their own.
-RIVALS := .venv-rivals
-$(RIVALS)/installed: pyproject.toml benchmarks/rivals/requirements.txt
-	test -x $(RIVALS)/bin/python || $(PYTHON) -m venv $(RIVALS)
-	$(RIVALS)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
-		-r benchmarks/rivals/requirements.txt
+# The other packages need particular versions, hence a separate environment.
+OTHERS := .venv-other-packages
+$(OTHERS)/installed: pyproject.toml benchmarks/other_packages_requirements.txt
+	test -x $(OTHERS)/bin/python || $(PYTHON) -m venv $(OTHERS)
+	$(OTHERS)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
+		-r benchmarks/other_packages_requirements.txt
 	touch $@
 
 RESULTS := docs/benchmarks
-bench: $(VENV)/installed $(RIVALS)/installed
+bench: $(VENV)/installed $(OTHERS)/installed
 	mkdir -p $(RESULTS)
 	$(BIN)/python benchmarks/speed.py --json $(RESULTS)/speed.json --markdown $(RESULTS)/speed.md
 	$(BIN)/python benchmarks/import_time.py --markdown $(RESULTS)/import_time.md
@@ -56,6 +56,8 @@ bench: $(VENV)/installed $(RIVALS)/installed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --seed 40000 \
 		--markdown $(RESULTS)/selection_default.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/robustness.py --markdown $(RESULTS)/robustness.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/search_grid.py \
+		--markdown $(RESULTS)/search_grid.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_memory.py \
 		--markdown $(RESULTS)/selection_memory.md
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
@@ -65,8 +67,8 @@ bench: $(VENV)/installed $(RIVALS)/installed
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_separation.py \
 		--markdown $(RESULTS)/calcium_separation.md
-	OMP_NUM_THREADS=1 $(RIVALS)/bin/python benchmarks/rivals/run.py \
-		--json $(RESULTS)/rivals.json --markdown $(RESULTS)/rivals.md
+	OMP_NUM_THREADS=1 $(OTHERS)/bin/python benchmarks/other_packages.py \
+		--json $(RESULTS)/other_packages.json --markdown $(RESULTS)/other_packages.md
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -25,11 +24,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-import scipy
+from output import machine, publish, table
 from rich.console import Console
 from scipy.signal import lfilter
 
-import thinrank as tr
 from thinrank.calcium import CalciumImaging, make_movie, match_regions, score_regions
 from thinrank.calcium.regions import connected_regions
 
@@ -61,24 +59,25 @@ def simulated(amplitude: float, seed: int, **settings) -> dict[str, float]:
 
 
 def accuracy(first: int, count: int, console: Console) -> list[str]:
-    lines = [
-        "| spike / noise | combined | recall | precision | inclusion | exclusion | "
-        "traces ≥ 0.8 | pieces, combined | rank | pixels |",
-        "| ---: |" + " ---: |" * 9,
-    ]
+    rows = []
     for amplitude in AMPLITUDES:
         with console.status(f"amplitude {amplitude:g}"):
             runs = [simulated(amplitude, first + i) for i in range(count)]
         mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
         matched = sum(run["n_matched"] for run in runs)
         alike = sum(run["alike"] for run in runs) / max(matched, 1)
-        lines.append(
-            f"| {amplitude:g} | {mean['combined']:.3f} | {mean['recall']:.3f} "
-            f"| {mean['precision']:.3f} | {mean['inclusion']:.2f} | {mean['exclusion']:.2f} "
-            f"| {100 * alike:.0f} % | {mean['pieces']:.3f} | {mean['rank']:.0f} "
-            f"| {mean['pixels']:.0f} |"
-        )
-    return [*lines, "", f"Means over the seeds {first} to {first + count - 1}."]
+        scores = [f"{mean[name]:.3f}" for name in ("combined", "recall", "precision")]
+        overlaps = [f"{mean[name]:.2f}" for name in ("inclusion", "exclusion")]
+        sizes = [f"{mean[name]:.0f}" for name in ("rank", "pixels")]
+        shares = [f"{100 * alike:.0f} %", f"{mean['pieces']:.3f}"]
+        rows.append([f"{amplitude:g}", *scores, *overlaps, *shares, *sizes])
+    headings = [
+        "spike / noise",
+        *("combined", "recall", "precision", "inclusion", "exclusion"),
+        *("traces ≥ 0.8", "pieces, combined", "rank", "pixels"),
+    ]
+    seeds = f"Means over the seeds {first} to {first + count - 1}."
+    return [*table(headings, rows, text=0), "", seeds]
 
 
 def load(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -90,10 +89,7 @@ def crop(folder: Path) -> list[str]:
     movie, masks, snr = load(folder)
     clear = masks[snr > CLEAR]
     inside = clear.any(axis=0).ravel()
-    lines = [
-        "| settings | clear pixels kept | regions | on | recall | precision | combined |",
-        "| --- | ---: | --- | --- | ---: | ---: | ---: |",
-    ]
+    rows = []
     for name, settings in {
         "the paper's sizes": PAPER,
         "the paper's sizes, raw pixels": PAPER | RAW,
@@ -107,11 +103,17 @@ def crop(folder: Path) -> list[str]:
         for stage, found in (("pieces", pieces(imaging)), ("neurons", imaging.region_coordinates_)):
             for which, labelled in ((f"{len(clear)} clear", clear), (f"all {len(masks)}", masks)):
                 s = score_regions(found, labelled)
-                lines.append(
-                    f"| {name} ({sizes}) | {100 * share:.1f} % | {s.n_estimated} {stage} | {which} "
-                    f"| {s.recall:.2f} | {s.precision:.2f} | {s.combined:.2f} |"
+                rows.append(
+                    [
+                        f"{name} ({sizes})",
+                        f"{100 * share:.1f} %",
+                        f"{s.n_estimated} {stage}",
+                        which,
+                        *(f"{score:.2f}" for score in (s.recall, s.precision, s.combined)),
+                    ]
                 )
-    return lines
+    headings = ["settings", "clear pixels kept", "regions", "on", "recall", "precision", "combined"]
+    return table(headings, rows, text=4)
 
 
 def speed(folder: Path, repetitions: int = 3) -> str:
@@ -204,15 +206,6 @@ def large() -> str:
         return in_a_process("--measure-large", str(path))
 
 
-def machine() -> str:
-    threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or "all"
-    versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
-    return (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {threads} threads, "
-        f"{versions}, SciPy {scipy.__version__}, thinrank {tr.__version__}"
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=81000)
@@ -243,10 +236,7 @@ def main() -> None:
     command = f"python benchmarks/calcium.py --seed {options.seed}"
     command += f" --replications {options.replications}" + (" --large" if options.large else "")
     lines += ["", f"Machine: {machine()}.", f"Command: `{command}`."]
-    text = "\n".join(lines) + "\n"
-    console.print(text, highlight=False, soft_wrap=True, markup=False)
-    if options.markdown:
-        options.markdown.write_text(text)
+    publish(lines, options.markdown)
 
 
 if __name__ == "__main__":

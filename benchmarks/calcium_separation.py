@@ -1,4 +1,4 @@
-"""Ways from the factors of Θ to neurons, on the same fits of simulated movies.
+"""Ways to identify neurons from the factors of Θ, on the same fits of simulated movies.
 
 "pieces": connected pieces of the active pixels. "independent components": a rotation of V by
 FastICA, the connected pieces of what stands out of each. "energy peaks": the non-negative
@@ -13,12 +13,13 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from output import machine, publish, table
 from rich.progress import track
 from scipy.ndimage import gaussian_filter, maximum_filter
 from scipy.stats import skew
 from sklearn.decomposition import FastICA
 
-from calcium import AMPLITUDES, FRAME_RATE, LEAST_PIECE, machine, pieces
+from calcium import AMPLITUDES, FRAME_RATE, LEAST_PIECE, pieces
 from thinrank.calcium import CalciumImaging, make_movie, score_regions
 from thinrank.calcium.demixing import Components
 from thinrank.calcium.regions import connected_regions, region_of
@@ -79,7 +80,7 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=10)
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    lines = ["| spike / noise | " + " | ".join(WAYS) + " |", "| ---: |" + " ---: |" * len(WAYS)]
+    rows = []
     for amplitude in AMPLITUDES:
         scores: dict[str, list[float]] = {name: [] for name in WAYS}
         for seed in track(range(options.seed, options.seed + options.replications)):
@@ -87,15 +88,13 @@ def main() -> None:
             imaging = CalciumImaging(FRAME_RATE, row_sparsity=100).fit(movie)
             for name, way in WAYS.items():
                 scores[name].append(score_regions(way(imaging), truth.regions).combined)
-        means = " | ".join(f"{np.mean(values):.3f}" for values in scores.values())
-        lines.append(f"| {amplitude:g} | {means} |")
+        means = (f"{np.mean(values):.3f}" for values in scores.values())
+        rows.append([f"{amplitude:g}", *means])
     command = f"python benchmarks/calcium_separation.py --seed {options.seed}"
+    lines = table(["spike / noise", *WAYS], rows, text=0)
     lines += ["", "Combined score, mean over the seeds.", f"Machine: {machine()}."]
     lines.append(f"Command: `{command} --replications {options.replications}`.")
-    text = "\n".join(lines) + "\n"
-    print(text)
-    if options.markdown:
-        options.markdown.write_text(text)
+    publish(lines, options.markdown)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from output import publish
+from output import publish, table
 
 MODULES = ("thinrank", "sklearn.linear_model")
 LIMIT = 1.15  # what `import thinrank` may cost; scikit-learn alone is almost all of it
@@ -41,23 +41,19 @@ def measure(repetitions: int) -> dict[str, list[float]]:
     return found
 
 
-def table(found: dict[str, list[float]], repetitions: int) -> str:
+def report(found: dict[str, list[float]], repetitions: int) -> list[str]:
     """Return the table, with the ratio and the command below it."""
     rows = [
-        f"| `import {module}` | {statistics.median(times):.3f} | {min(times):.3f} |"
+        [f"`import {module}`", f"{statistics.median(times):.3f}", f"{min(times):.3f}"]
         for module, times in found.items()
     ]
-    lines = [
-        "| statement | median seconds | fastest |",
-        "| --- | ---: | ---: |",
-        *rows,
+    return [
+        *table(["statement", "median seconds", "fastest"], rows),
         "",
         f"Ratio of the medians: {ratio(found):.2f}; the limit is {LIMIT}.",
         "",
         f"Command: `python benchmarks/import_time.py --repetitions {repetitions}`",
-        "",
     ]
-    return "\n".join(lines)
 
 
 def ratio(found: dict[str, list[float]]) -> float:
@@ -72,7 +68,7 @@ def main() -> int:
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     found = measure(options.repetitions)
-    publish(table(found, options.repetitions), options.markdown)
+    publish(report(found, options.repetitions), options.markdown)
     return 0 if ratio(found) <= LIMIT else 1
 
 

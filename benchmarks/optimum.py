@@ -1,10 +1,10 @@
-"""Does pursuit reach an objective as low as gradient descent's? 300 random problems.
+"""Objectives that pursuit and gradient descent reach on 300 random problems.
 
 Run:  python benchmarks/optimum.py [--problems 300] [--seed 0]
 
 Both solvers start from the same lasso; gradient descent gets 10,000 iterations and tol 1e-10.
-Prints the share where pursuit's objective is at most gradient descent's × (1 + 1e-6), by
-correlation, and lists the rest with the excess.
+Prints for each correlation how often pursuit's objective is at most gradient descent's × (1 +
+1e-6), and lists the other problems with the excess.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from rich.console import Console
+from output import publish, table
 from rich.progress import track
 from sklearn.exceptions import ConvergenceWarning
 
@@ -72,44 +72,34 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    console = Console(width=110)
     tasks = (delayed(compare)(i, options.seed) for i in range(options.problems))
     with Parallel(n_jobs=options.jobs, return_as="generator") as parallel:
-        results = list(track(parallel(tasks), total=options.problems, console=console))
-
-    text = markdown(results, options)
-    console.print(text, highlight=False, soft_wrap=True)
-    if options.markdown:
-        options.markdown.write_text(text)
+        results = list(track(parallel(tasks), total=options.problems))
+    publish(report(results, options), options.markdown)
 
 
-def markdown(results: list[dict], options: argparse.Namespace) -> str:
-    lines = [
-        "| correlation | as low | of | strictly lower | GDT's time over pursuit's, median |",
-        "| ---: | ---: | ---: | ---: | ---: |",
-    ]
+def report(results: list[dict], options: argparse.Namespace) -> list[str]:
+    rows = []
     for rho in (*CORRELATIONS, None):
         part = [r for r in results if rho is None or r["rho"] == rho]
         ratio = np.median([r["gdt_seconds"] / r["pursuit_seconds"] for r in part])
-        lines.append(
-            f"| {'all' if rho is None else rho} | {sum(r['excess'] <= 1e-6 for r in part)} "
-            f"| {len(part)} | {sum(r['excess'] < -1e-6 for r in part)} | {ratio:.0f} |"
-        )
-    lines += [
+        as_low = sum(r["excess"] <= 1e-6 for r in part)
+        lower = sum(r["excess"] < -1e-6 for r in part)
+        rows.append(["all" if rho is None else rho, as_low, len(part), lower, f"{ratio:.0f}"])
+    headings = ["correlation", "as low", "of", "strictly lower"]
+    lines = [
+        *table([*headings, "GDT's time over pursuit's, median"], rows, text=0),
         "",
         "The times include the lasso start, which is the same for both. The problems where",
         "pursuit's objective is higher, with the excess:",
         "",
-        "| n | p | k | ρ | signal | r | s₁ | s₂ | excess |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     keys = ("n", "p", "k", "rho", "signal", "rank", "row_sparsity", "column_sparsity")
-    for r in sorted(results, key=lambda r: -r["excess"]):
-        if r["excess"] > 1e-6:
-            cells = " | ".join(str(r[key]) for key in keys)
-            lines.append(f"| {cells} | {r['excess']:.1e} |")
+    above = sorted((r for r in results if r["excess"] > 1e-6), key=lambda r: -r["excess"])
+    headings = ["n", "p", "k", "ρ", "signal", "r", "s₁", "s₂", "excess"]
+    rows = [[*(r[key] for key in keys), f"{r['excess']:.1e}"] for r in above]
     command = f"python benchmarks/optimum.py --problems {options.problems} --seed {options.seed}"
-    return "\n".join([*lines, "", f"Command: `{command}`."]) + "\n"
+    return [*lines, *table(headings, rows, text=0), "", f"Command: `{command}`."]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Prediction error on real data with several responses, against scikit-learn's regressors.
+"""Prediction error on real data with several responses, compared with scikit-learn's regressors.
 
     THINRANK_DATA=... python benchmarks/real_data.py --json real_data.json \
         --markdown docs/benchmarks/real_data.md
@@ -7,11 +7,11 @@ The sets are THINRANK_DATA/real/*.npz, yeast_spls.npz and mice_eqtl_spls.npz, or
 files of a folder; each holds X and Y. Rows with a missing entry are dropped. Y is centred and
 divided by its standard deviations over all rows, X in each of five outer folds, for each seed, by
 those of the training rows; the error is the mean of the squared differences over the held-out rows
-and all responses, so that predicting the training means has an error of about 1. Everything that is
-chosen is chosen on the training rows.
+and all responses, so that predicting the training means has an error of about 1. All tuning uses
+the training rows only.
 
-Records are kept in the file that --json names, and what is in it is not run again. --again names
-methods to run again all the same. One file serves one folder of data.
+Records are kept in the file that --json names, and fits that are in it are not repeated, except for
+the methods that --again names. Use one file per folder of data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from output import publish
+from output import machine, publish, table
 from rich.progress import track
 from sklearn.base import BaseEstimator
 from sklearn.cross_decomposition import PLSRegression
@@ -34,7 +34,6 @@ from sklearn.dummy import DummyRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV, RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold
-from speed import machine
 
 import thinrank as tr
 from thinrank.baselines.sample import Prepared
@@ -45,7 +44,7 @@ ALPHAS = np.geomspace(1e-2, 1e5, 25)
 COMPONENTS = 15
 # Sets with fewer rows are reported, but left out of the summary.
 FEWEST_ROWS = 40
-# Sets with fewer predictors say little about how many of them are needed.
+# Sets with fewer predictors are left out of the mean share of predictors kept.
 FEWEST_PREDICTORS = 100
 
 Record = dict[str, object]
@@ -77,13 +76,16 @@ class ReducedRankRidgeCV(tr.baselines.ReducedRankRegression):
 
 
 def pls(n: int, p: int) -> GridSearchCV:
-    """As many components as a training part of the inner folds allows."""
+    """PLS with the number of components chosen by cross-validation.
+
+    At most as many as a training part of the inner folds allows.
+    """
     most = min(COMPONENTS, p, n - -(-n // FOLDS) - 1)
     grid = {"n_components": list(range(1, most + 1))}
     return GridSearchCV(PLSRegression(), grid, cv=FOLDS, scoring="neg_mean_squared_error")
 
 
-# Each is made for the numbers of training rows and predictors.
+# Functions of the number of training rows and the number of predictors.
 METHODS: dict[str, Callable[[int, int], BaseEstimator]] = {
     "mean": lambda n, p: DummyRegressor(),
     "ridge": lambda n, p: RidgeCV(ALPHAS),
@@ -118,13 +120,13 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def standardised(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """All rows, in the units of some of them."""
+    """All rows, standardised with the means and standard deviations of ``rows``."""
     scale = values[rows].std(axis=0)
     return (values - values[rows].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
 
 
 def size(est: BaseEstimator) -> tuple[int, int]:
-    """Numbers of predictors in use, and the rank of the coefficients."""
+    """Number of predictors in use, and rank of the coefficients."""
     est = getattr(est, "best_estimator_", est)
     if isinstance(est, DummyRegressor):
         return 0, 0
@@ -207,8 +209,7 @@ class Means:
 
 
 def error_table(means: Means, methods: Sequence[str]) -> list[str]:
-    lines = ["| set | n × p → k | " + " | ".join(TITLES[m] for m in methods) + " |"]
-    lines.append("|---" * (len(methods) + 2) + "|")
+    rows = []
     for name, (n, p, k) in means.sizes.items():
         errors = {method: means(name, method) for method in methods}
         best = min(errors, key=lambda method: errors[method])
@@ -217,20 +218,19 @@ def error_table(means: Means, methods: Sequence[str]) -> list[str]:
             text = f"**{error:.4f}**" if method == best else f"{error:.4f}"
             kept = f" ({means(name, method, 'kept'):.1f})" if method in SELECTING else ""
             cells.append(text + kept)
-        lines.append(f"| {name} | {n} × {p} → {k} | " + " | ".join(cells) + " |")
-    return lines
+        rows.append([name, f"{n} × {p} → {k}", *cells])
+    return table(["set", "n × p → k", *(TITLES[m] for m in methods)], rows, text=2)
 
 
 def cost_table(means: Means, methods: Sequence[str]) -> list[str]:
-    lines = ["| set | " + " | ".join(f"{TITLES[m]}: rank, s" for m in methods) + " |"]
-    lines.append("|---" * (len(methods) + 1) + "|")
+    rows = []
     for name in means.sizes:
         cells = [
             f"{means(name, method, 'rank'):.1f}, {means(name, method, 'seconds'):.3f}"
             for method in methods
         ]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return lines
+        rows.append([name, *cells])
+    return table(["set", *(f"{TITLES[m]}: rank, s" for m in methods)], rows)
 
 
 def summary(means: Means, methods: Sequence[str]) -> list[str]:
@@ -306,22 +306,18 @@ def main() -> None:
         for fold in range(FOLDS)
     ]
     means = Means(run(keys, found, arguments.jobs, arguments.json, arguments.again))
-    text = "\n".join(
-        [
-            *error_table(means, methods),
-            "",
-            "Mean squared error; in brackets, predictors kept.",
-            "",
-            *summary(means, methods),
-            "",
-            *cost_table(means, methods),
-            "",
-            f"Outer folds of the seeds {', '.join(map(str, arguments.seeds))}. "
-            f"Machine: {machine()}.",
-            "",
-        ]
-    )
-    publish(text, arguments.markdown)
+    lines = [
+        *error_table(means, methods),
+        "",
+        "Mean squared error; in brackets, predictors kept.",
+        "",
+        *summary(means, methods),
+        "",
+        *cost_table(means, methods),
+        "",
+        f"Outer folds of the seeds {', '.join(map(str, arguments.seeds))}. Machine: {machine()}.",
+    ]
+    publish(lines, arguments.markdown)
 
 
 if __name__ == "__main__":

@@ -11,15 +11,13 @@ included. The peak is that of NumPy's memory; X as a dense matrix would have 600
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
+from output import machine, publish, table
 from rich.console import Console
-from threadpoolctl import threadpool_info
 
 import thinrank as tr
 
@@ -36,7 +34,7 @@ class Drift:
     def sample(
         self, states: np.ndarray, action: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rewards, next states, and no end."""
+        """Rewards, next states, and False for every end of an episode."""
         following = self.pool[rng.integers(len(self.pool), size=len(states))]
         rewards = states @ self.weights[action] + 0.1 * rng.standard_normal(len(states))
         return rewards, following, np.zeros(len(states), dtype=bool)
@@ -88,10 +86,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     console = Console()
-    lines = [
-        "| regressor | seconds | of these targets | of these regression | CPU seconds |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
+    rows = []
     for name, regressor in regressors().items():
         with console.status(name):
             began, busy = time.perf_counter(), time.process_time()
@@ -99,24 +94,22 @@ def main() -> None:
             total, busy = time.perf_counter() - began, time.process_time() - busy
         targets = sum(record.seconds_targets for record in history)
         regression = sum(record.seconds_regression for record in history)
-        lines.append(f"| {name} | {total:.1f} | {targets:.1f} | {regression:.1f} | {busy:.1f} |")
+        times = (total, targets, regression, busy)
+        rows.append([name, *(f"{seconds:.1f}" for seconds in times)])
     peak = peak_mebibytes(regressors()["pursuit, sizes given"])
     dense = ACTIONS * STATES * ACTIONS * FEATURES * 8 / 2**20
-    lines += [
+    headings = ["regressor", "seconds", "of these targets", "of these regression", "CPU seconds"]
+    lines = [
+        *table(headings, rows),
         "",
         f"{TASKS} tasks, {STATES} states, {FEATURES} features, {ACTIONS} actions, {ITERATIONS} "
         f"iterations. Peak of the memory beyond the problem: {peak:.0f} MiB (X as a dense matrix "
         f"would take {dense:.0f} MiB).",
         "",
-        f"Machine: {platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
-        f"{max(pool['num_threads'] for pool in threadpool_info())} BLAS threads, "
-        f"Python {platform.python_version()}, NumPy {np.__version__}, thinrank {tr.__version__}.",
+        f"Machine: {machine()}.",
         "Command: `python benchmarks/rl_speed.py`.",
     ]
-    text = "\n".join(lines) + "\n"
-    console.print(text, highlight=False, soft_wrap=True)
-    if options.markdown:
-        options.markdown.write_text(text)
+    publish(lines, options.markdown)
 
 
 if __name__ == "__main__":

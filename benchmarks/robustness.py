@@ -4,8 +4,8 @@
     python benchmarks/robustness.py --checks random --draws 60
     python benchmarks/robustness.py --checks spectra units --runs 5
 
-Every check fits ``SparseReducedRankRegressor()`` and knows the answer from 2000 fresh rows or from
-the true coefficients. Pure independent noise is in selection_noise.py.
+Every check fits ``SparseReducedRankRegressor()`` and evaluates it on 2000 fresh rows or with the
+true coefficients. Pure independent noise is in selection_noise.py.
 
 random         settings drawn at random (robustness_settings.py): the error over that of the
                training means
@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from output import publish
+from output import publish, table
 from rich.progress import track
 from robustness_settings import (
     FRESH,
@@ -206,7 +206,7 @@ def compared(name: str, theta: np.ndarray, other: np.ndarray) -> Record:
     return {name: float(np.abs(theta - other).max() / size), f"{name}, same supports": same}
 
 
-# What is printed of the records of a check.
+# Tables of the records of each check.
 
 
 def values(records: Sequence[Record], field: str = "ratio") -> np.ndarray:
@@ -214,24 +214,19 @@ def values(records: Sequence[Record], field: str = "ratio") -> np.ndarray:
 
 
 def random_table(records: Sequence[Record]) -> list[str]:
-    lines = [
-        "| | | draws | above 1.5 | above 1.1 | median | largest |",
-        "|---|---|---|---|---|---|---|",
-    ]
-
-    def row(name: str, kind: str, part: Sequence[Record]) -> str:
+    def row(name: str, kind: str, part: Sequence[Record]) -> list[str]:
         ratios = values(part)
-        shares = " | ".join(f"{100 * np.mean(ratios > x):.1f} %" for x in (1.5, 1.1))
-        spread = f"{np.median(ratios):.3f} | {ratios.max():.3f}"
-        return f"| {name} | {kind} | {len(part)} | {shares} | {spread} |"
+        shares = (f"{100 * np.mean(ratios > x):.1f} %" for x in (1.5, 1.1))
+        return [name, kind, len(part), *shares, f"{np.median(ratios):.3f}", f"{ratios.max():.3f}"]
 
-    lines.append(row("all", "", records))
+    rows = [row("all", "", records)]
     for field, kinds in (("noise", NOISE), ("predictors", PREDICTORS), ("signal", SIGNALS)):
         for kind in kinds:
             if part := [record for record in records if record[field] == kind]:
-                lines.append(row(field, kind, part))
+                rows.append(row(field, kind, part))
     worst = sorted(records, key=lambda record: -record["ratio"])[:5]
-    lines += ["", "The largest:", ""]
+    headings = ["", "", "draws", "above 1.5", "above 1.1", "median", "largest"]
+    lines = [*table(headings, rows, text=2), "", "The largest:", ""]
     return lines + [
         f"- {r['ratio']:.3f}: seed {r['seed']}, n = {r['n']}, p = {r['p']}, k = {r['k']}, "
         f"predictors {r['predictors']}, signal {r['signal']} (R² {r['r2']:.2f}), "
@@ -241,50 +236,46 @@ def random_table(records: Sequence[Record]) -> list[str]:
 
 
 def spectra_table(records: Sequence[Record]) -> list[str]:
-    lines = ["| | smallest R² | R² ≥ .95 |", "|---|---|---|"]
+    rows = []
     for name, field in (("thinrank", "r2"), ("PLS, four components", "r2_pls")):
         r2 = values(records, field)
-        lines.append(f"| {name} | {r2.min():.4f} | {np.sum(r2 >= 0.95)} of {len(r2)} |")
-    return lines
+        rows.append([name, f"{r2.min():.4f}", f"{np.sum(r2 >= 0.95)} of {len(r2)}"])
+    return table(["", "smallest R²", "R² ≥ .95"], rows)
 
 
 def diagonal_table(records: Sequence[Record]) -> list[str]:
-    lines = ["| coefficients | runs | median | largest |", "|---|---|---|---|"]
+    rows = []
     for kind in DIAGONAL:
         ratios = values([record for record in records if record["kind"] == kind])
         if ratios.size:
-            lines.append(
-                f"| {kind} | {len(ratios)} | {np.median(ratios):.4f} | {ratios.max():.4f} |"
-            )
-    return lines
+            spread = (f"{np.median(ratios):.4f}", f"{ratios.max():.4f}")
+            rows.append([kind, len(ratios), *spread])
+    return table(["coefficients", "runs", "median", "largest"], rows)
 
 
 def common_factor_table(records: Sequence[Record]) -> list[str]:
     error, oracle = values(records, "error"), values(records, "oracle")
-    return [
-        "| runs | error | oracle's | ratio of the means | largest ratio |",
-        "|---|---|---|---|---|",
-        f"| {len(records)} | {error.mean():.4f} | {oracle.mean():.4f} "
-        f"| {error.mean() / oracle.mean():.3f} | {np.max(error / oracle):.3f} |",
-    ]
+    means = (f"{error.mean():.4f}", f"{oracle.mean():.4f}")
+    ratios = (f"{error.mean() / oracle.mean():.3f}", f"{np.max(error / oracle):.3f}")
+    headings = ["runs", "error", "oracle's", "ratio of the means", "largest ratio"]
+    return table(headings, [[len(records), *means, *ratios]], text=0)
 
 
 def factor_noise_table(records: Sequence[Record]) -> list[str]:
     ratios, ranks = values(records), values(records, "rank")
-    return [
-        "| runs | mean | largest | rank 0 |",
-        "|---|---|---|---|",
-        f"| {len(records)} | {ratios.mean():.4f} | {ratios.max():.4f} | {np.sum(ranks == 0)} |",
-    ]
+    spread = (f"{ratios.mean():.4f}", f"{ratios.max():.4f}")
+    row = [len(records), *spread, np.sum(ranks == 0)]
+    return table(["runs", "mean", "largest", "rank 0"], [row], text=0)
 
 
 def units_table(records: Sequence[Record]) -> list[str]:
-    lines = ["| change | largest difference | same supports |", "|---|---|---|"]
+    rows = []
     for name in ("units", "weights", "constants"):
         same = int(np.sum(values(records, f"{name}, same supports")))
         largest = values(records, name).max()
-        lines.append(f"| {name} | {largest:.1e} | {same} of {len(records)} |")
+        rows.append([name, f"{largest:.1e}", f"{same} of {len(records)}"])
     empty = int(np.sum(values(records, "rank") == 0))
+    lines = table(["change", "largest difference", "same supports"], rows)
     return [*lines, "", f"{empty} of the {len(records)} first fits have rank 0."]
 
 
@@ -344,8 +335,7 @@ def main() -> None:
         )
         records[name] = list(track(measured, name, runs))
         lines += [f"**{check.title}**", "", *check.table(records[name]), ""]
-    text = "\n".join(lines)
-    publish(text, arguments.markdown)
+    publish(lines[:-1], arguments.markdown)
     if arguments.json:
         arguments.json.write_text(json.dumps(records))
 

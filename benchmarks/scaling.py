@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
+from output import publish, table
 
 import thinrank as tr
 from thinrank.solvers.gdt import GDT
@@ -38,7 +38,7 @@ class Run:
         self.best = math.inf
 
     def time_once(self) -> None:
-        """A few iterations; the best time so far is kept."""
+        """Time a few iterations, and keep the best time so far."""
         began = time.perf_counter()
         for _ in range(ITERATIONS):
             self.state = self.solver.step(self.loss, self.state)
@@ -50,23 +50,18 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     sizes = ", ".join(f"{name} = {size}" for name, size in BASE.items())
-    lines = [
-        f"| doubled | milliseconds, base ({sizes}) | milliseconds, doubled | exponent |",
-        "| --- | ---: | ---: | ---: |",
-    ]
+    headings = ["doubled", f"milliseconds, base ({sizes})", "milliseconds, doubled", "exponent"]
+    rows = []
     for name in BASE:
         base, doubled = Run(**BASE), Run(**(BASE | {name: 2 * BASE[name]}))
-        for _ in range(ROUNDS):  # in turn, so that a busy spell hits both
+        for _ in range(ROUNDS):  # alternately, so that other load affects both
             base.time_once()
             doubled.time_once()
         exponent = math.log2(doubled.best / base.best)
-        lines.append(
-            f"| {name} | {1e3 * base.best:.1f} | {1e3 * doubled.best:.1f} | {exponent:.2f} |"
-        )
-    text = "\n".join([*lines, "", "Command: `python benchmarks/scaling.py`."]) + "\n"
-    Console().print(text, highlight=False, soft_wrap=True)
-    if options.markdown:
-        options.markdown.write_text(text)
+        times = (f"{1e3 * run.best:.1f}" for run in (base, doubled))
+        rows.append([name, *times, f"{exponent:.2f}"])
+    command = "Command: `python benchmarks/scaling.py`."
+    publish([*table(headings, rows), "", command], options.markdown)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""The search for sizes against an explicit grid.
+"""The search for sizes compared with an explicit grid.
 
     python benchmarks/search_grid.py --markdown docs/benchmarks/search_grid.md
 
 For each data set the held-out errors of 6 ranks × 10 numbers of predictors × {all, half} of the
-responses × 6 ridges are computed on the same five splits that the search uses. "gap" is the least
-error that the search visited less the least one on the grid, in per cent of the error of the means;
-below zero the search found a better model. Without standardisation, since units of the noise would
-change the errors that are compared; the data are standardised beforehand. The data sets are the
-settings of robustness.py and its spectra, and with THINRANK_DATA some real ones.
+responses × 6 ridges are computed on the same five splits that the search uses. "gap" is the
+smallest error that the search visited minus the smallest one on the grid, in per cent of the error
+of the means; a negative gap means that the search found a better model. The estimators do not
+standardise, since units of the noise would change the errors that are compared; the data are
+standardised beforehand. The data sets are the settings of robustness.py and its spectra, and with
+THINRANK_DATA some real ones.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from output import publish
+from output import publish, table
 from real_data import read, standardised
 from rich.progress import track
 from robustness import smooth_spectra
@@ -104,20 +105,16 @@ def main() -> None:
         delayed(measure)(*job) for job in jobs
     )
     records = list(track(measured, "data sets", len(jobs)))
-    lines = [
-        "| data | sets | within 1 % | largest gap, % | median gap, % | visited | on the grid |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rows = []
     for name in dict.fromkeys(record["name"] for record in records):
         mine = [record for record in records if record["name"] == name]
         gaps = np.array([record["gap"] for record in mine])
-        lines.append(
-            f"| {name} | {len(mine)} | {np.sum(gaps <= 1)} | {gaps.max():.2f} "
-            f"| {np.median(gaps):.2f} | {np.mean([r['visited'] for r in mine]):.0f} "
-            f"| {np.mean([r['points'] for r in mine]):.0f} |"
-        )
-    text = "\n".join(lines) + "\n"
-    publish(text, arguments.markdown)
+        counts = (np.mean([r[field] for r in mine]) for field in ("visited", "points"))
+        spread = (f"{gaps.max():.2f}", f"{np.median(gaps):.2f}")
+        within = np.sum(gaps <= 1)
+        rows.append([name, len(mine), within, *spread, *(f"{count:.0f}" for count in counts)])
+    headings = ["data", "sets", "within 1 %", "largest gap, %", "median gap, %", "visited"]
+    publish(table([*headings, "on the grid"], rows), arguments.markdown)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Automatic sizes in the paper's four settings, against an oracle that knows the truth.
+"""Automatic sizes in the paper's four settings, compared with an oracle that knows the truth.
 
     python benchmarks/selection.py --seed 40000 --markdown docs/benchmarks/selection.md
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from output import publish
+from output import publish, table
 from rich.progress import track
 from sklearn.model_selection import PredefinedSplit
 
@@ -124,12 +124,8 @@ def ratio_and_error(values: np.ndarray, reference: np.ndarray) -> tuple[float, f
     return float(ratio), float(spread.std(ddof=1) / len(values) ** 0.5)
 
 
-def table(records: list[dict], names: list[str]) -> str:
-    lines = [
-        "| setting | method | estimation error | ratio to oracle | to validation | exact supports "
-        "| prediction RMSE |",
-        "|---|---|---|---|---|---|---|",
-    ]
+def report(records: list[dict], names: list[str]) -> list[str]:
+    rows = []
     for name in names:
         mine = [r for r in records if r["setting"] == name]
         figures = printed()["tables"][SETTINGS[name][2]]["methods"]["GDT"]
@@ -137,17 +133,17 @@ def table(records: list[dict], names: list[str]) -> str:
         spectral = {m: np.array([r[m][0] for r in mine]) for m in ("oracle", *METHODS)}
         rmse = {m: np.mean([r[m][1] for r in mine]) for m in spectral}
         oracle, tuned = spectral["oracle"], spectral["validation"]
-        lines.append(f"| {name} | paper's GDT | {stated:.4f} | | | | {stated_rmse:.4f} |")
-        lines.append(f"| | oracle | {oracle.mean():.4f} | | | | {rmse['oracle']:.4f} |")
+        rows.append([name, "paper's GDT", f"{stated:.4f}", "", "", "", f"{stated_rmse:.4f}"])
+        rows.append(["", "oracle", f"{oracle.mean():.4f}", "", "", "", f"{rmse['oracle']:.4f}"])
         for method in METHODS:
             ratio, error = ratio_and_error(spectral[method], oracle)
             against = spectral[method].mean() / tuned.mean()
             exact = np.mean([r[method + "_exact"] for r in mine])
-            lines.append(
-                f"| | {method} | {spectral[method].mean():.4f} | {ratio:.3f} ± {error:.3f} "
-                f"| {against:.2f} | {100 * exact:.0f} % | {rmse[method]:.4f} |"
-            )
-    return "\n".join(lines) + "\n"
+            ratios = (f"{ratio:.3f} ± {error:.3f}", f"{against:.2f}")
+            found = (f"{100 * exact:.0f} %", f"{rmse[method]:.4f}")
+            rows.append(["", method, f"{spectral[method].mean():.4f}", *ratios, *found])
+    headings = ["setting", "sizes", "estimation error", "ratio to oracle", "to validation"]
+    return table([*headings, "exact supports", "prediction RMSE"], rows, text=2)
 
 
 def main() -> None:
@@ -168,8 +164,7 @@ def main() -> None:
         for i in range(arguments.replications)
     ]
     records = [replicate(name, seed, options) for name, seed in track(jobs, "replications")]
-    text = table(records, arguments.settings)
-    publish(text, arguments.markdown)
+    publish(report(records, arguments.settings), arguments.markdown)
     if arguments.json:
         arguments.json.write_text(json.dumps(records))
 

@@ -1,8 +1,8 @@
-"""Memory and time of automatic sizes where p is large.
+"""Memory and time of automatic sizes with many predictors.
 
     python benchmarks/selection_memory.py --markdown docs/benchmarks/selection_memory.md
 
-Each case runs in a process of its own; "peak" is what it takes above the data and the imports.
+Each case runs in a separate process; "peak" is the memory beyond that of the data and the imports.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from output import publish
+from output import publish, table
 from scipy import sparse
 
 import thinrank as tr
@@ -54,7 +54,7 @@ def peak() -> float:
 
 def measure(name: str) -> tuple[float, float, float, dict]:
     warnings.simplefilter("ignore")
-    tr.SparseReducedRankRegressor(1, 1, 1).fit(np.eye(5), np.eye(5))  # what is imported late
+    tr.SparseReducedRankRegressor(1, 1, 1).fit(np.eye(5), np.eye(5))  # imports that are deferred
     X, Y = CASES[name]()
     stored = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
     before, began = peak(), time.perf_counter()
@@ -67,15 +67,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
-    lines = ["| X | MiB | peak, MiB | seconds | chosen |", "|---|---|---|---|---|"]
+    rows = []
     for name in CASES:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             stored, used, seconds, params = pool.apply(measure, (name,))
-        rank, rows = params["rank"], params["row_sparsity"]
-        found = f"rank {rank}, {rows} predictors"
-        lines.append(f"| {name} | {stored:.0f} | {used:.0f} | {seconds:.1f} | {found} |")
-    text = "\n".join(lines) + "\n"
-    publish(text, arguments.markdown)
+        found = f"rank {params['rank']}, {params['row_sparsity']} predictors"
+        rows.append([name, f"{stored:.0f}", f"{used:.0f}", f"{seconds:.1f}", found])
+    publish(table(["X", "MiB", "peak, MiB", "seconds", "chosen"], rows), arguments.markdown)
 
 
 if __name__ == "__main__":

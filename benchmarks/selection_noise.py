@@ -1,4 +1,4 @@
-"""How often automatic sizes find nothing where there is nothing to find.
+"""How often automatic sizes choose rank 0 in pure noise.
 
 python benchmarks/selection_noise.py --markdown docs/benchmarks/selection_noise.md
 """
@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from output import publish
+from output import publish, table
 from rich.progress import track
 
 import thinrank as tr
@@ -29,11 +29,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=77)
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore", SelectionWarning)  # rank 0 is what is counted
-    lines = [
-        "| n, p, k | " + " | ".join(f"{name}: rank 0, error" for name in METHODS) + " |",
-        "|---" * (len(METHODS) + 1) + "|",
-    ]
+    warnings.simplefilter("ignore", SelectionWarning)  # rank 0 is expected here
+    rows = []
     for shape in track(SHAPES, "shapes"):
         n, p, k = shape
         cells = []
@@ -48,9 +45,9 @@ def main() -> None:
                 error = np.mean((Y_new - est.predict(X_new)) ** 2)
                 ratios.append(error / np.mean((Y_new - Y.mean(axis=0)) ** 2))
             cells.append(f"{empty} of {arguments.runs}, {np.mean(ratios):.4f}")
-        lines.append(f"| {n}, {p}, {k} | " + " | ".join(cells) + " |")
-    text = "\n".join(lines) + "\n"
-    publish(text, arguments.markdown)
+        rows.append([f"{n}, {p}, {k}", *cells])
+    headings = ["n, p, k", *(f"{name}: rank 0, error" for name in METHODS)]
+    publish(table(headings, rows), arguments.markdown)
 
 
 if __name__ == "__main__":

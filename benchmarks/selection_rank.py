@@ -1,4 +1,4 @@
-"""How often estimate_rank is right, where the weakest direction is twice the threshold of RSC.
+"""How often estimate_rank is right, with a smallest singular value of twice the threshold of RSC.
 
 python benchmarks/selection_rank.py --markdown docs/benchmarks/selection_rank.md
 """
@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from output import publish
+from output import publish, table
 from rich.progress import track
 
 from thinrank.selection import estimate_rank
@@ -53,8 +53,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
-    lines = ["| n, p, k, rank of X | " + " | ".join(f"{m}: r = 1, 3, 8" for m in METHODS) + " |"]
-    lines.append("|---" * (len(METHODS) + 1) + "|")
+    rows = []
     for case in track(CASES, "cases"):
         hits = dict.fromkeys(((m, r) for m in METHODS for r in RANKS), 0)
         for rank in RANKS:
@@ -66,9 +65,9 @@ def main() -> None:
             ", ".join(f"{100 * hits[m, r] / arguments.simulations:.0f}" for r in RANKS)
             for m in METHODS
         ]
-        lines.append(f"| {', '.join(map(str, case))} | " + " | ".join(cells) + " |")
-    text = "\n".join(lines) + "\n"
-    publish(text, arguments.markdown)
+        rows.append([", ".join(map(str, case)), *cells])
+    headings = ["n, p, k, rank of X", *(f"{m}: r = 1, 3, 8" for m in METHODS)]
+    publish(table(headings, rows), arguments.markdown)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What automatic sizes cost, against scikit-learn's MultiTaskLassoCV and one product XᵀY.
+"""Time of automatic sizes, compared with scikit-learn's MultiTaskLassoCV and one product XᵀY.
 
     python benchmarks/selection_speed.py --markdown docs/benchmarks/selection_speed.md
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from output import publish
+from output import publish, table
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import MultiTaskLassoCV
 
@@ -75,14 +75,13 @@ def main() -> None:
     arguments = parser.parse_args()
     measured = {"n = 50, p = 100, k = 50": small(), "ζ = 10 (500, 800, 150)": large(10)}
     names = list(next(iter(measured.values())))
-    lines = ["| seconds | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    rows = []
     for label, times in measured.items():
         cells = ["" if np.isnan(times[name]) else f"{times[name]:.3g}" for name in names]
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+        rows.append([label, *cells])
     ten = measured["ζ = 10 (500, 800, 150)"]
-    lines += ["", f"At ζ = 10 auto takes {ten['auto'] / ten['XᵀY']:.0f} times one product XᵀY."]
-    text = "\n".join(lines) + "\n"
-    publish(text, arguments.markdown)
+    ratio = f"At ζ = 10 auto takes {ten['auto'] / ten['XᵀY']:.0f} times one product XᵀY."
+    publish([*table(["seconds", *names], rows), "", ratio], arguments.markdown)
 
 
 if __name__ == "__main__":

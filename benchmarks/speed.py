@@ -2,11 +2,12 @@
 
 Run:  python benchmarks/speed.py [--zeta 1 5 10 20 50 100] [--json F] [--markdown F]
 
-ζ scales n = 50, p = 80 and s1* = s2* = 10 by ζ, k = 50 and r = 4 by ⌊√ζ⌋. Each fit is told r and
-1.2 × the true sparsities, and is timed from raw arrays to fitted estimator, the best of a few,
-beside the best time of one product XᵀY in the same process and beside the seconds that the paper
-prints (another machine). Memory is the peak resident set beyond what was resident before the fit,
-each in a process of its own, after a product XᵀY has made BLAS allocate its buffers.
+n = 50, p = 80 and s1* = s2* = 10 are multiplied by ζ, k = 50 and r = 4 by ⌊√ζ⌋. Each fit is given
+r and 1.2 × the true sparsities, and is timed from raw arrays to fitted estimator. The best time of
+a few is reported, with the best time of one product XᵀY in the same process and the seconds that
+the paper reports (on another machine). Memory is the peak resident set beyond what was resident
+before the fit, in a separate process for each case, after a product XᵀY has made BLAS allocate its
+buffers.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from __future__ import annotations
 import argparse
 import cProfile
 import json
-import os
-import platform
 import pstats
 import subprocess
 import sys
@@ -23,12 +22,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+from output import machine, publish, table
 from rich.console import Console
 
 import thinrank as tr
 
 PAPER_GDT = {1: 0.11, 5: 0.20, 10: 0.51, 20: 2.14, 50: 29.3, 100: 235.8}
-# gradient descent is stopped after so many seconds, and the table says so
+# Seconds after which gradient descent is stopped; the table marks such runs.
 GDT_LIMIT = 120.0
 
 
@@ -93,7 +93,7 @@ def relative_error(est: tr.SparseReducedRankRegressor, truth: tr.Factors) -> flo
 
 
 def time_shares(zeta: int) -> dict[str, float]:
-    """Where pursuit's time goes, in parts of the whole."""
+    """How the time of pursuit is divided among its parts, as fractions of the whole."""
     X, Y, _, sizes = problem(zeta)
     profile = cProfile.Profile()
     profile.runcall(fit, X, Y, sizes, "pursuit")
@@ -112,7 +112,7 @@ def time_shares(zeta: int) -> dict[str, float]:
 
 
 def peak_memory(zeta: int, dtype: str, order: str) -> float:
-    """Peak resident set beyond what was resident before, in parts of the size of X."""
+    """Peak resident set beyond what was resident before, divided by the size of X."""
     command = [sys.executable, __file__, "--memory-of", str(zeta), dtype, order]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -133,36 +133,25 @@ def _measure_memory(zeta: int, dtype: str, order: str) -> None:
     print((resident("VmHWM") - before) / X.nbytes)
 
 
-def machine() -> str:
-    threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or "all"
-    versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
-    cores = f"{os.cpu_count()} cores, {threads} threads"
-    return (
-        f"{platform.system()} {platform.machine()}, {cores}, {versions}, thinrank {tr.__version__}"
-    )
-
-
-def markdown(report: dict) -> str:
-    lines = [
-        "| ζ | solver | seconds | one XᵀY | ratio | iterations | relative error | paper's GDT |",
-        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+def lines_of(report: dict) -> list[str]:
+    rows = []
     for r in report["speed"]:
         seconds = f"> {GDT_LIMIT:.0f}" if r["stopped"] else f"{r['seconds']:.3g}"
-        lines.append(
-            f"| {r['zeta']} | {r['solver']} | {seconds} | {r['product_seconds']:.3g} "
-            f"| {r['ratio']:.1f} | {r['iterations'] or ''} "
-            f"| {'' if r['error'] is None else format(r['error'], '.4f')} "
-            f"| {r['paper_gdt_seconds']} |"
-        )
-    lines += ["", f"Exponents of time against ζ, from 20 to 100: {report['exponents']}", ""]
+        times = (seconds, f"{r['product_seconds']:.3g}", f"{r['ratio']:.1f}")
+        error = "" if r["error"] is None else f"{r['error']:.4f}"
+        fit = (r["iterations"] or "", error, r["paper_gdt_seconds"])
+        rows.append([r["zeta"], r["solver"], *times, *fit])
+    headings = ["ζ", "solver", "seconds", "one XᵀY", "ratio", "iterations", "relative error"]
+    grown = ", ".join(f"{name} {value}" for name, value in report["exponents"].items())
+    lines = [*table([*headings, "paper's GDT"], rows, text=2), ""]
+    if grown:
+        lines += [f"Exponents of time against ζ, from 20 to 100: {grown}.", ""]
     for zeta, shares in report["shares"].items():
         parts = ", ".join(f"{name} {100 * part:.0f} %" for name, part in shares.items())
         lines.append(f"Where pursuit's time goes at ζ = {zeta}: {parts}.")
-    lines += ["", "| memory beyond X | peak, part of X |", "| --- | ---: |"]
-    lines += [f"| {name} | {100 * part:.1f} % |" for name, part in report["memory"].items()]
-    lines += ["", f"Machine: {report['machine']}.", f"Command: `{report['command']}`."]
-    return "\n".join(lines) + "\n"
+    rows = [[name, f"{100 * part:.1f} %"] for name, part in report["memory"].items()]
+    lines += ["", *table(["memory beyond X", "peak, part of X"], rows)]
+    return [*lines, "", f"Machine: {report['machine']}.", f"Command: `{report['command']}`."]
 
 
 def exponents(speed: list[dict]) -> dict[str, float]:
@@ -212,12 +201,9 @@ def main() -> None:
             for order in ("C", "F")
         },
     }
-    text = markdown(report)
-    console.print(text, highlight=False, soft_wrap=True)
+    publish(lines_of(report), options.markdown)
     if options.json:
         options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
-    if options.markdown:
-        options.markdown.write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Fixtures that every room shares: the array libraries, the dtypes, the real data."""
+"""Fixtures that all tests share: the array libraries, the dtypes, the real data."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def xp(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture(params=["float32", "float64"])
 def dtype(request: pytest.FixtureRequest) -> str:
-    """The two dtypes that stay what they are."""
+    """The two dtypes that are not converted."""
     return request.param
 
 
@@ -89,13 +89,13 @@ class Library:
 
 @pytest.fixture
 def library(xp: Any) -> Library:
-    """The namespace ``xp`` with the way there, the way back and the check."""
+    """The namespace ``xp`` with conversions from and to NumPy, and the check."""
     return Library(xp)
 
 
 @pytest.fixture
 def numpy_library() -> Library:
-    """NumPy alone, for answers to compare with."""
+    """NumPy alone, for reference results."""
     return Library(importlib.import_module(_MODULES["numpy"]))
 
 

@@ -24,6 +24,19 @@ def test_readme_example_prints_what_it_says():
     assert out.getvalue() == printed
 
 
+def test_the_example_of_the_front_page_runs():
+    text = (ROOT / "docs" / "index.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    found = {}
+    exec(code, found)
+    assert len(found["est"].row_support_) == len(found["truth"].row_support)
+
+
+def test_the_readme_has_no_other_code():
+    """A second Python example needs a test of its own."""
+    assert (ROOT / "README.md").read_text().count("```python") == 1
+
+
 @pytest.mark.arrays
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_guide(page, request):

@@ -1,6 +1,7 @@
-"""One array namespace over NumPy, PyTorch and CuPy.
+"""One array namespace over NumPy, PyTorch and other libraries of the array API standard.
 
-This is the only file that knows those libraries by name. Everything else in the package asks
+NumPy and PyTorch are tested; others may work through array-api-compat. This is the only file that
+refers to array libraries by name. Everything else in the package asks
 :func:`namespace` for the array API namespace of its inputs and calls the functions below for
 what the standard lacks (taking and scattering rows, the largest rows).
 """

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from closed_forms import best_value_over_supports
+from closed_forms import best_over_supports
 
 import thinrank as tr
 
@@ -23,19 +23,31 @@ def sparse_product(rng, scale, p, k, rows, columns, rank):
     return U @ V.T
 
 
+def minimum(*problem, **options):
+    return best_over_supports(*problem, **options)[0]
+
+
 def regression(rng):
     p, k, rows, columns, rank = tiny_sizes(rng)
     X = rng.standard_normal((50, p))
     theta = sparse_product(rng, 2.0, p, k, rows, columns, rank)
     Y = X @ theta + rng.standard_normal((50, k))
-    best = best_value_over_supports(X, Y, rank, rows, columns, n=50)
-    return tr.losses.LeastSquares(X, Y), best, rank, rows, columns
+    return tr.losses.LeastSquares(X, Y), minimum(X, Y, rank, rows, columns), rank, rows, columns
+
+
+def regression_with_ridge(rng):
+    p, k, rows, columns, rank = tiny_sizes(rng)
+    X = rng.standard_normal((50, p))
+    theta = sparse_product(rng, 2.0, p, k, rows, columns, rank)
+    Y = X @ theta + rng.standard_normal((50, k))
+    best = minimum(X, Y, rank, rows, columns, ridge=0.3)
+    return tr.losses.LeastSquares(X, Y, ridge=0.3), best, rank, rows, columns
 
 
 def denoising(rng):
     p, k, rows, columns, rank = tiny_sizes(rng)
     M = sparse_product(rng, 1.0, p, k, rows, columns, rank) + 0.5 * rng.standard_normal((p, k))
-    best = best_value_over_supports(np.eye(p), M, rank, rows, columns, n=1)
+    best = minimum(np.eye(p), M, rank, rows, columns, n=1)
     return tr.losses.Denoising(M), best, rank, rows, columns
 
 
@@ -56,7 +68,9 @@ def reaches_the_best(loss, best, rank, rows, columns):
     return False
 
 
-@pytest.mark.parametrize(("problem", "share"), [(regression, 0.95), (denoising, 0.85)])
+@pytest.mark.parametrize(
+    ("problem", "share"), [(regression, 0.95), (regression_with_ridge, 0.95), (denoising, 0.85)]
+)
 def test_best_of_the_starts_is_the_global_optimum(problem, share):
     rng = np.random.default_rng(12345)
     found = sum(reaches_the_best(*problem(rng)) for _ in range(PROBLEMS))

@@ -8,8 +8,9 @@ import pytest
 PATH = Path(__file__).parents[2] / "benchmarks" / "optimum.py"
 
 
-@pytest.fixture(scope="module")
-def benchmark_module():
+@pytest.fixture
+def benchmark_module(monkeypatch):
+    monkeypatch.syspath_prepend(PATH.parent)  # benchmarks import one another by name
     spec = importlib.util.spec_from_file_location("optimum", PATH)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -23,7 +23,9 @@ def fitted(loss, rows, rank=2, columns=K, library=None):
     index = np.array(rows) if library is None else library.index(rows)
     everything = np.arange(K) if library is None else library.index(np.arange(K))
     solver = Pursuit().sized(rank, len(rows), columns)
-    fit = solver._fit(loss.quadratic(), index, everything, loss.quadratic().cross_rows(index).T)
+    fit = solver._fit_form(
+        loss.quadratic(), index, everything, loss.quadratic().cross_rows(index).T
+    )
     return solver, fit
 
 

@@ -37,8 +37,8 @@ def test_lasso_equals_scikit_learn(shape, form):
     alpha = amount("lasso", X, Y)
     theta = solve("lasso", LeastSquares(X, Y, form=form), np.full(X.shape[1], alpha))
     for j in range(Y.shape[1]):
-        theirs = Lasso(alpha, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, Y[:, j])
-        np.testing.assert_allclose(theta[:, j], theirs.coef_, atol=1e-6)
+        reference = Lasso(alpha, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, Y[:, j])
+        np.testing.assert_allclose(theta[:, j], reference.coef_, atol=1e-6)
     assert 0 < np.count_nonzero(theta) < theta.size
 
 
@@ -47,8 +47,8 @@ def test_group_lasso_equals_scikit_learn(shape):
     X, Y = data(shape)
     alpha = amount("group lasso", X, Y)
     theta = solve("group lasso", LeastSquares(X, Y), np.full(X.shape[1], alpha))
-    theirs = MultiTaskLasso(alpha, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, Y)
-    np.testing.assert_allclose(theta, theirs.coef_.T, atol=1e-6)
+    reference = MultiTaskLasso(alpha, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, Y)
+    np.testing.assert_allclose(theta, reference.coef_.T, atol=1e-6)
     assert 0 < np.count_nonzero(np.any(theta, axis=1)) < len(theta)
 
 

@@ -38,6 +38,9 @@ _MOST_COLUMN_CHANGES = 20
 # Majorizers on one set of rows: with curvatures that differ by a factor of 4 fifty leave less than
 # a millionth of the distance.
 _MOST_MAJORIZERS = 50
+# Relative decrease of a loss below which its fit is good enough to be compared with another: a
+# tenth of what an exchange must bring where the data have 1000 entries.
+_ENOUGH_TO_COMPARE = 2e-4
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ class Pursuit(Sized):
     def _without_exchange(self, loss: Any, form: QuadraticForm, state: Fit) -> Fit:
         """The same supports: final, unless a better fit of a loss that is not quadratic is left."""
         if not form.exact:
-            again = self._fit(loss, form, state.rows, state.columns, state.Q)
+            again = self._fit(loss, form, state.rows, state.columns, state.Q, 0.1 * self.tol)
             decrease = state.objective - again.objective
             if decrease > self.tol * state.objective:
                 return replace(again, change=decrease / state.objective)
@@ -156,10 +159,14 @@ class Pursuit(Sized):
             near = next_columns(here, *sizes)
             if near is not None:
                 yield self._fit(loss, form, near.rows, near.columns, here.Q), 0.0
-        yield self._evident(loss, form, here, prospects), 0.0
+        evident = self._evident(loss, form, here, prospects)
+        if evident is not None:
+            yield evident, 0.0
 
-    def _evident(self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects) -> Fit:
-        """The best of a few single exchanges whose newcomer is evidently not noise, or no change.
+    def _evident(
+        self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects
+    ) -> Fit | None:
+        """The best of a few single exchanges whose newcomer is evidently not noise, if any helps.
 
         Costs and gains hold Q fixed, so that an exchange may bring more than they promise. A row
         of noise explains a deviance of χ² with r degrees of freedom: a newcomer that would
@@ -169,7 +176,8 @@ class Pursuit(Sized):
         xp = arrays.namespace(gains)
         unit = 2 * here.objective / form.observations  # gains and costs are doubled
         evident = _largest_noise(form.shape[0], here.U.shape[1]) * unit
-        best = here
+        best = None
+        least = (1 - self.tol) * here.objective
         for j in _descending(gains)[: min(_LAST_EXCHANGES, gains.shape[0])]:
             if not gains[j] > evident:
                 break
@@ -180,8 +188,8 @@ class Pursuit(Sized):
                 kept = arrays.take_rows(here.rows, arrays.select(others))
                 rows = xp.sort(xp.concat([kept, xp.reshape(candidates[j], (1,))]))
                 trial = self._fit(loss, form, rows, here.columns, here.Q)
-                if trial.objective < best.objective - self.tol * here.objective:
-                    best = trial
+                if trial.objective < least:
+                    best, least = trial, trial.objective - self.tol * here.objective
         return best
 
     def _margin(self, form: QuadraticForm, fit: Fit, best_of: int = 1) -> float:
@@ -196,12 +204,18 @@ class Pursuit(Sized):
         return max(self.tol, penalty) * fit.objective
 
     def _fit(
-        self, loss: Any, form: QuadraticForm, rows: Array, columns: Array, guess: Array
+        self,
+        loss: Any,
+        form: QuadraticForm,
+        rows: Array,
+        columns: Array,
+        guess: Array,
+        enough: float = _ENOUGH_TO_COMPARE,
     ) -> Fit:
         """The best fit on given rows, with the loss as its objective.
 
         A fit of a majorizer lowers the loss; it is repeated with majorizers that hold on these
-        rows only, which are closer, while that lowers the loss.
+        rows only, which are closer, while that lowers the loss by the part ``enough`` of it.
         """
         fit = self._fit_form(form, rows, columns, guess)
         if form.exact:
@@ -214,7 +228,7 @@ class Pursuit(Sized):
             if not trial.objective < fit.objective:
                 break
             before, fit = fit.objective, trial
-            if before - fit.objective <= 0.1 * self.tol * before:
+            if before - fit.objective <= enough * before:
                 break
         return fit
 

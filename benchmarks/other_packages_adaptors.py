@@ -1,8 +1,9 @@
-"""One small adaptor a contestant: ``fit(X, Y)`` returns the p×k coefficient matrix.
+"""One small adaptor per estimator, for other_packages.py.
 
-Each contestant is tuned by its own means, on the data it is given and on nothing else, except
-thinrank, which is told the rank and both sparsities, and says so in its name. Nobody fits an
-intercept: the data have none, and the judge predicts without.
+``fit(X, Y)`` returns the coefficient matrix, of shape (n_features, n_targets). Each estimator is
+tuned in its own way, on the given data only; thinrank is given the rank and both sparsities, which
+its name in the table says. No estimator fits an intercept: the data have none, and predictions are
+made without.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ Fit = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Contestant:
-    """A name for the table, the package it needs, its adaptor, and why it may be missing."""
+class Adaptor:
+    """A name for the table, the package that is needed, the fit, and why it may be missing."""
 
     name: str
     package: str
@@ -58,7 +59,7 @@ def celer_lasso(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def skglm_mcp(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Block MCP, γ = 3; λ from 20 on a path, by the error on a fifth of the rows held out."""
+    """Block MCP with γ = 3; λ is chosen from a path of 20 by the error on a held-out fifth."""
     from skglm.datafits import QuadraticMultiTask
     from skglm.penalties import BlockMCPenalty
     from skglm.solvers import MultiTaskBCD
@@ -78,7 +79,7 @@ def skglm_mcp(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def abess(**choice: object) -> Fit:
-    """Rows from 0 to n/2: abess's own limit, n/(log log n·log p), is below the true 10 here."""
+    """Up to n/2 rows: abess's own limit, n/(log log n·log p), is below the true 10 here."""
 
     def fit(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         from abess import MultiTaskRegression
@@ -101,19 +102,17 @@ def adelie_lasso(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return path.betas[-1].toarray().reshape(X.shape[1], Y.shape[1])
 
 
-TOLD = f"told rank {RANK}, s1 = s2 = {SPARSITY}"
-CONTESTANTS = (
-    Contestant("nothing (zero coefficients)", "numpy", nothing),
-    Contestant(f"thinrank pursuit ({TOLD})", "thinrank", thinrank("pursuit")),
-    Contestant(f"thinrank gdt ({TOLD})", "thinrank", thinrank("gdt")),
-    Contestant("scikit-learn MultiTaskLassoCV", "sklearn", sklearn_lasso),
-    Contestant(
-        "celer MultiTaskLassoCV", "celer", celer_lasso, "celer 0.7.4 needs scikit-learn < 1.7"
-    ),
-    Contestant("skglm block MCP, hold-out", "skglm", skglm_mcp),
-    Contestant("abess, EBIC", "abess", abess(ic_type="ebic")),
-    Contestant("abess, 5-fold CV", "abess", abess(cv=FOLDS)),
-    Contestant(
+GIVEN = f"given rank {RANK}, s1 = s2 = {SPARSITY}"
+ADAPTORS = (
+    Adaptor("nothing (zero coefficients)", "numpy", nothing),
+    Adaptor(f"thinrank pursuit ({GIVEN})", "thinrank", thinrank("pursuit")),
+    Adaptor(f"thinrank gdt ({GIVEN})", "thinrank", thinrank("gdt")),
+    Adaptor("scikit-learn MultiTaskLassoCV", "sklearn", sklearn_lasso),
+    Adaptor("celer MultiTaskLassoCV", "celer", celer_lasso, "celer 0.7.4 needs scikit-learn < 1.7"),
+    Adaptor("skglm block MCP, hold-out", "skglm", skglm_mcp),
+    Adaptor("abess, EBIC", "abess", abess(ic_type="ebic")),
+    Adaptor("abess, 5-fold CV", "abess", abess(cv=FOLDS)),
+    Adaptor(
         "adelie group lasso, 5-fold CV",
         "adelie",
         adelie_lasso,

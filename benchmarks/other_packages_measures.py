@@ -1,4 +1,4 @@
-"""What is measured of a coefficient matrix; knows no contestant."""
+"""Settings and measures of other_packages.py; no estimator is known here."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def problem(setting: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return X, Y, truth.theta
 
 
-def measures(theta: np.ndarray, truth: np.ndarray, seed: int) -> dict[str, float | int]:
+def measure(theta: np.ndarray, truth: np.ndarray, seed: int) -> dict[str, float | int]:
     """Errors against the truth and on fresh noisy rows, and the shape of the answer."""
     if theta.shape != truth.shape or not np.isfinite(theta).all():
         raise ValueError(f"want {truth.shape} finite coefficients, got {theta.shape}")

@@ -1,0 +1,179 @@
+"""The search for the sizes of least held-out loss, for any loss that can be split into folds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.core.contracts import Start, require
+from thinrank.core.factors import Factors
+from thinrank.core.result import Callback, Record
+from thinrank.core.sizes import Sizes
+from thinrank.minimize import solve
+from thinrank.selection.choice import RefitRule, thinnest
+from thinrank.selection.evaluation import Evaluation
+from thinrank.selection.search import StopSearch, mean_score
+from thinrank.selection.space import Space
+
+__all__ = ["LossSearch"]
+
+# Rank of the first models; moves find others.
+_FIRST_RANK = 2
+# Steps of the moves, from coarse to fine: factors on rows, columns and rank, and numbers of places
+# on the list of ridges.
+_STEPS = ((2.0, 4), (1.4, 2), (1.0, 1))
+
+
+class LossSearch:
+    """Coordinate moves over rank, rows, columns and ridge, judged by the loss on held-out folds.
+
+    For least squares one exact fit tells the scores of other ranks and numbers of columns, and
+    :class:`thinrank.selection.held_out_search.HeldOutSearch` makes use of it. Other losses have
+    no such tables, so that each model is fitted: some numbers of rows first, then from the best
+    of these to larger and smaller values of every size, by steps that get finer.
+
+    Parameters
+    ----------
+    loss : Loss
+        With the capability ``folds`` and a method ``with_ridge``.
+    space : Space
+        What may be chosen.
+    solver : Solver
+        Without sizes.
+    start : Start
+        Where fits begin.
+    folds : int, default=5
+    seed : int, default=0
+        Of the folds, and of randomised decompositions in the start.
+    callback : callable or None, default=None
+        Called with a Record after each model; returning True ends the search.
+    """
+
+    def __init__(
+        self,
+        loss: Any,
+        space: Space,
+        solver: Any,
+        start: Start,
+        *,
+        folds: int = 5,
+        seed: int = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        require(loss, "folds", "a search for sizes")
+        self._space, self._solver, self._start = space, solver, start
+        self._pairs = loss.folds(folds, seed)
+        self._seed, self._callback = seed, callback
+        self._known: dict[Sizes, Evaluation] = {}
+        self._began = time.perf_counter()
+        self.shape: tuple[int, int] = loss.shape
+        self.records: list[Record] = []
+        self.stopped = False
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """All models, in the order in which they were fitted."""
+        return list(self._known.values())
+
+    @property
+    def best(self) -> Evaluation:
+        """The model of least held-out loss."""
+        return min(self._known.values(), key=lambda e: e.score)
+
+    def chosen(self, rule: RefitRule = "best") -> Evaluation:
+        """What a rule chooses among the models that were fitted."""
+        return thinnest(rule, self.evaluations, self.shape[0])
+
+    def run(self) -> Evaluation:
+        """Search, and return the best model; after an interruption the best so far."""
+        try:
+            self._search()
+        except (StopSearch, KeyboardInterrupt):
+            if not self._known:
+                raise
+            self.stopped = True
+        return self.best
+
+    def _search(self) -> None:
+        space = self._space
+        if space.null:
+            self._evaluate(Sizes(0, 0, 0, 0.0))
+        if space.exhaustive is not None:
+            for sizes in space.exhaustive:
+                self._evaluate(sizes)
+            return
+        middle = space.ridges[len(space.ridges) // 2]
+        first = Sizes(_FIRST_RANK, self.shape[0], int(space.columns[-1]), middle)
+        tried = [self._evaluate(space.like(rows, first)) for rows in space.row_grid()]
+        best = min(tried, key=lambda e: e.score)
+        for factor, places in _STEPS:
+            moved = True
+            while moved:
+                moved = False
+                for sizes in self._moves(best.sizes, factor, places):
+                    if sizes in self._known:
+                        continue
+                    if (other := self._evaluate(sizes)).score < best.score:
+                        best, moved = other, True
+                        break
+
+    def _moves(self, here: Sizes, factor: float, places: int) -> Iterator[Sizes]:
+        """Models that differ in one size; the ridge may have to follow the rows."""
+        space = self._space
+        for rows in _around(space.rows, here.rows, factor):
+            yield space.like(rows, here)
+        for rank in _around(space.ranks, here.rank, factor):
+            if rank <= min(here.rows, here.columns):
+                yield here._replace(rank=rank)
+        place = space.ridges.index(here.ridge)
+        for i in (place - places, place + places):
+            if i in space.ridges_for(here.rows):
+                yield here._replace(ridge=space.ridges[i])
+        for columns in _around(space.columns, here.columns, factor):
+            if columns >= here.rank:
+                yield here._replace(columns=columns)
+
+    def _evaluate(self, sizes: Sizes) -> Evaluation:
+        if sizes in self._known:
+            return self._known[sizes]
+        began = time.perf_counter()
+        parts = tuple(self._score(*pair, sizes) for pair in self._pairs)
+        seconds = time.perf_counter() - began
+        found = Evaluation(sizes, mean_score(parts), parts, (), np.empty((0, 0)), seconds)
+        self._known[sizes] = found
+        record = Record(
+            stage="search",
+            iteration=len(self.records) + 1,
+            objective=found.score,
+            seconds=time.perf_counter() - self._began,
+            sizes=sizes,
+            best=self.best.score,
+        )
+        self.records.append(record)
+        if self._callback is not None and self._callback(record):
+            raise StopSearch
+        return found
+
+    def _score(self, training: Any, held_out: Any, sizes: Sizes) -> float:
+        """The held-out loss, without ridge, of a fit to the training rows."""
+        blocks = (arrays.zeros((size, 1), training.prototype) for size in self.shape)
+        factors = Factors(*blocks)
+        if sizes.rank > 0:
+            bound = self._solver.sized(*sizes[:3])
+            loss = training.with_ridge(sizes.ridge)
+            found = solve(loss, bound, self._start, self._seed, records=False)
+            if found is not None and found.state.factors.rank > 0:
+                factors = found.state.factors
+        return held_out.with_ridge(0.0).value_and_gradient(factors)[0]
+
+
+def _around(values: np.ndarray, here: int, factor: float) -> list[int]:
+    """Allowed values on both sides, at least one place away and about a factor."""
+    place = int(np.searchsorted(values, here))
+    low = min(int(np.searchsorted(values, here / factor)), place - 1)
+    high = max(int(np.searchsorted(values, here * factor, "right")) - 1, place + 1)
+    return [int(values[i]) for i in (high, low) if 0 <= i < len(values)]

@@ -1,0 +1,287 @@
+"""Factorisations and spectra, compared with NumPy and SciPy on every array library."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from thinrank import linalg
+
+# Relative accuracy to expect of a well conditioned problem.
+TOLERANCE = {"float32": 2e-4, "float64": 1e-9}
+
+
+def gram(rng, size, rank=None):
+    """A positive (semi-)definite matrix of given rank, with a diagonal of about one."""
+    X = rng.standard_normal((2 * size + 5, size if rank is None else rank))
+    if rank is not None:
+        X = X @ rng.standard_normal((rank, size)) / np.sqrt(rank)
+    return X.T @ X / len(X)
+
+
+def low_rank(rng, m, n, values, noise=0.0):
+    """A matrix with given leading singular values."""
+    left = np.linalg.qr(rng.standard_normal((m, len(values))))[0]
+    right = np.linalg.qr(rng.standard_normal((n, len(values))))[0]
+    return (left * values) @ right.T + noise * rng.standard_normal((m, n))
+
+
+def projector(basis):
+    return basis @ basis.T
+
+
+def every_other_row(library, matrix, dtype):
+    """The same numbers in memory that is not contiguous: rows of a taller array, transposed."""
+    tall = np.zeros((2 * matrix.shape[1], matrix.shape[0]))
+    tall[::2] = matrix.T
+    return library.array(tall, dtype)[::2, :].T
+
+
+class TestInverseCholesky:
+    # 1, one block, the border of one block, several blocks of which the last is not full
+    @pytest.mark.parametrize("size", [1, 5, 128, 129, 300])
+    def test_against_scipy(self, library, dtype, rng, size):
+        A = gram(rng, size)
+        R, ridged = linalg.inverse_cholesky(library.array(A, dtype))
+        library.check(R, dtype=dtype)
+        expected = scipy.linalg.solve_triangular(np.linalg.cholesky(A), np.eye(size), lower=True)
+        np.testing.assert_allclose(library.numpy(R), expected, atol=20 * TOLERANCE[dtype])
+        assert not ridged
+
+    def test_not_contiguous(self, library, dtype, rng):
+        A = gram(rng, 150)
+        R = library.numpy(linalg.inverse_cholesky(every_other_row(library, A, dtype))[0])
+        np.testing.assert_allclose(R @ A @ R.T, np.eye(150), atol=20 * TOLERANCE[dtype])
+
+    @pytest.mark.xfail(raises=ValueError, reason="the diagonal of an empty factor has no minimum")
+    def test_empty(self, numpy_library, dtype):
+        R, ridged = linalg.inverse_cholesky(numpy_library.array(np.zeros((0, 0)), dtype))
+        assert R.shape == (0, 0)
+        assert not ridged
+
+    @pytest.mark.parametrize("size", [20, 200])
+    def test_rank_deficient(self, library, dtype, rng, size):
+        """The ridge is small beside the diagonal, and makes A regular."""
+        A = gram(rng, size, rank=size // 2)
+        R, ridged = linalg.inverse_cholesky(library.array(A, dtype))
+        assert ridged
+        R = library.numpy(R).astype(float)
+        assert np.isfinite(R).all()
+        np.testing.assert_allclose(np.triu(R, 1), 0, atol=1e-6 * np.abs(R).max())
+        lower = np.linalg.inv(R)
+        added = lower @ lower.T - A
+        # 5e-7 in double precision and 2e-3 in single precision, or 100 times that
+        ridge = np.finfo(dtype).eps ** 0.4 * np.trace(A) / size
+        assert np.abs(added).max() < 101 * ridge
+        off_diagonal = added - np.diag(np.diag(added))
+        assert np.abs(off_diagonal).max() < 20 * TOLERANCE[dtype]
+
+    def test_all_zero(self, library, dtype):
+        R, ridged = linalg.inverse_cholesky(library.array(np.zeros((3, 3)), dtype))
+        assert ridged
+        assert np.isfinite(library.numpy(R)).all()
+
+    @pytest.mark.parametrize("scale", [1e-12, 1e12])
+    def test_the_scale_does_not_matter(self, library, rng, scale):
+        A = gram(rng, 10)
+        R, ridged = linalg.inverse_cholesky(library.array(scale * A))
+        assert not ridged
+        expected = np.linalg.inv(np.linalg.cholesky(A)) / np.sqrt(scale)
+        np.testing.assert_allclose(library.numpy(R), expected, atol=1e-9 * scale**-0.5)
+
+    @pytest.mark.parametrize("size", [4, 140])
+    def test_not_finite(self, numpy_library, size):
+        A = np.eye(size)
+        A[1, 1] = np.nan
+        with pytest.raises(ValueError, match="not finite"):
+            linalg.inverse_cholesky(numpy_library.array(A))
+
+
+class TestExtremeEigenvalues:
+    @pytest.mark.parametrize("rank", [None, 3])
+    def test_against_numpy(self, library, dtype, rng, rank):
+        A = gram(rng, 12, rank)
+        expected = np.linalg.eigvalsh(A)[[0, -1]]
+        found = linalg.extreme_eigenvalues(library.array(A, dtype))
+        assert all(isinstance(value, float) for value in found)
+        np.testing.assert_allclose(found, expected, atol=TOLERANCE[dtype] * expected[1])
+
+    def test_indefinite_and_not_contiguous(self, library, dtype, rng):
+        A = rng.standard_normal((7, 7))
+        A = A + A.T
+        found = linalg.extreme_eigenvalues(every_other_row(library, A, dtype))
+        np.testing.assert_allclose(found, np.linalg.eigvalsh(A)[[0, -1]], rtol=TOLERANCE[dtype])
+
+    def test_one_number(self, library):
+        assert linalg.extreme_eigenvalues(library.array([[-2.0]])) == (-2.0, -2.0)
+
+
+class TestRandomBlock:
+    def test_the_same_in_every_library(self, library, dtype):
+        block = linalg.random_block(6, 3, library.array([0.0], dtype), seed=7)
+        library.check(block, dtype=dtype)
+        expected = np.random.default_rng(7).standard_normal((6, 3)).astype(dtype)
+        np.testing.assert_array_equal(library.numpy(block), expected)
+
+    def test_empty(self, library):
+        assert linalg.random_block(4, 0, library.array([0.0]), seed=0).shape == (4, 0)
+
+
+class TestLargestEigenvalue:
+    # up to 24 the operator is applied to a full basis; beyond that it is an iteration
+    @pytest.mark.parametrize("size", [1, 24, 25, 300])
+    @pytest.mark.parametrize("tol", [1e-3, 1e-2])
+    def test_an_upper_bound_that_is_close(self, library, dtype, rng, size, tol):
+        A = gram(rng, size)
+        matrix = library.array(A, dtype)
+        found = linalg.largest_eigenvalue(lambda block: matrix @ block, size, matrix, tol=tol)
+        expected = np.linalg.eigvalsh(A)[-1]
+        assert isinstance(found, float)
+        assert expected * (1 - TOLERANCE[dtype]) <= found <= expected * (1 + 3 * tol)
+
+    def test_rank_one_and_close_eigenvalues(self, library, rng):
+        for values in ([5.0], [1.0, 0.9999, 0.9998]):
+            A = low_rank(rng, 100, 100, values)
+            A = A @ A.T
+            matrix = library.array(A)
+            found = linalg.largest_eigenvalue(lambda block, A=matrix: A @ block, 100, matrix)
+            assert max(values) ** 2 <= found * (1 + 1e-9) <= max(values) ** 2 * 1.003
+
+    def test_zero(self, library):
+        like = library.array([0.0])
+        assert linalg.largest_eigenvalue(lambda block: 0 * block, 50, like) == 0.0
+
+
+class TestLeadingLeftVectors:
+    # an SVD for at most 64 rows or columns; subspace iteration; for wide float32 an eigenproblem
+    SHAPES = ((1, 1), (6, 9), (64, 300), (90, 80), (80, 90), (70, 500))
+
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_against_numpy(self, library, dtype, rng, shape):
+        rank = min(3, *shape)
+        A = low_rank(rng, *shape, values=np.array([9.0, 6.0, 4.0])[:rank], noise=1e-3)
+        guess = library.array(rng.standard_normal((shape[1], rank)), dtype)
+        left = linalg.leading_left_vectors(library.array(A, dtype), rank, guess)
+        library.check(left, dtype=dtype)
+        left = library.numpy(left)
+        expected = np.linalg.svd(A, full_matrices=False)[0][:, :rank]
+        np.testing.assert_allclose(left.T @ left, np.eye(rank), atol=TOLERANCE[dtype])
+        atol = max(TOLERANCE[dtype], 1e-6)  # of the iteration, which stops by the singular values
+        np.testing.assert_allclose(projector(left), projector(expected), atol=atol)
+
+    @pytest.mark.parametrize("shape", [(6, 9), (90, 80), (70, 500)])
+    def test_no_more_than_the_matrix_carries(self, library, dtype, rng, shape):
+        A = low_rank(rng, *shape, values=[3.0, 2.0])
+        guess = library.array(rng.standard_normal((shape[1], 5)), dtype)
+        left = linalg.leading_left_vectors(library.array(A, dtype), 5, guess, floor=1e-3)
+        assert left.shape == (shape[0], 2)
+        expected = np.linalg.svd(A)[0][:, :2]
+        atol = 10 * TOLERANCE[dtype]
+        np.testing.assert_allclose(projector(library.numpy(left)), projector(expected), atol=atol)
+
+    @pytest.mark.parametrize("shape", [(6, 9), (90, 80), (70, 500)])
+    def test_values_up_to_the_floor_are_left_out(self, library, dtype, rng, shape):
+        A = low_rank(rng, *shape, values=[3.0, 2.0, 0.5])
+        guess = library.array(rng.standard_normal((shape[1], 3)), dtype)
+        left = linalg.leading_left_vectors(library.array(A, dtype), 3, guess, floor=1.0)
+        assert left.shape == (shape[0], 2)
+
+    @pytest.mark.parametrize("shape", [(6, 9), (90, 80)])
+    def test_all_zero(self, library, dtype, shape):
+        guess = library.array(np.zeros((shape[1], 2)), dtype)
+        left = linalg.leading_left_vectors(library.array(np.zeros(shape), dtype), 2, guess)
+        assert left.shape == (shape[0], 0)
+
+    @pytest.mark.parametrize("shape", [(0, 4), (4, 0)])
+    def test_empty(self, numpy_library, shape):
+        guess = numpy_library.array(np.zeros((shape[1], 1)))
+        left = linalg.leading_left_vectors(numpy_library.array(np.zeros(shape)), 1, guess)
+        assert left.shape == (shape[0], 0)
+
+    def test_rank_zero(self, library, rng):
+        A = library.array(rng.standard_normal((90, 80)))
+        assert linalg.leading_left_vectors(A, 0, A.T[:, :0]).shape == (90, 0)
+
+    def test_not_contiguous_and_a_poor_guess(self, library, rng):
+        """A guess orthogonal to the right vectors is made up for by the random directions."""
+        A = low_rank(rng, 90, 80, values=[3.0, 2.0])
+        right = np.linalg.svd(A)[2]
+        guess = library.array(right[2:4].T)
+        left = linalg.leading_left_vectors(every_other_row(library, A, "float64"), 2, guess)
+        expected = np.linalg.svd(A)[0][:, :2]
+        np.testing.assert_allclose(projector(library.numpy(left)), projector(expected), atol=1e-6)
+
+
+class TestTruncatedSvd:
+    # an SVD up to 250,000 entries, subspace iteration beyond
+    @pytest.mark.parametrize("shape", [(8, 5), (5, 8), (600, 450), (450, 600)])
+    def test_against_numpy(self, library, dtype, rng, shape):
+        values = np.array([5.0, 4.0, 3.0])
+        A = low_rank(rng, *shape, values)
+        U, s, V = linalg.truncated_svd(library.array(A, dtype), 3)
+        library.check(U, s, V, dtype=dtype)
+        U, s, V = (library.numpy(x) for x in (U, s, V))
+        assert (U.shape, s.shape, V.shape) == ((shape[0], 3), (3,), (shape[1], 3))
+        np.testing.assert_allclose(s, values, rtol=TOLERANCE[dtype])
+        np.testing.assert_allclose((U * s) @ V.T, A, atol=TOLERANCE[dtype])
+        np.testing.assert_allclose(U.T @ U, np.eye(3), atol=TOLERANCE[dtype])
+        np.testing.assert_allclose(V.T @ V, np.eye(3), atol=TOLERANCE[dtype])
+
+    def test_with_a_tail_of_noise(self, library, rng):
+        A = low_rank(rng, 600, 450, [300.0, 200.0, 150.0], noise=1.0)
+        _, s, _ = linalg.truncated_svd(library.array(A), 3)
+        expected = np.linalg.svd(A, compute_uv=False)[:3]
+        np.testing.assert_allclose(library.numpy(s), expected, rtol=1e-4)
+
+    @pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 40)])
+    def test_given_by_products(self, library, dtype, rng, shape):
+        A = low_rank(rng, *shape, values=[5.0, 4.0])
+        matrix = library.array(A, dtype)
+        pair = (lambda block: matrix @ block, lambda block: matrix.T @ block)
+        U, s, V = linalg.truncated_svd(pair, 2, shape=shape, like=matrix)
+        library.check(U, s, V, dtype=dtype)
+        product = library.numpy(U) * library.numpy(s) @ library.numpy(V).T
+        np.testing.assert_allclose(product, A, atol=TOLERANCE[dtype])
+
+    def test_products_need_shape_and_like(self):
+        with pytest.raises(TypeError, match="shape and like"):
+            linalg.truncated_svd((lambda x: x, lambda x: x), 2)
+
+    @pytest.mark.parametrize("shape", [(8, 5), (600, 450)])
+    def test_rank_deficient(self, library, dtype, rng, shape):
+        """More triplets than the matrix carries: the others have values of zero."""
+        A = low_rank(rng, *shape, values=[5.0, 4.0])
+        U, s, V = (library.numpy(x) for x in linalg.truncated_svd(library.array(A, dtype), 4))
+        np.testing.assert_allclose(s, [5, 4, 0, 0], atol=5 * TOLERANCE[dtype])
+        np.testing.assert_allclose((U * s) @ V.T, A, atol=5 * TOLERANCE[dtype])
+        np.testing.assert_allclose(U.T @ U, np.eye(4), atol=TOLERANCE[dtype])
+
+    def test_rank_beyond_the_shape(self, library, rng):
+        A = rng.standard_normal((4, 6))
+        U, s, V = linalg.truncated_svd(library.array(A), 50)
+        assert (U.shape, s.shape, V.shape) == ((4, 4), (4,), (6, 4))
+
+    @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+    def test_empty(self, numpy_library, shape):
+        U, s, V = linalg.truncated_svd(numpy_library.array(np.zeros(shape)), 2)
+        assert (U.shape, s.shape, V.shape) == ((shape[0], 0), (0,), (shape[1], 0))
+
+    @pytest.mark.parametrize("shape", [(9, 12), (600, 450)])
+    def test_not_contiguous(self, library, dtype, rng, shape):
+        A = low_rank(rng, *shape, values=[5.0, 4.0])
+        matrix = every_other_row(library, A, dtype)
+        U, s, V = (library.numpy(x) for x in linalg.truncated_svd(matrix, 2))
+        np.testing.assert_allclose((U * s) @ V.T, A, atol=TOLERANCE[dtype])
+
+    def test_the_seed_decides_the_random_block(self, library, rng):
+        A = library.array(low_rank(rng, 600, 450, [300.0, 200.0], noise=1.0))
+        one, again, other = (
+            library.numpy(linalg.truncated_svd(A, 2, seed=i)[0]) for i in (0, 0, 1)
+        )
+        np.testing.assert_array_equal(one, again)
+        np.testing.assert_allclose(projector(one), projector(other), atol=1e-2)
+
+
+def test_every_public_function_has_tests():
+    tested = " ".join(name for name in globals() if name.startswith("Test"))
+    for name in linalg.__all__:
+        assert name.title().replace("_", "") in tested
