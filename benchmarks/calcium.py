@@ -99,7 +99,7 @@ def crop(folder: Path) -> list[str]:
         kept = np.zeros(inside.size, dtype=bool)
         kept[imaging.active_pixels_] = True
         share = (kept & inside).sum() / inside.sum()
-        sizes = f"rank {imaging.rank_}, {len(imaging.spikes_)} frames, {kept.sum()} pixels"
+        sizes = f"rank {imaging.rank_}, {len(imaging.spike_frames_)} frames, {kept.sum()} pixels"
         for stage, found in (("pieces", pieces(imaging)), ("neurons", imaging.region_coordinates_)):
             for which, labelled in ((f"{len(clear)} clear", clear), (f"all {len(masks)}", masks)):
                 s = score_regions(found, labelled)
@@ -187,7 +187,7 @@ def measure_large(path: Path) -> None:
     print(
         f"A movie of 3000 frames of 512 × 512 pixels, uint16, from a memory-mapped TIFF file: peak "
         f"resident set {resident('VmHWM') / 2**30:.2f} GiB, the mapped pages of the file included; "
-        f"{seconds:.0f} s; rank {imaging.rank_}, {len(imaging.spikes_)} frames, "
+        f"{seconds:.0f} s; rank {imaging.rank_}, {len(imaging.spike_frames_)} frames, "
         f"{len(imaging.active_pixels_)} pixels, {imaging.n_neurons_} neurons of 300, "
         f"combined {score.combined:.2f}."
     )

@@ -47,7 +47,7 @@ def independent_components(imaging: CalciumImaging) -> list[np.ndarray]:
 
 def energy_peaks(imaging: CalciumImaging) -> list[np.ndarray]:
     frames, height, width = imaging.shape_
-    spikes, pixels = imaging.spikes_, imaging.active_pixels_
+    spikes, pixels = imaging.spike_frames_, imaging.active_pixels_
     segments = Segments(spikes, imaging.decay_, frames)
     levels = (RecursiveFilter(imaging.decay_, frames, np.float32) @ imaging.factors_.U)[spikes]
     W = (levels * np.sqrt(segments.energies)[:, None]) @ imaging.factors_.V[pixels].T

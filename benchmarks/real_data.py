@@ -36,7 +36,6 @@ from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV, RidgeC
 from sklearn.model_selection import GridSearchCV, KFold
 
 import thinrank as tr
-from thinrank.baselines.reduced_rank import reduced_rank
 from thinrank.baselines.sample import Prepared
 
 FOLDS = 5
@@ -71,7 +70,7 @@ class ReducedRankRidgeCV(tr.baselines.ReducedRankRegression):
         for setting in settings:
             if factors is None or setting["ridge"] != ridge:
                 ridge = setting["ridge"]
-                factors = reduced_rank(data, min(data.shape[1:]), ridge)
+                factors = data.reduced_rank(min(data.shape[1:]), ridge)
             rank = setting["rank"]
             yield tr.Factors(factors.U[:, :rank], factors.V[:, :rank])
 

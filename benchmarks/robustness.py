@@ -49,7 +49,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 
 import thinrank as tr
-from thinrank.baselines.closed_form import reduced_rank_regression
+from thinrank.solvers.reduced_rank import reduced_rank_regression
 
 
 def fit(X: np.ndarray, Y: np.ndarray, **options: Any) -> tr.SparseReducedRankRegressor:
@@ -154,7 +154,8 @@ def common_factor(seed: int) -> Record:
     Y = Y + rng.standard_normal((len(Y), 1)) + rng.standard_normal(Y.shape)
     rows, columns = truth.row_support, truth.column_support
     oracle = np.zeros(truth.shape)
-    oracle[np.ix_(rows, columns)] = reduced_rank_regression(X[:, rows], Y[:, columns], truth.rank)
+    found = reduced_rank_regression(X[:, rows], Y[:, columns], truth.rank)
+    oracle[np.ix_(rows, columns)] = found.theta
     est = fit(X, Y)
     size = np.linalg.norm(truth.theta)
     return {

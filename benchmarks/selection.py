@@ -24,6 +24,7 @@ from sklearn.model_selection import PredefinedSplit
 
 import thinrank as tr
 from thinrank.paper.printed import printed
+from thinrank.solvers.reduced_rank import reduced_rank_regression
 
 # signal, column sparsity, and the table of the paper
 SETTINGS = {
@@ -60,10 +61,8 @@ def draw(signal: float, columns: int | None, seed: int) -> Data:
 def oracle(data: Data) -> np.ndarray:
     rows, columns = data.truth.row_support, data.truth.column_support
     X, Y = data.X[:, rows], data.Y[:, columns]
-    free = np.linalg.lstsq(X, Y, rcond=None)[0]
-    right = np.linalg.svd(X @ free, full_matrices=False)[2][:RANK]
     theta = np.zeros(data.truth.shape)
-    theta[np.ix_(rows, columns)] = free @ right.T @ right
+    theta[np.ix_(rows, columns)] = reduced_rank_regression(X, Y, RANK).theta
     return theta
 
 

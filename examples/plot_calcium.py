@@ -2,9 +2,9 @@
 Neurons in a calcium movie
 ==========================
 
-A movie of 500 frames with twelve neurons, of which four pairs are so close that they overlap. Each
-spike is three times as bright as the noise of a pixel, at the brightest pixel of its neuron. Where
-are the neurons, and when do they fire?
+This example finds the neurons and their spikes in a simulated movie of 500 frames. It has twelve
+neurons, including four pairs that are so close that they overlap. At the brightest pixel of a
+neuron, a spike is three times as large as the standard deviation of the noise.
 """
 
 import matplotlib.pyplot as plt
@@ -19,16 +19,16 @@ print(f"{imaging.n_neurons_} neurons, {scores.n_matched} of {scores.n_labelled} 
 print(f"combined score {scores.combined:.2f}")
 
 # %%
-# Where they are
-# --------------
-# Left: the mean of the movie, which shows the neurons at rest. Right: how active each pixel is in
+# Locations
+# ---------
+# Left: the mean of the movie, which shows the neurons at rest. Right: the activity of each pixel in
 # the fit, with the outlines of the estimated regions. Crosses are the true centres.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 axes[0].imshow(movie.mean(axis=0), cmap="gray")
 axes[0].set_title("mean of the movie")
 axes[1].imshow(imaging.pixel_energy_, cmap="magma")
-axes[1].set_title("activity, and regions")
+axes[1].set_title("activity and estimated regions")
 for region in imaging.region_coordinates_:
     mask = np.zeros(movie.shape[1:])
     mask[tuple(region.T)] = 1
@@ -38,19 +38,19 @@ for axis in axes:
     axis.set_axis_off()
 
 # %%
-# When they fire
-# --------------
-# A close pair: the movie at one pixel, the true traces and the estimated ones. Both neurons are in
-# the pixel, and are told apart because they fire in different frames. The estimated traces are
-# lower than the true ones, at the peaks of the footprints, because frames are smoothed before
-# the fit, which spreads the light of a neuron.
+# Traces
+# ------
+# A close pair: the movie at one pixel, the true traces and the estimated ones. Both neurons
+# contribute to the pixel; they are separated because they fire in different frames. The estimated
+# traces are lower than the true ones, because frames are smoothed before the fit, which lowers the
+# peaks of the footprints.
 
 matches = {j: i for i, j in tr.calcium.match_regions(imaging.region_coordinates_, truth.regions)}
 figure, axes = plt.subplots(3, 1, figsize=(8, 4.2), sharex=True, layout="constrained")
 row, column = np.round(truth.centres[:2].mean(axis=0)).astype(int)
 seconds = np.arange(len(movie)) / imaging.frame_rate
 axes[0].plot(seconds, movie[:, row, column], color="gray", lw=0.7)
-axes[0].set_title("the movie, at a pixel between two neurons", loc="left")
+axes[0].set_title("the movie at a pixel between the two neurons", loc="left")
 for neuron, axis in enumerate(axes[1:]):
     axis.plot(seconds, truth.traces[neuron], color="deepskyblue", label="true")
     if neuron in matches:

@@ -1,10 +1,11 @@
 """
-Twenty decision processes, learned together and apart
-=====================================================
+Twenty decision processes, learned together and separately
+==========================================================
 
-Twenty Markov decision processes share states, actions and a hundred features, of which a few
-matter, and their optimal action values are mixtures of three prototypes. Fitted Q-iteration with
-sparse reduced-rank regression uses both; with a ridge regression for each task it uses neither.
+Twenty Markov decision processes have the same states, actions and a hundred features. Only a few
+features matter, and the coefficients of the optimal action values have rank 3. Fitted Q-iteration
+with sparse reduced-rank regression uses both properties; with one ridge regression per task it uses
+neither.
 """
 
 import matplotlib.pyplot as plt
@@ -14,19 +15,20 @@ from sklearn.linear_model import Ridge
 import thinrank as tr
 
 family = tr.rl.make_linear_family(n_tasks=20, n_features=100, random_state=0)
-print(f"Θ* is {family.theta.shape}, {len(family.row_support)} rows, rank 3")
+print(f"Θ* has shape {family.theta.shape}, {len(family.row_support)} non-zero rows and rank 3")
 
 # %%
 # Two learners
 # ------------
-# Both see the same design states and take every action once in each of them, in every iteration.
-# The first one chooses rank, rows and ridge itself. The ridge of the second one is that with the
-# lowest value error, of 1, 10, 100 and 1000 for 30 states, which nobody could know.
+# Both use the same design states, and take every action once in each of them in every iteration.
+# The first one chooses rank, rows and ridge from the data. The ridge of the second one is the best
+# of 1, 10, 100 and 1000 in terms of the true value error for 30 states, which is not known in
+# practice.
 
 literal = {"standardize": False, "fit_intercept": False}
 regressors = {
     "together": tr.SparseReducedRankRegressor(column_sparsity=None, ridge="auto", **literal),
-    "apart": Ridge(alpha=100.0, fit_intercept=False),
+    "separately": Ridge(alpha=100.0, fit_intercept=False),
 }
 sizes = (30, 60, 120)
 order = np.random.default_rng(0).permutation(2000)
@@ -53,16 +55,17 @@ def error(learner):
 learners = {name: [learn(r, n) for n in sizes] for name, r in regressors.items()}
 errors = {name: [error(learner) for learner in found] for name, found in learners.items()}
 for name, found in errors.items():
-    print(f"{name:9}", *(f"{value:.2g}" for value in found))
+    print(f"{name:10}", *(f"{value:.2g}" for value in found))
 
 # %%
 # Value error, and the coefficients of the last fit
 # -------------------------------------------------
-# Left: how far the exact values of the learned policies are from the optimal ones. Right: size of
-# every row of Θ, a pair of action and feature; circles mark the true ones.
+# Left: mean squared distance of the exact values of the learned policies from the optimal ones.
+# Right: norm of every row of Θ, that is, every pair of an action and a feature; circles mark the
+# true values.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-for name, marker in (("together", "s"), ("apart", "D")):
+for name, marker in (("together", "s"), ("separately", "D")):
     left.loglog(sizes, errors[name], marker=marker, label=name)
     norms = np.linalg.norm(learners[name][1].theta_, axis=1)
     right.plot(norms, lw=0.8, label=f"{name}, {sizes[1]} states")

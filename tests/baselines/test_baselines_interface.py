@@ -186,5 +186,5 @@ def test_folds_without_weight_are_left_out(easy):
     assert "split2_test_score" not in est.cv_results_
     weight[30:] = 0
     weight[:2] = 1  # both in one fold
-    with pytest.raises(ValueError, match="cv must leave rows of positive weight"):
+    with pytest.raises(ValueError, match="cv must have a split with rows of positive weight"):
         baselines.MultiTaskGroupLasso(cv=3).fit(X, Y, sample_weight=weight)

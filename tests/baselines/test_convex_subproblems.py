@@ -1,4 +1,4 @@
-"""Optimality conditions of the lasso and group lasso that the baselines consist of."""
+"""Optimality conditions of the convex problems inside the baselines."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ from sklearn.linear_model import Lasso, MultiTaskLasso
 
 import thinrank as tr
 from thinrank import baselines
-from thinrank.baselines.group_lasso import group_lasso, largest_penalty
 from thinrank.baselines.weighted_lasso import weighted_lasso
 
 LITERAL = {"fit_intercept": False, "standardize": False}
@@ -27,29 +26,6 @@ def lasso_violation(X, y, b, penalty, scale):
     active = b != 0
     inside = np.abs(pull[active] - penalty * np.sign(b[active]))
     return max(np.max(inside, initial=0), np.max(np.abs(pull[~active]) - penalty, initial=0))
-
-
-@pytest.mark.parametrize(
-    ("n", "p", "k"), [(60, 30, 4), (30, 60, 5), (100, 400, 6), (500, 300, 3), (400, 160, 1)]
-)
-@pytest.mark.parametrize("part", [0.5, 0.1])
-def test_group_lasso_is_optimal(n, p, k, part):
-    X, Y, _ = tr.datasets.make_two_way_sparse(n, p, k, 1, 10, None, random_state=n)
-    X = np.asfortranarray(X)
-    penalty = part * largest_penalty(X.T @ Y, n)
-    B = group_lasso(X, Y, penalty, tol=1e-14)
-    assert group_violation(X, Y, B, penalty) < 1e-6
-    again = group_lasso(X, Y, penalty, start=B, tol=1e-14)
-    np.testing.assert_allclose(again, B, atol=1e-6)
-
-
-def test_group_lasso_is_zero_from_its_largest_penalty(rng):
-    for p in (20, 300):
-        X = np.asfortranarray(rng.standard_normal((40, p)))
-        Y = rng.standard_normal((40, 3))
-        largest = largest_penalty(X.T @ Y, 40)
-        assert not np.any(group_lasso(X, Y, largest * (1 + 1e-9)))
-        assert np.any(group_lasso(X, Y, largest * 0.99))
 
 
 @pytest.mark.parametrize(("n", "p"), [(60, 30), (40, 80), (100, 400)])
@@ -95,23 +71,12 @@ def test_separate_lassos_equal_scikit_learn():
 
 def test_last_steps_of_rcgl_and_dpp_are_optimal():
     X, Y, _ = tr.datasets.make_two_way_sparse(60, 40, 12, 2, 5, 6, random_state=2)
-    fitted = [
+    estimators = [
         baselines.RankConstrainedGroupLasso(2, 0.4, tol=1e-12, max_iter=5000, **LITERAL),
         baselines.DoubleProjectedPenalization(2, 0.4, 3.0, tol=1e-14, **LITERAL),
     ]
-    for baseline in fitted:
-        theta = baseline.fit(X, Y).coef_.T
+    for est in estimators:
+        theta = est.fit(X, Y).coef_.T
         # Θ = AVᵀ with orthonormal V: A solves the group lasso of YV on X
         V = np.linalg.svd(theta, full_matrices=False)[2][:2].T
         assert group_violation(X, Y @ V, theta @ V, 0.4) < 1e-5
-
-
-def test_group_lasso_from_a_start_that_nothing_outside_violates():
-    """A warm start is a start, not an answer: its own rows are fitted too."""
-    rng = np.random.default_rng(5)
-    X = np.asfortranarray(rng.standard_normal((60, 300)))
-    Y = X[:, :3] @ rng.standard_normal((3, 4)) + 0.1 * rng.standard_normal((60, 4))
-    exact = group_lasso(X, Y, 0.3, tol=1e-12)
-    start = exact.copy()
-    start[np.any(exact != 0, axis=1)] *= 1.01
-    np.testing.assert_allclose(group_lasso(X, Y, 0.3, start=start, tol=1e-12), exact, atol=1e-8)

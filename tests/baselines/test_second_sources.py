@@ -1,4 +1,4 @@
-"""Each baseline against a result that is known without it."""
+"""Each baseline against an answer that is known without it."""
 
 import numpy as np
 import pytest

@@ -65,7 +65,7 @@ def test_regions_as_neurofinder_gives_them(tmp_path):
     [
         ("[{", "not JSON"),
         ("\xff\xfe", "not JSON"),
-        ("{}", "a list of regions is expected"),
+        ("{}", "expected a list of at least one region"),
         ("[]", "at least one"),
         ('[{"id": 1}]', "each region must be"),
         ("[3]", "each region must be"),

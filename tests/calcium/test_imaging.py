@@ -38,10 +38,9 @@ def test_attributes_agree_with_one_another(simulated, fitted):
     frames, height, width = fitted.shape_
     N = fitted.n_neurons_
     assert movie.shape == fitted.shape_
-    assert fitted.theta_ is fitted.factors_
     assert fitted.factors_.shape == (frames, height * width)
     assert fitted.rank_ == fitted.factors_.rank
-    np.testing.assert_array_equal(fitted.spikes_, fitted.factors_.row_support)
+    np.testing.assert_array_equal(fitted.spike_frames_, fitted.factors_.row_support)
     np.testing.assert_array_equal(fitted.active_pixels_, fitted.factors_.column_support)
     footprints = fitted.footprints_
     assert footprints.shape == (N, height, width)
@@ -49,7 +48,9 @@ def test_attributes_agree_with_one_another(simulated, fitted):
     np.testing.assert_allclose(footprints.max(axis=(1, 2)), 1, rtol=1e-6)
     assert footprints.min() == 0
     assert fitted.spike_trains_.min() >= 0
-    assert set(np.flatnonzero(fitted.spike_trains_.any(axis=0))) <= set(fitted.spikes_.tolist())
+    assert set(np.flatnonzero(fitted.spike_trains_.any(axis=0))) <= set(
+        fitted.spike_frames_.tolist()
+    )
     filtered = lfilter([1.0], [1.0, -fitted.decay_], fitted.spike_trains_, axis=1)
     np.testing.assert_allclose(fitted.traces_, filtered, atol=1e-4)
     assert set(np.unique(fitted.regions_)) <= set(range(N + 1))
@@ -97,7 +98,7 @@ def test_sizes_that_are_given_are_kept_to(simulated):
     movie, truth = simulated
     imaging = CalciumImaging(7, rank=8, row_sparsity=30, column_sparsity=700).fit(movie)
     assert imaging.rank_ <= 8
-    assert len(imaging.spikes_) <= 30
+    assert len(imaging.spike_frames_) <= 30
     assert len(imaging.active_pixels_) == 700
     assert imaging.score(truth.regions).combined > 0.8
 
@@ -106,7 +107,7 @@ def test_automatic_sizes_make_sense(simulated, fitted):
     _, truth = simulated
     covered = np.count_nonzero(truth.footprints.max(axis=0) > 0.2)
     assert 5 <= fitted.rank_ <= 15
-    assert np.count_nonzero(truth.spikes.any(axis=0)) * 0.7 <= len(fitted.spikes_) <= 60
+    assert np.count_nonzero(truth.spikes.any(axis=0)) * 0.7 <= len(fitted.spike_frames_) <= 60
     assert 0.5 * covered <= len(fitted.active_pixels_) <= 2.5 * covered
 
 
@@ -174,7 +175,7 @@ def test_it_is_an_estimator(fitted):
     assert copy.get_params() == fitted.get_params()
     with pytest.raises(AttributeError, match="traces_"):
         _ = copy.traces_
-    for name in ("footprints_", "rank_", "spikes_", "denoised_", "n_neurons_"):
+    for name in ("footprints_", "rank_", "spike_frames_", "denoised_", "n_neurons_"):
         with pytest.raises((ValueError, AttributeError)):
             getattr(copy, name)
 

@@ -109,8 +109,8 @@ def test_named_datasets(movie, tmp_path):
     write_nwb(path, {"first": movie, "second": movie + 1})
     np.testing.assert_array_equal(frames_of(path, "second"), movie + 1)
     for file, message in (
-        ("two.npz", "several arrays.*first, second"),
-        ("two.h5", "several arrays.*g/first, g/second"),
+        ("two.npz", "several movies.*first, second"),
+        ("two.h5", "several movies.*g/first, g/second"),
         ("two.nwb", "several TwoPhotonSeries.*acquisition/first, acquisition/second"),
     ):
         with pytest.raises(MovieError, match=message):
@@ -177,7 +177,7 @@ def test_files_that_are_no_movies(movie, tmp_path):
         "flat.npz": "no array",
         "bare.nwb": "no TwoPhotonSeries",
         "bare.h5": "no array",
-        "movie.avi": "unknown kind",
+        "movie.avi": "unknown file type",
     }.items():
         with pytest.raises(MovieError, match=f"{name}.*{fault}") as caught:
             CalciumImaging(frame_rate=7).fit(tmp_path / name)

@@ -143,12 +143,16 @@ def test_scores_with_pixels(rng):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: score_regions([square(0, 0)], []), ValueError, "labelled holds no region"),
+        (
+            lambda: score_regions([square(0, 0)], []),
+            ValueError,
+            "labelled must contain at least one",
+        ),
         (lambda: score_regions(3, [square(0, 0)]), TypeError, "estimated must be a list"),
         (
             lambda: score_regions([[[0, 0.5]]], [square(0, 0)]),
             ValueError,
-            r"estimated\[0\] must hold whole numbers",
+            r"estimated\[0\] must contain whole numbers",
         ),
         (
             lambda: score_regions([[]], [square(0, 0)]),
@@ -163,12 +167,12 @@ def test_scores_with_pixels(rng):
         (
             lambda: score_regions(np.zeros((1, 4, 5), dtype=bool), [square(0, 0)]),
             ValueError,
-            "estimated holds a mask without a pixel",
+            "estimated contains an empty mask",
         ),
         (lambda: match_regions([], [], threshold=0), ValueError, "threshold must be above 0"),
-        (lambda: pixel_auc(np.ones((2, 2)), np.ones((2, 3))), ValueError, "one shape"),
-        (lambda: pixel_auc(np.ones((2, 2)), np.ones((2, 2))), ValueError, "inside and outside"),
-        (lambda: pixel_auc([[np.nan, 1]], [[True, False]]), ValueError, "no NaN"),
+        (lambda: pixel_auc(np.ones((2, 2)), np.ones((2, 3))), ValueError, "the same shape"),
+        (lambda: pixel_auc(np.ones((2, 2)), np.ones((2, 2))), ValueError, "both True and False"),
+        (lambda: pixel_auc([[np.nan, 1]], [[True, False]]), ValueError, "must not contain NaN"),
     ],
 )
 def test_bad_arguments(call, error, message):

@@ -36,16 +36,16 @@ def test_gains_are_what_segments_explain(decay, rng):
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.3, 0.9])
-@pytest.mark.parametrize("price", [0.5, 3.0, 8.0, 1e3])
-def test_the_best_frames_at_a_price_against_all_sets(decay, price, rng):
+@pytest.mark.parametrize("penalty", [0.5, 3.0, 8.0, 1e3])
+def test_the_best_frames_at_a_penalty_against_all_sets(decay, penalty, rng):
     Z = rng.standard_normal((8, 2))
-    found = best_frames(segment_gains(Z, decay), None, price)
+    found = best_frames(segment_gains(Z, decay), None, penalty)
     best = max(
-        explained(Z, frames, decay) - price * size
+        explained(Z, frames, decay) - penalty * size
         for size in range(9)
         for frames in combinations(range(8), size)
     )
-    assert explained(Z, found, decay) - price * len(found) == pytest.approx(best, abs=1e-6)
+    assert explained(Z, found, decay) - penalty * len(found) == pytest.approx(best, abs=1e-6)
 
 
 def test_the_best_frames_of_a_number(rng):

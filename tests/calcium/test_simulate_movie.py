@@ -100,7 +100,7 @@ def test_without_noise_and_baseline():
 
 
 def test_too_many_neurons():
-    with pytest.raises(ValueError, match="30 neurons, 0 pairs of them close, do not fit into 48"):
+    with pytest.raises(ValueError, match="30 neurons, including 0 close pairs, do not fit into 48"):
         make_movie(5, (48, 48), 30, n_close_pairs=0)
     with pytest.raises(ValueError, match=r"1 neurons.*do not fit into 8 × 96"):
         make_movie(5, (8, 96), 1, n_close_pairs=0)
@@ -117,7 +117,10 @@ def test_too_many_neurons():
         ({"frame_rate": 0.5}, "frame_rate must be a number of at least 1"),
         ({"rate": float("nan")}, "rate must be a number"),
         ({"decay": 1.0}, "decay must be at least 0 and below 1, got 1.0"),
-        ({"pair_distance": (7, 6)}, "pair_distance must be two increasing numbers"),
+        (
+            {"pair_distance": (7, 6)},
+            "pair_distance must be two positive numbers",
+        ),
     ],
 )
 def test_bad_arguments(arguments, message):

@@ -138,7 +138,7 @@ def bad_files(folder):
     holed = frames.astype(float)
     holed[3, 4, 5] = np.nan
     add("holed.npy", "NaN", lambda p: np.save(p, holed))
-    add("film.avi", "unknown kind", lambda p: p.write_bytes(b"RIFF"))
+    add("film.avi", "unknown file type", lambda p: p.write_bytes(b"RIFF"))
     return made
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import thinrank as tr
-from thinrank.baselines.closed_form import reduced_rank_regression
 from thinrank.paper import gdt, methods, simulation
+from thinrank.solvers.reduced_rank import reduced_rank_regression
 from thinrank.studies.judge import score_coefficients
 
 
@@ -36,7 +36,7 @@ def test_draws_differ_in_their_errors_alone():
 
 def test_closed_form_has_the_rank_and_no_better_neighbour(rng):
     X, Y = rng.standard_normal((30, 6)), rng.standard_normal((30, 5))
-    best = reduced_rank_regression(X, Y, 2)
+    best = reduced_rank_regression(X, Y, 2).theta
     assert np.linalg.matrix_rank(best) == 2
     answer = tr.minimize(tr.losses.LeastSquares(X, Y), rank=2, tol=1e-10, max_iter=50_000)
     assert np.sum((Y - X @ best) ** 2) / 60 == pytest.approx(answer.value, rel=1e-6)

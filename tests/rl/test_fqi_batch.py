@@ -156,10 +156,10 @@ def test_errors():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"states": np.zeros(0)}, "states must hold at least one state"),
+        ({"states": np.zeros(0)}, "states must not be empty"),
         ({"actions": [0, -1]}, "actions must be at least 0, got -1 of task 1"),
         ({"actions": [0.0, 1.0]}, "actions must be 2 integers, got dtype float64"),
-        ({"rewards": [0.0, np.inf]}, "rewards must be finite, task 1 has NaN or infinity"),
+        ({"rewards": [0.0, np.inf]}, "rewards of task 1 must be finite"),
         ({"rewards": [0.0]}, r"rewards must be 2 numbers.*\(1,\)"),
         ({"next_states": [[0], [1]]}, r"next_states must have the shape \(2,\).*got \(2, 1\)"),
         ({"terminated": [0, 1]}, "terminated must be 2 booleans, got dtype int64"),
@@ -182,7 +182,7 @@ def test_transitions_are_checked(change, message):
 
 def test_only_logs_of_one_task_are_joined():
     log = log_of([random_table(1), random_table(2)])
-    with pytest.raises(ValueError, match="part 0 must be of one task, it has 2"):
+    with pytest.raises(ValueError, match="part 0 must be the log of one task, but it has 2"):
         Transitions.of_tasks([log])
 
 
@@ -197,9 +197,11 @@ def test_joined_logs_are_checked():
         states = np.zeros((2, width))
         return Transitions(states, [0, 1], [0.0, 0.0], states, [False, True])
 
-    with pytest.raises(ValueError, match="parts must hold the log of at least one task"):
+    with pytest.raises(ValueError, match="parts must contain the log of at least one task"):
         Transitions.of_tasks([])
-    with pytest.raises(ValueError, match=r"task 1: a state must have the shape \(3,\).*\(2,\)"):
+    with pytest.raises(
+        ValueError, match=r"task 1: a state must have the same shape.*\(3,\).*\(2,\)"
+    ):
         Transitions.of_tasks([narrow(3), narrow(2)])
 
 

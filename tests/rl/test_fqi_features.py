@@ -44,9 +44,9 @@ def test_values():
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (lambda s: np.ones(len(s)), r"task 3: features must give 2 rows of numbers.*\(2,\)"),
-        (lambda s: np.ones((1, 4)), r"must give 2 rows of numbers.*\(1, 4\)"),
-        (lambda s: np.array([["a"], ["b"]]), "must give 2 rows of numbers"),
+        (lambda s: np.ones(len(s)), r"task 3: features must return 2 rows of numbers.*\(2,\)"),
+        (lambda s: np.ones((1, 4)), r"must return 2 rows of numbers.*\(1, 4\)"),
+        (lambda s: np.array([["a"], ["b"]]), "must return 2 rows of numbers"),
         (lambda s: np.full((2, 1), np.nan), "task 3: features must be finite"),
     ],
 )

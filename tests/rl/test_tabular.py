@@ -114,9 +114,9 @@ def test_a_policy_that_never_ends_has_no_value():
     P[:, 0, 0] = 1  # back to the beginning
     P[:, 1, 2] = 1
     mdp = TabularMDP(P, np.ones((3, 2)), [False, False, True], episodic=True)
-    with pytest.raises(ValueError, match="never comes to an end from state 0"):
+    with pytest.raises(ValueError, match="never ends the episode from state 0"):
         mdp.q_of(np.zeros(3, int), 1.0)
-    with pytest.raises(ValueError, match="did not settle"):
+    with pytest.raises(ValueError, match="did not converge"):
         mdp.optimal_q(1.0)
     assert mdp.q_of(np.array([1, 0, 0]), 1.0)[1, 0] == 2
 
@@ -125,7 +125,7 @@ def test_bad_input_is_named(weights, measures):
     P = MixtureKernel(weights, measures).dense()
     with pytest.raises(ValueError, match=r"transitions must have the shape \(S, A, S\)"):
         TabularMDP(P[:, :, :3], np.zeros((7, 2)))
-    with pytest.raises(ValueError, match="transitions must add up to 1"):
+    with pytest.raises(ValueError, match="transitions must sum to 1"):
         TabularMDP(P / 2, np.zeros((7, 2)))
     with pytest.raises(ValueError, match="transitions must be probabilities"):
         TabularMDP(P - 1, np.zeros((7, 2)))
@@ -167,5 +167,5 @@ def test_nothing_is_earned_from_terminal_design_states(expectation):
 
 @pytest.mark.parametrize("actions", [np.zeros(7), np.zeros(7, bool)])
 def test_policies_are_integers(mdp, actions):
-    with pytest.raises(ValueError, match=f"policy must give integers.*{actions.dtype}"):
+    with pytest.raises(ValueError, match=f"policy must return integers.*{actions.dtype}"):
         mdp.q_of(actions, GAMMA)

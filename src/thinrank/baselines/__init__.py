@@ -1,8 +1,9 @@
-"""The six rivals of the paper, and simpler ones, in the same interface.
+"""The six other methods in the paper's comparison, and simpler ones, as baselines.
 
-Each is a scikit-learn regressor that tunes itself: ``Rival().fit(X, Y)``. NumPy only; X is made
-dense. ``best_params_`` holds what was chosen, and ``Rival(**best_params_)`` fits that to other
-rows.
+All have the same interface: scikit-learn regressors that choose their own tuning parameters, as in
+``MultiTaskGroupLasso().fit(X, Y)``. They work on NumPy arrays; a sparse X is made dense. After a
+fit, ``best_params_`` holds the chosen parameters, so that
+``MultiTaskGroupLasso(**best_params_)`` fits the same model to other rows.
 """
 
 from thinrank.baselines.double_projected import DoubleProjectedPenalization

@@ -1,4 +1,4 @@
-"""What the rivals share: reading data, choosing tuning parameters, keeping the answer."""
+"""The base class of the baselines: reading data, choosing tuning parameters, storing the fit."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thinrank.baselines.sample import Prepared, Sample
+from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.tuning import Setting, cross_validate
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators.base import FactorRegressor
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 
-__all__ = ["Rival", "check_count", "check_number", "is_auto"]
+__all__ = ["Baseline", "check_count", "check_number"]
 
 
-class Rival(FactorRegressor):
-    """A regressor that lists its candidate settings and solves for them one after another.
+class Baseline(FactorRegressor):
+    """A regressor that lists candidate settings and solves for them one after another.
 
-    A subclass supplies :meth:`_settings` and :meth:`_path`; tuning, units and storage are here.
+    A subclass implements :meth:`_settings` and :meth:`_path`. This class chooses the setting,
+    converts between units and stores the fit.
     """
 
     fit_intercept: bool
@@ -30,36 +32,38 @@ class Rival(FactorRegressor):
     best_params_: Setting
     cv_results_: dict[str, Any]
 
-    # Settings without improvement after which a path of one parameter is left; None on grids.
+    # A path of one parameter stops after this many settings in a row without improvement: rule
+    # of thumb, about a quarter of a default path. None on grids of several parameters.
     _patience: ClassVar[int | None] = 8
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Rival:
-        """Choose what is "auto", then fit the coefficients on all rows.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Baseline:
+        """Choose the parameters that are "auto", then fit the coefficients to all rows.
 
         Parameters
         ----------
-        X : array, data frame or scipy sparse matrix of shape (n, p)
-            NumPy only; made dense, in double precision.
-        y : array or data frame of shape (n, k) or (n,)
+        X : array, data frame or scipy sparse matrix of shape (n_samples, n_features)
+            Predictors. Converted to a dense NumPy array in double precision.
+        y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses Y.
-        sample_weight : array of shape (n,), optional
-            Weights of the rows, in the fit and in the held-out errors.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows, used in the fit and in the held-out errors.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         self._check_parameters()
-        sample = Sample.read(self, X, y, sample_weight)
+        sample = TrainingSample.read(self, X, y, sample_weight)
         data = sample.prepared(self.fit_intercept, self.standardize)
         settings = self._settings(data)
         self.best_params_ = settings[0] if len(settings) == 1 else self._choose(sample, settings)
-        # to the end of the path: what follows the last solution records how it went
+        # run the path to its end: after the last solution, subclasses store n_iter_ and so on
         *_, solution = self._path(data, [self.best_params_], final=True)
         self._keep(*data.to_user(solution), sample.single_target)
         return self
 
-    def _choose(self, sample: Sample, settings: list[Setting]) -> Setting:
+    def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:
         """The setting with the smallest held-out error."""
         self.cv_results_ = cross_validate(
             self._path,
@@ -73,22 +77,22 @@ class Rival(FactorRegressor):
         return settings[int(np.argmax(self.cv_results_["mean_test_score"]))]
 
     def _check_parameters(self) -> None:
-        """Refuse what cannot be meant, before the data are looked at."""
+        """Raise a ValueError for invalid parameters, before the data are read."""
 
     def _settings(self, data: Prepared) -> list[Setting]:
-        """The candidates, in the order of the path; one when nothing is to be chosen."""
+        """The candidate settings in the order of the path; one if nothing is to be chosen."""
         raise NotImplementedError
 
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
-        """Solutions in the units of ``data``; ``final`` asks for full accuracy."""
+        """One solution per setting, in the units of ``data``; with full accuracy if ``final``."""
         raise NotImplementedError
 
     def _rank_of(self, data: Prepared) -> int:
-        """The rank asked for, or the rank selection criterion's, at least 1.
+        """The given rank, or that of the rank selection criterion, at least 1.
 
-        The penalties decide whether anything is in the model at all.
+        At least 1, since it is the penalties that decide whether the model is empty.
         """
         rank = getattr(self, "rank", None)
         _, p, k = data.shape
@@ -96,11 +100,6 @@ class Rival(FactorRegressor):
             return max(1, estimate_rank(data.X, data.Y, method="rsc"))
         check_size("rank", rank, min(p, k), "the smaller of predictors and responses")
         return int(rank)  # type: ignore[arg-type]
-
-
-def is_auto(value: Any) -> bool:
-    """Whether a tuning parameter is left to the estimator."""
-    return isinstance(value, str) and value == "auto"
 
 
 def check_number(name: str, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Double projected penalization: two group-penalised regressions with a projection between."""
+"""Double projected penalization: two group lassos with a projection in between."""
 
 from __future__ import annotations
 
@@ -7,55 +7,66 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
-from thinrank.baselines.group_lasso import group_lasso, largest_penalty, nonzero_rows
-from thinrank.baselines.reduced_rank import reduced_rank
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
 from thinrank.losses.noise import noise_scale
+from thinrank.solvers.group_lasso import group_lasso, largest_penalty, nonzero_rows
 
 __all__ = ["DoubleProjectedPenalization"]
 
-# Candidate thresholds for the norms of rows of YᵀU, r entries of noise each: σ·(√r + these).
+# Candidate thresholds for the norms of the rows of YᵀU are σ·(√r + these numbers), besides 0. A row
+# of pure noise has r entries of standard deviation σ, so its norm is about σ√r with a standard
+# deviation of about σ/√2.
 _ABOVE_NOISE = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+# Tolerance while the settings of a path are compared; the final fit uses the user's ``tol``.
+_PATH_TOL = 1e-4
 
 
-class DoubleProjectedPenalization(Rival):
-    """Double projected penalization (DPP): low rank, sparse rows and columns, in four steps.
+class DoubleProjectedPenalization(Baseline):
+    """Double projected penalization (DPP): low rank, sparse rows and columns.
 
-    1. V⁰: the leading ``rank`` right singular vectors of P_X Y, the projection of Y on X.
-    2. Group lasso of YV⁰ on X: min 1/(2n)·‖YV⁰ − XB‖² + penalty·Σⱼ‖Bⱼ‖; U: the left singular
-       vectors of XB.
-    3. Rows of YᵀU with a norm below ``column_threshold`` become zero; V¹: an orthonormal basis of
-       the rest.
-    4. Group lasso of YV¹ on X with the same penalty; Θ = BV¹ᵀ.
+    The method has four steps:
 
-    Choices where the description leaves them open: the authors set penalties from a known noise
-    level, here both regressions share one penalty and it is tuned; V⁰ uses all columns.
+    1. V⁰ holds the leading ``rank`` right singular vectors of P_X Y, the projection of Y on the
+       columns of X.
+    2. The group lasso of YV⁰ on X, min 1/(2n)·‖YV⁰ − XB‖² + penalty·Σⱼ‖Bⱼ‖, is solved. U holds
+       the left singular vectors of XB.
+    3. Rows of YᵀU with a norm below ``column_threshold`` are set to zero. V¹ is an orthonormal
+       basis of the columns of the result.
+    4. The group lasso of YV¹ on X is solved with the same penalty, and Θ = BV¹ᵀ.
+
+    Where the published description leaves a choice: the authors derive the penalties from a known
+    noise level, while here both regressions share one penalty, which is tuned; and V⁰ uses all
+    columns of Y.
 
     Parameters
     ----------
-    rank : int or "auto"
-        Largest rank of Θ. "auto" is the rank selection criterion of Bunea, She & Wegkamp (2011).
-    penalty : float or "auto"
-        Of both group lassos, in the units of Y.
-    column_threshold : float or "auto"
-        Smallest norm of a row of YᵀU that stays, in the units of Y: noise of standard deviation σ
-        makes norms of about σ√rank. "auto" tries 0 and values from σ√rank up.
-    n_penalties : int
-        Length of the path of ``penalty="auto"``.
-    cv : int, splitter or iterable
-        How to hold out rows to choose what is "auto", as in scikit-learn; PredefinedSplit for a
-        validation set.
-    fit_intercept : bool
+    rank : int or "auto", default="auto"
+        Largest rank of Θ. "auto" uses the rank selection criterion of Bunea, She & Wegkamp
+        (2011).
+    penalty : float or "auto", default="auto"
+        Penalty of both group lassos, in the units of Y. "auto" chooses by ``cv``.
+    column_threshold : float or "auto", default="auto"
+        Rows of YᵀU with a smaller norm are set to zero. In the units of Y: noise of standard
+        deviation σ gives norms of about σ√rank. "auto" tries 0 and several values from σ√rank
+        upwards, and chooses by ``cv``.
+    n_penalties : int, default=20
+        Number of penalties on the path of ``penalty="auto"``.
+    cv : int, splitter or iterable, default=5
+        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
+        single validation set.
+    fit_intercept : bool, default=True
         Whether to centre X and Y.
-    standardize : bool
-        Whether the columns of X enter with unit root mean square; the penalty acts on the scaled
-        coefficients.
-    tol : float
-        Of the duality gaps of the fit, in parts of the squared norm of what is fitted.
+    standardize : bool, default=True
+        Whether to scale the columns of X to unit root mean square; the penalty then acts on the
+        scaled coefficients.
+    tol : float, default=1e-6
+        Tolerance for the duality gaps of the final fit, relative to the squared norm of the
+        fitted responses.
 
     Attributes
     ----------
@@ -63,8 +74,10 @@ class DoubleProjectedPenalization(Rival):
         As for :class:`thinrank.SparseReducedRankRegressor`.
     best_params_ : dict
         The values of rank, penalty and column_threshold that were used;
-        ``DoubleProjectedPenalization(**best_params_)`` fits them to other rows.
-    cv_results_ : dict, when something was chosen by ``cv``
+        ``DoubleProjectedPenalization(**best_params_)`` fits the same model to other rows.
+    cv_results_ : dict
+        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if a parameter
+        was chosen by ``cv``.
 
     References
     ----------
@@ -127,15 +140,15 @@ class DoubleProjectedPenalization(Rival):
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
-        tol = self.tol if final else max(self.tol, 1e-4)
-        first_target = data.Y @ reduced_rank(data, settings[0]["rank"]).V
+        tol = self.tol if final else max(self.tol, _PATH_TOL)
+        first_target = data.Y @ data.reduced_rank(settings[0]["rank"]).V
         first, penalty = None, -1.0
-        found: dict[float, Factors] = {}  # by threshold, where the next penalty starts
+        found: dict[float, Factors] = {}  # for each threshold, where the next penalty starts
         for setting in settings:
             if setting["penalty"] != penalty:
                 penalty = setting["penalty"]
                 first = group_lasso(data.X, first_target, penalty, start=first, tol=tol)
-                # the rows of YᵀU, U a basis of the fit
+                # YᵀU for an orthonormal basis U of the fitted values
                 loadings = data.Y.T @ _left_basis(data.X @ first) * data.mean_weight**0.5
             threshold = setting["column_threshold"]
             V = _basis_of_large_rows(loadings, threshold)
@@ -148,14 +161,14 @@ class DoubleProjectedPenalization(Rival):
 
 
 def _left_basis(fit: np.ndarray) -> np.ndarray:
-    """Left singular vectors, without those of values that are rounding."""
+    """Left singular vectors whose singular values are more than rounding."""
     left, values, _ = np.linalg.svd(fit, full_matrices=False)
     floor = max(fit.shape) * np.finfo(np.float64).eps * np.max(values, initial=0.0)
     return left[:, : np.count_nonzero(values > floor)]
 
 
 def _basis_of_large_rows(loadings: np.ndarray, threshold: float) -> np.ndarray:
-    """Orthonormal basis of the columns once small rows are zero; those rows stay zero."""
+    """Orthonormal basis of the columns after small rows are set to zero; they stay zero."""
     norms = np.linalg.norm(loadings, axis=1)
     kept = np.where((norms >= threshold)[:, None], loadings, 0.0)
     rows = nonzero_rows(kept)

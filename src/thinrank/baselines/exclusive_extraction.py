@@ -1,4 +1,4 @@
-"""Exclusive extraction: sparse-SVD regression, one layer at a time."""
+"""Exclusive extraction: regression with a sparse SVD, one layer at a time."""
 
 from __future__ import annotations
 
@@ -9,74 +9,79 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.layers import Layers
-from thinrank.baselines.reduced_rank import reduced_rank
-from thinrank.baselines.sample import Prepared, Sample
+from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.tuning import Setting
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
 __all__ = ["ExclusiveExtraction"]
 
-# Smallest penalty of the path, in parts of the one that makes every layer zero.
+# Smallest penalty of the path, relative to one for which every layer is zero. Small, because the
+# weights make the effective penalties of the entries differ by orders of magnitude.
 _SMALLEST = 3e-5
-# Accuracy while a path is scanned; the fit at the end has the user's.
+# Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
 _PATH_TOL = 1e-3
 
 
-class ExclusiveExtraction(Rival):
+class ExclusiveExtraction(Baseline):
     """Exclusive extraction (EEA): low rank with sparse singular vectors, layer by layer.
 
     Minimises, over Θ = Σ d·u·vᵀ with ``rank`` layers, ::
 
         1/(2n)·‖Y − XΘ‖² + penalty · Σ over layers and entries of w_ij·|d·u_i·v_j|
 
-    one layer at a time with the others held out: a lasso for the left vector given the right one,
-    a soft threshold for the right one given the left. The adaptive weights of a layer,
-    ``w_ij = |d̃·ũ_i·ṽ_j|^(−gamma)``, come from reduced-rank regression, of least norm where p > n.
-    No step lets the objective rise.
+    one layer at a time while the other layers are fixed: a lasso for the left vector given the
+    right one, and soft thresholding for the right vector given the left one. The adaptive weights
+    of a layer, ``w_ij = |d̃·ũ_i·ṽ_j|^(−gamma)``, come from reduced-rank regression (the solution
+    of least norm if p > n). No step increases the objective.
 
-    Differences from rrpack's ``rssvd``, where the paper's tables need more: the layers are gone
-    through until the objective settles, not once; one penalty serves all layers, their size being
-    in the weights; and ``gamma`` is 0.5, not 2: with p > n the start of least norm spreads part of
-    each row over the other rows, and weights of a high power trust it too much.
+    This differs from ``rssvd`` of the R package rrpack in three ways, which the paper's tables
+    require. The layers are updated repeatedly until the objective converges, not once. One penalty
+    serves all layers, since the weights account for their sizes. ``gamma`` is 0.5 instead of 2:
+    with p > n the solution of least norm spreads part of each row over the other rows, and weights
+    with a high power rely on it too much.
 
     Parameters
     ----------
-    rank : int or "auto"
-        Number of layers. "auto" is the rank selection criterion of Bunea, She & Wegkamp (2011).
-    penalty : float or "auto"
+    rank : int or "auto", default="auto"
+        Number of layers. "auto" uses the rank selection criterion of Bunea, She & Wegkamp
+        (2011).
+    penalty : float or "auto", default="auto"
         Weight of the adaptive penalty. "auto" chooses by ``cv``.
-    gamma : float
-        Power of the adaptive weights; 0 for none.
-    n_penalties : int
-        Length of the path of ``penalty="auto"``, from small to large.
-    cv : int, splitter, iterable or None
-        How to hold out rows, as in scikit-learn; PredefinedSplit for a validation set. None is the
-        authors' criterion, BIC = nk·log(RSS) + log(nk)·df on all rows, with the number of
-        non-zero entries of all u and v less one a layer for df; models with log(nk)·df > nk do
-        not compete.
-    fit_intercept : bool
+    gamma : float, default=0.5
+        Power of the adaptive weights; 0 for no weights.
+    n_penalties : int, default=20
+        Number of penalties on the path of ``penalty="auto"``, which goes from small to large.
+    cv : int, splitter, iterable or None, default=None
+        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
+        single validation set. None uses the authors' criterion on all rows instead,
+        BIC = nk·log(RSS) + log(nk)·df, where df is the number of non-zero entries of all u and v
+        minus the number of layers; models with log(nk)·df > nk are excluded.
+    fit_intercept : bool, default=True
         Whether to centre X and Y.
-    standardize : bool
-        Whether the columns of X enter with unit root mean square.
-    max_iter : int
-        Largest number of rounds over the layers; reaching it raises a ConvergenceWarning.
-    tol : float
-        Stop when a round saves less than this part of the objective.
+    standardize : bool, default=True
+        Whether to scale the columns of X to unit root mean square.
+    max_iter : int, default=200
+        Largest number of rounds over the layers. A ConvergenceWarning is issued if it is reached.
+    tol : float, default=1e-4
+        Stop when a round decreases the objective by less than this fraction of it.
 
     Attributes
     ----------
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`.
     objectives_ : ndarray
-        The objective after every step of the fit.
+        The objective after every step of the final fit.
     n_iter_ : int
-        Rounds of the fit.
+        Number of rounds in the final fit.
     best_params_ : dict
         The values of rank and penalty that were used; ``ExclusiveExtraction(**best_params_)`` fits
         them to other rows.
-    cv_results_ : dict, when the penalty was chosen by ``cv``
+    cv_results_ : dict
+        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if the penalty
+        was chosen by ``cv``.
 
     References
     ----------
@@ -133,20 +138,20 @@ class ExclusiveExtraction(Rival):
         largest = self._layers(data, rank).largest_penalty()
         if largest <= 0:
             return [{"rank": rank, "penalty": 0.0}]
-        # upwards: a layer that is zero stays zero
+        # from small to large penalties, since a layer that is zero stays zero
         grid = largest * np.geomspace(_SMALLEST, 1.0, self.n_penalties)
         return [{"rank": rank, "penalty": float(penalty)} for penalty in grid]
 
-    def _choose(self, sample: Sample, settings: list[Setting]) -> Setting:
+    def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:
         if self.cv is not None:
             return super()._choose(sample, settings)
         data = sample.prepared(self.fit_intercept, self.standardize)
         values = [_bayes_criterion(data, factors) for factors in self._path(data, settings)]
-        # the last setting of the path is the empty model, which always competes
+        # the last setting of the path is the empty model, whose criterion is always finite
         return settings[int(np.argmin(values))]
 
     def _layers(self, data: Prepared, rank: int) -> Layers:
-        return Layers.from_start(data, reduced_rank(data, rank), self.gamma)
+        return Layers.from_start(data, data.reduced_rank(rank), self.gamma)
 
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
@@ -154,21 +159,21 @@ class ExclusiveExtraction(Rival):
         layers = self._layers(data, settings[0]["rank"])
         tol = self.tol if final else max(self.tol, _PATH_TOL)
         for setting in settings:
-            iterations, objectives = layers.settle(setting["penalty"], tol, self.max_iter)
+            iterations, objectives = layers.converge(setting["penalty"], tol, self.max_iter)
             yield layers.factors()
         if final:
             self.n_iter_ = iterations
             self.objectives_ = np.asarray(objectives)
             if iterations == self.max_iter:
                 warnings.warn(
-                    f"The layers stopped at max_iter={self.max_iter} before tol={self.tol:g}.",
+                    f"Stopped at max_iter={self.max_iter} without convergence to tol={self.tol:g}.",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
 
 
 def _bayes_criterion(data: Prepared, factors: Factors) -> float:
-    """BIC of the layers; infinite where they have more parameters than BIC can judge."""
+    """BIC of a model; infinite if it has too many parameters for BIC to be meaningful."""
     n, _, k = data.shape
     entries = np.count_nonzero(factors.U) + np.count_nonzero(factors.V) - factors.rank
     if entries * np.log(n * k) > n * k:

@@ -1,44 +1,51 @@
-"""Joint rank and row selection: the group lasso chooses rows, reduced-rank regression fits them."""
+"""Joint rank and row selection: the group lasso selects rows, reduced-rank regression fits them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
-from thinrank.baselines.group_lasso import group_lasso, largest_penalty, nonzero_rows
-from thinrank.baselines.reduced_rank import on_rows
+import numpy as np
+
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
+from thinrank.solvers.group_lasso import group_lasso_path, largest_penalty, nonzero_rows
+from thinrank.solvers.reduced_rank import reduced_rank_from_svd, thin_svd
 
 __all__ = ["JointRankRowSelection"]
 
+# Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
+_PATH_TOL = 1e-4
 
-class JointRankRowSelection(Rival):
+
+class JointRankRowSelection(Baseline):
     """Joint rank and row selection in two steps (JRRS).
 
-    First the group lasso, min 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖, names the predictors; then
-    reduced-rank regression of rank at most ``rank`` fits them without penalty: the two-step
-    method of Bunea, She & Wegkamp, group lasso and then rank selection.
+    First the group lasso, min 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖, selects the predictors. Then
+    reduced-rank regression of rank at most ``rank`` fits their coefficients without penalty. This
+    is the two-step method of Bunea, She & Wegkamp: group lasso, then rank selection.
 
     Parameters
     ----------
-    rank : int or "auto"
-        Largest rank of Θ. "auto" is the rank selection criterion, on all predictors.
-    penalty : float or "auto"
-        Of the first step, in the units of Y. "auto" chooses by ``cv``, on the held-out error of
-        the second step.
-    n_penalties : int
-        Length of the path of "auto".
-    cv : int, splitter or iterable
-        How to hold out rows, as in scikit-learn; PredefinedSplit for a validation set.
-    fit_intercept : bool
+    rank : int or "auto", default="auto"
+        Largest rank of Θ. "auto" uses the rank selection criterion on all predictors.
+    penalty : float or "auto", default="auto"
+        Penalty of the first step, in the units of Y. "auto" chooses by ``cv``, from the held-out
+        error of the second step.
+    n_penalties : int, default=30
+        Number of penalties on the path of ``penalty="auto"``.
+    cv : int, splitter or iterable, default=5
+        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
+        single validation set.
+    fit_intercept : bool, default=True
         Whether to centre X and Y.
-    standardize : bool
-        Whether the columns of X enter with unit root mean square.
-    tol : float
-        Of the duality gap of the first step, in parts of ‖Y‖².
+    standardize : bool, default=True
+        Whether to scale the columns of X to unit root mean square.
+    tol : float, default=1e-6
+        Tolerance for the duality gap of the first step, relative to ‖Y‖².
 
     Attributes
     ----------
@@ -46,8 +53,10 @@ class JointRankRowSelection(Rival):
         As for :class:`thinrank.SparseReducedRankRegressor`; all columns are in the support.
     best_params_ : dict
         The values of rank and penalty that were used; ``JointRankRowSelection(**best_params_)``
-        fits them to other rows.
-    cv_results_ : dict, when the penalty was chosen by ``cv``
+        fits the same model to other rows.
+    cv_results_ : dict
+        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if the penalty
+        was chosen by ``cv``.
 
     References
     ----------
@@ -98,8 +107,19 @@ class JointRankRowSelection(Rival):
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
-        theta = None
-        tol = self.tol if final else max(self.tol, 1e-4)
-        for setting in settings:
-            theta = group_lasso(data.X, data.Y, setting["penalty"], start=theta, tol=tol)
-            yield on_rows(data, nonzero_rows(theta), setting["rank"])
+        tol = self.tol if final else max(self.tol, _PATH_TOL)
+        penalties = (setting["penalty"] for setting in settings)
+        path = group_lasso_path(data.X, data.Y, penalties, tol=tol)
+        for setting, theta in zip(settings, path, strict=True):
+            yield _on_rows(data, nonzero_rows(theta), setting["rank"])
+
+
+def _on_rows(data: Prepared, rows: np.ndarray, rank: int) -> Factors:
+    """Reduced-rank regression on some of the predictors; the others get zero coefficients."""
+    _, p, k = data.shape
+    if rows.size == 0:
+        return Factors.zero((p, k), like=data.X)
+    few = reduced_rank_from_svd(thin_svd(data.X[:, rows]), data.Y, rank)
+    U = np.zeros((p, few.rank))
+    U[rows] = few.U
+    return Factors(U, few.V)

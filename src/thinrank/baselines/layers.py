@@ -1,4 +1,4 @@
-"""Sparse layers d·u·vᵀ of a coefficient matrix, and the steps that improve them one by one."""
+"""Sparse layers d·u·vᵀ of a coefficient matrix, and the steps that update them one by one."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ __all__ = ["Layers"]
 
 @dataclass
 class Layers:
-    """Θ = Σ_l u_l·v_lᵀ with the adaptive weights of its layers; changed in place.
+    """Θ = Σ_l u_l·v_lᵀ and the adaptive weights of its layers; updated in place.
 
     Attributes
     ----------
     data : Prepared
-    U : ndarray of shape (p, r)
-        Left vectors, with the singular values.
-    V : ndarray of shape (k, r)
+    U : ndarray of shape (n_features, rank)
+        Left vectors, multiplied by the singular values.
+    V : ndarray of shape (n_targets, rank)
         Right vectors.
-    scale_u, scale_v : ndarray of shape (p, r) and (k, r)
-        One over the weights: entry (i, j) of layer l costs |u_il·v_jl|/(scale_u·scale_v).
+    scale_u : ndarray of shape (n_features, rank)
+    scale_v : ndarray of shape (n_targets, rank)
+        One over the weights: entry (i, j) of layer l is penalised by
+        |u_il·v_jl|/(scale_u_il·scale_v_jl).
     """
 
     data: Prepared
@@ -36,16 +38,16 @@ class Layers:
 
     @classmethod
     def from_start(cls, data: Prepared, start: Factors, gamma: float) -> Layers:
-        """Layers of the singular value decomposition of a first Θ, weights from its entries."""
+        """Layers from the singular value decomposition of a first Θ; weights from its entries."""
         balanced = start.balanced()
         values = balanced.singular_values()
         root = np.sqrt(values)
-        # U and V of balanced factors carry a root of the singular value each
+        # the columns of balanced U and V are both multiplied by the root of the singular value
         U, V = balanced.U * root, balanced.V / np.where(root > 0, root, 1.0)
         return cls(data, U, V.copy(), np.abs(U) ** gamma, np.abs(V) ** gamma)
 
     def largest_penalty(self) -> float:
-        """A penalty that makes every layer zero, whatever the others are."""
+        """A penalty for which every layer is zero, whatever the other layers are."""
         largest = 0.0
         full = np.abs(self.data.cross)
         gram_u = self.data.X.T @ (self.data.X @ self.U)
@@ -62,8 +64,24 @@ class Layers:
         alive = np.any(self.U != 0, axis=0) & np.any(self.V != 0, axis=0)
         return Factors(self.U[:, alive], self.V[:, alive])
 
-    def settle(self, penalty: float, tol: float, max_iter: int) -> tuple[int, list[float]]:
-        """Go through the layers until the objective settles; its value after every step."""
+    def converge(self, penalty: float, tol: float, max_iter: int) -> tuple[int, list[float]]:
+        """Update the layers until the objective converges.
+
+        Parameters
+        ----------
+        penalty : float
+        tol : float
+            Stop when a round decreases the objective by less than this fraction of it.
+        max_iter : int
+            Largest number of rounds.
+
+        Returns
+        -------
+        rounds : int
+            Number of rounds.
+        objectives : list of float
+            The objective at the start and after every step.
+        """
         n, r = self.data.shape[0], self.U.shape[1]
         fits = self.data.X @ self.U
         residual = self.data.Y - fits @ self.V.T
@@ -80,7 +98,7 @@ class Layers:
             for i in range(r):
                 if costs[i] == 0:
                     continue  # a layer that is zero stays zero
-                target = residual + np.outer(fits[:, i], self.V[:, i])  # the others held out
+                target = residual + np.outer(fits[:, i], self.V[:, i])  # without the other layers
                 self._left_step(i, target, penalty)
                 fits[:, i] = self.data.X @ self.U[:, i]
                 residual = target - np.outer(fits[:, i], self.V[:, i])
@@ -95,7 +113,7 @@ class Layers:
         return max_iter, objectives
 
     def _left_step(self, i: int, target: np.ndarray, penalty: float) -> None:
-        """The lasso for u given v: ‖T − Xuvᵀ‖² = ‖v‖²·‖Xu − Tv/‖v‖²‖² + what u does not move."""
+        """The lasso for u given v: ‖T − Xuvᵀ‖² = ‖v‖²·‖Xu − Tv/‖v‖²‖² + a constant."""
         v = self.V[:, i]
         square = float(v @ v)
         self.U[:, i] = weighted_lasso(
@@ -107,7 +125,7 @@ class Layers:
         )
 
     def _right_step(self, i: int, target: np.ndarray, fit: np.ndarray, penalty: float) -> None:
-        """Soft thresholds for v given u, whose fit is Xu."""
+        """Soft thresholding for v given u and ``fit`` = Xu."""
         square = float(fit @ fit)
         if square == 0:
             self.U[:, i] = self.V[:, i] = 0.0

@@ -1,11 +1,11 @@
-"""The model with nothing in it."""
+"""The baseline that ignores the predictors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thinrank.baselines.base import Rival
+from thinrank.baselines.base import Baseline
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
@@ -13,13 +13,15 @@ from thinrank.core.factors import Factors
 __all__ = ["NullRegressor"]
 
 
-class NullRegressor(Rival):
-    """Predicts the mean of the training rows: what every method has to beat.
+class NullRegressor(Baseline):
+    """Predict the mean of the training rows, whatever the predictors are.
+
+    Any useful method has a smaller error than this one.
 
     Parameters
     ----------
-    fit_intercept : bool
-        Whether to predict the means; False predicts zero.
+    fit_intercept : bool, default=True
+        Whether to predict the means of the responses. If False, predict zero.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The rank-constrained group lasso, by alternation."""
+"""The rank-constrained group lasso, by alternating minimisation."""
 
 from __future__ import annotations
 
@@ -9,67 +9,72 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
-from thinrank.baselines.group_lasso import group_lasso, largest_penalty
-from thinrank.baselines.reduced_rank import reduced_rank
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
+from thinrank.solvers.group_lasso import group_lasso, largest_penalty
 
 __all__ = ["RankConstrainedGroupLasso"]
 
-# Accuracy while a path is scanned; the fit at the end has the user's.
+# Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
 _PATH_TOL = 1e-4
 
 
-class RankConstrainedGroupLasso(Rival):
+class RankConstrainedGroupLasso(Baseline):
     """The rank-constrained group lasso (RCGL).
 
-    Minimises 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖ over B of rank at most ``rank``. Written as
-    B = AVᵀ with orthonormal V (k × rank) the penalty is that of A, and two steps alternate: the
-    group lasso of YV on X for A, and orthogonal Procrustes for V, the polar factor of YᵀXA.
-    The objective never rises; where it ends depends on the start, which is the V of reduced-rank
-    regression. The λ of the authors, with ½‖Y − XB‖², is n·penalty.
+    Minimises 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖ over B of rank at most ``rank``. With B = AVᵀ and
+    orthonormal V of shape (n_targets, rank), the rows of A and B have the same norms, and two
+    steps alternate: the group lasso of YV on X for A, and the orthogonal Procrustes problem for
+    V, solved by the polar factor of YᵀXA. The objective never increases. The result depends on
+    the start, which is the V of reduced-rank regression. The authors' λ, with ½‖Y − XB‖² in place
+    of 1/(2n)·‖Y − XB‖², is n·penalty.
 
     Parameters
     ----------
-    rank : int or "auto"
-        Largest rank of B. "auto" is the rank selection criterion of Bunea, She & Wegkamp (2011).
-    penalty : float or "auto"
+    rank : int or "auto", default="auto"
+        Largest rank of B. "auto" uses the rank selection criterion of Bunea, She & Wegkamp
+        (2011).
+    penalty : float or "auto", default="auto"
         Weight of the row norms, in the units of Y. "auto" chooses by ``cv`` from a warm-started
-        path that begins where nothing is in the model.
-    n_penalties : int
-        Length of that path.
-    cv : int, splitter or iterable
-        How to hold out rows, as in scikit-learn; PredefinedSplit for a validation set.
-    fit_intercept : bool
+        path that begins with the penalty for which all coefficients are zero.
+    n_penalties : int, default=30
+        Number of penalties on the path.
+    cv : int, splitter or iterable, default=5
+        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
+        single validation set.
+    fit_intercept : bool, default=True
         Whether to centre X and Y.
-    standardize : bool
-        Whether the columns of X enter with unit root mean square; the penalty acts on the scaled
-        coefficients.
-    max_iter : int
-        Largest number of alternations; reaching it raises a ConvergenceWarning.
-    tol : float
-        Stop when an alternation saves less than this part of the objective.
+    standardize : bool, default=True
+        Whether to scale the columns of X to unit root mean square; the penalty then acts on the
+        scaled coefficients.
+    max_iter : int, default=500
+        Largest number of iterations. A ConvergenceWarning is issued if it is reached.
+    tol : float, default=1e-6
+        Stop when an iteration decreases the objective by less than this fraction of it.
 
     Attributes
     ----------
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`; all columns are in the support.
     n_iter_ : int
-        Alternations of the fit.
+        Number of iterations in the final fit.
     best_params_ : dict
         The values of rank and penalty that were used; ``RankConstrainedGroupLasso(**best_params_)``
-        fits them to other rows.
-    cv_results_ : dict, when the penalty was chosen by ``cv``
+        fits the same model to other rows.
+    cv_results_ : dict
+        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if the penalty
+        was chosen by ``cv``.
 
     Notes
     -----
-    Over 50 replications of the paper's settings the estimation errors are the printed ones to
-    0.2 sd. Predictions of fresh rows are a little better under a weak signal; under a strong one
-    they are 1.164 (row sparse) and 1.158 (row and column sparse) where the paper prints
-    1.110 ± 0.017 and 1.108 ± 0.017. No penalty does better; the printed figures agree with
-    predictions at the training rows of X, 1.112 and 1.109.
+    Over 50 replications of the paper's settings the estimation errors agree with the printed ones
+    to within 0.2 standard deviations. The prediction errors on new rows are slightly smaller for
+    the weak signal. For the strong signal they are 1.164 (row sparse) and 1.158 (row and column
+    sparse), where the paper prints 1.110 ± 0.017 and 1.108 ± 0.017. No penalty gives a smaller
+    error; the printed values agree with the errors on the training rows of X, 1.112 and 1.109.
 
     References
     ----------
@@ -126,7 +131,7 @@ class RankConstrainedGroupLasso(Rival):
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
         tol = self.tol if final else max(self.tol, _PATH_TOL)
-        V = reduced_rank(data, settings[0]["rank"]).V
+        V = data.reduced_rank(settings[0]["rank"]).V
         A = None
         for setting in settings:
             A, V, iterations = _alternate(data, A, V, setting["penalty"], tol, self.max_iter)
@@ -135,7 +140,7 @@ class RankConstrainedGroupLasso(Rival):
             self.n_iter_ = iterations
             if iterations == self.max_iter:
                 warnings.warn(
-                    f"The alternation stopped at max_iter={self.max_iter} before tol={self.tol:g}.",
+                    f"Stopped at max_iter={self.max_iter} without convergence to tol={self.tol:g}.",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
@@ -144,23 +149,23 @@ class RankConstrainedGroupLasso(Rival):
 def _alternate(
     data: Prepared, A: np.ndarray | None, V: np.ndarray, penalty: float, tol: float, max_iter: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Group lasso for A and Procrustes for V, until the objective settles."""
+    """Alternate the group lasso for A and Procrustes for V until the objective converges."""
     n = data.shape[0]
     total = float(np.sum(data.Y**2))
     before = np.inf
-    saved = 1e-2  # a rough A will do while V still moves
+    decrease = 1e-2  # A need not be accurate while V still changes
     for iteration in range(1, max_iter + 1):
         target = data.Y @ V
-        A = group_lasso(data.X, target, penalty, start=A, tol=max(tol, 0.1 * saved))
+        A = group_lasso(data.X, target, penalty, start=A, tol=max(tol, 0.1 * decrease))
         # ‖Y − XAVᵀ‖² = ‖YV − XA‖² + ‖Y‖² − ‖YV‖² for orthonormal V
         misfit = np.sum((target - data.X @ A) ** 2) + total - np.sum(target**2)
         value = float(misfit) / (2 * n) + penalty * float(np.sum(np.linalg.norm(A, axis=1)))
         if not np.any(A) or before - value <= tol * abs(value):
-            if saved <= tol or not np.any(A):
+            if decrease <= tol or not np.any(A):
                 return A, V, iteration
-            saved = tol  # settled for a rough A: from here on an accurate one
+            decrease = tol  # converged with a rough A: from here on solve for A accurately
         else:
-            saved = min(saved, (before - value) / max(abs(value), np.finfo(float).tiny))
+            decrease = min(decrease, (before - value) / max(abs(value), np.finfo(float).tiny))
         before = value
         left, _, right = np.linalg.svd(data.cross.T @ A, full_matrices=False)
         V = left @ right

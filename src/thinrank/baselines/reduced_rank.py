@@ -1,4 +1,4 @@
-"""Reduced-rank regression in closed form, with or without ridge."""
+"""Reduced-rank regression as an estimator, with or without a ridge penalty."""
 
 from __future__ import annotations
 
@@ -7,66 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 
-__all__ = ["ReducedRankRegression", "on_rows", "reduced_rank"]
+__all__ = ["ReducedRankRegression"]
 
 
-def reduced_rank(data: Prepared, rank: int, ridge: float = 0.0) -> Factors:
-    """The minimum of 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over rank(Θ) ≤ rank, in closed form.
-
-    With B the ridge regression and V the leading right singular vectors of its fit to the
-    augmented data (Y; 0) on (X; √(n·ridge) I), Θ = BVVᵀ. Without ridge, and with more predictors
-    than rows, the solution of least norm. V comes back orthonormal, U = BV.
-    """
-    left, values, right = data.svd
-    n, _, k = data.shape
-    if values.size == 0:
-        return Factors.zero((right.shape[0], k), like=data.X)
-    shrunk = values**2 + n * ridge
-    coordinates = left.T @ data.Y
-    fit = (values / np.sqrt(shrunk))[:, None] * coordinates
-    V = np.linalg.svd(fit, full_matrices=False)[2][:rank].T
-    return Factors(right @ ((values / shrunk)[:, None] * (coordinates @ V)), V)
-
-
-def on_rows(data: Prepared, rows: np.ndarray, rank: int) -> Factors:
-    """Reduced-rank regression on chosen predictors; the others get zero coefficients."""
-    _, p, k = data.shape
-    if rows.size == 0:
-        return Factors.zero((p, k), like=data.X)
-    part = Prepared(data.X[:, rows], data.Y, data.columns, data.target_mean)
-    few = reduced_rank(part, rank)
-    U = np.zeros((p, few.rank))
-    U[rows] = few.U
-    return Factors(U, few.V)
-
-
-class ReducedRankRegression(Rival):
+class ReducedRankRegression(Baseline):
     """Reduced-rank regression: low rank, no sparsity.
 
     Minimises 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank``, in closed form.
 
     Parameters
     ----------
-    rank : int or "auto"
-        Largest rank of Θ, from 0. "auto" is the rank selection criterion of Bunea, She & Wegkamp
-        (2011), :func:`thinrank.selection.estimate_rank`.
-    ridge : float or "auto"
+    rank : int or "auto", default="auto"
+        Largest rank of Θ, from 0. "auto" uses the rank selection criterion of Bunea, She &
+        Wegkamp (2011), :func:`thinrank.selection.estimate_rank`.
+    ridge : float or "auto", default=0.0
         Weight of ½‖Θ‖². "auto" chooses by ``cv``.
-    n_ridges : int
-        Candidates of ``ridge="auto"``, evenly spaced in the logarithm, and 0.
-    cv : int, splitter or iterable
-        How to hold out rows, as in scikit-learn; PredefinedSplit for a validation set.
-    fit_intercept : bool
+    n_ridges : int, default=12
+        Number of positive candidates for ``ridge="auto"``, evenly spaced on a logarithmic scale;
+        0 is a candidate too.
+    cv : int, splitter or iterable, default=5
+        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
+        single validation set.
+    fit_intercept : bool, default=True
         Whether to centre X and Y.
-    standardize : bool
-        Whether the columns of X enter with unit root mean square.
+    standardize : bool, default=True
+        Whether to scale the columns of X to unit root mean square.
 
     Attributes
     ----------
@@ -74,8 +47,10 @@ class ReducedRankRegression(Rival):
         As for :class:`thinrank.SparseReducedRankRegressor`.
     best_params_ : dict
         The values of rank and ridge that were used; ``ReducedRankRegression(**best_params_)``
-        fits them to other rows.
-    cv_results_ : dict, when something was chosen by ``cv``
+        fits the same model to other rows.
+    cv_results_ : dict
+        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if a parameter
+        was chosen by ``cv``.
 
     References
     ----------
@@ -113,7 +88,7 @@ class ReducedRankRegression(Rival):
         check_count("n_ridges", self.n_ridges)
 
     def _rank_of(self, data: Prepared) -> int:
-        """Here 0 is legal: no penalty could make the model empty."""
+        """The rank, which may be 0 here: no penalty could make the model empty."""
         if is_auto(self.rank):
             return estimate_rank(data.X, data.Y, method="rsc")
         if self.rank == 0 and not isinstance(self.rank, bool):
@@ -134,4 +109,4 @@ class ReducedRankRegression(Rival):
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
         for setting in settings:
-            yield reduced_rank(data, setting["rank"], setting["ridge"])
+            yield data.reduced_rank(setting["rank"], setting["ridge"])

@@ -1,4 +1,4 @@
-"""What a rival fits: dense NumPy data, centred, scaled and weighted, and the way back."""
+"""The data of a baseline: dense NumPy arrays, centred, scaled and weighted."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from thinrank.core.contracts import Design, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Standardization, standardize
 from thinrank.estimators.validation import check_training_data, check_weights
+from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 
-__all__ = ["Prepared", "Sample"]
+__all__ = ["Prepared", "TrainingSample"]
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Rows of data in the user's units.
+class TrainingSample:
+    """Training data in the user's units.
 
     Attributes
     ----------
-    X : ndarray of shape (n, p)
-    Y : ndarray of shape (n, k)
-    weight : ndarray of shape (n,) or None
-        Rows of weight 0 are kept, so that the indices of a splitter hold.
+    X : ndarray of shape (n_samples, n_features)
+    Y : ndarray of shape (n_samples, n_targets)
+    weight : ndarray of shape (n_samples,) or None
+        Weights of the rows. Rows of weight 0 are kept, so that the indices of a splitter remain
+        valid.
     single_target : bool
-        Whether Y came with one dimension.
+        Whether the user's Y was one-dimensional.
     """
 
     X: np.ndarray
@@ -39,16 +41,16 @@ class Sample:
     single_target: bool
 
     @classmethod
-    def read(cls, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> Sample:
-        """Validate what ``fit`` was given and make it dense, in double precision."""
+    def read(cls, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> TrainingSample:
+        """Validate the arguments of ``fit`` and make them dense, in double precision."""
         design, target = check_training_data(estimator, X, y)
-        ours = is_design(X) or isinstance(X, LinearOperator)
-        if ours or not isinstance(design.prototype, np.ndarray):
+        own_type = is_design(X) or isinstance(X, LinearOperator)
+        if own_type or not isinstance(design.prototype, np.ndarray):
             raise ValueError(
                 f"X must be a NumPy array, a data frame or a scipy sparse matrix for "
                 f"{type(estimator).__name__}, got {type(X).__name__}"
             )
-        # the thresholds of some baselines depend on the number of rows that weights stand for
+        # the sum of the weights counts as the number of rows in some thresholds
         weight = check_weights(sample_weight, design, unit_mean=False)
         single = target.ndim == 1
         Y = np.asarray(target, dtype=np.float64)
@@ -58,16 +60,16 @@ class Sample:
 
     @property
     def weights(self) -> np.ndarray:
-        """Weights of the rows, 1 where none were given."""
+        """Weights of the rows; all 1 if none were given."""
         return np.ones(self.X.shape[0]) if self.weight is None else self.weight
 
-    def rows(self, index: np.ndarray) -> Sample:
-        """The named rows."""
+    def rows(self, index: np.ndarray) -> TrainingSample:
+        """The rows with the given indices."""
         weight = None if self.weight is None else self.weight[index]
-        return Sample(self.X[index], self.Y[index], weight, self.single_target)
+        return TrainingSample(self.X[index], self.Y[index], weight, self.single_target)
 
     def prepared(self, fit_intercept: bool, standardize_columns: bool) -> Prepared:
-        """Means, scales and weights taken into the data."""
+        """Centre and scale the columns, and multiply the rows by the roots of their weights."""
         used = self if self.weight is None else self.rows(np.flatnonzero(self.weight))
         columns = standardize(
             Dense(used.X),
@@ -82,7 +84,7 @@ class Sample:
             Y = Y - mean
         typical = 1.0
         if used.weight is not None:
-            # weights with mean 1: then 1/(2n) stands for one over twice the sum of the weights
+            # with weights of mean 1, 1/(2n) is one over twice the sum of the weights
             typical = float(used.weight.mean())
             root = np.sqrt(used.weight / typical)[:, None]
             X, Y = X * root, Y * root
@@ -91,18 +93,21 @@ class Sample:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The regression that a rival solves: 1/(2n)·‖Y − XΘ‖² and a penalty or constraint.
+    """Data prepared for minimising 1/(2n)·‖Y − XΘ‖² with a penalty or constraint.
 
     Attributes
     ----------
-    X, Y : ndarray of shape (n, p) and (n, k), columns contiguous
-        Centred, scaled and weighted.
+    X : ndarray of shape (n_samples, n_features), in Fortran order
+        Predictors: centred, scaled and weighted.
+    Y : ndarray of shape (n_samples, n_targets), in Fortran order
+        Responses: centred and weighted.
     columns : Standardization
-        What was done to X.
-    target_mean : ndarray of shape (k,) or None
-        What was taken out of Y.
-    mean_weight : float
-        Sums over rows, times this, are sums over as many rows as the weights stand for.
+        Centres and scales of the columns of X.
+    target_mean : ndarray of shape (n_targets,) or None
+        Means that were subtracted from Y.
+    mean_weight : float, default=1.0
+        Mean of the sample weights. The rows are multiplied by the roots of weights of mean 1, so
+        sums over rows are multiplied by this to be in units of the user's weights.
     """
 
     X: np.ndarray
@@ -113,24 +118,37 @@ class Prepared:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """n, p and k."""
+        """Numbers of samples, predictors and responses: (n, p, k)."""
         return self.X.shape[0], self.X.shape[1], self.Y.shape[1]
 
     @cached_property
     def cross(self) -> np.ndarray:
-        """XᵀY, computed once for a whole path of penalties."""
+        """XᵀY, computed once for a whole path."""
         return self.X.T @ self.Y
 
     @cached_property
-    def svd(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """X = P diag(s) Qᵀ without the singular values that are rounding."""
-        left, values, right = np.linalg.svd(self.X, full_matrices=False)
-        floor = max(self.X.shape) * np.finfo(np.float64).eps
-        kept = int(np.count_nonzero(values > floor * values[0])) if values.size else 0
-        return left[:, :kept], values[:kept], right[:kept].T
+    def svd(self) -> ThinSVD:
+        """Decomposition of X, computed once for all ranks and ridges."""
+        return thin_svd(self.X)
+
+    def reduced_rank(self, rank: int, ridge: float = 0.0) -> Factors:
+        """Reduced-rank regression of Y on X, with orthonormal V.
+
+        Parameters
+        ----------
+        rank : int
+            Largest rank, at least 0.
+        ridge : float, default=0.0
+            Weight of ½‖Θ‖².
+
+        Returns
+        -------
+        Factors
+        """
+        return reduced_rank_from_svd(self.svd, self.Y, rank, ridge)
 
     def to_user(self, factors: Factors) -> tuple[Factors, np.ndarray]:
-        """Coefficients and intercept in the user's units."""
+        """Convert coefficients to the user's units, and compute the intercept."""
         user = factors.scaled(self.columns.inverse_scale)
         intercept = np.zeros(user.shape[1])
         if self.target_mean is not None:

@@ -1,4 +1,4 @@
-"""One lasso a response: entries sparse, nothing shared."""
+"""One lasso per response: sparse entries, nothing shared."""
 
 from __future__ import annotations
 
@@ -8,46 +8,55 @@ from typing import Any
 import numpy as np
 
 from thinrank.arrays import Array
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
 from thinrank.baselines.weighted_lasso import weighted_lasso
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
 __all__ = ["SeparateLassos"]
 
+# Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
+_PATH_TOL = 1e-4
 
-class SeparateLassos(Rival):
-    """A lasso for each response, with one penalty for all.
 
-    Minimises ``1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|``: scikit-learn's coordinate descent on working
-    sets, response by response. The authors' start for gradient descent.
+class SeparateLassos(Baseline):
+    """One lasso per response, with the same penalty for all.
+
+    Minimises ``1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|`` by scikit-learn's coordinate descent on
+    working sets, one response after another. The paper starts gradient descent from this.
 
     Parameters
     ----------
-    penalty : float or "auto"
-        Weight of the entries, in the units of Y. "auto" chooses by ``cv`` from a warm-started
-        path.
-    n_penalties : int
-        Length of that path.
-    cv : int, splitter or iterable
-        How to hold out rows, as in scikit-learn; PredefinedSplit for a validation set.
-    fit_intercept : bool
+    penalty : float or "auto", default="auto"
+        Weight of the absolute entries, in the units of Y. "auto" chooses by ``cv`` from a
+        warm-started path.
+    n_penalties : int, default=30
+        Number of penalties on the path.
+    cv : int, splitter or iterable, default=5
+        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
+        single validation set.
+    fit_intercept : bool, default=True
         Whether to centre X and Y.
-    standardize : bool
-        Whether the columns of X enter with unit root mean square; the penalty acts on the scaled
-        coefficients.
-    tol : float
-        Of the duality gaps of the fit, in parts of the squared norm of each response.
+    standardize : bool, default=True
+        Whether to scale the columns of X to unit root mean square; the penalty then acts on the
+        scaled coefficients.
+    tol : float, default=1e-6
+        Tolerance for the duality gaps of the final fit, relative to the squared norm of each
+        response.
 
     Attributes
     ----------
     factors_, coef_, intercept_, rank_, row_support_, column_support_
-        As for :class:`thinrank.SparseReducedRankRegressor`; entries of ``coef_`` that are zero are
-        so exactly.
+        As for :class:`thinrank.SparseReducedRankRegressor`; zero entries of
+        ``coef_`` are exactly zero.
     best_params_ : dict
-        The penalty that was used; ``SeparateLassos(**best_params_)`` fits it to other rows.
-    cv_results_ : dict, when the penalty was chosen by ``cv``
+        The penalty that was used; ``SeparateLassos(**best_params_)`` fits the same model to
+        other rows.
+    cv_results_ : dict
+        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if the penalty
+        was chosen by ``cv``.
 
     References
     ----------
@@ -96,7 +105,7 @@ class SeparateLassos(Rival):
     ) -> Iterator[Factors]:
         _, p, k = data.shape
         theta, ones = np.zeros((p, k)), np.ones(p)
-        tol = self.tol if final else max(self.tol, 1e-4)
+        tol = self.tol if final else max(self.tol, _PATH_TOL)
         for setting in settings:
             for j in range(k):
                 theta[:, j] = weighted_lasso(
@@ -108,7 +117,7 @@ class SeparateLassos(Rival):
 
     @property
     def coef_(self) -> Array:
-        """Coefficients of shape (k, p), or (p,) for a one-dimensional Y."""
+        """Coefficients of shape (n_targets, n_features), or (n_features,) if Y is a vector."""
         theta = super().coef_
-        # the product of the factors leaves rounding where the lasso left zeros
+        # the product of the factors has rounding errors where the lasso has zeros
         return np.where(self._zeros[:, 0] if theta.ndim == 1 else self._zeros.T, 0.0, theta)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Rival
+from thinrank.baselines.base import Baseline
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
@@ -19,7 +19,7 @@ __all__ = ["SeparateRidges"]
 _LARGEST, _SMALLEST = 10.0, 1e-5
 
 
-class SeparateRidges(Rival):
+class SeparateRidges(Baseline):
     """Ridge regression of each response, with one penalty for all.
 
     Minimises 1/(2n)·‖Y − XΘ‖² + penalty/2·‖Θ‖².

@@ -1,4 +1,4 @@
-"""Thresholding SVD regression: sparse singular vectors by alternate thresholding."""
+"""Thresholding SVD regression: sparse singular vectors by alternating thresholding."""
 
 from __future__ import annotations
 
@@ -10,82 +10,91 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from sklearn.exceptions import ConvergenceWarning
 
-from thinrank.baselines.base import Rival, check_count, check_number, is_auto
-from thinrank.baselines.group_lasso import nonzero_rows
-from thinrank.baselines.reduced_rank import reduced_rank
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense
 from thinrank.losses.noise import noise_scale
+from thinrank.solvers.group_lasso import nonzero_rows
 
 __all__ = ["ThresholdingSVD"]
 
-# Candidate thresholds for entries of the right vectors, in standard deviations of their noise.
+# Candidate thresholds for the entries of the right vectors, in standard deviations of their noise.
 _NOISE_LEVELS = (0.0, 1.0, 2.0, 3.0, 4.0)
-# Smallest candidate for the threshold of the left vectors, in parts of the largest.
+# Smallest candidate for the threshold of the left vectors, relative to the largest.
 _SMALLEST = 0.01
-# How far the row threshold comes down at a time.
+# Each intermediate row threshold is this fraction of the one before. Rule of thumb: smaller steps
+# take longer, larger ones admit weak entries together with strong ones.
 _RATIO = 0.7
-# Up to this many predictors XᵀX is held.
+# Up to this many predictors XᵀX is stored: at most 72 MB.
 _MOST_HELD = 3000
+# Pivots below this fraction of the trace count as zero: XᵀX is singular.
 _SINGULAR = 1e-10
+# Entries of a gradient step below this fraction of the largest are rounding errors.
 _ROUNDING = 1e-9
-# Accuracy while a grid is scanned; the fit at the end has the user's.
+# Tolerance and iteration limit while the settings of a grid are compared; the final fit uses the
+# user's ``tol`` and ``max_iter``.
 _PATH_TOL, _PATH_ITERATIONS = 3e-3, 30
 
 
-class ThresholdingSVD(Rival):
+class ThresholdingSVD(Baseline):
     """Thresholding SVD regression (TSVD): low rank, sparse left and right singular vectors.
 
-    Keeps Θ = BVᵀ with V (k × rank) orthonormal and alternates two steps, from B = 0 and the V of
-    reduced-rank regression:
+    Θ = BVᵀ with orthonormal V of shape (n_targets, rank). Two steps alternate, starting from B = 0
+    and the V of reduced-rank regression:
 
-    - left: a gradient step of ½‖YV − XB‖², entries up to ``row_threshold`` become zero, and least
-      squares fits the others, column by column;
-    - right: entries of YᵀXB, each column divided by the norm of its XB, up to ``column_threshold``
-      become zero; V is the orthonormal matrix nearest to the rest.
+    - left: after a gradient step for ½‖YV − XB‖², entries up to ``row_threshold`` are set to zero,
+      and the other entries are fitted by least squares, column by column;
+    - right: each column of YᵀXB is divided by the norm of the same column of XB, entries up to
+      ``column_threshold`` are set to zero, and V is the orthonormal matrix nearest to the result.
 
-    The row threshold comes down to its value in steps, so that strong entries are in the model
-    before weak ones are judged. Layers that become zero are dropped.
+    The row threshold decreases to its final value in steps, so that strong entries enter the model
+    before weak ones are considered. Layers that become zero are dropped.
 
-    Choices where the description leaves them open: hard thresholds of single entries, one for all
-    layers; the gradient step, of one over the largest squared column norm, which needs no inverse
-    of XᵀX and so serves p > n; at most n/2 entries a column; and tuning by held-out error.
+    Where the published description leaves a choice: thresholds apply to single entries and are the
+    same for all layers; the step size of the gradient step is one over the largest squared column
+    norm of X, which needs no inverse of XᵀX and therefore works for p > n; a column of B has at
+    most n/2 non-zero entries; and thresholds are tuned by held-out error.
 
     Parameters
     ----------
-    rank : int or "auto"
-        Largest rank of Θ. "auto" is the rank selection criterion of Bunea, She & Wegkamp (2011).
-    row_threshold : float or "auto"
-        For entries of B, in the units of the (scaled) coefficients.
-    column_threshold : float or "auto"
-        For entries of the right vectors, in the units of Y: their noise has the standard deviation
-        of the noise in Y.
-    n_thresholds : int
-        Candidates of ``row_threshold="auto"``.
-    cv : int, splitter or iterable
-        How to hold out rows to choose what is "auto", as in scikit-learn; PredefinedSplit for a
-        validation set.
-    fit_intercept : bool
+    rank : int or "auto", default="auto"
+        Largest rank of Θ. "auto" uses the rank selection criterion of Bunea, She & Wegkamp
+        (2011).
+    row_threshold : float or "auto", default="auto"
+        Threshold for the entries of B, in the units of the (scaled) coefficients. "auto" chooses
+        by ``cv``.
+    column_threshold : float or "auto", default="auto"
+        Threshold for the entries of the right vectors, in the units of Y: their noise has the
+        same standard deviation as the noise in Y. "auto" chooses by ``cv``.
+    n_thresholds : int, default=15
+        Number of candidates for ``row_threshold="auto"``.
+    cv : int, splitter or iterable, default=5
+        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
+        single validation set.
+    fit_intercept : bool, default=True
         Whether to centre X and Y.
-    standardize : bool
-        Whether the columns of X enter with unit root mean square.
-    max_iter : int
-        Largest number of alternations; reaching it raises a ConvergenceWarning.
-    tol : float
-        Stop when the relative change of B is below.
+    standardize : bool, default=True
+        Whether to scale the columns of X to unit root mean square.
+    max_iter : int, default=200
+        Largest number of iterations. A ConvergenceWarning is issued if it is reached.
+    tol : float, default=1e-3
+        Stop when the relative change of B is at most this.
 
     Attributes
     ----------
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         As for :class:`thinrank.SparseReducedRankRegressor`.
     n_iter_ : int
-        Alternations of the fit.
+        Number of iterations in the final fit.
     best_params_ : dict
         The values of rank, row_threshold and column_threshold that were used;
-        ``ThresholdingSVD(**best_params_)`` fits them to other rows.
-    cv_results_ : dict, when something was chosen by ``cv``
+        ``ThresholdingSVD(**best_params_)`` fits the same model to other rows.
+    cv_results_ : dict
+        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if a parameter
+        was chosen by ``cv``.
 
     References
     ----------
@@ -137,7 +146,7 @@ class ThresholdingSVD(Rival):
         rank = self._rank_of(data)
         rows, columns = [self.row_threshold], [self.column_threshold]
         if is_auto(self.row_threshold):
-            largest = LeftStep(data).largest_threshold(reduced_rank(data, rank).V)
+            largest = LeftStep(data).largest_threshold(data.reduced_rank(rank).V)
             rows = [*(largest * np.geomspace(1.0, _SMALLEST, self.n_thresholds))]
         if is_auto(self.column_threshold):
             noise = noise_scale(Dense(data.Y), data.shape[0])
@@ -152,7 +161,7 @@ class ThresholdingSVD(Rival):
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
         left = LeftStep(data)
-        V = reduced_rank(data, settings[0]["rank"]).V
+        V = data.reduced_rank(settings[0]["rank"]).V
         start = Factors(np.zeros((data.shape[1], V.shape[1])), V)
         largest = left.largest_threshold(V)
         tol = self.tol if final else max(self.tol, _PATH_TOL)
@@ -171,14 +180,14 @@ class ThresholdingSVD(Rival):
             self.n_iter_ = iterations
             if iterations == self.max_iter:
                 warnings.warn(
-                    f"Thresholding stopped at max_iter={self.max_iter} before tol={self.tol:g}.",
+                    f"Stopped at max_iter={self.max_iter} without convergence to tol={self.tol:g}.",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
 
 
 class LeftStep:
-    """Threshold a gradient step of ½‖YV − XB‖² in B, and fit what is left by least squares."""
+    """A thresholded gradient step for ½‖YV − XB‖² in B, then least squares on its support."""
 
     def __init__(self, data: Prepared) -> None:
         self.data = data
@@ -193,7 +202,7 @@ class LeftStep:
         answer = np.zeros_like(B)
         for j in range(B.shape[1]):
             size = np.abs(moved[:, j])
-            # where the fit is perfect the gradient is rounding, and brings nothing in
+            # if the fit is perfect, the gradient is rounding error and must not add entries
             kept = np.flatnonzero(size > max(threshold, _ROUNDING * size.max()))
             if kept.size > self._most:
                 kept = kept[np.argpartition(-size[kept], self._most)[: self._most]]
@@ -209,19 +218,19 @@ class LeftStep:
             gram = self._gram[np.ix_(kept, kept)]
         factor, answer, failed = dposv(gram, cross, lower=1)  # Cholesky
         if failed or np.min(np.diag(factor)) ** 2 < _SINGULAR * np.trace(gram):
-            # predictors that repeat each other share their coefficient
+            # singular: the solution of least norm
             answer = np.linalg.lstsq(gram, cross, rcond=_SINGULAR)[0]
         return answer
 
     def largest_threshold(self, V: np.ndarray) -> float:
-        """The threshold that leaves nothing of the first step."""
+        """The smallest threshold for which the first step gives zero."""
         return self._step * float(np.max(np.abs(self.data.cross @ V), initial=0.0))
 
 
 def _iterate(
     left: LeftStep, factors: Factors, row: float, column: float, tol: float, max_iter: int
 ) -> tuple[Factors, int]:
-    """Left and right steps until B settles, and how many."""
+    """Alternate left and right steps until B converges; the factors and the number of steps."""
     B, V = factors.U, factors.V
     for iteration in range(1, max_iter + 1):
         before = B
@@ -233,7 +242,7 @@ def _iterate(
 
 
 def _descent(high: float, low: float) -> list[float]:
-    """Thresholds between two, each a fixed part of the one before; neither end."""
+    """Decreasing thresholds strictly between two values, with a constant ratio."""
     if low >= high or high <= 0:
         return []
     count = int(np.ceil(np.log(high / max(low, high * _SMALLEST)) / -np.log(_RATIO)))
@@ -241,7 +250,10 @@ def _descent(high: float, low: float) -> list[float]:
 
 
 def _loadings(data: Prepared, B: np.ndarray, threshold: float) -> np.ndarray:
-    """Thresholded YᵀXB, each column over the norm of its XB; noise of Y keeps its scale."""
+    """Thresholded YᵀXB, its columns divided by the norms of those of XB.
+
+    The noise in the result has the same standard deviation as the noise in Y.
+    """
     fit = data.X @ B
     norms = np.linalg.norm(fit, axis=0)
     loadings = data.cross.T @ B * data.mean_weight**0.5 / np.where(norms > 0, norms, 1.0)
@@ -249,7 +261,10 @@ def _loadings(data: Prepared, B: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def _right_step(loadings: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """V from its loadings; a layer without any keeps its direction, off those of the others."""
+    """V from its loadings.
+
+    A layer with zero loadings keeps its direction, made orthogonal to the other layers.
+    """
     alive = np.any(loadings != 0, axis=0)
     answer = np.empty_like(V)
     answer[:, alive] = _nearest_orthonormal(loadings[:, alive])

@@ -8,23 +8,37 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from thinrank.baselines.sample import Prepared, Sample
+from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.core.factors import Factors
 
 __all__ = ["Path", "Setting", "cross_validate", "penalty_grid"]
 
 Setting = dict[str, Any]
-"""Values of the tuning parameters of a rival, by name."""
+"""Values of the tuning parameters of a baseline, by name."""
 
 Path = Callable[[Prepared, Sequence[Setting]], Iterator[Factors]]
-"""A solution for each setting in turn, each started where the one before ended."""
+"""Yields one solution per setting, each started from the solution before."""
 
-# The smallest penalty of a grid, in parts of the one that makes everything zero.
+# The smallest penalty of a grid, relative to the smallest one with all coefficients zero. About
+# 0.003; scikit-learn's lasso paths end at 0.001.
 _SMALLEST = 10**-2.5
 
 
 def penalty_grid(largest: float, count: int) -> list[float]:
-    """Penalties from the one with nothing in the model down, evenly spaced in the logarithm."""
+    """Decreasing penalties, evenly spaced on a logarithmic scale.
+
+    Parameters
+    ----------
+    largest : float
+        The smallest penalty for which all coefficients are zero; the grid begins there.
+    count : int
+        Number of penalties.
+
+    Returns
+    -------
+    list of float
+        The single penalty 0 if ``largest`` is 0.
+    """
     if largest <= 0:
         return [0.0]
     return [float(x) for x in largest * np.geomspace(1.0, _SMALLEST, count)]
@@ -32,7 +46,7 @@ def penalty_grid(largest: float, count: int) -> list[float]:
 
 def cross_validate(
     path: Path,
-    sample: Sample,
+    sample: TrainingSample,
     settings: Sequence[Setting],
     cv: Any,
     *,
@@ -45,17 +59,23 @@ def cross_validate(
     Parameters
     ----------
     path : callable
-        Solutions for the settings, in their order.
+        ``path(data, settings)`` yields one solution per setting, in their order.
+    sample : TrainingSample
+        The data to be split.
+    settings : sequence of dict
+        The candidates.
     cv : int, splitter or iterable
-        As in scikit-learn; PredefinedSplit for a validation set.
+        As in scikit-learn. Use PredefinedSplit for a single validation set.
+    fit_intercept, standardize : bool
+        As for the estimator.
     patience : int or None
-        On a path of one parameter: leave a fold once so many settings in a row brought no
-        improvement. The settings left out get an infinite error.
+        Number of settings in a row without improvement after which the rest of the path is
+        skipped in a split. Skipped settings get an infinite error. None tries all settings.
 
     Returns
     -------
     dict
-        In the layout of scikit-learn's GridSearchCV: "params", "split0_test_score" and so on
+        Entries as in scikit-learn's GridSearchCV: "params", "split0_test_score" and so on
         (negative mean squared errors), "mean_test_score", "std_test_score", "rank_test_score".
     """
     splits = _usable_splits(sample, cv)
@@ -81,18 +101,20 @@ def cross_validate(
     return results
 
 
-def _usable_splits(sample: Sample, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Those with rows of positive weight on both sides."""
+def _usable_splits(sample: TrainingSample, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The splits with rows of positive weight on both sides."""
     weights = sample.weights
     splits = check_cv(cv).split(sample.X, sample.Y)
     usable = [(a, b) for a, b in splits if weights[a].any() and weights[b].any()]
     if not usable:
-        raise ValueError("cv must leave rows of positive weight on both sides of a split")
+        raise ValueError(
+            "cv must have a split with rows of positive weight in both parts, but it has none"
+        )
     return usable
 
 
-def _mean_squared_error(data: Prepared, factors: Factors, held_out: Sample) -> float:
-    """Weighted mean over rows and responses."""
+def _mean_squared_error(data: Prepared, factors: Factors, held_out: TrainingSample) -> float:
+    """Mean squared error over rows, weighted, and responses."""
     user, intercept = data.to_user(factors)
     residual = held_out.Y - (held_out.X @ user.U) @ user.V.T - intercept
     return float(np.average(np.mean(residual**2, axis=1), weights=held_out.weight))

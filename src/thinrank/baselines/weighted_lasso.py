@@ -1,4 +1,4 @@
-"""The lasso with a weight for every entry, on a working set."""
+"""The lasso with one weight per coefficient, solved on a working set."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from sklearn.linear_model import lasso_path
 
 __all__ = ["weighted_lasso"]
 
-# Up to this many predictors the bookkeeping of a working set costs more than it saves.
+# Rule of thumb: up to this many predictors the overhead of a working set exceeds its gain.
 _SMALL = 150
-# How far an entry outside the working set may exceed the penalty, in parts of it.
+# An entry outside the working set violates its condition if it exceeds the penalty by this fraction
+# of it; well above the rounding errors of the correlations.
 _SLACK = 1e-7
+# Iteration limit of scikit-learn's coordinate descent. Its default is 1000; columns that are nearly
+# dependent need more.
 _MAX_SWEEPS = 20_000
 
 
@@ -26,10 +29,28 @@ def weighted_lasso(
     start: np.ndarray,
     tol: float = 1e-6,
 ) -> np.ndarray:
-    """Minimise 1/(2n)·‖y − Xb‖² + penalty·Σⱼ|bⱼ|/scaleⱼ; entries of scale 0 are zero.
+    """Minimise 1/(2n)·‖y − Xb‖² + penalty·Σⱼ|bⱼ|/scaleⱼ over b.
 
-    scikit-learn's coordinate descent on a working set, which grows by the entries that violate
-    scaleⱼ·|Xⱼᵀ(y − Xb)|/n ≤ penalty until none does.
+    scikit-learn's coordinate descent runs on a working set, which grows by the entries that
+    violate the optimality condition scaleⱼ·|Xⱼᵀ(y − Xb)|/n ≤ penalty, until no entry does.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+    penalty : float
+        At least 0; least squares for 0.
+    scale : ndarray of shape (n_features,)
+        One over the weights of the coefficients. A coefficient with scale 0 is zero.
+    start : ndarray of shape (n_features,)
+        Where to start.
+    tol : float, default=1e-6
+        Tolerance for the duality gap, relative to ‖y‖².
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        The coefficients b.
     """
     n = X.shape[0]
     b = np.where(scale > 0, start, 0.0)

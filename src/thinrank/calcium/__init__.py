@@ -1,4 +1,4 @@
-"""Calcium imaging: from a movie on disk to neurons on a picture."""
+"""Calcium imaging: find neurons, their traces and spikes in a fluorescence movie."""
 
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.export import (

@@ -1,4 +1,4 @@
-"""Y = XΘ + E for a movie: exact spike frames in turn with exact factors, then the solver."""
+"""A start for the solver: spike frames and factors of a movie, by alternating minimisation."""
 
 from __future__ import annotations
 
@@ -6,46 +6,69 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinrank.calcium.progress import Progress
 from thinrank.calcium.segments import Segments, best_frames, segment_gains
 from thinrank.calcium.sizes import (
-    Sizes,
+    MovieSizes,
     active_pixel_count,
     leading_directions,
-    spike_price,
+    spike_penalty,
 )
+from thinrank.calcium.stages import StageProgress
 from thinrank.core.factors import Factors
 
 __all__ = ["Alternation"]
 
+# Largest number of rounds over frames and factors, and of changes of the active pixels in a round.
+# Rules of thumb: both usually stop earlier, and the solver continues from the result.
 _MOST_ROUNDS = 4
 _MOST_COLUMN_CHANGES = 4
 
 
 @dataclass(frozen=True)
 class Alternation:
-    """Where the solver starts: spike frames, factors and pixels, each best given the others.
+    """Alternating minimisation over spike frames, factors and active pixels.
 
-    Given the row space of Θ the best spike frames come from dynamic programming (see
-    :mod:`thinrank.calcium.segments`); given the frames, the best Θ is a truncated singular value
+    Given the row space of Θ, dynamic programming finds the best spike frames (see
+    :mod:`thinrank.calcium.segments`). Given the frames, the best Θ is a truncated singular value
     decomposition of the movie projected on their segments, on the pixels that it explains best.
-    The two are repeated until the frames stay the same.
+    The two steps are repeated until the frames no longer change.
 
     Parameters
     ----------
     decay : float
-        γ.
+        γ, the fraction of the fluorescence that is left after one frame.
     smoothing : float
-        Of the frames, in pixels: it correlates the noise.
+        Standard deviation of the Gaussian filter of the frames, in pixels. Smoothing correlates
+        the noise of neighbouring pixels.
     seed : int
+        Seed of the randomised decomposition of long movies.
     """
 
     decay: float
     smoothing: float
     seed: int
 
-    def run(self, Y: np.ndarray, sizes: Sizes, progress: Progress) -> tuple[Factors, Sizes]:
-        """Factors of Θ for Y of shape (T, m), and the sizes that were found."""
+    def run(
+        self, Y: np.ndarray, sizes: MovieSizes, progress: StageProgress
+    ) -> tuple[Factors, MovieSizes]:
+        """Find factors of Θ.
+
+        Parameters
+        ----------
+        Y : ndarray of shape (n_frames, n_pixels)
+            The prepared movie.
+        sizes : MovieSizes
+            The sizes that were given; None where they are to be found.
+        progress : callable
+            Called with the fraction of the work that is done.
+
+        Returns
+        -------
+        factors : Factors
+            Factors of Θ.
+        sizes : MovieSizes
+            The given sizes and those that were found.
+        """
         directions = leading_directions(Y, sizes.rank, self.seed)
         rank = directions.visible(self.smoothing) if sizes.rank is None else sizes.rank
         Z = directions.Z[:, :rank]
@@ -53,7 +76,7 @@ class Alternation:
         for turn in range(_MOST_ROUNDS):
             progress((turn + 1) / (_MOST_ROUNDS + 1))
             gains = segment_gains(Z, self.decay)
-            before, frames = frames, best_frames(gains, sizes.rows, spike_price(Z))
+            before, frames = frames, best_frames(gains, sizes.rows, spike_penalty(Z))
             if np.array_equal(before, frames) or len(frames) == 0:
                 break
             segments = Segments(frames, self.decay, len(Y))
@@ -64,7 +87,7 @@ class Alternation:
             basis, _ = np.linalg.qr(V[columns])
             Z = Y[:, columns] @ basis
         if len(frames) == 0:
-            return Factors.zero((len(Y), Y.shape[1]), like=Y), Sizes(0, 0, 0)
+            return Factors.zero((len(Y), Y.shape[1]), like=Y), MovieSizes(0, 0, 0)
         levels /= np.sqrt(segments.energies)[:, None]
         U = np.zeros((len(Y), levels.shape[1]), dtype=np.float32)
         U[frames] = segments.spikes(levels)
@@ -72,15 +95,15 @@ class Alternation:
         kept[columns] = V[columns]
         rows = len(frames) if sizes.rows is None else sizes.rows
         pixels = len(columns) if sizes.columns is None else sizes.columns
-        return Factors(U, kept), Sizes(min(levels.shape[1], rows, pixels), rows, pixels)
+        return Factors(U, kept), MovieSizes(min(levels.shape[1], rows, pixels), rows, pixels)
 
 
 def _fit(
     W: np.ndarray, rank: int, columns: np.ndarray, count: int | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Leading left vectors of W on its best columns, Wᵀ times them, and those columns.
+    """Leading left singular vectors of W on its best columns, Wᵀ times them, and those columns.
 
-    The columns to begin with are given; so is their number, unless it is to be found.
+    ``columns`` are the columns to begin with. Their final number is ``count``, or found if None.
     """
     rank = min(rank, *W.shape)
     for _ in range(_MOST_COLUMN_CHANGES):
@@ -97,7 +120,7 @@ def _fit(
 
 
 def _largest(values: np.ndarray, count: int) -> np.ndarray:
-    """Sorted indices of the largest ones, zeros never among them."""
+    """Sorted indices of the ``count`` largest values, without zeros."""
     if count == 0:
         return np.empty(0, dtype=int)
     if count < len(values):

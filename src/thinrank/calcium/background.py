@@ -1,4 +1,4 @@
-"""Light that is wider than any neuron, and changes: neuropil, and the lamp."""
+"""Background: changes of light on a scale wider than any neuron, such as neuropil."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from thinrank.calcium.movie import Movie
 
 __all__ = ["Background", "find_background"]
 
-# Cells of the grid that the background is computed on, to one standard deviation of its width.
+# Cells of the coarse grid per standard deviation of the filter. Rule of thumb: with three, linear
+# interpolation between the cells is accurate.
 _CELLS = 3.0
-# Entries of the lines that are read at a time.
+# Number of entries that are read at a time: 16 MiB in single precision.
 _BLOCK_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
 class Background:
-    """What changes over a wide neighbourhood of each pixel, on a coarse grid.
+    """Mean change over a wide neighbourhood of each pixel, on a coarse grid.
 
     Attributes
     ----------
-    grid : ndarray of shape (T, h, w), float32
-        At the middles of square cells, its median over time taken out.
+    grid : ndarray of shape (n_frames, n_cell_rows, n_cell_columns), float32
+        Background at the centres of square cells, minus its median over time.
     cell : int
-        Side of a cell, in pixels.
-    shape : (T, H, W)
+        Side length of a cell, in pixels.
+    shape : tuple (n_frames, height, width)
+        Shape of the movie.
     """
 
     grid: np.ndarray
@@ -35,7 +37,15 @@ class Background:
     shape: tuple[int, int, int]
 
     def subtract(self, block: np.ndarray, first: int) -> None:
-        """Take it out of lines from ``first`` on, shape (T, lines, W), in place."""
+        """Subtract the background from some lines of all frames, in place.
+
+        Parameters
+        ----------
+        block : ndarray of shape (n_frames, n_lines, width)
+            Lines of the movie.
+        first : int
+            Number of the first line.
+        """
         _, height, width = self.shape
         lines = np.arange(first, first + block.shape[1])
         down = _interpolation(lines, self.grid.shape[1], self.cell, height)
@@ -48,14 +58,18 @@ class Background:
 
 
 def find_background(movie: Movie, width: float) -> Background:
-    """Means of cells, smoothed by a Gaussian filter.
+    """Compute the background of a movie: means of cells, smoothed by a Gaussian filter.
 
     Parameters
     ----------
     movie : Movie
-        Read once.
+        It is read once.
     width : float
         Standard deviation of the filter, in pixels.
+
+    Returns
+    -------
+    Background
     """
     frames, height, length = movie.shape
     cell = max(1, round(width / _CELLS))
@@ -77,7 +91,7 @@ def find_background(movie: Movie, width: float) -> Background:
 
 
 def _interpolation(places: np.ndarray, cells: int, cell: int, length: int) -> np.ndarray:
-    """Weights of the cells, whose middles are known, at some places: linear in between."""
+    """Weights of linear interpolation between the centres of the cells."""
     edges = np.append(np.arange(cells) * cell, length)
     middles = (edges[:-1] + edges[1:] - 1) / 2
     weights = [np.interp(places, middles, unit) for unit in np.eye(cells)]

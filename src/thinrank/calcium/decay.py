@@ -1,4 +1,4 @@
-"""γ, the part of the fluorescence that is left after one frame."""
+"""The decay γ: the fraction of the fluorescence that is left after one frame."""
 
 from __future__ import annotations
 
@@ -9,14 +9,29 @@ import numpy as np
 
 __all__ = ["decay_from_frame_rate", "estimate_decay", "resolve_decay"]
 
-# Lags of the autocovariance that are compared, and the pixels they are summed over.
+# Largest lag of the autocovariance in use; larger lags are mostly noise.
 _LAGS = 5
+# Number of the most active pixels that the autocovariance is summed over. Rule of thumb.
 _MOST_PIXELS = 2000
+# Largest estimate, a decay time of 200 frames; slow changes of the baseline give larger ones.
 _LARGEST = 0.995
 
 
 def resolve_decay(decay: Any, frame_rate: float) -> float | None:
-    """γ as a number, or None when it is to be estimated; raises for anything else."""
+    """Turn the ``decay`` parameter into a number.
+
+    Parameters
+    ----------
+    decay : None, float or "estimate"
+        As for :class:`~thinrank.calcium.CalciumImaging`.
+    frame_rate : float
+        Frames per second.
+
+    Returns
+    -------
+    float or None
+        None if the decay is to be estimated.
+    """
     if decay is None:
         return decay_from_frame_rate(frame_rate)
     if isinstance(decay, str) and decay == "estimate":
@@ -29,7 +44,7 @@ def resolve_decay(decay: Any, frame_rate: float) -> float | None:
 
 
 def decay_from_frame_rate(frame_rate: float) -> float:
-    """γ = 1 − 1/(frames a second), the paper's choice: a decay of about one second."""
+    """γ = 1 − 1/frame_rate, the paper's choice: a decay time of about one second."""
     if not frame_rate > 1:
         raise ValueError(
             f"frame_rate must be above 1 for the decay 1 − 1/frame_rate, got {frame_rate!r}; "
@@ -42,18 +57,18 @@ def estimate_decay(Y: np.ndarray) -> float:
     """γ from the autocovariance of the most active pixels.
 
     For y = (first-order filter of spikes) + (white noise) the autocovariance at lag l ≥ 1 is
-    proportional to γ^l, with no part of the noise in it; γ is the slope of each lag on the one
-    before, over lags 1 to 5 of the sum over pixels.
+    proportional to γ^l and does not depend on the noise. The autocovariances are summed over
+    pixels, and γ is the regression coefficient of each lag on the lag before, for lags 1 to 5.
 
     Parameters
     ----------
-    Y : ndarray of shape (T, m)
-        Without the baseline, and of unit noise.
+    Y : ndarray of shape (n_frames, n_pixels)
+        The movie minus the baseline, with noise of standard deviation 1.
 
     Returns
     -------
     float
-        Between 0 and 0.995; slow changes of the baseline push it up.
+        Between 0 and 0.995. Slow changes of the baseline bias it upwards.
     """
     frames = Y.shape[0]
     lags = min(_LAGS, frames - 2)
@@ -64,7 +79,7 @@ def estimate_decay(Y: np.ndarray) -> float:
             for lag in range(1, lags + 1)
         ]
     )
-    # chosen by the sum, so that no lag is favoured by the choice
+    # chosen by the sum over all lags, so that the choice does not favour any lag
     active = np.argsort(covariances.sum(axis=0))[-_MOST_PIXELS:]
     covariance = covariances[:, active].sum(axis=1)
     before, after = covariance[:-1], covariance[1:]

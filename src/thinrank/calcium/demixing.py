@@ -1,4 +1,4 @@
-"""Footprints and traces that overlap, told apart: a factorisation with both non-negative."""
+"""Separation of overlapping neurons by non-negative matrix factorisation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["Components", "demix", "rising_levels"]
 
 @dataclass(frozen=True)
 class Components:
-    """N neurons, by footprints and by levels in the orthonormal coordinates of segments.
+    """Footprints and traces of neurons; traces in the orthonormal coordinates of segments.
 
     Attributes
     ----------
-    footprints : ndarray of shape (N, m)
+    footprints : ndarray of shape (n_neurons, n_pixels)
         At least 0.
-    traces : ndarray of shape (|S|, N)
-        Level at the beginning of each segment, times the root of the segment's energy.
-    masks : boolean ndarray of shape (N, m)
+    traces : ndarray of shape (n_segments, n_neurons)
+        Level at the beginning of each segment, times the square root of the segment's energy.
+    masks : boolean ndarray of shape (n_neurons, n_pixels)
         Where each footprint may differ from zero.
     """
 
@@ -30,22 +30,29 @@ class Components:
     masks: np.ndarray
 
     def take(self, index: np.ndarray) -> Components:
-        """Some of the neurons."""
+        """The neurons with the given indices."""
         return Components(self.footprints[index], self.traces[:, index], self.masks[index])
 
 
 def demix(W: np.ndarray, start: Components, segments: Segments, rounds: int) -> Components:
-    """Minimise ‖W − traces @ footprints‖² with footprints ≥ 0, spikes ≥ 0, by turns.
+    """Minimise ‖W − traces @ footprints‖² with footprints ≥ 0 and spikes ≥ 0.
+
+    Traces and footprints are updated alternately, one neuron at a time.
 
     Parameters
     ----------
-    W : ndarray of shape (|S|, m)
+    W : ndarray of shape (n_segments, n_pixels)
         The movie projected on the segments.
     start : Components
-        Its footprints; its traces are found first.
+        Where to start. The traces are updated first.
     segments : Segments
+        Segments between spike frames.
     rounds : int
-        Passes over all traces and all footprints.
+        Number of passes over all traces and all footprints.
+
+    Returns
+    -------
+    Components
     """
     A, C = start.footprints.copy(), start.traces.copy()
     for _ in range(rounds):
@@ -66,15 +73,26 @@ def demix(W: np.ndarray, start: Components, segments: Segments, rounds: int) -> 
 
 
 def rising_levels(target: np.ndarray, segments: Segments) -> np.ndarray:
-    """The nearest trace whose every spike is at least 0; both in the coordinates of segments.
+    """The trace nearest to a target among those whose spikes are all at least 0.
 
-    A level may not be below what is left of the one before. Segments that violate this decay
-    together, as pools do in isotonic regression: exact in one pass, as in Friedrich, Zhou &
-    Paninski (2017) for frames.
+    A level must not be below what is left of the level before. Consecutive segments that violate
+    this are pooled, as in isotonic regression; one pass gives the exact solution. Friedrich, Zhou &
+    Paninski (2017) use the same algorithm with frames in place of segments.
+
+    Parameters
+    ----------
+    target : ndarray of shape (n_segments,)
+        In the orthonormal coordinates of the segments.
+    segments : Segments
+
+    Returns
+    -------
+    ndarray of shape (n_segments,)
+        In the same coordinates.
     """
     roots = np.sqrt(segments.energies)
     starts = segments.frames.tolist()
-    pools: list[tuple[float, float, int]] = []  # level, weight and first segment of each
+    pools: list[tuple[float, float, int]] = []  # level, weight and first segment of each pool
     for i, (value, root) in enumerate(zip(target.tolist(), roots.tolist(), strict=True)):
         level, weight, first = value / root, root * root, i
         while pools:

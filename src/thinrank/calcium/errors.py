@@ -1,4 +1,4 @@
-"""What is wrong with a movie."""
+"""The error about movies that cannot be used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ __all__ = ["MovieError"]
 
 
 class MovieError(ValueError):
-    """A movie that cannot be used; the message names the file (or "movie") and the fault."""
+    """A movie cannot be used.
+
+    The message begins with the name of the file, or "movie" for an array.
+    """
 
     def __init__(self, name: str, fault: str) -> None:
         super().__init__(f"{name}: {fault}")

@@ -1,9 +1,9 @@
-"""Where neurons are: the places at which spikes flash up.
+"""Locations of neurons, from the peaks of single spike frames.
 
-A row of Θ is the picture of what one frame adds: the footprints of the neurons that spike in it,
-mostly one or few. Its peaks are found to a fraction of a footprint's width even where two
-neurons overlap, since these seldom spike in the same frame. Peaks of all spike frames vote for a
-place; places with enough votes are neurons.
+A row of Θ is the image of what one frame adds: the footprints of the neurons that spike in it,
+usually one or a few. Its peaks are accurate to a fraction of a footprint's width even if two
+neurons overlap, since these rarely spike in the same frame. The peaks of all spike frames vote for
+locations, and locations with enough votes are taken as neurons.
 """
 
 from __future__ import annotations
@@ -15,26 +15,29 @@ from scipy.ndimage import gaussian_filter, maximum_filter
 
 __all__ = ["Event", "find_events", "vote"]
 
-# Height of a peak, in standard deviations of the noise, and of a place: votes are such heights.
+# All four values are rules of thumb; benchmarks/calcium.py shows the scores that they give.
+# Smallest height of a peak, in standard deviations of the noise.
 _LEAST_HEIGHT = 4.0
+# Smallest number of votes for a location. A vote is the height of a peak.
 _LEAST_VOTES = 6.0
-# No event counts for more than this.
+# Largest vote of a single event.
 _LARGEST_VOTE = 20.0
-# Width of a vote, in pixels: how well a peak is localised.
+# Standard deviation of the location of a peak, in pixels.
 _VOTE_SD = 1.25
 
 
 @dataclass(frozen=True)
 class Event:
-    """A peak in the picture of one spike frame.
+    """A peak in the image of one spike frame.
 
     Attributes
     ----------
     spike : int
-        Which of the spike frames.
+        Index among the spike frames.
     row, column : int
+        The pixel.
     height : float
-        In standard deviations of the noise.
+        Height of the peak, in standard deviations of the noise.
     """
 
     spike: int
@@ -44,25 +47,30 @@ class Event:
 
 
 def find_events(
-    pictures: np.ndarray, pixels: np.ndarray, shape: tuple[int, int], radius: float
+    images: np.ndarray, pixels: np.ndarray, shape: tuple[int, int], radius: float
 ) -> list[Event]:
-    """Peaks of the pictures of all spike frames.
+    """Find the peaks in the images of all spike frames.
 
     Parameters
     ----------
-    pictures : ndarray of shape (|S|, m)
-        Spikes over the standard deviation of their noise, for the active pixels.
-    pixels : ndarray of shape (m,)
+    images : ndarray of shape (n_spike_frames, n_pixels)
+        Spikes divided by the standard deviation of their noise, at the active pixels.
+    pixels : ndarray of shape (n_pixels,)
         Flat indices of the active pixels.
-    shape : (H, W)
+    shape : tuple (height, width)
+        Shape of a frame.
     radius : float
-        Of a neuron, in pixels; nothing within half of it of a peak is another one.
+        Radius of a neuron, in pixels. Two peaks are more than half of it apart.
+
+    Returns
+    -------
+    list of Event
     """
     width = 2 * int(radius / 2) + 1
     image = np.zeros(shape, dtype=np.float32)
     events = []
-    for spike, picture in enumerate(pictures):
-        image.ravel()[pixels] = picture
+    for spike, values in enumerate(images):
+        image.ravel()[pixels] = values
         smooth = gaussian_filter(image, radius / 5)
         peaks = (smooth >= _LEAST_HEIGHT) & (smooth == maximum_filter(smooth, width))
         for row, column in np.argwhere(peaks):
@@ -72,9 +80,23 @@ def find_events(
 
 
 def vote(events: list[Event], shape: tuple[int, int], radius: float) -> list[list[Event]]:
-    """Events by place, the places with the most votes first.
+    """Group events by location.
 
-    Every event belongs to the nearest place within half a radius, or to none.
+    Every event votes for its pixel with its height. Locations are the peaks of the smoothed votes.
+    An event belongs to the nearest location within half a radius, or to none.
+
+    Parameters
+    ----------
+    events : list of Event
+    shape : tuple (height, width)
+        Shape of a frame.
+    radius : float
+        Radius of a neuron, in pixels.
+
+    Returns
+    -------
+    list of list of Event
+        The events of each location, the locations with the most votes first.
     """
     if not events:
         return []

@@ -1,4 +1,4 @@
-"""Regions, traces and footprints as files that other programs read."""
+"""Export of regions, traces and footprints to files that other programs can read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from thinrank.calcium.folder import whole_folder, write_summary
 from thinrank.calcium.scores import as_regions
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 
 __all__ = [
     "Segmentation",
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Segmentation(Protocol):
-    """What is written of N neurons in T frames of H × W pixels: a fitted ``CalciumImaging``."""
+    """The attributes that are exported; a fitted ``CalciumImaging`` has them."""
 
     frame_rate: float
     decay_: float
@@ -37,7 +37,7 @@ class Segmentation(Protocol):
 
     @property
     def footprints_(self) -> np.ndarray:
-        """Shape (N, H, W); made at each call."""
+        """Footprints of shape (n_neurons, height, width); computed at each call."""
         ...
 
 
@@ -50,27 +50,27 @@ def export_results(
     column ``neuron_3`` of the traces and the third page of the footprints.
 
     ================== =========================================================================
-    regions.json       pixels of each region, in the layout of NeuroFinder
-    traces.csv         one line a frame: its number from 0, its time in seconds, all traces
-    spikes.csv         one line a spike: neuron, frame, time in seconds, size
-    footprints.tif     one page a neuron, float32
-    regions.nwb        with ``nwb``: a ``PlaneSegmentation`` and the traces, for NWB
+    regions.json       pixels of each region, in NeuroFinder's format
+    traces.csv         one line per frame: its number from 0, its time in seconds, all traces
+    spikes.csv         one line per spike: neuron, frame, time in seconds, size
+    footprints.tif     one page per neuron, float32
+    regions.nwb        with ``nwb=True``: a ``PlaneSegmentation`` and the traces
     summary.json       numbers of neurons and frames, and the names of the files
     ================== =========================================================================
 
-    Where no neuron was found there are no footprints and no NWB file.
+    If no neuron was found, no footprints and no NWB file are written.
 
     Parameters
     ----------
     imaging : CalciumImaging
-        Fitted.
+        A fitted estimator.
     folder : path
-        Appears whole or not at all.
-    nwb : bool
+        The folder to create. After an error it does not exist.
+    nwb : bool, default=False
         Whether to write an NWB file too, which needs ``thinrank[nwb]``.
-    overwrite : bool
-        Whether to replace a folder that this function wrote earlier. A folder with any other
-        file in it is never replaced.
+    overwrite : bool, default=False
+        Whether to replace a folder that this function wrote earlier. A folder that contains any
+        other file is never replaced.
     """
     with whole_folder(folder, overwrite) as place:
         write_results(imaging, place, nwb=nwb)
@@ -78,7 +78,7 @@ def export_results(
 
 
 def write_results(imaging: Segmentation, folder: Path, *, nwb: bool = False) -> None:
-    """Write the files of :func:`export_results`, but for the summary, into a folder."""
+    """Write the files of :func:`export_results` into a folder, except the summary."""
     footprints = imaging.footprints_
     write_regions(folder / "regions.json", imaging.region_coordinates_)
     write_traces(folder / "traces.csv", imaging.traces_, imaging.frame_rate)
@@ -91,7 +91,7 @@ def write_results(imaging: Segmentation, folder: Path, *, nwb: bool = False) -> 
 
 
 def describe(imaging: Segmentation) -> dict[str, Any]:
-    """The numbers of a fit, for the summary."""
+    """Numbers that describe a fit, for the summary."""
     return {
         "frames": int(imaging.traces_.shape[1]),
         "height": int(imaging.mean_image_.shape[0]),
@@ -103,14 +103,16 @@ def describe(imaging: Segmentation) -> dict[str, Any]:
 
 
 def write_regions(path: Path | str, regions: Any) -> None:
-    """Write regions as JSON in the layout of NeuroFinder.
+    """Write regions to a JSON file in NeuroFinder's format.
 
-    A list of ``{"id": 1, "coordinates": [[row, column], …]}``.
+    The content is a list of ``{"id": 1, "coordinates": [[row, column], …]}``.
 
     Parameters
     ----------
     path : path
-    regions : sequence of (m, 2) arrays, masks (N, H, W), or a label image (H, W)
+    regions : list of arrays of shape (n_pixels, 2), or array
+        The rows and columns of each region; or boolean masks of shape
+        (n_neurons, height, width); or a label image of shape (height, width).
     """
     content = [
         {"id": number, "coordinates": points.tolist()}
@@ -120,7 +122,7 @@ def write_regions(path: Path | str, regions: Any) -> None:
 
 
 def read_regions(path: Path | str) -> list[np.ndarray]:
-    """Read regions from JSON in the layout of NeuroFinder.
+    """Read regions from a JSON file in NeuroFinder's format.
 
     Parameters
     ----------
@@ -128,13 +130,13 @@ def read_regions(path: Path | str) -> list[np.ndarray]:
 
     Returns
     -------
-    list of ndarray of shape (m, 2)
-        Rows and columns.
+    list of ndarray of shape (n_pixels, 2)
+        Rows and columns of the pixels of each region.
 
     Raises
     ------
     ValueError
-        If the file is not of that layout; the message names it and says why.
+        If the file does not have this format. The message names the file and the reason.
     """
     path = Path(path)
     try:
@@ -142,7 +144,7 @@ def read_regions(path: Path | str) -> list[np.ndarray]:
     except ValueError as error:
         raise ValueError(f"{path}: not JSON ({error})") from error
     if not isinstance(content, list) or not content:
-        raise ValueError(f"{path}: a list of regions is expected, and at least one of them")
+        raise ValueError(f"{path}: expected a list of at least one region")
     try:
         return as_regions([region["coordinates"] for region in content])
     except (KeyError, TypeError, ValueError) as error:
@@ -152,14 +154,14 @@ def read_regions(path: Path | str) -> list[np.ndarray]:
 
 
 def write_traces(path: Path | str, traces: Any, frame_rate: float) -> None:
-    """Write traces as CSV: the columns ``frame``, ``time`` and ``neuron_1``, ``neuron_2``, ….
+    """Write traces to a CSV file: columns ``frame``, ``time``, ``neuron_1``, ``neuron_2``, ….
 
     Parameters
     ----------
     path : path
-    traces : array of shape (N, T)
+    traces : array of shape (n_neurons, n_frames)
     frame_rate : float
-        Frames a second; ``time`` is in seconds from the first frame.
+        Frames per second; ``time`` is in seconds since the first frame.
     """
     values = np.asarray(traces)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
@@ -171,15 +173,17 @@ def write_traces(path: Path | str, traces: Any, frame_rate: float) -> None:
 
 
 def write_spikes(path: Path | str, spike_trains: Any, frame_rate: float) -> None:
-    """Write spikes as CSV, one line each: the columns ``neuron``, ``frame``, ``time``, ``size``.
+    """Write spikes to a CSV file: columns ``neuron``, ``frame``, ``time`` and ``size``.
+
+    The file has one line per spike.
 
     Parameters
     ----------
     path : path
-    spike_trains : array of shape (N, T)
-        What each spike adds to the fluorescence; 0 where there is none.
+    spike_trains : array of shape (n_neurons, n_frames)
+        Increase of the fluorescence by each spike; 0 where there is none.
     frame_rate : float
-        Frames a second.
+        Frames per second.
     """
     trains = np.asarray(spike_trains)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
@@ -191,14 +195,16 @@ def write_spikes(path: Path | str, spike_trains: Any, frame_rate: float) -> None
 
 
 def write_footprints(path: Path | str, footprints: Any) -> None:
-    """Write footprints as a TIFF file of float32 with one page a neuron.
+    """Write footprints to a TIFF file of float32 with one page per neuron.
 
     Parameters
     ----------
     path : path
-    footprints : array of shape (N, H, W)
-        Without a neuron no file is written: TIFF has no page without pixels.
+    footprints : array of shape (n_neurons, height, width)
+        If there is no neuron, no file is written: TIFF needs at least one page.
     """
     pages = np.asarray(footprints, dtype=np.float32)
     if len(pages):
-        require("tifffile").imwrite(path, pages, photometric="minisblack", compression="zlib")
+        import_optional("tifffile").imwrite(
+            path, pages, photometric="minisblack", compression="zlib"
+        )

@@ -1,4 +1,4 @@
-"""Neurons as a plane segmentation in an NWB file."""
+"""Export of neurons to an NWB file, as a plane segmentation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 
 __all__ = ["write_nwb"]
 
@@ -26,36 +26,36 @@ def write_nwb(
 ) -> None:
     """Write an NWB file with a ``PlaneSegmentation`` and the traces of its regions.
 
-    They lie in the processing module ``ophys``: the footprints as image masks of
+    Both are in the processing module ``ophys``: the footprints as image masks of
     ``ImageSegmentation/PlaneSegmentation``, in the orientation of a frame, and the traces as
-    ``Fluorescence/RoiResponseSeries``. What a movie does not tell, such as the indicator and the
-    place in the brain, is written as unknown.
+    ``Fluorescence/RoiResponseSeries``. Required metadata that a movie does not contain, such as
+    the indicator and the brain area, are written as "unknown".
 
     Parameters
     ----------
     path : path
-    footprints : array of shape (N, H, W)
-    traces : array of shape (N, T)
+    footprints : array of shape (n_neurons, height, width)
+    traces : array of shape (n_neurons, n_frames)
     frame_rate : float
-        Frames a second.
-    session_start_time : datetime, optional
-        Of the recording, with a time zone. NWB demands one; None for the time of writing, and the
-        file says so.
+        Frames per second.
+    session_start_time : datetime, default=None
+        Start of the recording, with a time zone. NWB requires it. If None, the time of writing is
+        used, and the session description says so.
 
     Raises
     ------
     ImportError
-        Without pynwb.
+        If pynwb is not installed.
     ValueError
-        Without a neuron: a segmentation of NWB has at least one region.
+        If there is no neuron: NWB requires at least one region.
     """
-    pynwb = require("pynwb")
+    pynwb = import_optional("pynwb")
     masks, responses = np.asarray(footprints, np.float32), np.asarray(traces, np.float32)
     if not len(masks):
         raise ValueError("an NWB file needs at least one neuron, and none was found")
     description = "Neurons of a calcium imaging movie, found by thinrank."
     if session_start_time is None:
-        description += " The start of the session is not known: it is the time of writing."
+        description += " The start of the session is unknown; the time of writing is given instead."
     file = pynwb.NWBFile(
         session_description=description,
         identifier=str(uuid4()),

@@ -1,4 +1,4 @@
-"""A folder of results that appears whole or not at all."""
+"""Output folders that are either complete or not created at all."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from typing import Any
 __all__ = ["SUMMARY", "check_destination", "whole_folder", "write_summary"]
 
 SUMMARY = "summary.json"
-"""The file that says what the others are; written last."""
+"""Name of the file that describes the results and lists all files; it is written last."""
 
-_NAMED_IN_ERRORS = 3
+_NAMED_IN_ERRORS = 3  # at most this many file names in a message, to keep it on one line
 
 
 @contextmanager
 def whole_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
-    """A temporary folder beside the target, renamed to it when the block ends without an error.
+    """A temporary folder, renamed to the target when the block ends without an error.
 
-    After an error, or Ctrl-C, nothing new is there and what was there is as it was.
+    After an error or Ctrl-C, the target is unchanged.
 
     Parameters
     ----------
     target : path
-        The folder to be made. Missing parents are made too.
-    overwrite : bool
-        Whether it may replace earlier results; see :func:`check_destination`.
+        The folder to create. Missing parents are created too.
+    overwrite : bool, default=False
+        Whether earlier results may be replaced; see :func:`check_destination`.
 
     Yields
     ------
     Path
-        Where to write.
+        The temporary folder to write to.
     """
     check_destination(target, overwrite)
     target = Path(target).resolve()
@@ -45,28 +45,35 @@ def whole_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
     place = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
     try:
         yield place
-        place.chmod(0o777 & ~_umask())  # mkdtemp lets nobody else in
+        place.chmod(0o777 & ~_umask())  # mkdtemp allows access by the owner only
         _swap(place, target)
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
-        for parent in missing:  # the innermost first
+        for parent in missing:  # innermost first
             with contextlib.suppress(OSError):
                 parent.rmdir()
         raise
 
 
 def check_destination(target: Path | str, overwrite: bool = False) -> None:
-    """Raise an OSError, mostly FileExistsError, unless a folder may be made, or replaced.
+    """Raise an OSError, usually a FileExistsError, unless a folder can be created or replaced.
 
-    Only a folder that this package wrote is ever replaced, and only if nothing else was put into
-    it since: its ``summary.json`` lists every file that lies there.
+    Only a folder that this package wrote is replaced, and only if no file was added to it since:
+    its ``summary.json`` must list every file in it.
+
+    Parameters
+    ----------
+    target : path
+        The folder to be created.
+    overwrite : bool, default=False
+        Whether it may be replaced.
     """
     target = Path(target)
     parent = next(parent for parent in target.absolute().parents if parent.exists())
     if not parent.is_dir():
-        raise NotADirectoryError(f"{target} cannot be made: {parent} is a file, not a folder")
+        raise NotADirectoryError(f"{target} cannot be created: {parent} is a file, not a folder")
     if not os.access(parent, os.W_OK):
-        raise PermissionError(f"{target} cannot be made: {parent} may not be written to")
+        raise PermissionError(f"{target} cannot be created: no permission to write to {parent}")
     if not target.exists():
         return
     if not target.is_dir():
@@ -87,7 +94,7 @@ def check_destination(target: Path | str, overwrite: bool = False) -> None:
 
 
 def write_summary(folder: Path, about: dict[str, Any]) -> None:
-    """Write ``summary.json``: what is said about the results, and the names of all files."""
+    """Write ``summary.json``: a description of the results, and the names of all files."""
     files = sorted({SUMMARY, *(path.name for path in folder.iterdir())})
     text = json.dumps({**about, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
@@ -102,7 +109,7 @@ def _written_here(folder: Path) -> set[str]:
 
 
 def _swap(place: Path, target: Path) -> None:
-    """Give the new folder its name; the old one is removed only when that has succeeded."""
+    """Rename the new folder to its final name, and only then remove the old one."""
     if not target.exists():
         place.rename(target)
         return

@@ -1,4 +1,4 @@
-"""Neurons from a fluorescence movie."""
+"""The estimator that finds neurons in a fluorescence movie."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ from thinrank.calcium.alternation import Alternation
 from thinrank.calcium.decay import estimate_decay, resolve_decay
 from thinrank.calcium.movie import open_movie
 from thinrank.calcium.neurons import find_neurons
-from thinrank.calcium.preprocessing import PreparedMovie, Preprocessing, interpolated
-from thinrank.calcium.progress import Stages, staged
+from thinrank.calcium.preprocessing import PreparedMovie, interpolated
 from thinrank.calcium.scores import Scores, score_regions
-from thinrank.calcium.settings import check_settings, given_sizes, in_radii
-from thinrank.calcium.sizes import Sizes
+from thinrank.calcium.settings import (
+    as_preprocessing,
+    check_settings,
+    given_sizes,
+    smoothing_width,
+)
+from thinrank.calcium.sizes import MovieSizes
+from thinrank.calcium.stages import Stages, reported_stages
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Solution, Status
 from thinrank.designs import Dense, RecursiveFilter
@@ -30,103 +35,113 @@ from thinrank.minimize import minimize, seed_from
 
 __all__ = ["CalciumImaging"]
 
-# Pixels of larger frames than this are screened: their matrix is to fit into memory.
+# Largest number of pixels in use; larger frames are screened. For 3000 frames, Y then takes 400 MB.
 _MOST_PIXELS = 1 << 15
-# Where the decay begins that the screening of large frames uses while none is known.
+# Decay for the screening of large frames if it is estimated, which happens later. The paper's
+# 1 − 1/frame_rate at 10 frames per second.
 _USUAL_DECAY = 0.9
 
 
 class CalciumImaging(BaseEstimator):
     r"""Find neurons, their footprints, traces and spikes in a calcium imaging movie.
 
-    The movie of T frames and k pixels is modelled as Y = G⁻¹SA + E (Pnevmatikakis et al. 2014; Yu,
-    Gupta & Kolar 2020): spikes S are non-zero in few frames, footprints A in few pixels, and G⁻¹
-    lets every spike decay by γ a frame. Θ = SA has low rank, few non-zero rows and few non-zero
-    columns, so this is two-way sparse reduced-rank regression on X = G⁻¹, which is never formed:
-    products with it are recursive filters (:class:`thinrank.designs.RecursiveFilter`).
+    The movie is modelled as Y = G⁻¹SA + E (Pnevmatikakis et al. 2014; Yu, Gupta & Kolar 2020). Y
+    has one row per frame and one column per pixel. The spikes S are non-zero in few frames, the
+    footprints A in few pixels, and the filter G⁻¹ lets every spike decay by the factor γ per frame.
+    Θ = SA has low rank, few non-zero rows and few non-zero columns, so this is two-way sparse
+    reduced-rank regression on X = G⁻¹. The matrix X is never formed: products with it are recursive
+    filters (:class:`thinrank.designs.RecursiveFilter`).
 
-    The product Θ says which frames and pixels are active, not which neuron is which. A row of Θ
-    is the picture of what one frame adds, mostly one neuron or a few apart from each other. Its
-    peaks vote for places, each place with enough votes starts a neuron, and footprints and
-    traces are then fitted to XΘ by turns, footprints and spikes both at least 0. Overlapping
-    neurons are told apart by their spike frames, where connected pieces of the active pixels, or
-    peaks of their energy, would join them.
+    Θ shows which frames and pixels are active, but not which neuron they belong to. A row of Θ is
+    the image of what one frame adds, usually one neuron or a few that are far apart. The peaks of
+    these images vote for locations. Each location with enough votes is the start of a neuron, and
+    footprints and spikes, both at least 0, are fitted to XΘ alternately. In this way neurons that
+    overlap are separated by their spike frames; connected components of the active pixels, or peaks
+    of their energy, would join them.
 
     Parameters
     ----------
     frame_rate : float
-        Frames a second.
-    rank : int or "auto"
-        Largest rank of Θ. "auto" counts the directions of Y that noise does not reach.
-    row_sparsity : int or "auto"
-        How many frames may have spikes. "auto" takes as many as explain more than noise would.
-    column_sparsity : int or "auto"
-        How many pixels may be active; "auto" likewise.
-    decay : None, float or "estimate"
-        γ. None is 1 − 1/frame_rate, as in the paper; "estimate" takes it from the
+        Frames per second.
+    rank : int or "auto", default="auto"
+        Largest rank of Θ. "auto" is the number of directions of Y that exceed the noise.
+    row_sparsity : int or "auto", default="auto"
+        Largest number of frames with spikes. "auto" is the number of frames that explain more than
+        noise would.
+    column_sparsity : int or "auto", default="auto"
+        Largest number of active pixels. "auto" is the number of pixels of which the fit explains
+        more than it would of noise.
+    decay : None, float or "estimate", default=None
+        γ. None is 1 − 1/frame_rate, as in the paper; "estimate" computes it from the
         autocovariance of the most active pixels.
-    baseline : {"median", "percentile", "none"}
-        What is taken out of each pixel: its median; a running percentile, for movies that
-        bleach or drift; or nothing, for movies that come without.
-    percentile : float, default 20
-        Which one, for baseline="percentile".
-    window : float, default 30
-        Seconds of its windows.
-    smoothing : float or "auto"
-        Standard deviation, in pixels, of a Gaussian filter of each frame: a neuron covers many
-        pixels, whose noise is independent. "auto" is 0.4 times the radius of a neuron; 0 is none,
-        as in the paper.
-    background : float or "auto"
-        Standard deviation, in pixels, of a wider Gaussian filter, whose changes over time are
-        taken out of each pixel: neuropil, and the lamp. "auto" is 3 times the radius; 0 is none.
-    noise_scaling : bool, default True
-        Whether each pixel is divided by the standard deviation of its noise: bright pixels are
-        noisier, and would be taken for active.
-    floor : float, default 2
-        Values below this many standard deviations of the noise under the baseline are raised to
-        that: calcium makes pixels brighter, and what makes them darker (the surround of a bright
-        neuron in the background filter, motion) is not to count as activity. Infinity for none.
-    neuron_radius : float, default 5
-        Rough radius of a neuron, in pixels.
-    region_threshold : float, default 0.4
-        A region ends where its footprint falls below this part of its peak.
-    solver : {"pursuit", "gdt"}
+    baseline : {"median", "percentile", "none"}, default="median"
+        What is subtracted from each pixel: its median; a running percentile, for movies with
+        bleaching or drift; or nothing, for movies without a baseline.
+    percentile : float, default=20.0
+        The percentile for ``baseline="percentile"``.
+    window : float, default=30.0
+        Length of the windows for ``baseline="percentile"``, in seconds.
+    smoothing : float or "auto", default="auto"
+        Standard deviation of a Gaussian filter of each frame, in pixels. A neuron covers many
+        pixels, whose noise is independent. "auto" is 0.4 times ``neuron_radius``; 0 means no
+        smoothing, as in the paper.
+    background : float or "auto", default="auto"
+        Standard deviation of a wider Gaussian filter, in pixels. Changes of the filtered movie over
+        time, such as neuropil or changes of the illumination, are subtracted from each pixel.
+        "auto" is 3 times ``neuron_radius``; 0 means that nothing is subtracted.
+    noise_scaling : bool, default=True
+        Whether each pixel is divided by the standard deviation of its noise. Bright pixels are
+        noisier and could otherwise be mistaken for active ones.
+    floor : float, default=2.0
+        Values more than this many standard deviations of the noise below the baseline are replaced
+        by that bound. Calcium makes pixels brighter; darker pixels result from the background
+        filter around bright neurons, or from motion, and should not count as activity. Infinity
+        for no bound.
+    neuron_radius : float, default=5.0
+        Approximate radius of a neuron, in pixels.
+    region_threshold : float, default=0.4
+        A region consists of the pixels at which a footprint is at least this fraction of its
+        maximum.
+    solver : {"pursuit", "gdt"}, default="pursuit"
         See :func:`thinrank.minimize`.
-    max_iter : int, optional
-        Its iteration limit.
-    random_state : int, Generator or None
-        For randomised decompositions of very long movies; None gives the same answer every time.
-    verbose : int, default 0
+    max_iter : int, default=None
+        Iteration limit of the solver.
+    random_state : int, Generator or None, default=None
+        Seed of the randomised decompositions of very long movies; None for a fixed seed.
+    verbose : int, default=0
         Whether to show progress on standard error.
 
     Attributes
     ----------
     factors_ : Factors
-        Θ: U of shape (T, r), V of shape (H·W, r), in units of the noise of each pixel. Also
-        ``theta_``.
+        Factors of Θ, with U of shape (n_frames, rank) and V of shape (height * width, rank), in
+        units of the noise of each pixel. ``factors_.theta`` is Θ as a dense array.
     rank_ : int
-    spikes_ : ndarray of int
-        Sorted frames in which something spikes, the non-zero rows of Θ.
+        Rank of Θ.
+    spike_frames_ : ndarray of int
+        Sorted indices of the frames with spikes, the non-zero rows of Θ.
     active_pixels_ : ndarray of int
-        Sorted flat indices row·W + column of the non-zero columns of Θ.
+        Sorted flat indices row * width + column of the non-zero columns of Θ.
     n_neurons_ : int
-        N. Neurons are ordered, those that explain the most first.
-    footprints_ : ndarray of shape (N, H, W), float32
-        Light of each neuron, 1 at its brightest pixel; made dense on demand from
-        ``sparse_footprints_``, of shape (N, H·W).
-    traces_ : ndarray of shape (N, T), float32
-        Denoised fluorescence of each neuron above the baseline, at its brightest pixel of the
+        Number of neurons. Those that explain the most come first.
+    footprints_ : ndarray of shape (n_neurons, height, width), float32
+        Brightness of each pixel, 1 at the brightest one. Computed at each access from
+        ``sparse_footprints_``, a sparse array of shape (n_neurons, height * width).
+    traces_ : ndarray of shape (n_neurons, n_frames), float32
+        Denoised fluorescence of each neuron above the baseline, at its brightest pixel in the
         smoothed movie, in the units of the movie. Smoothing lowers peaks, by about a third for
         footprints with a standard deviation of 3 pixels.
-    spike_trains_ : ndarray of shape (N, T), float32
-        At least 0; ``traces_`` are these through the filter G⁻¹.
-    regions_ : ndarray of shape (H, W) of int
-        0, or 1 + the neuron whose region a pixel is in.
-    region_coordinates_ : list of ndarray of shape (m, 2)
-        Rows and columns of every region, which may overlap.
+    spike_trains_ : ndarray of shape (n_neurons, n_frames), float32
+        Spikes of each neuron, at least 0. Filtering them by G⁻¹ gives ``traces_``.
+    regions_ : ndarray of shape (height, width) of int
+        0, or 1 plus the index of the neuron to whose region a pixel belongs.
+    region_coordinates_ : list of ndarray of shape (n_pixels, 2)
+        Rows and columns of the pixels of each region. Regions may overlap.
     decay_ : float
-    shape_ : (T, H, W)
-    mean_image_ : ndarray of shape (H, W), float32
+        γ.
+    shape_ : tuple (n_frames, height, width)
+        Shape of the movie.
+    mean_image_ : ndarray of shape (height, width), float32
         Mean of the raw frames.
     status_ : Status
         How the solver ended; ``str(status_)`` is a sentence.
@@ -207,64 +222,65 @@ class CalciumImaging(BaseEstimator):
         dataset: str | None = None,
         progress: Callable[[str, float], object] | None = None,
     ) -> CalciumImaging:
-        """Find the neurons.
+        """Find the neurons of a movie.
 
         Parameters
         ----------
-        movie : array or memmap of shape (T, H, W), or path
-            TIFF (multi-page and BigTIFF; memory-mapped if uncompressed and in one piece), NPY,
-            NPZ, HDF5, or NWB with a TwoPhotonSeries. Registered: motion is not corrected.
-        y : ignored
-        dataset : str, optional
-            Which array of an NPZ or HDF5 file, or which series of an NWB file.
-        progress : callable, optional
-            Called with the name of each stage and the part of it that is done, from 0 to 1.
+        movie : array or memmap of shape (n_frames, height, width), or path
+            TIFF (multi-page and BigTIFF; memory-mapped if uncompressed and contiguous), NPY, NPZ,
+            HDF5, or NWB with a TwoPhotonSeries. The movie must be registered: motion is not
+            corrected.
+        y : None
+            Ignored; present for compatibility with scikit-learn.
+        dataset : str, default=None
+            Name of the array in an NPZ or HDF5 file, or of the series in an NWB file. Needed if
+            there are several.
+        progress : callable, default=None
+            Called with the name of each stage and the fraction of it that is done, from 0 to 1.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
 
         Raises
         ------
         MovieError
-            A ValueError that names the file and what is wrong with it.
+            If the movie cannot be used. A ValueError whose message names the file and the reason.
         """
         check_settings(self)
         decay = resolve_decay(self.decay, self.frame_rate)
-        with staged(progress, self.verbose) as stages:
+        with reported_stages(progress, self.verbose) as stages:
             with open_movie(movie, dataset) as source:
                 sizes = given_sizes(self, source.shape, _MOST_PIXELS)
-                prepared = self._preprocessing().prepare(
+                prepared = as_preprocessing(self, _MOST_PIXELS).prepare(
                     source, _USUAL_DECAY if decay is None else decay, stages.begin("reading")
                 )
             self.decay_ = estimate_decay(prepared.Y) if decay is None else decay
             solution = self._solve(prepared, sizes, stages)
             self._keep(prepared, solution)
-            del prepared  # the separation needs Θ only
+            del prepared  # frees memory: the separation needs only Θ
             stages.begin("neurons")
             self._separate()
         return self
 
     @property
-    def theta_(self) -> Factors:
-        """Θ, as ``factors_``."""
-        check_is_fitted(self, "factors_")
-        return self.factors_
-
-    @property
     def rank_(self) -> int:
         """Rank of Θ."""
-        return self.theta_.rank
+        check_is_fitted(self, "factors_")
+        return self.factors_.rank
 
     @property
-    def spikes_(self) -> np.ndarray:
-        """Sorted frames in which something spikes."""
-        return self.theta_.row_support
+    def spike_frames_(self) -> np.ndarray:
+        """Sorted indices of the frames with spikes."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.row_support
 
     @property
     def active_pixels_(self) -> np.ndarray:
         """Sorted flat indices of the active pixels."""
-        return self.theta_.column_support
+        check_is_fitted(self, "factors_")
+        return self.factors_.column_support
 
     @property
     def n_neurons_(self) -> int:
@@ -274,18 +290,19 @@ class CalciumImaging(BaseEstimator):
 
     @property
     def footprints_(self) -> np.ndarray:
-        """Light of each neuron, shape (N, H, W); made at each call."""
+        """Footprints of shape (n_neurons, height, width); computed at each access."""
         check_is_fitted(self, "factors_")
         return self.sparse_footprints_.toarray().reshape(-1, *self.shape_[1:])
 
     @property
     def denoised_(self) -> np.ndarray:
-        """Baseline + G⁻¹Θ in the units of the movie, shape (T, H, W), float32; made at each call.
+        """Baseline + G⁻¹Θ in the units of the movie; computed at each access.
 
-        Of the smoothed movie, when ``smoothing`` is not 0; pixels that are not active are at
-        their baseline throughout.
+        An array of shape (n_frames, height, width), float32. If ``smoothing`` is not 0, it
+        approximates the smoothed movie. Pixels that are not active equal their baseline.
         """
-        theta, (frames, height, width) = self.theta_, self.shape_
+        check_is_fitted(self, "factors_")
+        theta, (frames, height, width) = self.factors_, self.shape_
         pixels = self.active_pixels_
         movie = np.empty((frames, height * width), dtype=np.float32)
         movie[:] = interpolated(self._baseline, self._knots, frames)
@@ -295,21 +312,28 @@ class CalciumImaging(BaseEstimator):
 
     @property
     def pixel_energy_(self) -> np.ndarray:
-        """How active each pixel is: the norm of its column of Θ, shape (H, W)."""
-        theta = self.theta_
+        """Activity of each pixel, the norm of its column of Θ; of shape (height, width)."""
+        check_is_fitted(self, "factors_")
+        theta = self.factors_
         gram = theta.U.T @ theta.U
         squares = np.einsum("ij,ij->i", theta.V @ gram, theta.V)
         return np.sqrt(np.maximum(squares, 0)).reshape(self.shape_[1:])
 
     def score(self, regions: Any, y: Any = None, *, threshold: float = 5.0) -> Scores:
-        """NeuroFinder's scores of ``region_coordinates_`` against labelled regions, and pixel AUC.
+        """Compare ``region_coordinates_`` with labelled regions by NeuroFinder's scores.
 
         Parameters
         ----------
-        regions : list of (m, 2) arrays, masks (N, H, W) or a label image (H, W)
-        y : ignored
-        threshold : float
-            Distance of centres, in pixels, below which regions match.
+        regions : list of arrays of shape (n_pixels, 2), or array
+            The labelled regions, as for :func:`thinrank.calcium.score_regions`.
+        y : None
+            Ignored; present for compatibility with scikit-learn.
+        threshold : float, default=5.0
+            Distance in pixels below which two centres match.
+
+        Returns
+        -------
+        Scores
         """
         check_is_fitted(self, "factors_")
         return score_regions(
@@ -318,14 +342,16 @@ class CalciumImaging(BaseEstimator):
 
     # ----------------------------------------------------------------------- stages
 
-    def _solve(self, prepared: PreparedMovie, sizes: Sizes, stages: Stages) -> Solution:
-        """Θ over the pixels that were kept."""
+    def _solve(self, prepared: PreparedMovie, sizes: MovieSizes, stages: Stages) -> Solution:
+        """Fit Θ over the pixels in use."""
         Y = prepared.Y
         seed = seed_from(self.random_state)
-        alternation = Alternation(self.decay_, self._smoothing, seed)
+        alternation = Alternation(self.decay_, smoothing_width(self), seed)
         start, found = alternation.run(Y, sizes, stages.begin("spike frames"))
         if start.rank == 0:
-            message = "No frame explains more than noise would: no spikes, the answer has rank 0."
+            message = (
+                "No frame explains more than noise would: no spikes were found, and Θ has rank 0."
+            )
             return Solution(
                 start, 0.5 * float(np.vdot(Y, Y)) / len(Y), Status(Outcome.ZERO, message)
             )
@@ -346,7 +372,7 @@ class CalciumImaging(BaseEstimator):
         return solution
 
     def _keep(self, prepared: PreparedMovie, solution: Solution) -> None:
-        """Θ over all pixels, and what leads back to the units of the movie."""
+        """Store Θ over all pixels, and what converts it to the units of the movie."""
         _, height, width = self.shape_ = prepared.shape
         theta = solution.factors
         V = arrays.scatter_rows(theta.V, prepared.pixels, height * width)
@@ -357,7 +383,7 @@ class CalciumImaging(BaseEstimator):
         self._scale = prepared.scale
 
     def _separate(self) -> None:
-        """Footprints, traces and regions of neurons."""
+        """Compute and store footprints, traces and regions."""
         neurons = find_neurons(
             self.factors_,
             self.decay_,
@@ -369,19 +395,3 @@ class CalciumImaging(BaseEstimator):
         self.sparse_footprints_ = neurons.footprints
         self.spike_trains_, self.traces_ = neurons.spikes, neurons.traces
         self.region_coordinates_, self.regions_ = neurons.regions, neurons.labels
-
-    @property
-    def _smoothing(self) -> float:
-        return in_radii(self.smoothing, 0.4, self.neuron_radius)
-
-    def _preprocessing(self) -> Preprocessing:
-        return Preprocessing(
-            baseline=self.baseline,
-            percentile=float(self.percentile),
-            window=max(2, round(self.window * self.frame_rate)),
-            smoothing=self._smoothing,
-            background=in_radii(self.background, 3.0, self.neuron_radius),
-            noise_scaling=bool(self.noise_scaling),
-            floor=float(self.floor),
-            most_pixels=_MOST_PIXELS,
-        )

@@ -1,4 +1,4 @@
-"""A movie of T frames, wherever it lies, read a few lines of all frames at a time."""
+"""Movies from arrays and files, read a few lines of all frames at a time."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from thinrank.calcium.readers import opened
 
 __all__ = ["Movie", "open_movie"]
 
-_FEWEST_FRAMES = 3  # a baseline, a spike and what is left of it
+_FEWEST_FRAMES = 3  # one before a spike, the spike, and one after it
 
 
 class Movie:
-    """T frames of H × W pixels, behind one name for errors.
+    """The frames of a movie, and its name for error messages.
 
     Parameters
     ----------
-    frames : array, memmap or h5py dataset of shape (T, H, W)
-        Of real numbers.
+    frames : array, memmap or h5py dataset of shape (n_frames, height, width)
+        Real numbers.
     name : str
-        Of the file, or "movie".
+        Name of the file, or "movie".
     """
 
     def __init__(self, frames: Any, name: str) -> None:
@@ -40,7 +40,7 @@ class Movie:
         if 0 in shape:
             raise MovieError(name, f"is empty: shape {shape}")
         if np.dtype(frames.dtype).kind not in "uifb":
-            raise MovieError(name, f"holds {frames.dtype}; a movie holds real numbers")
+            raise MovieError(name, f"has dtype {frames.dtype}; a movie must contain real numbers")
         if shape[0] < _FEWEST_FRAMES:
             only = "a single frame" if shape[0] == 1 else f"{shape[0]} frames"
             raise MovieError(name, f"has {only}; at least {_FEWEST_FRAMES} are needed")
@@ -49,15 +49,15 @@ class Movie:
         self.shape: tuple[int, int, int] = shape
 
     def lines(self, first: int, last: int) -> np.ndarray:
-        """Lines ``first`` to before ``last`` of all frames, as a fresh float32 array."""
+        """Lines ``first`` to ``last`` − 1 of all frames, as a new float32 array."""
         try:
             block = np.array(self.frames[:, first:last, :], dtype=np.float32, order="C")
         except (OSError, RuntimeError) as error:  # what h5py raises about a damaged file
             raise MovieError(self.name, f"cannot be read to the end ({error})") from error
-        # one number that is not finite makes the sum so; an overflow alone does it too
+        # the sum is not finite if an entry is not, but also after an overflow: then check entries
         with np.errstate(over="ignore", invalid="ignore"):
-            suspicious = not np.isfinite(block.sum())
-        if suspicious:
+            suspect = not np.isfinite(block.sum())
+        if suspect:
             self._check_finite(block, first)
         return block
 
@@ -67,21 +67,25 @@ class Movie:
             frame, line, column = (int(i) for i in bad[0])
             raise MovieError(
                 self.name,
-                f"holds NaN or infinity: frame {frame}, row {first + line}, column {column}",
+                f"contains NaN or infinity: frame {frame}, row {first + line}, column {column}",
             )
 
 
 @contextmanager
 def open_movie(movie: Any, dataset: str | None = None) -> Iterator[Movie]:
-    """A movie from an array or a file, which is closed afterwards.
+    """Open a movie from an array or a file, which is closed afterwards.
 
     Parameters
     ----------
-    movie : array or memmap of shape (T, H, W), or path
+    movie : array or memmap of shape (n_frames, height, width), or path
         TIFF (.tif, .tiff), NumPy (.npy, .npz), HDF5 (.h5, .hdf5, .hdf) or NWB (.nwb).
-    dataset : str, optional
-        Which array of an NPZ or HDF5 file, or which TwoPhotonSeries of an NWB file, when there
-        are several.
+    dataset : str, default=None
+        Name of the array in an NPZ or HDF5 file, or of the TwoPhotonSeries in an NWB file. Needed
+        if there are several.
+
+    Yields
+    ------
+    Movie
     """
     if isinstance(movie, (str, os.PathLike)):
         path = Path(movie)
@@ -89,7 +93,7 @@ def open_movie(movie: Any, dataset: str | None = None) -> Iterator[Movie]:
             yield Movie(frames, str(path))
         return
     if dataset is not None:
-        raise ValueError("dataset names an array in a file; this movie is not a file")
+        raise ValueError("dataset is the name of an array in a file, but this movie is not a file")
     if isinstance(movie, np.ma.MaskedArray):
         raise MovieError("movie", "is a masked array; fill the masked entries first")
     if not hasattr(movie, "shape") or not hasattr(movie, "dtype"):

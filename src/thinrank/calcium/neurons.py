@@ -1,4 +1,4 @@
-"""Neurons in the units of the movie, from Θ."""
+"""Neurons in the units of the movie, computed from Θ."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ __all__ = ["Neurons", "find_neurons"]
 
 @dataclass(frozen=True)
 class Neurons:
-    """N neurons in T frames of H × W pixels.
+    """The neurons of a movie.
 
     Attributes
     ----------
-    footprints : csr_array of shape (N, H·W), float32
-        1 at the brightest pixel.
-    spikes : ndarray of shape (N, T), float32
-    traces : ndarray of shape (N, T), float32
-        The spikes through the filter.
-    regions : list of ndarray of shape (m, 2)
-        Rows and columns.
-    labels : ndarray of shape (H, W) of int
+    footprints : csr_array of shape (n_neurons, height * width), float32
+        Brightness of each pixel, 1 at the brightest one.
+    spikes : ndarray of shape (n_neurons, n_frames), float32
+        Increase of the fluorescence by spikes.
+    traces : ndarray of shape (n_neurons, n_frames), float32
+        The filtered spikes: fluorescence above the baseline.
+    regions : list of ndarray of shape (n_pixels, 2)
+        Rows and columns of the pixels of each neuron.
+    labels : ndarray of shape (height, width) of int
+        0, or 1 plus the index of the neuron.
     """
 
     footprints: csr_array
@@ -54,15 +56,22 @@ def find_neurons(
     Parameters
     ----------
     theta : Factors
-        Of shape (T, H·W), in units of the noise.
+        Θ of shape (n_frames, height * width), in units of the noise.
     decay : float
-    scale : ndarray of shape (H·W,)
+        γ, the fraction of the fluorescence that is left after one frame.
+    scale : ndarray of shape (height * width,)
         Unit of each pixel.
-    shape : (T, H, W)
+    shape : tuple (n_frames, height, width)
+        Shape of the movie.
     radius : float
-        Rough radius of a neuron, in pixels.
+        Approximate radius of a neuron, in pixels.
     threshold : float
-        Where a region ends, in parts of its footprint's peak.
+        A region consists of the pixels at which a footprint is at least this fraction of its
+        maximum.
+
+    Returns
+    -------
+    Neurons
     """
     frames, height, width = shape
     rows, pixels = theta.row_support, theta.column_support
@@ -72,7 +81,7 @@ def find_neurons(
         (design @ theta.U)[rows], theta.V[pixels], pixels, segments
     )
     A = split.footprints * scale[pixels]
-    peaks = A.max(axis=1, initial=0.0)  # to be 1 in the units of the movie
+    peaks = A.max(axis=1, initial=0.0)  # scaled to 1 in the units of the movie
     levels = split.traces / np.sqrt(segments.energies)[:, None] * peaks
     spikes = np.zeros((len(A), frames), dtype=np.float32)
     spikes[:, rows] = np.maximum(segments.spikes(levels), 0).T
@@ -85,7 +94,7 @@ def find_neurons(
 
 
 def _spread(rows: np.ndarray, pixels: np.ndarray, size: int) -> csr_array:
-    """Values at some pixels as sparse rows over all of them."""
+    """Values at some pixels as sparse rows over all pixels."""
     neuron, place = np.nonzero(rows)
     values = rows[neuron, place].astype(np.float32)
     return csr_array((values, (neuron, pixels[place])), shape=(len(rows), size))

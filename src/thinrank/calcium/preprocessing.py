@@ -1,4 +1,4 @@
-"""From raw frames to pixels of unit noise about zero, a few lines at a time."""
+"""Preprocessing: smoothing, baseline, background and noise level, a few lines at a time."""
 
 from __future__ import annotations
 
@@ -13,41 +13,46 @@ from scipy.special import ndtri
 from thinrank.calcium.background import Background, find_background
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.movie import Movie
-from thinrank.calcium.progress import Progress
+from thinrank.calcium.stages import StageProgress
 from thinrank.designs import RecursiveFilter
 
 __all__ = ["PreparedMovie", "Preprocessing", "interpolated", "smoothing_kernel"]
 
-# Entries of a block of lines; the memory in use is a few times this.
+# Number of entries of a block of lines: 16 MiB in single precision. The memory in use is a few
+# times this.
 _BLOCK_ENTRIES = 1 << 22
-# Where the Gaussian filter is cut off, in standard deviations.
+# The Gaussian filter is truncated at this many standard deviations, where it is 1 % of its maximum.
 _CUT = 3.0
-# Least noise of a pixel, as part of the median: the margin of a registered movie has next to none.
+# Smallest noise level of a pixel, relative to the median. Without it, pixels at the margin of a
+# registered movie, which hardly have any noise, would be scaled up. Rule of thumb.
 _LEAST_NOISE = 0.1
-# E|a − b| of two independent standard normal numbers is 2/√π.
+# For independent standard normal a and b, E|a − b| = 2/√π; this is its inverse.
 _FROM_MEAN_DIFFERENCE = np.pi**0.5 / 2
-# Matched-filter outputs below this many standard deviations do not count as activity.
+# Matched-filter outputs below this many standard deviations do not count as activity. Noise exceeds
+# it in 2 % of the frames.
 _ACTIVE = 2.0
 
 
 @dataclass(frozen=True)
 class PreparedMovie:
-    """A movie as the matrix Y that the model is fitted to, and the way back.
+    """A movie as the matrix Y that the model is fitted to, and how to convert back.
 
     Attributes
     ----------
-    Y : ndarray of shape (T, m), float32
-        Smoothed, without the baseline, over the scale; of the pixels ``pixels`` only.
-    pixels : ndarray of shape (m,)
-        Sorted flat indices, row·W + column.
-    shape : (T, H, W)
-    knots : ndarray of shape (K,)
-        Frames at which the baseline is known; in between it is interpolated linearly.
-    baseline : ndarray of shape (K, H·W), float32
-    scale : ndarray of shape (H·W,), float32
-        What the pixels were divided by; 0 for a pixel that never changes.
-    mean_image : ndarray of shape (H, W), float32
-        Of the raw frames.
+    Y : ndarray of shape (n_frames, n_pixels), float32
+        The smoothed movie minus the baseline, divided by the scale, at the pixels ``pixels``.
+    pixels : ndarray of shape (n_pixels,)
+        Sorted flat indices row * width + column.
+    shape : tuple (n_frames, height, width)
+        Shape of the movie.
+    knots : ndarray of shape (n_knots,)
+        Frames at which the baseline is computed; in between it is interpolated linearly.
+    baseline : ndarray of shape (n_knots, height * width), float32
+        Baseline of all pixels at the knots.
+    scale : ndarray of shape (height * width,), float32
+        Divisors of all pixels; 0 for a pixel that never changes.
+    mean_image : ndarray of shape (height, width), float32
+        Mean of the raw frames.
     """
 
     Y: np.ndarray
@@ -61,30 +66,30 @@ class PreparedMovie:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """How frames become Y.
+    """The steps that turn frames into the matrix Y.
 
     Parameters
     ----------
     baseline : {"median", "percentile", "none"}
-        What is taken out of each pixel: its median; a percentile in windows that half overlap,
-        interpolated between their middles; or nothing.
+        What is subtracted from each pixel: its median; a percentile in windows that overlap by
+        half, interpolated between their centres; or nothing.
     percentile : float
-        Which one, for "percentile".
+        The percentile for ``baseline="percentile"``.
     window : int
-        Frames of such a window.
+        Number of frames of a window.
     smoothing : float
-        Standard deviation, in pixels, of a Gaussian filter of each frame; 0 for none.
+        Standard deviation of a Gaussian filter of each frame, in pixels; 0 for no smoothing.
     background : float
-        Standard deviation, in pixels, of the wider filter whose changes over time are taken out;
+        Standard deviation of the wider filter whose changes over time are subtracted, in pixels;
         0 for none.
     noise_scaling : bool
-        Whether each pixel is divided by the standard deviation of its own noise, or all of them
-        by the median one.
+        Whether each pixel is divided by the standard deviation of its own noise. If False, all
+        pixels are divided by the median noise level.
     floor : float
-        Values below so many standard deviations of the noise under the baseline are raised to
-        that; infinity for none.
+        Values more than this many standard deviations of the noise below the baseline are
+        replaced by that bound; infinity for no bound.
     most_pixels : int
-        Of larger frames only so many pixels are kept, those with the most activity.
+        In larger frames only this many pixels are used, those with the most activity.
     """
 
     baseline: str
@@ -96,8 +101,22 @@ class Preprocessing:
     floor: float
     most_pixels: int
 
-    def prepare(self, movie: Movie, decay: float, progress: Progress) -> PreparedMovie:
-        """Read the movie, twice when its frames are larger than ``most_pixels``."""
+    def prepare(self, movie: Movie, decay: float, progress: StageProgress) -> PreparedMovie:
+        """Prepare a movie.
+
+        Parameters
+        ----------
+        movie : Movie
+            It is read once, or twice if its frames have more than ``most_pixels`` pixels.
+        decay : float
+            γ, for the matched filter that measures the activity of pixels in large frames.
+        progress : callable
+            Called with the fraction of the work that is done.
+
+        Returns
+        -------
+        PreparedMovie
+        """
         frames, height, width = movie.shape
         size = height * width
         large = size > self.most_pixels
@@ -118,7 +137,7 @@ class Preprocessing:
             else:
                 Y[:, here] = values
         if not np.any(noise > 0):
-            raise MovieError(movie.name, "is constant, or changes in all pixels alike")
+            raise MovieError(movie.name, "is constant, or all its pixels change in the same way")
         pixels = np.arange(size)
         if large:
             pixels = np.sort(
@@ -140,9 +159,9 @@ class Preprocessing:
         pixels: np.ndarray,
         baseline: np.ndarray,
         knots: np.ndarray,
-        progress: Progress,
+        progress: StageProgress,
     ) -> np.ndarray:
-        """Some pixels of the smoothed movie, less their baselines, read again."""
+        """Some pixels of the smoothed movie minus their baselines, in a second pass."""
         frames, height, width = movie.shape
         Y = np.empty((frames, len(pixels)), dtype=np.float32)
         for block in self._blocks(movie, background):
@@ -152,8 +171,8 @@ class Preprocessing:
         Y -= interpolated(baseline[:, pixels], knots, frames)
         return Y
 
-    def _blocks(self, movie: Movie, background: Background | None) -> Iterator[_Block]:
-        """Smoothed lines of all frames; what borders on them is read too, for the filter."""
+    def _blocks(self, movie: Movie, background: Background | None) -> Iterator[_Lines]:
+        """Smoothed lines of all frames. Neighbouring lines are read too, for the filter."""
         frames, height, width = movie.shape
         halo = int(_CUT * self.smoothing + 0.5)
         lines = max(_BLOCK_ENTRIES // (frames * width), 4 * halo, 1)
@@ -171,11 +190,11 @@ class Preprocessing:
             if background is not None:
                 background.subtract(inner, first)
             values = np.ascontiguousarray(inner).reshape(frames, -1)
-            values[:, dead] = mean[dead]  # the filters lend it the changes of its neighbours
-            yield _Block(slice(first * width, last * width), values, mean)
+            values[:, dead] = mean[dead]  # the filters mix in the changes of its neighbours
+            yield _Lines(slice(first * width, last * width), values, mean)
 
     def _knots(self, frames: int) -> np.ndarray:
-        """Middles of the windows; a single one for a baseline that does not change."""
+        """Centres of the windows; a single knot for a constant baseline."""
         window = min(self.window, frames)
         if self.baseline != "percentile" or window == frames:
             return np.array([frames // 2])
@@ -185,11 +204,11 @@ class Preprocessing:
     def _without_baseline(
         self, values: np.ndarray, knots: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The baseline at the knots, and the values less the baseline (in place)."""
+        """The baseline at the knots, and the values minus the baseline (in place)."""
         frames = len(values)
         if self.baseline == "none":
             return np.zeros((1, values.shape[1]), dtype=np.float32), values
-        by_pixel = np.ascontiguousarray(values.T)  # in which a pixel's frames lie together
+        by_pixel = np.ascontiguousarray(values.T)  # contiguous in time
         if self.baseline == "median":
             levels = np.median(by_pixel, axis=1, overwrite_input=True)[None]
         else:
@@ -201,22 +220,32 @@ class Preprocessing:
         levels = levels.astype(np.float32)
         values -= interpolated(levels, knots, frames)
         if self.baseline == "percentile":
-            # noise itself has its percentile below, or above, its middle
+            # move the baseline from the percentile of the noise to its median
             shift = _noise(values) * np.float32(ndtri(self.percentile / 100))
             values += shift
             levels -= shift
         return levels, values
 
     def _scale(self, noise: np.ndarray) -> np.ndarray:
-        """What each pixel is divided by."""
+        """The divisor of each pixel."""
         typical = np.float32(np.median(noise[noise > 0]))
         scale = np.maximum(noise, _LEAST_NOISE * typical) if self.noise_scaling else typical
         return np.where(noise > 0, scale, np.float32(0)).astype(np.float32)
 
 
 @dataclass(frozen=True)
-class _Block:
-    """Some lines of all frames: flat pixels, smoothed values (T, pixels), raw means."""
+class _Lines:
+    """Some lines of all frames.
+
+    Attributes
+    ----------
+    pixels : slice
+        Flat indices of the pixels.
+    values : ndarray of shape (n_frames, n_pixels)
+        Smoothed values.
+    mean : ndarray of shape (n_pixels,)
+        Means of the raw values.
+    """
 
     pixels: slice
     values: np.ndarray
@@ -224,14 +253,37 @@ class _Block:
 
 
 def smoothing_kernel(smoothing: float) -> np.ndarray:
-    """Weights of a Gaussian filter, cut off at three standard deviations; they sum to 1."""
+    """Weights of a Gaussian filter, truncated at three standard deviations; they sum to 1.
+
+    Parameters
+    ----------
+    smoothing : float
+        Standard deviation in pixels.
+
+    Returns
+    -------
+    ndarray
+    """
     reach = int(_CUT * smoothing + 0.5)
     weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / smoothing) ** 2)
     return weights / weights.sum()
 
 
 def interpolated(levels: np.ndarray, knots: np.ndarray, frames: int) -> np.ndarray:
-    """Levels at the knots as levels at all frames: (K, m) becomes (T, m), or (1, m) for K = 1."""
+    """Interpolate levels between knots.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n_knots, n_pixels)
+    knots : ndarray of shape (n_knots,)
+        Sorted frames.
+    frames : int
+        Number of frames.
+
+    Returns
+    -------
+    ndarray of shape (n_frames, n_pixels), or (1, n_pixels) for a single knot
+    """
     if len(knots) == 1:
         return levels
     times = np.clip(np.arange(frames), knots[0], knots[-1])
@@ -244,8 +296,8 @@ def interpolated(levels: np.ndarray, knots: np.ndarray, frames: int) -> np.ndarr
 def _noise(values: np.ndarray) -> np.ndarray:
     """Standard deviation of the noise of each pixel, from differences of successive frames.
 
-    Their mean size, unlike their median, is not zero for the counts of a few photons, and unlike
-    their mean square it hardly notices a few spikes.
+    The mean absolute difference is used because the median is zero for counts of few photons, and
+    because the mean square is sensitive to spikes.
     """
     total = np.zeros(values.shape[1], dtype=np.float64)
     for before, after in pairwise(values):
@@ -254,7 +306,7 @@ def _noise(values: np.ndarray) -> np.ndarray:
 
 
 def _activity(values: np.ndarray, noise: np.ndarray, decay: float) -> np.ndarray:
-    """How much a pixel's matched-filter output exceeds the noise, summed over the frames."""
+    """Squared excess of each pixel's matched-filter output over the noise, summed over frames."""
     design = RecursiveFilter(decay, len(values), np.float32)
     matched = design.transposed_product(values)
     matched *= np.divide(1, noise, out=np.zeros_like(noise), where=noise > 0)

@@ -1,4 +1,4 @@
-"""Movies in files: TIFF, NumPy, HDF5 and NWB."""
+"""Readers for movies in TIFF, NumPy, HDF5 and NWB files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ import numpy as np
 
 from thinrank.calcium.errors import MovieError
 from thinrank.core import memory
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 
 __all__ = ["opened"]
 
-# In tifffile's log: a file of which a part is missing. It raises no error, and reads the rest.
+# Messages in tifffile's log about an incomplete file. tifffile reads the rest without an error.
 _BROKEN_TIFF = ("invalid page offset", "corrupted tag list", "failed to read", "missing")
+# Exceptions that NumPy and zipfile raise for damaged NPZ files.
 _BROKEN_NPZ = (
     ValueError,
     OSError,
     EOFError,
     KeyError,
-    RuntimeError,  # NotImplementedError among them
+    RuntimeError,  # includes NotImplementedError
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -33,14 +34,18 @@ _BROKEN_NPZ = (
 
 @contextmanager
 def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
-    """The array in a file: memory-mapped where its layout allows that, read otherwise.
+    """Open the array in a file: memory-mapped if its layout allows that, otherwise read.
 
     Parameters
     ----------
     path : Path
-        The format goes by the ending of its name.
-    dataset : str, optional
-        Which array of the file; see :func:`thinrank.calcium.movie.open_movie`.
+        The suffix of the file name determines the format.
+    dataset : str, default=None
+        Name of the array in the file; see :func:`thinrank.calcium.movie.open_movie`.
+
+    Yields
+    ------
+    array of shape (n_frames, height, width)
     """
     name = str(path)
     if not path.exists():
@@ -52,7 +57,7 @@ def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         known = ", ".join(_READERS)
-        raise MovieError(name, f"unknown kind of file {path.suffix!r}; known are {known}")
+        raise MovieError(name, f"unknown file type {path.suffix!r}; supported types are {known}")
     with reader(path, dataset) as frames:
         yield frames
 
@@ -62,18 +67,18 @@ def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
 
 @contextmanager
 def _tiff(path: Path, dataset: str | None) -> Iterator[Any]:
-    """The first series of a TIFF or BigTIFF; mapped if it lies in one piece, uncompressed."""
-    tifffile = require("tifffile")
+    """The first series of a TIFF or BigTIFF; memory-mapped if contiguous and uncompressed."""
+    tifffile = import_optional("tifffile")
     name = str(path)
     if dataset is not None:
-        raise MovieError(name, "a TIFF file has no named datasets; leave dataset out")
-    with _collected_log("tifffile") as told:
+        raise MovieError(name, "a TIFF file has no named datasets; dataset must be None")
+    with _collected_log("tifffile") as messages:
         try:
             frames = _tiff_frames(tifffile, path, name)
-        finally:  # it reads on where a page is missing, and what fails then is not the fault
-            broken = [line for line in told if any(sign in line for sign in _BROKEN_TIFF)]
+        finally:  # if a page is missing, tifffile continues and may fail for another reason
+            broken = [line for line in messages if any(sign in line for sign in _BROKEN_TIFF)]
             if broken:
-                raise MovieError(name, f"is corrupt, truncated or lacks a part ({broken[0]})")
+                raise MovieError(name, f"is corrupt, truncated or incomplete ({broken[0]})")
         yield frames
 
 
@@ -81,10 +86,10 @@ def _tiff_frames(tifffile: Any, path: Path, name: str) -> Any:
     try:
         with tifffile.TiffFile(path) as tiff:
             if not tiff.series:
-                raise MovieError(name, "holds no picture")
+                raise MovieError(name, "contains no image")
             series = tiff.series[0]
             _check_tiff(tiff.series, name)
-            if len(tiff.series) > 1:  # pages written one by one, alike
+            if len(tiff.series) > 1:  # pages of equal shape, written one by one
                 frames = tiff.asarray(key=slice(None))
             elif series.dataoffset is not None:
                 missing = series.dataoffset + series.nbytes - path.stat().st_size
@@ -111,24 +116,24 @@ def _tiff_frames(tifffile: Any, path: Path, name: str) -> Any:
 def _check_tiff(all_series: Any, name: str) -> None:
     samples = max(series.keyframe.samplesperpixel for series in all_series)
     if samples > 1:
-        raise MovieError(name, f"colour (RGB) frames, {samples} samples a pixel; one is expected")
+        raise MovieError(name, f"colour (RGB) frames, {samples} samples per pixel; expected one")
     if len({(tuple(series.keyframe.shape), series.dtype) for series in all_series}) > 1:
-        raise MovieError(name, f"its pages differ in size or kind: {len(all_series)} sorts")
+        raise MovieError(name, f"its pages differ in shape or dtype: {len(all_series)} kinds")
 
 
 @contextmanager
 def _collected_log(logger: str) -> Iterator[list[str]]:
-    """What a library would report on standard error, collected in place of that."""
-    told: list[str] = []
+    """Collect the log messages of a library instead of showing them on standard error."""
+    messages: list[str] = []
 
     def keep(record: logging.LogRecord) -> bool:
-        told.append(record.getMessage())
+        messages.append(record.getMessage())
         return False
 
     log = logging.getLogger(logger)
     log.addFilter(keep)
     try:
-        yield told
+        yield messages
     finally:
         log.removeFilter(keep)
 
@@ -140,7 +145,7 @@ def _collected_log(logger: str) -> Iterator[list[str]]:
 def _npy(path: Path, dataset: str | None) -> Iterator[Any]:
     name = str(path)
     if dataset is not None:
-        raise MovieError(name, "an NPY file holds one array; leave dataset out")
+        raise MovieError(name, "an NPY file contains one array; dataset must be None")
     try:
         frames = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError, EOFError) as error:
@@ -150,12 +155,12 @@ def _npy(path: Path, dataset: str | None) -> Iterator[Any]:
 
 @contextmanager
 def _npz(path: Path, dataset: str | None) -> Iterator[Any]:
-    """One array of an NPZ file: the one that is named, or the only one with three axes."""
+    """One array of an NPZ file: the named one, or the only one with three axes."""
     name = str(path)
     if not zipfile.is_zipfile(path):
-        raise MovieError(name, "is corrupt, truncated or not an NPZ file: it is no archive")
+        raise MovieError(name, "is corrupt, truncated or not an NPZ file: it is not a ZIP archive")
     try:
-        # NumPy leaves a file that it opens itself open when that is no archive
+        # np.load does not close a file that it opened itself if the file is not an archive
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             chosen = dataset if dataset is not None else _only_movie(_npz_shapes(path), name)
             if chosen not in stored.files:
@@ -169,7 +174,7 @@ def _npz(path: Path, dataset: str | None) -> Iterator[Any]:
 
 
 def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Shapes of all arrays, from their headers alone."""
+    """Shapes of all arrays, read from their headers only."""
     shapes = {}
     with zipfile.ZipFile(path) as archive:
         for member in archive.namelist():
@@ -189,11 +194,11 @@ def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 @contextmanager
 def _hdf5(path: Path, dataset: str | None) -> Iterator[Any]:
-    """One dataset of an HDF5 file: the one that is named, or the only one with three axes."""
+    """One dataset of an HDF5 file: the named one, or the only one with three axes."""
     name = str(path)
     with _hdf5_file(path) as file:
         shapes: dict[str, tuple[int, ...]] = {}
-        h5py = require("h5py")
+        h5py = import_optional("h5py")
 
         def visit(place: str, item: Any) -> None:
             if isinstance(item, h5py.Dataset) and item.shape is not None:
@@ -202,7 +207,7 @@ def _hdf5(path: Path, dataset: str | None) -> Iterator[Any]:
         with _readable(name):
             file.visititems(visit)
             chosen = dataset.strip("/") if dataset is not None else _only_movie(shapes, name)
-            found = file.get(chosen)  # through links, which are not visited
+            found = file.get(chosen)  # follows links, which visititems does not
         if not isinstance(found, h5py.Dataset) or found.shape is None:
             raise MovieError(name, _no_such(chosen, list(shapes)))
         yield _in_memory_if_small(found, name)
@@ -226,21 +231,21 @@ def _nwb(path: Path, dataset: str | None) -> Iterator[Any]:
         chosen = dataset.strip("/") if dataset is not None else None
         places = [p for p in series if chosen is None or p == chosen or p.endswith("/" + chosen)]
         if not series:
-            raise MovieError(name, "holds no TwoPhotonSeries")
+            raise MovieError(name, "contains no TwoPhotonSeries")
         if len(places) != 1:
-            fault = "several TwoPhotonSeries" if chosen is None else f"no single {chosen!r}"
+            fault = "several TwoPhotonSeries" if chosen is None else f"no unique {chosen!r}"
             raise MovieError(name, f"{fault}: choose dataset from {', '.join(series)}")
         with _readable(name):
             data = series[places[0]].get("data")
             empty = data is None or data.size == 0
         if empty:
-            raise MovieError(name, f"{places[0]} keeps its frames in another file, or has none")
+            raise MovieError(name, f"the frames of {places[0]} are in another file or missing")
         yield _in_memory_if_small(data, name)
 
 
 @contextmanager
 def _hdf5_file(path: Path) -> Iterator[Any]:
-    h5py = require("h5py")
+    h5py = import_optional("h5py")
     try:
         file = h5py.File(path, "r")
     except OSError as error:
@@ -252,7 +257,7 @@ def _hdf5_file(path: Path) -> Iterator[Any]:
 
 @contextmanager
 def _readable(name: str) -> Iterator[None]:
-    """What h5py raises about a damaged file, said with the name of the file."""
+    """Turn the exceptions of h5py about a damaged file into a MovieError."""
     try:
         yield
     except (OSError, RuntimeError, KeyError) as error:
@@ -260,9 +265,9 @@ def _readable(name: str) -> Iterator[None]:
 
 
 def _in_memory_if_small(dataset: Any, name: str) -> Any:
-    """A dataset in chunks is read once, frames together, if half the memory budget holds it.
+    """Read a chunked dataset at once if it takes at most half the memory budget.
 
-    Reading it by lines would decompress every chunk again and again.
+    Reading it line by line would decompress every chunk many times.
     """
     if dataset.chunks is None or dataset.nbytes > memory.budget_bytes() / 2:
         return dataset
@@ -283,9 +288,11 @@ def _only_movie(shapes: dict[str, tuple[int, ...]], name: str) -> str:
             return usual
     if not movies:
         if len(shapes) == 1:
-            return next(iter(shapes))  # to be refused for its shape
-        raise MovieError(name, f"holds no array (T, H, W); it has {_listed(shapes)}")
-    raise MovieError(name, f"holds several arrays: choose dataset from {', '.join(movies)}")
+            return next(iter(shapes))  # Movie raises an error about its shape
+        raise MovieError(
+            name, f"contains no array of shape (n_frames, height, width); it has {_listed(shapes)}"
+        )
+    raise MovieError(name, f"contains several movies: choose dataset from {', '.join(movies)}")
 
 
 def _no_such(chosen: str, names: list[str]) -> str:
@@ -293,7 +300,7 @@ def _no_such(chosen: str, names: list[str]) -> str:
 
 
 def _listed(shapes: dict[str, tuple[int, ...]]) -> str:
-    return ", ".join(f"{key} {shape}" for key, shape in shapes.items()) or "no array at all"
+    return ", ".join(f"{key} {shape}" for key, shape in shapes.items()) or "no array"
 
 
 _READERS: dict[str, Callable[[Path, str | None], AbstractContextManager[Any]]] = {

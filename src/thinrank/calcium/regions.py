@@ -1,4 +1,4 @@
-"""Footprints as regions of pixels."""
+"""Regions of pixels, computed from footprints."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ _AROUND = np.ones((3, 3), dtype=bool)
 
 
 def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
-    """Pixels at which a footprint (H, W) reaches a part of its peak, in one piece without holes.
+    """Pixels at which a footprint is at least a fraction of its maximum.
+
+    Only the connected component that contains the maximum is returned, with its holes filled.
+
+    Parameters
+    ----------
+    footprint : ndarray of shape (height, width)
+    threshold : float
+        The fraction of the maximum.
 
     Returns
     -------
-    ndarray of shape (m, 2)
-        Rows and columns; the piece that holds the peak.
+    ndarray of shape (n_pixels, 2)
+        Rows and columns.
     """
     peak = np.unravel_index(int(np.argmax(footprint)), footprint.shape)
     pieces, _ = label(footprint >= threshold * footprint[peak], structure=_AROUND)
@@ -27,9 +35,21 @@ def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
 def label_image(
     footprints: list[np.ndarray], regions: list[np.ndarray], shape: tuple[int, int]
 ) -> np.ndarray:
-    """Regions as one image (H, W) of integers: 0, or 1 + the neuron.
+    """Regions as one image of integers: 0, or 1 plus the index of the neuron.
 
-    A pixel in two regions goes to the footprint that is nearer to its own peak there.
+    A pixel in several regions belongs to the footprint that is largest there, relative to its
+    maximum.
+
+    Parameters
+    ----------
+    footprints : list of ndarray of shape (height, width)
+    regions : list of ndarray of shape (n_pixels, 2)
+        Rows and columns.
+    shape : tuple (height, width)
+
+    Returns
+    -------
+    ndarray of shape (height, width) of int
     """
     labels, best = np.zeros(shape, dtype=np.int32), np.full(shape, -1, dtype=np.float32)
     for n, (footprint, region) in enumerate(zip(footprints, regions, strict=True)):
@@ -42,7 +62,21 @@ def label_image(
 
 
 def connected_regions(pixels: np.ndarray, shape: tuple[int, int], least: int) -> list[np.ndarray]:
-    """Connected pieces of a set of pixels, given by flat indices, of at least so many pixels."""
+    """Connected components of a set of pixels.
+
+    Parameters
+    ----------
+    pixels : ndarray of int
+        Flat indices.
+    shape : tuple (height, width)
+    least : int
+        Components with fewer pixels are left out.
+
+    Returns
+    -------
+    list of ndarray of shape (n_pixels, 2)
+        Rows and columns.
+    """
     mask = np.zeros(shape, dtype=bool)
     mask.ravel()[pixels] = True
     pieces, count = label(mask, structure=_AROUND)

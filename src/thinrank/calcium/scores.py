@@ -1,4 +1,4 @@
-"""How well regions agree with labelled ones: NeuroFinder's scores, and pixels."""
+"""Comparison of regions with labelled ones: NeuroFinder's scores and pixel-wise AUC."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ __all__ = ["Scores", "match_regions", "pixel_auc", "score_regions"]
 
 @dataclass(frozen=True)
 class Scores:
-    """NeuroFinder's five scores, all from 0 to 1, and the numbers behind them.
+    """NeuroFinder's five scores, all between 0 and 1, and the numbers of regions.
 
     Attributes
     ----------
     recall : float
-        Labelled regions that were found, over all labelled ones.
+        Number of labelled regions that were found, divided by the number of labelled regions.
     precision : float
-        The same number over all estimated regions.
+        The same number divided by the number of estimated regions.
     combined : float
-        Harmonic mean of the two.
+        Harmonic mean of recall and precision.
     inclusion : float
-        Pixels that a labelled region and its match share, over those of the labelled region;
-        mean over the matches.
+        Number of pixels that a labelled region and its match share, divided by the number of
+        pixels of the labelled region; mean over the matches.
     exclusion : float
-        The same pixels over those of the match; mean over the matches.
+        The same number divided by the number of pixels of the match; mean over the matches.
     n_matched, n_estimated, n_labelled : int
-        Numbers of regions.
+        Numbers of matched, estimated and labelled regions.
     pixel_auc : float or None
-        Area under the ROC curve of an image of activity, with the pixels of all labelled regions
-        as the truth; None where no image was given. See :func:`pixel_auc`.
+        Area under the ROC curve of an image of activity, where the pixels of all labelled regions
+        are the positives; None if no image was given. See :func:`pixel_auc`.
     """
 
     recall: float
@@ -49,34 +49,35 @@ class Scores:
     pixel_auc: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """All of them by name."""
+        """All attributes as a dictionary."""
         return asdict(self)
 
 
 def score_regions(
     estimated: Any, labelled: Any, threshold: float = 5.0, *, energy: Any = None
 ) -> Scores:
-    """Score regions against labelled ones, as the NeuroFinder challenge does.
+    """Compare regions with labelled ones, as the NeuroFinder challenge does.
 
     Parameters
     ----------
-    estimated, labelled : sequence of (m, 2) arrays, masks (N, H, W), or a label image (H, W)
-        Each region as the rows and columns of its pixels; or a stack of boolean masks; or an
-        image of integers in which 0 is no region.
-    threshold : float
+    estimated, labelled : list of arrays of shape (n_pixels, 2), or array
+        The rows and columns of each region; or boolean masks of shape
+        (n_regions, height, width); or a label image of shape (height, width), in which 0 means no
+        region.
+    threshold : float, default=5.0
         Distance in pixels below which two centres match.
-    energy : array of shape (H, W), optional
-        How active each pixel is, for ``pixel_auc``.
+    energy : array of shape (height, width), default=None
+        Activity of each pixel, for ``pixel_auc``.
 
     Returns
     -------
     Scores
-        Without a match, inclusion is 0 and exclusion 1, NeuroFinder's convention; precision is 0
-        when nothing was estimated.
+        Without a match, inclusion is 0 and exclusion is 1, as in NeuroFinder. Precision is 0 if
+        there is no estimated region.
 
     Notes
     -----
-    The rules are those of the Python package ``neurofinder``, its matching included: see
+    The rules, including the matching, are those of the Python package ``neurofinder``; see
     :func:`match_regions`.
 
     Examples
@@ -89,7 +90,7 @@ def score_regions(
     """
     found, true = as_regions(estimated, "estimated"), as_regions(labelled, "labelled")
     if not true:
-        raise ValueError("labelled holds no region: there is nothing to score against")
+        raise ValueError("labelled must contain at least one region, but it is empty")
     pairs = match_regions(found, true, threshold)
     shared = [_shared(found[i], true[j]) for i, j in pairs]
     included = [n / len(true[j]) for n, (_, j) in zip(shared, pairs, strict=True)]
@@ -110,24 +111,25 @@ def score_regions(
 
 
 def match_regions(estimated: Any, labelled: Any, threshold: float = 5.0) -> list[tuple[int, int]]:
-    """Pairs (estimated, labelled) of regions whose centres are less than a distance apart.
+    """Match estimated with labelled regions whose centres are close to each other.
 
-    Greedy, as in NeuroFinder: each labelled region in turn takes the nearest estimated one that
-    is still free, if its centre is closer than the threshold. So the pairs can depend on the
-    order of the labels where these are closer to each other than the threshold; the scores are
-    then still the ones that NeuroFinder gives for these files.
+    The matching is greedy, as in NeuroFinder: each labelled region in turn is matched with the
+    nearest estimated region that is still free, if its centre is closer than the threshold. The
+    pairs can therefore depend on the order of the labelled regions, if these are closer to each
+    other than the threshold.
 
     Parameters
     ----------
-    estimated, labelled
+    estimated, labelled : list of arrays of shape (n_pixels, 2), or array
         As for :func:`score_regions`.
-    threshold : float
-        In pixels; may be infinite.
+    threshold : float, default=5.0
+        Distance in pixels below which two centres match; may be infinite.
 
     Returns
     -------
     list of (int, int)
-        Indices, in the order of the labelled regions.
+        Indices of the estimated and the labelled region of each pair, in the order of the
+        labelled regions.
     """
     if not threshold > 0:
         raise ValueError(f"threshold must be above 0, got {threshold!r}")
@@ -153,10 +155,10 @@ def pixel_auc(energy: Any, mask: Any) -> float:
 
     Parameters
     ----------
-    energy : array of shape (H, W)
+    energy : array of shape (height, width)
         Any score of a pixel, such as the norm of its column of Θ.
-    mask : boolean array of shape (H, W)
-        The labelled pixels; some must be inside and some outside.
+    mask : boolean array of shape (height, width)
+        The labelled pixels. It must contain both True and False.
 
     Returns
     -------
@@ -171,32 +173,37 @@ def pixel_auc(energy: Any, mask: Any) -> float:
     values, inside = np.asarray(energy, dtype=float), np.asarray(mask, dtype=bool)
     if values.shape != inside.shape:
         raise ValueError(
-            f"energy and mask must have one shape, got {values.shape} and {inside.shape}"
+            f"energy and mask must have the same shape, got {values.shape} and {inside.shape}"
         )
     if np.isnan(values).any():
-        raise ValueError("energy must have no NaN")
+        raise ValueError("energy must not contain NaN")
     count = int(inside.sum())
     if not 0 < count < inside.size:
-        raise ValueError("mask must hold pixels inside and outside")
+        raise ValueError("mask must contain both True and False")
     ranks = rankdata(values.ravel())[inside.ravel()]
     above = ranks.sum() - count * (count + 1) / 2
     return float(above / (count * (inside.size - count)))
 
 
 def _auc_of_regions(energy: Any, regions: list[np.ndarray]) -> float | None:
-    """None where every pixel of the image is in a region, or none is."""
+    """Pixel AUC; None if all pixels of the image, or none, are in a region."""
     mask = np.any([mask_of(region, np.shape(energy)) for region in regions], axis=0)
     return pixel_auc(energy, mask) if 0 < mask.sum() < mask.size else None
 
 
 def as_regions(regions: Any, name: str = "regions") -> list[np.ndarray]:
-    """Regions as a list of integer arrays of distinct rows and columns, shape (m, 2).
+    """Convert regions to a list of integer arrays of distinct rows and columns.
 
     Parameters
     ----------
-    regions : sequence of (m, 2) arrays, masks (N, H, W), or a label image (H, W)
-    name : str
-        What to call them in an error.
+    regions : list of arrays of shape (n_pixels, 2), or array
+        As for :func:`score_regions`.
+    name : str, default="regions"
+        Name of the argument in messages.
+
+    Returns
+    -------
+    list of ndarray of shape (n_pixels, 2)
     """
     if isinstance(regions, np.ndarray) and regions.dtype != object:
         return _from_image(regions, name)
@@ -219,7 +226,7 @@ def _from_image(image: np.ndarray, name: str) -> list[np.ndarray]:
             f"{image.dtype} of shape {image.shape}"
         )
     if not all(map(len, found)):
-        raise ValueError(f"{name} holds a mask without a pixel")
+        raise ValueError(f"{name} contains an empty mask")
     return found
 
 
@@ -231,7 +238,7 @@ def _coordinates(region: Any, name: str) -> np.ndarray:
         )
     whole = points.astype(np.int64)
     if np.any(whole != points):
-        raise ValueError(f"{name} must hold whole numbers")
+        raise ValueError(f"{name} must contain whole numbers")
     return np.unique(whole, axis=0)
 
 

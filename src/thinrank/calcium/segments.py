@@ -1,11 +1,10 @@
-"""Spike frames by exact segmentation: between two spikes a movie decays.
+"""Exact segmentation of a movie: it decays between two spike frames.
 
 The columns of X = G⁻¹ that belong to the frames t₁ < t₂ < … span the signals that are zero
-before t₁ and decay by γ a frame within every segment [tᵢ, tᵢ₊₁), each from a level of its own.
-Least squares therefore falls apart into the segments, and the best set of frames for a signal of
-a few columns is found exactly by dynamic programming over the last frame of it, the idea of the
-ℓ₀ deconvolution of Jewell & Witten (2018) for one trace, here for all directions of a movie at
-once.
+before t₁ and decay by the factor γ per frame within every segment [tᵢ, tᵢ₊₁), each from its own
+level. Least squares therefore separates into the segments, and dynamic programming over the last
+spike frame finds the best set of frames exactly. Jewell & Witten (2018) use this idea for the ℓ₀
+deconvolution of one trace; here it is applied to all directions of a movie at once.
 """
 
 from __future__ import annotations
@@ -17,24 +16,24 @@ from scipy.sparse import csr_array
 
 __all__ = ["Segments", "best_frames", "segment_gains"]
 
-# Halvings of the price of a spike until the wanted number is met as well as it can be.
+# Bisections of the penalty of a spike. 40 reduce the interval by a factor of 10¹².
 _BISECTIONS = 40
-# What is left of a decay when it counts as gone.
+# A segment is truncated where its decay is below this fraction: it explains nothing after that.
 _FADED = 1e-4
 
 
 @dataclass(frozen=True)
 class Segments:
-    """The segments that begin at some frames.
+    """The segments that begin at given frames.
 
     Parameters
     ----------
     frames : ndarray of int
         Sorted first frames t₁ < t₂ < ….
     decay : float
-        γ.
+        γ, the fraction of the fluorescence that is left after one frame.
     total : int
-        T.
+        Number of frames of the movie.
     """
 
     frames: np.ndarray
@@ -53,13 +52,21 @@ class Segments:
 
     @property
     def carried(self) -> np.ndarray:
-        """What is left of the level before at the beginning of each segment but the first."""
+        """Fraction of a segment's level that is left at the beginning of the next segment."""
         return self.decay ** self.lengths[:-1]
 
     def basis(self, dtype: type = np.float32) -> csr_array:
-        """Orthonormal rows B of shape (|S|, T): the decay within each segment, of unit norm.
+        """Orthonormal basis of the signals that decay within each segment.
 
-        BᵀB projects on the columns of X that belong to the frames.
+        Parameters
+        ----------
+        dtype : type, default=np.float32
+
+        Returns
+        -------
+        csr_array of shape (n_segments, n_frames)
+            The rows are the decays within the segments, scaled to norm 1. For this matrix B, BᵀB
+            projects on the columns of X that belong to the frames.
         """
         lengths = self.lengths
         columns = np.arange(self.frames[0] if len(self.frames) else self.total, self.total)
@@ -70,27 +77,37 @@ class Segments:
         return csr_array((values.astype(dtype), (rows, columns)), shape=shape)
 
     def spikes(self, levels: np.ndarray) -> np.ndarray:
-        """What each segment's level adds to what is left of the one before; levels (|S|, any)."""
+        """Convert levels to spikes: each level minus what is left of the level before.
+
+        Parameters
+        ----------
+        levels : ndarray of shape (n_segments, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_segments, n_columns)
+        """
         jumps = np.array(levels)
         jumps[1:] -= self.carried[:, None] * levels[:-1]
         return jumps
 
 
 def segment_gains(Z: np.ndarray, decay: float) -> np.ndarray:
-    """What a segment explains of Z, for all segments [a, b).
+    """Sum of squares of Z that a segment explains, for all segments [a, b).
 
-    g(a, b) = ‖Σ_{a≤t<b} γ^{t−a} z_t‖² / Σ_{a≤t<b} γ^{2(t−a)}, the z_t being rows of Z. After L
-    frames next to nothing is left of a decay, and longer segments explain what their first L
-    frames do.
+    g(a, b) = ‖Σ_{a≤t<b} γ^{t−a} z_t‖² / Σ_{a≤t<b} γ^{2(t−a)}, where z_t are the rows of Z. After L
+    frames almost nothing is left of a decay, so that longer segments explain as much as their
+    first L frames.
 
     Parameters
     ----------
-    Z : ndarray of shape (T, q)
+    Z : ndarray of shape (n_frames, n_directions)
     decay : float
+        γ.
 
     Returns
     -------
-    ndarray of shape (T, L)
+    ndarray of shape (n_frames, L)
         Entry (t, l) is g(t − l, t + 1); zero where t < l.
     """
     frames = len(Z)
@@ -108,31 +125,32 @@ def segment_gains(Z: np.ndarray, decay: float) -> np.ndarray:
     return gains
 
 
-def best_frames(gains: np.ndarray, count: int | None, price: float) -> np.ndarray:
-    """The frames whose segments explain the most.
+def best_frames(gains: np.ndarray, count: int | None, penalty: float) -> np.ndarray:
+    """The spike frames whose segments explain the most.
 
     Parameters
     ----------
-    gains : ndarray of shape (T, L)
+    gains : ndarray of shape (n_frames, L)
         From :func:`segment_gains`.
     count : int or None
-        At most so many frames. The price of a spike is raised until no more are chosen; what is
-        found is best for its number, which may fall a little short of ``count``.
-    price : float
-        What a spike must explain at least, when ``count`` is None.
+        Largest number of frames. The penalty of a spike is increased until at most this many are
+        chosen. The result is optimal for its number of frames, which may be slightly smaller than
+        ``count``.
+    penalty : float
+        Smallest gain of a spike, if ``count`` is None.
 
     Returns
     -------
     ndarray of int
-        Sorted.
+        Sorted frames.
     """
     if count is None:
-        return _priced(gains, price)
+        return _penalized_frames(gains, penalty)
     low, high = 0.0, float(gains.max(initial=0.0)) * 1.01 + 1e-300
     best = np.empty(0, dtype=int)
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        found = _priced(gains, middle)
+        found = _penalized_frames(gains, middle)
         if len(found) <= count:
             best, high = (found if len(found) >= len(best) else best), middle
             if len(found) == count:
@@ -142,23 +160,23 @@ def best_frames(gains: np.ndarray, count: int | None, price: float) -> np.ndarra
     return best
 
 
-def _priced(gains: np.ndarray, price: float) -> np.ndarray:
-    """Maximise the sum of gains less the price of every segment; exact, T·L operations."""
+def _penalized_frames(gains: np.ndarray, penalty: float) -> np.ndarray:
+    """Maximise the sum of the gains minus a penalty per segment; exact, in T·L operations."""
     frames, longest = gains.shape
-    best = np.zeros(frames + 1)  # of what comes before a frame; nothing explained is worth 0
+    best = np.zeros(frames + 1)  # optimum over the frames before each frame; 0 without segments
     came = np.full(frames + 1, -1)
-    faded, faded_from = -np.inf, -1  # the best segment so far of which nothing is left
+    faded, faded_from = -np.inf, -1  # the best segment so far that has decayed completely
     for t in range(frames):
         if t >= longest:
             a = t - longest
             if best[a] + gains[t - 1, -1] > faded:
                 faded, faded_from = best[a] + gains[t - 1, -1], a
         recent = best[max(t - longest + 1, 0) : t + 1][::-1]
-        worth = recent + gains[t, : len(recent)]
-        lag = int(np.argmax(worth))
-        value, a = (worth[lag], t - lag) if worth[lag] >= faded else (faded, faded_from)
-        if value > price:
-            best[t + 1], came[t + 1] = value - price, a
+        totals = recent + gains[t, : len(recent)]
+        lag = int(np.argmax(totals))
+        value, a = (totals[lag], t - lag) if totals[lag] >= faded else (faded, faded_from)
+        if value > penalty:
+            best[t + 1], came[t + 1] = value - penalty, a
     chosen = []
     end = frames
     while came[end] >= 0:

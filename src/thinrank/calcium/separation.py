@@ -1,4 +1,4 @@
-"""From the factors of Θ to neurons."""
+"""Separation of the product XΘ into neurons."""
 
 from __future__ import annotations
 
@@ -12,31 +12,37 @@ from thinrank.calcium.segments import Segments
 
 __all__ = ["Separation"]
 
-# A footprint may reach this many radii from where its neuron was found.
+# All values are rules of thumb; benchmarks/calcium.py shows the scores that they give.
+# Largest distance of a pixel of a footprint from the location of its neuron, in radii.
 _REACH = 2.0
+# Passes of the factorisation between two rounds of pruning and merging.
 _ROUNDS = 10
-# Footprints with this cosine whose traces have that one belong to one neuron; so do those whose
-# centres are nearer than a radius, where two bodies hardly find room, on less evidence.
+# Two components are the same neuron if the cosines of their footprints and of their traces exceed
+# these values. If their centres are less than a radius apart, where two cell bodies hardly fit, it
+# suffices that the cosine of their traces exceeds the last value.
 _SAME_FOOTPRINT, _SAME_TRACE = 0.6, 0.8
 _SAME_TRACE_NEAR = 0.5
-# Area of the least neuron, where its footprint is at least a part of its peak, in discs of the
-# radius; and how much longer than wide it may be. Smaller or longer ones are dendrites.
+# The body of a neuron is where its footprint is at least this fraction of its maximum. Next, the
+# smallest area of the body, relative to a disc of the given radius, and the largest ratio of its
+# length to its width. Smaller or longer components are taken for dendrites.
 _BODY = 0.4
 _LEAST_AREA = 0.4
 _LONGEST = 2.0
-# A neuron's largest spike, averaged over its footprint, in standard deviations of the noise.
+# Smallest size of a neuron's largest spike, averaged over its footprint, in standard deviations of
+# the noise.
 _LEAST_SPIKE = 3.0
 
 
 @dataclass(frozen=True)
 class Separation:
-    """How the product XΘ is split into neurons.
+    """Separates the product XΘ into neurons.
 
     Parameters
     ----------
-    shape : (H, W)
+    shape : tuple (height, width)
+        Shape of a frame.
     radius : float
-        Rough radius of a neuron, in pixels.
+        Approximate radius of a neuron, in pixels.
     """
 
     shape: tuple[int, int]
@@ -45,41 +51,52 @@ class Separation:
     def split(
         self, levels: np.ndarray, V: np.ndarray, pixels: np.ndarray, segments: Segments
     ) -> Components:
-        """Neurons in the movie ``levels @ V.T``.
+        """Separate the movie ``levels @ V.T`` into neurons.
 
         Parameters
         ----------
-        levels : ndarray of shape (|S|, r)
+        levels : ndarray of shape (n_segments, rank)
             XU at the spike frames.
-        V : ndarray of shape (m, r)
-            Of the active pixels.
-        pixels : ndarray of shape (m,)
-            Their flat indices, sorted.
+        V : ndarray of shape (n_pixels, rank)
+            Rows of V for the active pixels.
+        pixels : ndarray of shape (n_pixels,)
+            Sorted flat indices of the active pixels.
         segments : Segments
-            That begin at the spike frames.
+            The segments that begin at the spike frames.
+
+        Returns
+        -------
+        Components
         """
         spikes = segments.spikes(levels)
         spikes /= _spike_noise(segments)[:, None]
-        pictures = spikes @ V.T
-        events = find_events(pictures, pixels, self.shape, self.radius)
+        images = spikes @ V.T
+        events = find_events(images, pixels, self.shape, self.radius)
         groups = vote(events, self.shape, self.radius)
-        first = self._first(groups, pictures, pixels, len(segments.frames))
+        first = self._first(groups, images, pixels, len(segments.frames))
         W = (levels * np.sqrt(segments.energies)[:, None]) @ V.T
         return self.refined(W, first, pixels, segments)
 
     def refined(
         self, W: np.ndarray, first: Components, pixels: np.ndarray, segments: Segments
     ) -> Components:
-        """Footprints and traces fitted by turns; what is no neuron is left out, doubles joined.
+        """Fit footprints and traces, drop components that are not neurons, and merge duplicates.
 
         Parameters
         ----------
-        W : ndarray of shape (|S|, m)
+        W : ndarray of shape (n_segments, n_pixels)
             The movie in the orthonormal coordinates of the segments.
         first : Components
-            Footprints to begin with, and where they may reach.
-        pixels, segments
-            As for :meth:`split`.
+            Footprints to start from, and where they may differ from zero.
+        pixels : ndarray of shape (n_pixels,)
+            Sorted flat indices of the active pixels.
+        segments : Segments
+            The segments that begin at the spike frames.
+
+        Returns
+        -------
+        Components
+            Those that explain the most come first.
         """
         components = demix(W, first, segments, _ROUNDS)
         while True:
@@ -90,9 +107,9 @@ class Separation:
             components = demix(W, components, segments, _ROUNDS)
 
     def _first(
-        self, groups: list[list[Event]], pictures: np.ndarray, pixels: np.ndarray, spikes: int
+        self, groups: list[list[Event]], images: np.ndarray, pixels: np.ndarray, spikes: int
     ) -> Components:
-        """Footprints as means of the pictures of a place's events, around that place."""
+        """Footprints to start from: means of the images of each location's events, around it."""
         rows, columns = np.divmod(pixels, self.shape[1])
         footprints = np.zeros((len(groups), len(pixels)), dtype=np.float64)
         masks = np.zeros((len(groups), len(pixels)), dtype=bool)
@@ -101,13 +118,13 @@ class Separation:
             place = np.array([(event.row, event.column) for event in group])
             row, column = heights @ place / heights.sum()
             near = np.hypot(rows - row, columns - column) <= _REACH * self.radius
-            picture = heights @ pictures[np.ix_([event.spike for event in group], near)]
-            footprints[n, near] = np.maximum(picture / heights.sum(), 0)
+            image = heights @ images[np.ix_([event.spike for event in group], near)]
+            footprints[n, near] = np.maximum(image / heights.sum(), 0)
             masks[n] = near
         return Components(footprints, np.zeros((spikes, len(groups))), masks)
 
     def _pruned(self, components: Components, pixels: np.ndarray, segments: Segments) -> Components:
-        """Without neurons that are too small, too long or too faint."""
+        """Drop components that are too small, too elongated or too faint."""
         A, C = components.footprints, components.traces
         peaks = A.max(axis=1, initial=0.0)
         bodies = (_BODY * peaks[:, None] <= A) & (A > 0)
@@ -131,7 +148,7 @@ class Separation:
         return ratios
 
     def _merged(self, components: Components, pixels: np.ndarray) -> Components:
-        """The first two that are one made one, until there are none left."""
+        """Merge components that are the same neuron, one pair at a time."""
         while True:
             pair = self._same(components, pixels)
             if pair is None:
@@ -158,14 +175,14 @@ class Separation:
         return (int(pairs[0, 0]), int(pairs[0, 1])) if len(pairs) else None
 
     def _ordered(self, components: Components) -> Components:
-        """Those that explain the most first."""
+        """Sort the components: those that explain the most come first."""
         A, C = components.footprints, components.traces
         energy = (A**2).sum(axis=1) * (C**2).sum(axis=0)
         return components.take(np.argsort(-energy, kind="stable"))
 
 
 def _spike_noise(segments: Segments) -> np.ndarray:
-    """Standard deviation of each spike where the noise of a pixel has 1."""
+    """Standard deviation of each spike if the noise of a pixel has standard deviation 1."""
     variances = 1 / segments.energies
     variances[1:] += segments.carried**2 * (1 / segments.energies[:-1])
     return np.sqrt(variances)

@@ -1,4 +1,4 @@
-"""What a user may ask of a fit."""
+"""Validation of the parameters of a fit."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.calcium.sizes import Sizes
+from thinrank.calcium.preprocessing import Preprocessing
+from thinrank.calcium.sizes import MovieSizes
+from thinrank.core.checks import is_auto
 from thinrank.minimize import check_size
 from thinrank.solvers import as_solver
 
-__all__ = ["check_settings", "given_sizes", "in_radii"]
+__all__ = ["as_preprocessing", "check_settings", "given_sizes", "in_radii", "smoothing_width"]
 
+# Names of the baselines of the fluorescence, see Preprocessing.
 _BASELINES = ("median", "percentile", "none")
 
 
 def check_settings(imaging: Any) -> None:
-    """Raise about settings of a CalciumImaging that no movie could make right."""
+    """Raise a ValueError for parameters that are invalid for every movie.
+
+    Parameters
+    ----------
+    imaging : CalciumImaging
+    """
     if imaging.baseline not in _BASELINES:
         raise ValueError(f"baseline must be one of {_BASELINES}, got {imaging.baseline!r}")
     as_solver(imaging.solver, imaging.max_iter)
@@ -35,20 +43,78 @@ def check_settings(imaging: Any) -> None:
         raise ValueError(f"floor must be a number at least 0, got {imaging.floor!r}")
     for name in ("smoothing", "background"):
         value = getattr(imaging, name)
-        if not _is_automatic(value) and not (_is_number(value) and 0 <= value < np.inf):
+        if not is_auto(value) and not (_is_number(value) and 0 <= value < np.inf):
             raise ValueError(f'{name} must be a number at least 0 or "auto", got {value!r}')
 
 
 def in_radii(value: Any, radii: float, radius: float) -> float:
-    """A width in pixels: as given, or so many radii of a neuron for "auto"."""
-    return radii * radius if _is_automatic(value) else float(value)
+    """A width in pixels.
+
+    Parameters
+    ----------
+    value : float or "auto"
+        The width that was given.
+    radii : float
+        The width for "auto", in radii of a neuron.
+    radius : float
+        Radius of a neuron, in pixels.
+
+    Returns
+    -------
+    float
+    """
+    return radii * radius if is_auto(value) else float(value)
 
 
-def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> Sizes:
-    """Sizes that were given, checked against the movie; None for "auto"."""
+def smoothing_width(imaging: Any) -> float:
+    """Standard deviation of the Gaussian filter of the frames, in pixels."""
+    return in_radii(imaging.smoothing, 0.4, imaging.neuron_radius)
+
+
+def as_preprocessing(imaging: Any, most_pixels: int) -> Preprocessing:
+    """The preprocessing that the parameters describe.
+
+    Parameters
+    ----------
+    imaging : CalciumImaging
+    most_pixels : int
+        Largest number of pixels in use.
+
+    Returns
+    -------
+    Preprocessing
+    """
+    return Preprocessing(
+        baseline=imaging.baseline,
+        percentile=float(imaging.percentile),
+        window=max(2, round(imaging.window * imaging.frame_rate)),
+        smoothing=smoothing_width(imaging),
+        background=in_radii(imaging.background, 3.0, imaging.neuron_radius),
+        noise_scaling=bool(imaging.noise_scaling),
+        floor=float(imaging.floor),
+        most_pixels=most_pixels,
+    )
+
+
+def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> MovieSizes:
+    """The sizes that were given, checked against the shape of the movie.
+
+    Parameters
+    ----------
+    imaging : CalciumImaging
+    shape : tuple (n_frames, height, width)
+        Shape of the movie.
+    most_pixels : int
+        Largest number of pixels in use.
+
+    Returns
+    -------
+    MovieSizes
+        None in place of "auto".
+    """
     frames, height, width = shape
     rank, rows, columns = (
-        None if _is_automatic(value) else value
+        None if is_auto(value) else value
         for value in (imaging.rank, imaging.row_sparsity, imaging.column_sparsity)
     )
     pixels = min(height * width, most_pixels)
@@ -59,11 +125,7 @@ def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> 
     if rank is not None:
         limit = min(frames if rows is None else rows, pixels if columns is None else columns)
         check_size("rank", rank, limit, "the smaller of row_sparsity and column_sparsity")
-    return Sizes(rank, rows, columns)
-
-
-def _is_automatic(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
+    return MovieSizes(rank, rows, columns)
 
 
 def _is_number(value: Any) -> bool:

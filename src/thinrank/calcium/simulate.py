@@ -1,4 +1,4 @@
-"""Movies with known neurons, for tests, demonstrations and studies."""
+"""Simulated movies with known neurons."""
 
 from __future__ import annotations
 
@@ -11,34 +11,39 @@ from scipy.signal import lfilter
 
 __all__ = ["MovieTruth", "make_movie"]
 
-# Centres of neurons that are no close pair: at this distance two Gaussians overlap by 0.2 %.
-_APART = 5.0  # standard deviations of a footprint
-_MARGIN = 2.0  # the same, from a centre to the edge of the frame
-_REGION = 0.5  # of its peak: where the region of a footprint ends
-_GLOW = 0.5  # of the baseline: how much brighter a neuron at rest is than what surrounds it
-_LAYOUTS, _DARTS = 20, 500
+# Smallest distances, in standard deviations of a footprint: between the centres of neurons that are
+# not a close pair, and from a centre to the edge of a frame. At 5 standard deviations the inner
+# product of two Gaussian footprints is 0.2 % of their squared norm.
+_APART = 5.0
+_MARGIN = 2.0
+# A region consists of the pixels at which a footprint is at least half its maximum.
+_REGION = 0.5
+# A neuron at rest is brighter than its surroundings by this fraction of the baseline.
+_GLOW = 0.5
+# Number of attempts to place all neurons, and to place one of them in an attempt. Rules of thumb.
+_LAYOUTS, _PLACEMENTS = 20, 500
 
 
 @dataclass(frozen=True)
 class MovieTruth:
-    """What is in a simulated movie of T frames, H × W pixels and N neurons.
+    """The true neurons of a simulated movie.
 
     Attributes
     ----------
-    footprints : ndarray of shape (N, H, W)
-        Light of each neuron, Gaussian, 1 at its brightest pixel.
-    traces : ndarray of shape (N, T)
+    footprints : ndarray of shape (n_neurons, height, width)
+        Gaussian footprint of each neuron, 1 at its brightest pixel.
+    traces : ndarray of shape (n_neurons, n_frames)
         Fluorescence of each neuron at its brightest pixel, above the baseline.
-    spikes : ndarray of shape (N, T)
+    spikes : ndarray of shape (n_neurons, n_frames)
         Number of spikes of each neuron in each frame.
-    centres : ndarray of shape (N, 2)
-        Row and column, not rounded to pixels.
-    regions : list of ndarray of shape (m, 2)
-        Rows and columns of the pixels in which a footprint is at least half its peak.
-    labels : ndarray of shape (H, W)
-        The same as an image: 0, or 1 + the neuron that is the brightest there.
+    centres : ndarray of shape (n_neurons, 2)
+        Row and column of each neuron, not rounded to pixels.
+    regions : list of ndarray of shape (n_pixels, 2)
+        Rows and columns of the pixels at which a footprint is at least half its maximum.
+    labels : ndarray of shape (height, width)
+        The regions as an image: 0, or 1 plus the index of the neuron that is brightest there.
     decay : float
-        γ of the traces.
+        γ, the fraction of the fluorescence that is left after one frame.
     """
 
     footprints: np.ndarray
@@ -68,54 +73,57 @@ def make_movie(
 ) -> tuple[np.ndarray, MovieTruth]:
     """Simulate a fluorescence movie Y = B + G⁻¹SA + E.
 
-    The number of spikes S of a neuron in a frame is Poisson; a neuron that would be silent
-    throughout gets one spike, for nobody could find it otherwise. Each spike lifts the
-    fluorescence, which then decays by the factor γ a frame (G⁻¹, a first-order filter). The
-    footprints A are Gaussian, the errors E normal and independent, and B, the fluorescence at
-    rest, is half as bright again at the centre of a neuron as elsewhere.
+    The number of spikes S of a neuron in a frame has a Poisson distribution. A neuron without any
+    spike gets one, since otherwise it would be invisible. Each spike increases the fluorescence,
+    which then decays by the factor γ per frame (G⁻¹, a first-order filter). The footprints A are
+    Gaussian, the errors E are normal and independent, and B, the fluorescence at rest, is 1.5 times
+    as large at the centre of a neuron as far away from all neurons.
 
-    Neurons 0 and 1, 2 and 3, … are the close pairs. Any other two centres are at least 5 standard
-    deviations of a footprint apart, and each is at least 2 from the edge of the frame.
+    Neurons 0 and 1, 2 and 3, … are the close pairs. All other centres are at least 5 standard
+    deviations of a footprint apart, and all centres are at least 2 standard deviations away from
+    the edge of the frame.
 
     Parameters
     ----------
-    n_frames : int
-        T.
-    shape : (int, int)
-        H and W, in pixels.
-    n_neurons : int
-        N.
-    footprint_sd : float
+    n_frames : int, default=500
+        Number of frames.
+    shape : tuple (height, width), default=(96, 96)
+        Shape of a frame, in pixels.
+    n_neurons : int, default=12
+        Number of neurons.
+    footprint_sd : float, default=3.0
         Standard deviation of a footprint, in pixels.
-    n_close_pairs : int
-        How many pairs of neurons are close to each other.
-    pair_distance : (float, float)
-        Least and greatest distance in such a pair, in pixels.
-    amplitude : float
-        What a spike adds at the brightest pixel of its neuron; 3 is three standard deviations of
-        the default noise.
-    rate : float
-        Expected spikes in a frame, of each neuron.
-    frame_rate : float
-        Frames a second; gives the decay.
-    decay : float, optional
+    n_close_pairs : int, default=4
+        Number of pairs of neurons that are close to each other.
+    pair_distance : tuple (float, float), default=(6.0, 7.0)
+        Smallest and largest distance in such a pair, in pixels.
+    amplitude : float, default=3.0
+        Increase of the fluorescence by a spike at the brightest pixel of its neuron. The default
+        is three standard deviations of the default noise.
+    rate : float, default=0.01
+        Expected number of spikes of each neuron per frame.
+    frame_rate : float, default=7.0
+        Frames per second; determines the decay.
+    decay : float, default=None
         γ in [0, 1). None for 1 − 1/frame_rate, as in the paper.
-    noise : float
-        Standard deviation of the errors in a pixel.
-    baseline : float
-        Fluorescence at rest, away from the neurons.
-    random_state : int, Generator or None
-        Seed; None draws afresh.
+    noise : float, default=1.0
+        Standard deviation of the errors.
+    baseline : float, default=10.0
+        Fluorescence at rest, far away from all neurons.
+    random_state : int, Generator or None, default=0
+        Seed; None for a random one.
 
     Returns
     -------
-    movie : ndarray of shape (T, H, W), float32
+    movie : ndarray of shape (n_frames, height, width), float32
+        The simulated movie.
     truth : MovieTruth
+        Its neurons.
 
     Raises
     ------
     ValueError
-        For an argument that makes no sense, and when so many neurons do not fit into the frame.
+        If an argument is invalid, or if the neurons do not fit into the frame.
 
     Examples
     --------
@@ -139,7 +147,9 @@ def make_movie(
     if not 0 <= gamma < 1:
         raise ValueError(f"decay must be at least 0 and below 1, got {decay!r}")
     if len(pair_distance) != 2 or not 0 < pair_distance[0] <= pair_distance[1]:
-        raise ValueError(f"pair_distance must be two increasing numbers, got {pair_distance!r}")
+        raise ValueError(
+            f"pair_distance must be two positive numbers in increasing order, got {pair_distance!r}"
+        )
 
     rng = np.random.default_rng(random_state)
     centres = _place(rng, shape, n_neurons, n_close_pairs, pair_distance, footprint_sd)
@@ -191,7 +201,7 @@ def _place(
     distance: tuple[float, float],
     sd: float,
 ) -> np.ndarray:
-    """Centres, by throwing darts; begins afresh when a layout leaves no room for the next one."""
+    """Random centres by rejection sampling; starts again if there is no space for the next one."""
     lowest = np.full(2, _MARGIN * sd)
     highest = np.array(shape) - 1 - _MARGIN * sd
     if np.all(lowest <= highest):
@@ -200,9 +210,9 @@ def _place(
             if centres is not None:
                 return centres
     raise ValueError(
-        f"{count} neurons, {pairs} pairs of them close, do not fit into {shape[0]} × {shape[1]} "
-        f"pixels with footprint_sd={sd:g}: others are {_APART:g} sd apart and {_MARGIN:g} sd from "
-        "the edge"
+        f"{count} neurons, including {pairs} close pairs, do not fit into {shape[0]} × {shape[1]} "
+        f"pixels with footprint_sd={sd:g}: other neurons must be {_APART:g} sd apart, and all "
+        f"neurons {_MARGIN:g} sd from the edge"
     )
 
 
@@ -217,16 +227,18 @@ def _layout(
 ) -> np.ndarray | None:
     centres = np.empty((0, 2))
     for member in range(count - pairs):
-        for _ in range(_DARTS):
-            dart = rng.uniform(lowest, highest)[None]
+        for _ in range(_PLACEMENTS):
+            candidate = rng.uniform(lowest, highest)[None]
             if member < pairs:
                 angle = rng.uniform(0, 2 * np.pi)
-                partner = dart + rng.uniform(*distance) * np.array([np.sin(angle), np.cos(angle)])
-                dart = np.concatenate([dart, partner])
-            inside = np.all((dart >= lowest) & (dart <= highest))
-            gaps = np.linalg.norm(centres[:, None] - dart[None], axis=2)
+                partner = candidate + rng.uniform(*distance) * np.array(
+                    [np.sin(angle), np.cos(angle)]
+                )
+                candidate = np.concatenate([candidate, partner])
+            inside = np.all((candidate >= lowest) & (candidate <= highest))
+            gaps = np.linalg.norm(centres[:, None] - candidate[None], axis=2)
             if inside and np.all(gaps >= apart):
-                centres = np.concatenate([centres, dart])
+                centres = np.concatenate([centres, candidate])
                 break
         else:
             return None

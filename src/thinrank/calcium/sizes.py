@@ -1,4 +1,4 @@
-"""How many directions, spike frames and pixels a movie has."""
+"""Estimates of the rank, the number of spike frames and the number of active pixels."""
 
 from __future__ import annotations
 
@@ -11,27 +11,38 @@ from scipy.stats import chi2
 from thinrank import linalg
 from thinrank.calcium.preprocessing import smoothing_kernel
 
-__all__ = ["Directions", "Sizes", "active_pixel_count", "leading_directions", "spike_price"]
+__all__ = [
+    "LeadingDirections",
+    "MovieSizes",
+    "active_pixel_count",
+    "leading_directions",
+    "spike_penalty",
+]
 
-# Frames up to which the inner products of all frames are formed.
+# Up to this many frames the inner products of all frames are computed: 128 MB in double precision.
 _MOST_FRAMES = 4000
-# Pixels that are enough to see the directions of a movie.
+# Number of the most active pixels that the directions are computed from. Rule of thumb.
 _MOST_PIXELS = 20000
+# Largest rank that is chosen automatically. Rule of thumb.
 _LARGEST_RANK = 200
-# Of the frames: neither more directions nor more spike frames than these parts.
+# Largest rank relative to the number of frames. Rule of thumb.
 _LARGEST_RANK_PART = 0.25
-# Chance at which a pixel without activity counts as active.
+# Probability that a pixel without activity is counted as active.
 _FALSE_PIXELS = 1e-3
-# Where most pixels are active the quarter with the least activity is no measure of noise, which is
-# of unit variance: what smoothing and leading directions make of that is at most a few times 1.
+# Largest noise level of the explained sums of squares. The noise has variance 1, which smoothing
+# and the choice of leading directions raise to a few times 1 at most; an estimate above this value
+# means that most pixels are active.
 _LARGEST_NOISE = 10.0
-# Mean of |a − b| for independent standard normal numbers is 2/√π.
+# For independent standard normal a and b, E|a − b| = 2/√π; this is its inverse.
 _FROM_MEAN_DIFFERENCE = np.pi**0.5 / 2
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Rank, spike frames and pixels; None where they are to be found."""
+class MovieSizes:
+    """Rank, number of spike frames (rows) and number of active pixels (columns).
+
+    None stands for a size that is to be estimated.
+    """
 
     rank: int | None
     rows: int | None
@@ -39,17 +50,17 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Directions:
+class LeadingDirections:
     """Leading directions of a matrix Y, or of its most active pixels.
 
     Attributes
     ----------
-    Z : ndarray of shape (T, q)
-        Y times its leading right singular vectors, the largest first.
+    Z : ndarray of shape (n_frames, n_directions)
+        Y times its leading right singular vectors, largest singular value first.
     total : float
         ‖Y‖².
-    shape : (T, m)
-        Of what was looked at.
+    shape : tuple (n_frames, n_pixels)
+        Shape of Y, restricted to the pixels in use.
     """
 
     Z: np.ndarray
@@ -57,16 +68,20 @@ class Directions:
     shape: tuple[int, int]
 
     def visible(self, smoothing: float) -> int:
-        """How many directions noise does not reach.
+        """Number of directions with larger singular values than noise would have.
 
         Noise of T frames and m pixels that are correlated by smoothing has squared singular
-        values up to about σ²m(1 + √(T/m′))², m′ = m/Σρ² with ρ the correlations between a pixel
-        and all others.
+        values up to about σ²m(1 + √(T/m′))², where m′ = m/Σρ² and ρ are the correlations between
+        one pixel and all pixels.
 
         Parameters
         ----------
         smoothing : float
             Standard deviation of the Gaussian filter of the frames, in pixels.
+
+        Returns
+        -------
+        int
         """
         frames, pixels = self.shape
         squares = np.einsum("ij,ij->j", self.Z, self.Z)
@@ -81,16 +96,20 @@ class Directions:
         return min(count, max(1, int(_LARGEST_RANK_PART * frames)))
 
 
-def leading_directions(Y: np.ndarray, most: int | None, seed: int) -> Directions:
-    """Leading directions of Y, of its most active pixels when there are very many.
+def leading_directions(Y: np.ndarray, most: int | None, seed: int) -> LeadingDirections:
+    """Leading directions of Y, from its most active pixels if there are very many.
 
     Parameters
     ----------
-    Y : ndarray of shape (T, m)
+    Y : ndarray of shape (n_frames, n_pixels)
     most : int or None
-        How many directions; None for as many as a rank is ever chosen.
+        Number of directions; None for the largest rank that is chosen automatically.
     seed : int
-        Of the randomised decomposition of long movies.
+        Seed of the randomised decomposition of long movies.
+
+    Returns
+    -------
+    LeadingDirections
     """
     if most is None:
         most = min(_LARGEST_RANK, *Y.shape)
@@ -101,16 +120,16 @@ def leading_directions(Y: np.ndarray, most: int | None, seed: int) -> Directions
     shape = (Y.shape[0], Y.shape[1])
     if len(Y) > _MOST_FRAMES:
         left, values, _ = linalg.truncated_svd(Y, most, seed=seed)
-        return Directions(left * values, float(energy.sum()), shape)
+        return LeadingDirections(left * values, float(energy.sum()), shape)
     gram = (Y @ Y.T).astype(np.float64)
     largest = (len(Y) - min(most, len(Y)), len(Y) - 1)
     squares, vectors = eigh(gram, overwrite_a=True, subset_by_index=largest)
     Z = vectors[:, ::-1] * np.sqrt(np.maximum(squares[::-1], 0.0))
-    return Directions(Z, float(energy.sum()), shape)
+    return LeadingDirections(Z, float(energy.sum()), shape)
 
 
 def correlated_pixels(smoothing: float) -> float:
-    """Σρ², ρ the correlations of all pixels with one of them that smoothing makes."""
+    """Σρ², where ρ are the correlations of all pixels with one pixel after smoothing."""
     if smoothing == 0:
         return 1.0
     kernel = smoothing_kernel(smoothing)
@@ -118,11 +137,20 @@ def correlated_pixels(smoothing: float) -> float:
     return float(correlation @ correlation) ** 2
 
 
-def spike_price(Z: np.ndarray) -> float:
-    """What a segment of pure noise hardly ever explains of Z.
+def spike_penalty(Z: np.ndarray) -> float:
+    """Smallest sum of squares that a spike must explain: more than a segment of noise explains.
 
-    A segment explains Σ σ_d² χ²₁ over the directions d of Z, σ_d the noise along them; the price
-    is the bound of Laurent & Massart (2000) that all T frames' such sums exceed once on average.
+    A segment of noise explains Σ σ_d²·χ²₁ over the directions d of Z, where σ_d is the noise level
+    of direction d. The penalty is the bound of Laurent & Massart (2000) for this sum, which
+    noise exceeds with a probability of at most 1/T².
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_frames, n_directions)
+
+    Returns
+    -------
+    float
     """
     differences = np.abs(np.diff(Z, axis=0)).mean(axis=0)
     variances = (differences * _FROM_MEAN_DIFFERENCE) ** 2
@@ -132,14 +160,20 @@ def spike_price(Z: np.ndarray) -> float:
 
 
 def active_pixel_count(energies: np.ndarray, degrees: int) -> int:
-    """How many pixels explain more than noise does.
+    """Number of pixels of which the fit explains more than it would of noise.
 
     Parameters
     ----------
-    energies : ndarray of shape (m,)
-        What the fit explains of each pixel: about a multiple of χ² with ``degrees`` degrees of
-        freedom where there is no activity, as in at least a quarter of the pixels.
+    energies : ndarray of shape (n_pixels,)
+        Sum of squares that the fit explains in each pixel. Without activity it is distributed
+        about as a multiple of χ² with ``degrees`` degrees of freedom; at least a quarter of the
+        pixels are assumed to be without activity.
     degrees : int
+        Degrees of freedom.
+
+    Returns
+    -------
+    int
     """
     live = energies[energies > 0]
     if live.size == 0:

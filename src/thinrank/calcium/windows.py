@@ -1,4 +1,4 @@
-"""Regions as images, and squares cut out of images about a region."""
+"""Regions as boolean images, and square sections of images around a pixel."""
 
 from __future__ import annotations
 
@@ -8,11 +8,24 @@ import numpy as np
 
 __all__ = ["mask_of", "window"]
 
-_HALF = 14  # pixels from the middle of a window to its edge
+# Pixels from the centre of a window to its edge: room for a neuron of the usual radius of 5 pixels
+# and its neighbours.
+_HALF = 14
 
 
 def mask_of(region: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A region (m, 2) as a boolean image; what is outside the image is left out."""
+    """A region as a boolean image.
+
+    Parameters
+    ----------
+    region : ndarray of shape (n_pixels, 2)
+        Rows and columns. Pixels outside the image are ignored.
+    shape : tuple (height, width)
+
+    Returns
+    -------
+    boolean ndarray of shape (height, width)
+    """
     mask = np.zeros(shape, dtype=bool)
     inside = np.all((region >= 0) & (region < np.array(shape)), axis=1)
     mask[tuple(region[inside].T)] = True
@@ -20,9 +33,17 @@ def mask_of(region: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def window(image: np.ndarray, centre: Sequence[float] | np.ndarray) -> np.ndarray:
-    """The square of 29 × 29 pixels about a pixel of an image; zeros beyond its edge.
+    """A square of 29 × 29 pixels around a pixel of an image, with zeros beyond the edge.
 
-    For a pixel outside the image, the square about the nearest one inside.
+    Parameters
+    ----------
+    image : ndarray of shape (height, width)
+    centre : sequence of two floats
+        Row and column. If they are outside the image, the nearest pixel inside is used.
+
+    Returns
+    -------
+    ndarray of shape (29, 29)
     """
     row, column = np.clip(np.round(centre).astype(int), 0, np.array(image.shape) - 1)
     padded = np.pad(image, _HALF)

@@ -13,7 +13,7 @@ from thinrank import __version__
 from thinrank.calcium import CalciumImaging, Scores, make_movie, read_regions
 from thinrank.calcium.export import describe, write_results
 from thinrank.calcium.folder import check_destination, whole_folder, write_summary
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 from thinrank.report import MovieAnalysis, write_movie_page
 
 __all__ = ["SIMULATED_FRAME_RATE", "CalciumRequest", "run_calcium"]
@@ -124,7 +124,7 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
 def _check_libraries(nwb: bool) -> None:
     """Raise an ImportError that names the extra if a library that is needed later is missing."""
     for library in ("matplotlib", "jinja2", "tifffile", *(["pynwb"] if nwb else [])):
-        require(library)
+        import_optional(library)
 
 
 def _settings(request: CalciumRequest, imaging: CalciumImaging, seconds: float) -> dict[str, str]:
@@ -135,7 +135,7 @@ def _settings(request: CalciumRequest, imaging: CalciumImaging, seconds: float) 
         **{name.replace("_", " "): value for name, value in asked.items()},
         "decay per frame": f"{imaging.decay_:.4f}",
         "rank of the fit": str(imaging.factors_.rank),
-        "frames with spikes": str(len(imaging.spikes_)),
+        "frames with spikes": str(len(imaging.spike_frames_)),
         "pixels kept": str(len(imaging.active_pixels_)),
         "seconds": f"{seconds:.1f}",
         "version": f"thinrank {__version__}",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
+from thinrank.core.extras import is_installed
 from thinrank.paper import find_study, study_names, write_index, write_study
 from thinrank.studies import StudyError, load_records, run_study
 
@@ -68,7 +68,7 @@ def run_reproduce(
     code : int
         Exit code: 0, 1 if a study failed, or 130 after Ctrl-C.
     """
-    pages = all(importlib.util.find_spec(library) for library in _LIBRARIES)
+    pages = all(is_installed(library) for library in _LIBRARIES)
     if not pages:
         console.print(
             "Only records will be written: pages and plots need "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +9,10 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from thinrank.core.extras import is_installed
+from thinrank.core.progress import progress_bar
 from thinrank.rl.comparison import Comparison
 
 __all__ = ["FIGURES", "run_rl"]
@@ -23,7 +23,7 @@ FIGURES = (".png", ".svg", ".pdf")
 
 def run_rl(console: Console, comparison: Comparison, out: Path) -> int:
     """Run the comparison, print a table, draw the figure and return the exit code."""
-    drawn = importlib.util.find_spec("matplotlib") is not None
+    drawn = is_installed("matplotlib")
     if not drawn:
         console.print(
             'No figure will be drawn: it needs pip install "thinrank[report]"',
@@ -74,19 +74,12 @@ def _table(records: list[dict[str, Any]], states: Sequence[int]) -> Table:
 @contextmanager
 def _bar(console: Console, total: int) -> Iterator[Any]:
     """Yield a function that advances the bar and shows what is fitted next."""
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=total)
+    with progress_bar("", total, console=console, transient=True) as update:
         done = -1
 
         def advance(next_one: str) -> None:
             nonlocal done
             done += 1
-            progress.update(task, completed=done, description=next_one)
+            update(done, text=next_one)
 
         yield advance

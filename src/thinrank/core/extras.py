@@ -1,13 +1,19 @@
-"""Optional libraries, imported when they are needed."""
+"""Optional libraries, imported when they are needed.
+
+Every import of an optional library goes through :func:`import_optional`, so that the message of a
+missing one always names the extra that installs it.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 from importlib import import_module
 from typing import Any
 
-__all__ = ["require"]
+__all__ = ["import_optional", "is_installed", "missing_message"]
 
-# What needs a library, and the extra of this package that brings it.
+# For each optional library: what needs it (a plural), and the extra of this package in
+# pyproject.toml that installs it.
 _EXTRAS = {
     "pandas": ("Data frames", "frames"),
     "matplotlib": ("Pages and plots", "report"),
@@ -15,18 +21,19 @@ _EXTRAS = {
     "markupsafe": ("Pages and plots", "report"),
     "tifffile": ("TIFF files", "calcium"),
     "h5py": ("HDF5 and NWB files", "calcium"),
-    "pynwb": ("NWB files to be written", "nwb"),
-    "gymnasium": ("Environments by name", "rl"),
+    "pynwb": ("Exports to NWB files", "nwb"),
+    "gymnasium": ("Gymnasium environments", "rl"),
+    "distributed": ("Studies run with Dask", "dask"),
 }
 
 
-def require(module: str) -> Any:
+def import_optional(module: str) -> Any:
     """Import a module of an optional library.
 
     Parameters
     ----------
     module : str
-        Such as ``"matplotlib.figure"``.
+        Name of the module, such as ``"matplotlib.figure"``.
 
     Returns
     -------
@@ -36,14 +43,45 @@ def require(module: str) -> Any:
     Raises
     ------
     ImportError
-        If the library is not installed. The message names the extra.
+        If the library is not installed. The message names the extra that installs it.
     """
     try:
         return import_module(module)
     except ImportError as error:
-        library = module.partition(".")[0]
-        purpose, extra = _EXTRAS[library]
-        raise ImportError(
-            f"{purpose} need {library}, which is not installed; "
-            f"install it with: pip install 'thinrank[{extra}]'"
-        ) from error
+        raise ImportError(missing_message(module)) from error
+
+
+def is_installed(library: str) -> bool:
+    """Whether an optional library can be imported, without importing it.
+
+    Parameters
+    ----------
+    library : str
+        Name of the library, such as ``"matplotlib"``.
+
+    Returns
+    -------
+    bool
+    """
+    return importlib.util.find_spec(library) is not None
+
+
+def missing_message(module: str) -> str:
+    """The message about a library that is not installed.
+
+    Parameters
+    ----------
+    module : str
+        Name of a module of the library, such as ``"matplotlib.figure"``.
+
+    Returns
+    -------
+    str
+        What needs the library, and the command that installs it.
+    """
+    library = module.partition(".")[0]
+    purpose, extra = _EXTRAS[library]
+    return (
+        f"{purpose} need {library}, which is not installed; "
+        f"install it with: pip install 'thinrank[{extra}]'"
+    )

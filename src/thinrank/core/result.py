@@ -10,6 +10,7 @@ from typing import Literal
 
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
+from thinrank.core.records import RecordList
 from thinrank.core.sizes import Sizes
 
 __all__ = ["Callback", "History", "Outcome", "Record", "Solution", "Status"]
@@ -80,23 +81,13 @@ class Record:
     best: float = math.nan
 
 
-class History(list[Record]):
-    """The records of a run, in order."""
+class History(RecordList[Record]):
+    """The records of a run, in order: one :class:`Record` per iteration."""
 
     @property
     def objectives(self) -> list[float]:
         """The objective after every iteration."""
         return [record.objective for record in self]
-
-    @property
-    def changes(self) -> list[float]:
-        """The relative change of every iteration."""
-        return [record.change for record in self]
-
-    @property
-    def seconds(self) -> float:
-        """Duration of the whole run."""
-        return self[-1].seconds if self else 0.0
 
 
 Callback = Callable[[Record], object]

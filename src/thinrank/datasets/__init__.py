@@ -1,4 +1,4 @@
-"""Simulated data, and one real data set."""
+"""Simulated data and a real data set."""
 
 from thinrank.datasets.norwegian_paper import load_norwegian_paper
 from thinrank.datasets.simulate import make_two_way_sparse

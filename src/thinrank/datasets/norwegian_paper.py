@@ -8,10 +8,11 @@ from typing import Any, Literal, overload
 import numpy as np
 from sklearn.utils import Bunch
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 
 __all__ = ["load_norwegian_paper"]
 
+# Layout of the file: the responses come first, then the predictors.
 _RESPONSES = 13
 _PREDICTORS = ("X1", "X2", "X3", "X1^2", "X2^2", "X3^2", "X1*X2", "X1*X3", "X2*X3")
 
@@ -21,8 +22,8 @@ Norwegian paper quality data
 
 Number of samples: 29
 Number of responses: 13, variables that describe the quality of the paper (Y1 to Y13)
-Number of predictors: 9, made of three control variables of the machine: X1, X2 and X3, which take
-the values -1, 0 and 1, their squares and their products
+Number of predictors: 9, computed from three control variables of the machine: X1, X2 and X3, which
+take the values -1, 0 and 1, their squares and their products
 Missing values: none
 
 The data come from a designed experiment at a paper factory in Norway. The task is to predict the
@@ -61,21 +62,21 @@ def load_norwegian_paper(
     Parameters
     ----------
     return_X_y : bool, default=False
-        Whether to return ``(data, target)`` in place of a Bunch.
+        Whether to return ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=False
-        Whether the data are pandas data frames. Needs pandas.
+        Whether to return pandas data frames. Requires pandas.
 
     Returns
     -------
     data : Bunch or tuple of (data, target)
-        A dictionary whose values are attributes too, with
+        A dictionary whose values are also attributes:
 
         data : ndarray or DataFrame of shape (29, 9)
             The predictors X.
         target : ndarray or DataFrame of shape (29, 13)
             The responses Y.
         frame : DataFrame of shape (29, 22) or None
-            Predictors and responses side by side, with ``as_frame=True``.
+            Predictors and responses in one frame, if ``as_frame=True``.
         feature_names, target_names : list of str
             Names of the predictors and of the responses.
         DESCR : str
@@ -105,7 +106,7 @@ def load_norwegian_paper(
     responses = [f"Y{i}" for i in range(1, _RESPONSES + 1)]
     frame = None
     if as_frame:
-        pandas = require("pandas")
+        pandas = import_optional("pandas")
         data = pandas.DataFrame(data, columns=predictors)
         target = pandas.DataFrame(target, columns=responses)
         frame = pandas.concat([data, target], axis=1)

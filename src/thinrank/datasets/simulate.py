@@ -1,4 +1,4 @@
-"""The simulations of the paper."""
+"""Simulated regression data, as in the paper."""
 
 from __future__ import annotations
 
@@ -27,32 +27,41 @@ def make_two_way_sparse(
 ) -> tuple[np.ndarray, np.ndarray, Factors]:
     """Simulate Y = XΘ* + E with a low-rank, two-way sparse Θ*.
 
-    Rows of X are normal with covariance ρ^|i−j| between columns i and j; the non-zero rows of U*
-    and V*, at random places, and the errors are standard normal; Θ* = signal·U*V*ᵀ. The
-    defaults are the paper's "strong signal, row and column sparse" setting; ``signal=0.2`` makes
-    it weak, ``column_sparsity=None`` row sparse only.
+    The rows of X are normal with covariance ρ^|i−j| between columns i and j. The non-zero rows of
+    U* and V* are at random positions; their entries are standard normal, Θ* = signal·U*V*ᵀ, and the
+    errors E are normal. The defaults are the paper's setting "strong signal, row and column
+    sparse". Use ``signal=0.2`` for the weak signal and ``column_sparsity=None`` for the row-sparse
+    settings.
 
     Parameters
     ----------
-    n_samples, n_features, n_targets : int
-        n, p and k.
-    rank : int
+    n_samples : int, default=50
+        Number of rows of X and Y.
+    n_features : int, default=100
+        Number of predictors.
+    n_targets : int, default=50
+        Number of responses.
+    rank : int, default=8
         Rank of Θ*.
-    row_sparsity, column_sparsity : int or None
-        Numbers of non-zero rows and columns of Θ*; None for all.
-    noise : float
+    row_sparsity : int or None, default=10
+        Number of non-zero rows of Θ*; None for all.
+    column_sparsity : int or None, default=10
+        Number of non-zero columns of Θ*; None for all.
+    noise : float, default=1.0
         Standard deviation of the errors.
-    signal : float
+    signal : float, default=1.0
         Factor on Θ*.
-    correlation : float
-        ρ, in (−1, 1).
-    random_state : int, Generator, RandomState or None
-        Seed; None draws afresh.
+    correlation : float, default=0.0
+        ρ, between −1 and 1.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; None for a random one.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
+        Predictors.
     Y : ndarray of shape (n_samples, n_targets)
+        Responses.
     truth : Factors
         Balanced factors of Θ*.
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design, Solver
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Outcome, Record, Status
@@ -23,7 +24,6 @@ from thinrank.estimators.validation import (
     check_training_data,
     check_weights,
     column_names,
-    is_automatic,
     is_nothing,
     keep_target_names,
     rows_of_data,
@@ -317,15 +317,15 @@ default="auto"
         }
         self.search_ = []
         sizes = self.rank, self.row_sparsity, self.column_sparsity
-        if not any(is_automatic(value) for value in sizes):
-            if is_automatic(self.ridge):
+        if not any(is_auto(value) for value in sizes):
+            if is_auto(self.ridge):
                 given["ridge"] = 0.0
             return given
         with searching(self.callback, self.verbose) as callback:
             found = find_sizes(
                 problem,
                 weight,
-                *cast(Any, (None if is_automatic(v) else [v] for v in given.values())),
+                *cast(Any, (None if is_auto(v) else [v] for v in given.values())),
                 criterion=self.criterion,
                 cv=self.cv,
                 rule=check_refit_rule(self.refit_rule),
@@ -386,7 +386,7 @@ default="auto"
         """Sizes against the data, before anything is computed."""
         check_criterion(self.criterion)
         check_refit_rule(self.refit_rule)
-        if not is_automatic(self.ridge):
+        if not is_auto(self.ridge):
             check_ridge("ridge", self.ridge, 'a number at least 0 and finite, or "auto"')
         if is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
             return

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.checks import check_finite, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import as_design
 from thinrank.minimize import check_size, check_sizes
@@ -23,7 +24,6 @@ __all__ = [
     "check_training_data",
     "check_weights",
     "column_names",
-    "is_automatic",
     "is_nothing",
     "keep_target_names",
     "rows_of_data",
@@ -45,12 +45,13 @@ def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Desig
     _check_rows(X, Y)
     if _is_ours(X):
         design = as_design(X)
-        _check_finite(X, "X")
+        if arrays.is_array(X):
+            check_finite("X", X)
         estimator.n_features_in_ = design.shape[1]
         if hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_  # of an earlier fit
         target = Y if arrays.is_array(Y) else np.asarray(Y)
-        _check_finite(target, "Y")
+        check_finite("Y", target)
         if target.ndim not in (1, 2):
             raise ValueError(f"Y must have one or two dimensions, got {target.ndim}")
         return design, arrays.from_numpy(target, design.prototype)
@@ -103,11 +104,6 @@ def check_weights(sample_weight: Any, design: Design, *, unit_mean: bool = True)
     return arrays.from_numpy(weight, design.prototype)
 
 
-def is_automatic(value: Any) -> bool:
-    """Whether a parameter is to be chosen from the data."""
-    return isinstance(value, str) and value == "auto"
-
-
 def check_ridge(name: str, value: Any, expected: str) -> None:
     """Raise a ValueError unless ``value`` is a number at least 0 and finite."""
     number = isinstance(value, Real) and not isinstance(value, bool)
@@ -129,9 +125,9 @@ def check_automatic_sizes(
 ) -> None:
     """Those of the sizes that are not "auto"."""
     p, k = shape
-    most_rows = p if rows is None or is_automatic(rows) else rows
-    most_columns = k if columns is None or is_automatic(columns) else columns
-    smallest = 1 if is_automatic(rank) else rank
+    most_rows = p if rows is None or is_auto(rows) else rows
+    most_columns = k if columns is None or is_auto(columns) else columns
+    smallest = 1 if is_auto(rank) else rank
     most_rows, most_columns = check_sizes((p, k), smallest, most_rows, most_columns)
     limit = min(most_rows, most_columns, samples)
     check_size("rank", smallest, limit, "row_sparsity, column_sparsity and rows of X")
@@ -172,11 +168,3 @@ def _check_rows(X: Any, Y: Any) -> None:
         raise ValueError(
             f"X and Y must have the same number of rows: X has {rows_x[0]}, Y has {rows_y[0]}"
         )
-
-
-def _check_finite(x: Any, name: str) -> None:
-    if not arrays.is_array(x):
-        return
-    xp = arrays.namespace(x)
-    if xp.isdtype(x.dtype, "real floating") and not bool(xp.all(xp.isfinite(x))):
-        raise ValueError(f"{name} must be finite; it contains NaN or infinity")

@@ -8,6 +8,7 @@ from typing import Literal
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import memory
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.designs import Transformed
 from thinrank.forms.gram import GramForm
@@ -57,7 +58,7 @@ class Moments:
             raise ValueError(f'form must be "auto", "direct" or "gram", got {form!r}')
         self.X, self.Y, self.samples = X, Y, samples
         self.constant = self._mean_square()
-        self.evaluates_by_gram = form == "gram" or (form == "auto" and self._gram_is_cheaper())
+        self.evaluates_by_gram = form == "gram" or (is_auto(form) and self._gram_is_cheaper())
         self._gram: Array | None = None
         self._cross: Array | None = None
         self._form: QuadraticForm | None = None

@@ -6,6 +6,7 @@ from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.checks import check_finite
 from thinrank.designs import Dense
 from thinrank.forms import IdentityForm
 from thinrank.losses.noise import noise_scale
@@ -39,9 +40,7 @@ class Denoising(Quadratic):
         self.M = arrays.as_float_array(M)
         if self.M.ndim != 2:
             raise ValueError(f"M must be a matrix; it has shape {tuple(self.M.shape)}")
-        xp = arrays.namespace(self.M)
-        if not bool(xp.all(xp.isfinite(self.M))):
-            raise ValueError("M must be finite; it holds NaN or infinity")
+        check_finite("M", self.M)
         super().__init__(
             (self.M.shape[0], self.M.shape[1]),
             arrays.norm(self.M) ** 2,

@@ -9,6 +9,7 @@ import numpy as np
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.core.checks import check_finite
 from thinrank.core.contracts import Design, QuadraticForm, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
@@ -53,7 +54,7 @@ class LeastSquares(Quadratic):
         form: FormName = "auto",
     ) -> None:
         if arrays.is_array(X):
-            _check_finite("X", X)
+            check_finite("X", X)
         self.X = as_design(X)
         n, p = self.X.shape
         self.Y: Design = self._responses(Y)
@@ -217,7 +218,7 @@ class LeastSquares(Quadratic):
         if is_design(Y):
             return Y
         xp = arrays.namespace(self.X.prototype, Y)
-        _check_finite("Y", Y)
+        check_finite("Y", Y)
         return Dense(xp.astype(Y, self.X.prototype.dtype, copy=False))
 
     def _small_gram(self) -> Array:
@@ -229,9 +230,3 @@ class LeastSquares(Quadratic):
             return self.moments.gram() if held else X.gram() / self.samples
         unit = arrays.identity(n, like=self.prototype)
         return X @ (X.transposed_product(unit) / self.samples)
-
-
-def _check_finite(name: str, array: Array) -> None:
-    xp = arrays.namespace(array)
-    if not bool(xp.all(xp.isfinite(array))):
-        raise ValueError(f"{name} must be finite; it holds NaN or infinity")

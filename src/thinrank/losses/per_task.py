@@ -10,6 +10,7 @@ import numpy as np
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.core.checks import check_finite
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
@@ -287,8 +288,7 @@ class PerTask:
                 f"y must hold {self.X.shape[0]} numbers, one for each row of X; it has shape "
                 f"{tuple(y.shape)}"
             )
-        if not bool(arrays.namespace(y).all(arrays.namespace(y).isfinite(y))):
-            raise ValueError("y must be finite; it holds NaN or infinity")
+        check_finite("y", y)
         return y
 
 

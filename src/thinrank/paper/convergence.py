@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.closed_form import reduced_rank_regression
 from thinrank.core.factors import Factors
 from thinrank.core.threshold import hard
 from thinrank.datasets import make_two_way_sparse
@@ -18,6 +17,7 @@ from thinrank.minimize import minimize
 from thinrank.paper.claims import Claim, Finding
 from thinrank.report.page import Page, Picture, Section, Table, Text
 from thinrank.report.style import count_iterations, label_ends, panels
+from thinrank.solvers.reduced_rank import reduced_rank_regression
 from thinrank.starts import Lasso
 from thinrank.studies import Job, Study, StudyRecord
 
@@ -49,7 +49,7 @@ def run(job: Job) -> list[StudyRecord]:
         sizes, target = {"row_sparsity": 10, "column_sparsity": 10}, truth.theta
     else:
         X, Y, _ = make_two_way_sparse(n, 50, 50, _RANK, None, None, random_state=job.seed)
-        sizes, target = {}, reduced_rank_regression(X, Y, _RANK)
+        sizes, target = {}, reduced_rank_regression(X, Y, _RANK).theta
     loss, size = LeastSquares(X, Y), np.linalg.norm(target)
     start = Factors.from_theta(Lasso().solution(loss, 0), _RANK)
     most = sizes.get("row_sparsity") or X.shape[1], sizes.get("column_sparsity") or Y.shape[1]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from thinrank import baselines
-from thinrank.baselines.closed_form import reduced_rank_regression
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.paper.gdt import gdt
+from thinrank.solvers.reduced_rank import reduced_rank_regression
 from thinrank.studies.task import Answer, RegressionTask
 
 __all__ = ["BASELINES", "METHODS", "fit_methods"]
@@ -56,9 +56,8 @@ def oracle(task: RegressionTask) -> Answer:
         raise ValueError("the oracle needs the true coefficients")
     rows, columns = task.truth.row_support, task.truth.column_support
     theta = np.zeros(task.truth.shape)
-    theta[np.ix_(rows, columns)] = reduced_rank_regression(
-        task.X[:, rows], task.Y[:, columns], task.truth.rank
-    )
+    found = reduced_rank_regression(task.X[:, rows], task.Y[:, columns], task.truth.rank)
+    theta[np.ix_(rows, columns)] = found.theta
     return Answer(theta, np.zeros(theta.shape[1]), {"rank": task.truth.rank})
 
 

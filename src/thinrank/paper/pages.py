@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 from thinrank.paper.registry import find_page
 from thinrank.report.page import Page, Text
 from thinrank.report.provenance import QUICK, is_quick, provenance, read_summary
@@ -39,7 +39,7 @@ def write_study(name: str, records: list[StudyRecord], folder: Path | str) -> No
     """
     make_page = find_page(name)
     for library in ("matplotlib", "jinja2"):
-        require(library)
+        import_optional(library)
     place = Path(folder) / name
     place.mkdir(parents=True, exist_ok=True)
     summary = read_summary(place)

@@ -10,7 +10,7 @@ import numpy as np
 from thinrank.calcium import Scores, match_regions
 from thinrank.calcium.export import Segmentation
 from thinrank.calcium.windows import mask_of, window
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 from thinrank.report.calcium_pictures import (
     ESTIMATED,
     LABELLED,
@@ -74,7 +74,7 @@ def write_movie_page(analysis: MovieAnalysis, path: Path | str) -> None:
         If matplotlib or Jinja2 is not installed.
     """
     for library in ("matplotlib", "jinja2"):
-        require(library)
+        import_optional(library)
     with drawing():
         page = movie_page(analysis)
         drawings = {picture.name: as_svg(picture.figure) for picture in page.pictures}

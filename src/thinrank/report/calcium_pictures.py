@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 from thinrank.report.style import WIDTH
 
 if TYPE_CHECKING:
@@ -197,7 +197,9 @@ def outline(axis: Axes, region: np.ndarray, colour: str, dashed: bool = False) -
 
 
 def _figure(height: float) -> Figure:
-    figure: Figure = require("matplotlib.figure").Figure((WIDTH, height), layout="constrained")
+    figure: Figure = import_optional("matplotlib.figure").Figure(
+        (WIDTH, height), layout="constrained"
+    )
     return figure
 
 

@@ -7,7 +7,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 from thinrank.report.page import Link, Page, Picture, Section, Table, Text
 
 __all__ = ["render_html"]
@@ -28,7 +28,7 @@ def render_html(page: Page, drawings: dict[str, bytes]) -> str:
     document : str
         The HTML document.
     """
-    jinja2 = require("jinja2")
+    jinja2 = import_optional("jinja2")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["code"] = _with_code
     source = files("thinrank.report").joinpath("page.html.j2").read_text(encoding="utf-8")
@@ -62,5 +62,6 @@ def _cell(cell: str | Link) -> dict[str, str]:
 
 def _with_code(text: str) -> Any:
     """Escape the text and turn backticks into code elements."""
-    escaped = str(require("markupsafe").escape(text))
-    return require("markupsafe").Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))
+    markupsafe = import_optional("markupsafe")
+    escaped = str(markupsafe.escape(text))
+    return markupsafe.Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ _STYLE = {
 @contextmanager
 def drawing() -> Iterator[None]:
     """Use the common style inside the context; matplotlib's settings are restored on exit."""
-    matplotlib = require("matplotlib")
+    matplotlib = import_optional("matplotlib")
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
@@ -92,7 +92,9 @@ def drawing() -> Iterator[None]:
 
 def panels(count: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
     """Return a figure that spans the page, and its axes, side by side."""
-    figure = require("matplotlib.figure").Figure(figsize=(WIDTH, height), layout="constrained")
+    figure = import_optional("matplotlib.figure").Figure(
+        figsize=(WIDTH, height), layout="constrained"
+    )
     axes = figure.subplots(1, count, squeeze=False)[0]
     for axis in axes:
         axis.grid(True, which="major")
@@ -108,7 +110,7 @@ def in_order(methods: Sequence[str]) -> list[str]:
 def count_iterations(axis: Axes) -> None:
     """Label the horizontal axis as iterations, with ticks at whole numbers."""
     axis.set_xlabel("iteration")
-    axis.xaxis.set_major_locator(require("matplotlib.ticker").MaxNLocator(integer=True))
+    axis.xaxis.set_major_locator(import_optional("matplotlib.ticker").MaxNLocator(integer=True))
 
 
 def value_scale(axis: Axes, which: str, low: float, high: float) -> str:
@@ -130,7 +132,7 @@ def value_scale(axis: Axes, which: str, low: float, high: float) -> str:
     """
     if not 0 < 3 * low < high:
         return ""
-    ticker = require("matplotlib.ticker")
+    ticker = import_optional("matplotlib.ticker")
     axis.set(**{f"{which}scale": "log"})
     ruler = axis.xaxis if which == "x" else axis.yaxis
     wide = high > 1000 * low

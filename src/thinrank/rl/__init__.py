@@ -1,4 +1,4 @@
-"""Several related Markov decision processes, learned together by fitted Q-iteration."""
+"""Reinforcement learning: fitted Q-iteration for several related Markov decision processes."""
 
 from thinrank.rl import blackjack, gym
 from thinrank.rl.bound import q_error_bound
@@ -7,13 +7,14 @@ from thinrank.rl.features import Fourier, Identity, Lookup, RadialBasis, Tabular
 from thinrank.rl.fqi import MultiTaskFQI
 from thinrank.rl.history import QHistory, QRecord
 from thinrank.rl.tabular import TabularMDP, value_error
-from thinrank.rl.tasks import ExpectedTask, Task
+from thinrank.rl.tasks import ExpectedTask, GenerativeTask
 from thinrank.rl.transitions import Transitions
 
 __all__ = [
     "ExpectedTask",
     "Family",
     "Fourier",
+    "GenerativeTask",
     "Identity",
     "Lookup",
     "MultiTaskFQI",
@@ -22,7 +23,6 @@ __all__ = [
     "RadialBasis",
     "Tabular",
     "TabularMDP",
-    "Task",
     "Transitions",
     "blackjack",
     "gym",

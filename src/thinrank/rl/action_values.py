@@ -1,4 +1,4 @@
-"""Q(s, a) of every task, as a regression left it."""
+"""The action values Q(s, a) of every task, as a fitted regression gives them."""
 
 from __future__ import annotations
 
@@ -15,30 +15,33 @@ __all__ = ["ActionValues", "LinearValues", "PredictedValues"]
 
 
 class ActionValues(Protocol):
-    """Q of k tasks."""
+    """Action values Q of several tasks."""
 
     def values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of shape (n, A)."""
+        """Q(s, ·) of a task, of shape (n_states, n_actions)."""
         ...
 
     def at(self, rows: Rows) -> np.ndarray:
-        """Q at the design pairs, in the shape of the targets there."""
+        """Q at the design pairs, in the same shape as the targets."""
         ...
 
     def repeated(self, count: int) -> ActionValues:
-        """The values of one task, for ``count`` tasks."""
+        """The values of a single task, repeated for ``count`` tasks."""
         ...
 
 
 class LinearValues:
-    """Q(s, a) = ⟨φ(s), θ_a⟩ + b_a for every task, Θ of shape (A·p_s, k) as factors.
+    """Linear action values, Q(s, a) = ⟨φ(s), θ_a⟩ + b_a for every task.
 
     Parameters
     ----------
     features : callable
+        The feature map φ.
     factors : Factors
-        Of Θ, whose rows are ordered action by action.
-    intercept : array of shape (A, k)
+        Factors of Θ, of shape (n_actions * n_features, n_tasks). The rows are ordered action by
+        action.
+    intercept : ndarray of shape (n_actions, n_tasks)
+        The intercepts b.
     """
 
     def __init__(self, features: Features, factors: Factors, intercept: np.ndarray) -> None:
@@ -54,17 +57,17 @@ class LinearValues:
         return cls(features, Factors.zero(shape, np.zeros(0)), np.zeros((actions, rows.n_tasks)))
 
     def weights(self, task: int) -> np.ndarray:
-        """θ_a of a task as the columns of a (p_s, A) array."""
+        """The coefficients θ_a of a task, as the columns of a (n_features, n_actions) array."""
         column = self.factors.U @ self.factors.V[task]
         return column.reshape(len(self.intercept), -1).T
 
     def values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of shape (n, A), from the features in use."""
+        """Q(s, ·) of shape (n_states, n_actions), from the active features."""
         linear = feature_product(self.features, states, self.weights(task), f"task {task}")
         return linear + self.intercept[:, task]
 
     def at(self, rows: Rows) -> np.ndarray:
-        """Q at the design pairs, in the shape of the targets there."""
+        """Q at the design pairs, in the same shape as the targets."""
         scores = rows.design @ self.factors.U
         lengths = [block.shape[0] for block in rows.blocks]
         intercept = np.repeat(self.intercept, lengths, axis=0)
@@ -74,27 +77,27 @@ class LinearValues:
         return np.einsum("ij,ij->i", scores, self.factors.V[rows.owner]) + own
 
     def repeated(self, count: int) -> LinearValues:
-        """The values of one task, for ``count`` tasks."""
+        """The values of a single task, repeated for ``count`` tasks."""
         V, b = self.factors.V, self.intercept
         factors = Factors(self.factors.U, np.repeat(V, count, axis=0))
         return LinearValues(self.features, factors, np.repeat(b, count, axis=1))
 
 
 class PredictedValues:
-    """Q(s, a) as fitted regressors predict it from φ(s), one a task and action."""
+    """Action values predicted from φ(s) by fitted regressors, one per task and action."""
 
     def __init__(self, features: Features, regressors: Sequence[Sequence[Any]]) -> None:
         self.features = features
         self.regressors = regressors
 
     def values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of shape (n, A)."""
+        """Q(s, ·) of shape (n_states, n_actions)."""
         matrix = feature_matrix(self.features, states, f"task {task}")
         columns = [regressor.predict(matrix).reshape(-1) for regressor in self.regressors[task]]
         return np.stack(columns, axis=1)
 
     def at(self, rows: Rows) -> np.ndarray:
-        """Q at the design pairs, in the shape of the targets there."""
+        """Q at the design pairs, in the same shape as the targets."""
         parts = []
         for action, block in enumerate(rows.blocks):
             predicted = np.zeros((block.shape[0], rows.n_tasks))
@@ -107,5 +110,5 @@ class PredictedValues:
         return everything[np.arange(len(rows.owner)), rows.owner]
 
     def repeated(self, count: int) -> PredictedValues:
-        """The values of one task, for ``count`` tasks."""
+        """The values of a single task, repeated for ``count`` tasks."""
         return PredictedValues(self.features, list(self.regressors) * count)

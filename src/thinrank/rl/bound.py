@@ -1,4 +1,4 @@
-"""The bound of the paper's theorem on the error of multi-task fitted Q-iteration."""
+"""The paper's bound on the error of multi-task fitted Q-iteration."""
 
 from __future__ import annotations
 
@@ -21,33 +21,40 @@ def q_error_bound(
     contraction: float = 0.5,
     constant: float = 1.0,
 ) -> float:
-    """Right-hand side of the theorem on (1/k)·Σ‖Q* − Q^π‖².
+    """Upper bound on (1/k)·Σ‖Q* − Q^π‖² from the paper's theorem.
 
-    With Q_max = 1/(1 − γ) for rewards in [0, 1] it is
+    With Q_max = 1/(1 − γ) for rewards in [0, 1] it is ::
 
         C/(1−γ)⁴ · Q_max²L⁴/n · (r + s₁/k·(r + log p)) + 4Q_max²/(1−γ)⁴ · (C·β^T + γ^T)²,
 
-    where the first term is the statistical error of the regressions and falls as 1/n, and the
-    second is what T iterations leave. The theorem does not give the constant C.
+    where the first term is the statistical error of the regressions, which decreases as 1/n, and
+    the second term is the error that remains after T iterations. The theorem does not give the
+    value of the constant C.
 
     Parameters
     ----------
     n_samples : float
-        n, the rows of the regression: design states times actions.
-    n_tasks, n_features, rank, row_sparsity : int
-        k, p = A·p_s, r and s₁.
+        n, the number of rows of the regression: design states times actions.
+    n_tasks : int
+        k, the number of tasks.
+    n_features : int
+        p, the number of rows of Θ: actions times features.
+    rank : int
+        r, the rank of Θ.
+    row_sparsity : int
+        s₁, the number of non-zero rows of Θ.
     discount : float
-        γ, below 1.
-    feature_norm : float
+        The discount γ, between 0 and 1.
+    feature_norm : float, default=1.0
         L, the largest norm of φ(s).
-    q_max : float, optional
-        Largest value; 1/(1 − γ) when missing.
-    n_iterations : float
-        T; infinite leaves the first term alone.
-    contraction : float
-        β of gradient descent, in [0, 1).
-    constant : float
-        C.
+    q_max : float, default=None
+        Largest action value; 1/(1 − γ) if None.
+    n_iterations : float, default=math.inf
+        T, the number of iterations. If infinite, the second term is zero.
+    contraction : float, default=0.5
+        The contraction factor β of gradient descent, in [0, 1).
+    constant : float, default=1.0
+        The constant C.
 
     Returns
     -------

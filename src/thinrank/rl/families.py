@@ -1,4 +1,4 @@
-"""Families of related decision processes whose optimal values share few features and a low rank."""
+"""Families of related decision processes whose optimal values are row sparse and of low rank."""
 
 from __future__ import annotations
 
@@ -14,37 +14,42 @@ from thinrank.rl.tabular import TabularMDP
 
 __all__ = ["Family", "make_linear_family", "make_optimal_value_family"]
 
-# Uniform on ±√3: mean 0 and variance 1, like the predictors of the paper's simulations, but bounded
+# Features are uniform on ±√3: mean 0 and variance 1, like the predictors in the paper's
+# simulations, but bounded.
 _BOUND = 3**0.5
-# How far class rewards stray from the direction that all tasks share.
+# With the next four values the action with the largest immediate reward is not always optimal, and
+# the best action depends on the state and on the task; see make_linear_family.
+# Size of the component of the class rewards that is not in the direction shared by all tasks.
 _ASIDE = 0.5
-# What is taken of the common direction out of those of the actions.
+# Fraction of the shared direction that is removed from the directions of the actions.
 _TURN = 0.7
-# What the feature that all actions share may take of a class; the features of an action the rest.
+# Share of a class probability that the shared feature may change; the features of an action may
+# change the rest.
 _SHARED_PART = 0.4
-# Part of the states that a class leads to.
+# Fraction of the states that a class leads to.
 _REACH = 0.03
-# Latent classes of the transitions where these have nothing to do with the features.
+# Number of latent classes if the transitions do not depend on the features.
 _CLASSES = 12
 
 
 @dataclass(frozen=True)
 class Family:
-    """k tasks over the same states, actions and features.
+    """Several tasks with the same states, actions and features.
 
     Attributes
     ----------
     tasks : tuple of TabularMDP
+        The tasks.
     features : Lookup
-        φ(s), of which feature 0 is the constant 1; ``features.table`` has all of them.
-    theta : ndarray of shape (A·p, k)
-        Θ*: Q*_k(s, a) = Σᵢ φᵢ(s)·Θ*[a·p + i, k], exactly.
-    q_star : ndarray of shape (k, S, A)
+        The feature map φ. Feature 0 is the constant 1; ``features.table`` holds all features.
+    theta : ndarray of shape (n_actions * n_features, n_tasks)
+        Θ*, with Q*_k(s, a) = Σᵢ φᵢ(s)·Θ*[a·p + i, k] exactly.
+    q_star : ndarray of shape (n_tasks, n_states, n_actions)
         Q* of each task.
     discount : float
-        γ.
-    offsets : ndarray of shape (k,)
-        What was taken off the rewards of each task.
+        The discount γ.
+    offsets : ndarray of shape (n_tasks,)
+        The constant that was subtracted from the rewards of each task.
     """
 
     tasks: tuple[TabularMDP, ...]
@@ -56,7 +61,7 @@ class Family:
 
     @property
     def row_support(self) -> np.ndarray:
-        """Sorted indices of the rows of Θ* that are not zero."""
+        """Sorted indices of the non-zero rows of Θ*."""
         return np.flatnonzero(self.theta.any(axis=1))
 
 
@@ -71,61 +76,61 @@ def make_linear_family(
     discount: float = 0.9,
     random_state: Any = 0,
 ) -> Family:
-    """Tasks for which fitted Q-iteration with sparse, low-rank regression makes no model error.
+    """Tasks for which sparse, low-rank regression represents every Bellman update exactly.
 
-    The features are a constant and p − 1 independent uniform variables of variance 1; all look
-    alike. A few of them decide to which of r *latent classes* a state and an action belong, by the
-    distribution
+    The features are a constant and p − 1 independent uniform variables of variance 1. A few of them
+    determine the probabilities of r *latent classes* for a state and an action, ::
 
         ψ(s, a) = (1/r)·1 + φ₊(s)·u + Σ_{i of a} φᵢ(s)·d_{ai},
 
-    with one feature φ₊ that all actions share and other features for each action; the entries of
-    u and of every d_{ai} add up to zero and are small enough for ψ ≥ 0. The class decides reward
-    and next state, in a way of its own for each task: with class rewards ρ_k, from 0 for the worst
-    to 1 for the best, and class measures ν_k over next states,
+    where all actions share one feature φ₊, and each action has further features of its own. The
+    entries of u and of every d_{ai} sum to zero and are small enough for ψ ≥ 0. The class
+    determines reward and next state, differently for each task: with class rewards ρ_k, from 0 for
+    the worst to 1 for the best class, and class measures ν_k over next states, ::
 
         R_k(s, a) = ψ(s, a)ᵀρ_k,    P_k(s′ | s, a) = ψ(s, a)ᵀν_k(s′).
 
-    Then for *any* values V the Bellman image R_k + γP_kV is linear in the features, and the images
-    of all tasks together are row sparse and of low rank. Proof: ψ(s, a) = Wᵀφ(s, a) for the matrix
-    W of A·p rows and r columns with the rows (1/r)·1 for the constants, u for φ₊, d_{ai} for the
-    features of an action, and zero elsewhere. So R_k + γP_kV = φᵀW(ρ_k + γ∫V dν_k), and the matrix
-    over tasks is WZ with Z of shape (r, k). ∎ In particular Θ* = WZ*: 2A rows for the constants and
-    the shared feature, the others for features of one action, and rank r if there are as many
-    tasks.
+    Then for *any* values V the Bellman update R_k + γP_kV is linear in the features, and the
+    coefficients of all tasks together are row sparse and of low rank. Proof: ψ(s, a) = Wᵀφ(s, a),
+    where W has A·p rows and r columns, with the rows (1/r)·1 for the constants, u for φ₊, d_{ai}
+    for the features of an action, and zero for all other features. Hence
+    R_k + γP_kV = φᵀW(ρ_k + γ∫V dν_k), and the coefficients of all tasks are WZ with Z of shape
+    (r, k). ∎ In particular Θ* = WZ*: 2A rows belong to the constants and the shared feature, the
+    other rows to features of one action, and the rank is r if there are at least r tasks.
 
-    The class rewards of all tasks lie near ±u, and every d_{ai} has less of u than of what is
-    orthogonal to it. So φ₊ makes states good or bad, whatever is done there, while the features of
-    the actions decide more of where they lead: each measure ν lives on the 3 % of the states that
-    would be best if the classes were worth a random vector. The greatest reward is therefore not
-    always the best choice. Which action is best depends on the state
-    and on the task. Next states are random and their values differ, so targets are noisy although
-    rewards are not.
+    The class rewards of all tasks are close to ±u, and every d_{ai} has a smaller component in the
+    direction of u than orthogonal to it. So φ₊ determines which states are good for all actions,
+    while the features of the actions determine mostly where the actions lead: each measure ν has
+    positive probability for the 3 % of the states that are best for random values of the classes.
+    Therefore the action with the largest immediate reward is not always optimal, and the best
+    action depends on the state and on the task. Next states are random and their values differ, so
+    that targets are noisy although rewards are not.
 
-    From the rewards of each task a constant is taken off so that the mean of its Q* is a random
-    number of the size of its standard deviation. It changes no policy and no value error; without
-    it the level 1/(2(1 − γ)) of Q would dwarf what is to be learned, and penalised methods would
-    pay for it; with the mean at zero the rank would be r − 1. ``rewards + offsets`` are in [0, 1].
+    A constant is subtracted from the rewards of each task so that the mean of its Q* is a random
+    number of the size of its standard deviation. This changes neither policies nor value errors.
+    Without it, the level 1/(2(1 − γ)) of Q would be much larger than its variation, a disadvantage
+    for penalised methods; with a mean of zero the rank would be r − 1. ``rewards + offsets`` are in
+    [0, 1].
 
     Parameters
     ----------
-    n_tasks : int
-        k.
-    n_features : int
-        p, features of a state, the constant among them.
-    n_actions : int
-        A.
-    row_sparsity : int
-        Non-zero rows of Θ*, at least 3A: a constant, the shared feature and one of its own for
-        every action.
-    rank : int
-        r, at least 2 and at most ``row_sparsity − 2·n_actions + 2`` and ``n_tasks``.
-    n_states : int
-        S.
-    discount : float
-        γ in (0, 1).
-    random_state : int, Generator or None
-        Seed.
+    n_tasks : int, default=20
+        Number of tasks k.
+    n_features : int, default=200
+        Number of features p of a state, including the constant.
+    n_actions : int, default=3
+        Number of actions A.
+    row_sparsity : int, default=10
+        Number of non-zero rows of Θ*, at least 3A: the constant, the shared feature and at least
+        one further feature for every action.
+    rank : int, default=3
+        Rank r of Θ*, at least 2 and at most ``row_sparsity − 2·n_actions + 2`` and ``n_tasks``.
+    n_states : int, default=2000
+        Number of states S.
+    discount : float, default=0.9
+        The discount γ in (0, 1).
+    random_state : int, Generator or None, default=0
+        Seed; None for a random one.
 
     Returns
     -------
@@ -158,7 +163,7 @@ def make_linear_family(
         tasks.append(TabularMDP(task.kernel, task.rewards - offset))
         offsets.append(offset)
     q_star = np.stack([task.optimal_q(discount) for task in tasks])
-    # the coordinates of Q* among the classes: ψ has full rank, so they are unique
+    # coefficients of Q* on the class probabilities; unique because ψ has full column rank
     targets = q_star.reshape(n_tasks, -1).T
     coordinates = np.linalg.lstsq(weights.reshape(-1, rank), targets, rcond=None)[0]
     theta = loadings.reshape(-1, rank) @ coordinates
@@ -178,27 +183,27 @@ def make_optimal_value_family(
 ) -> Family:
     """Tasks whose Q* is sparse and of low rank, but not what comes before it.
 
-    Θ* is a product of normal factors on a constant and some features for each action, scaled so
-    that Q* has unit variance; the transitions are mixtures of measures with weights that have
-    nothing to do with the features; and the rewards follow,
+    For each action, Θ* is a product of normal factors on the constant and some features, scaled so
+    that Q* has unit variance. The transitions are mixtures of measures whose weights do not depend
+    on the features. The rewards follow from both, ::
 
         R_k = Q*_k − γ·P_k·max Q*_k,
 
-    so that Q*_k solves the equation of optimality. Other Bellman images than Q* itself leave the
-    span of the features: this family shows what fitted Q-iteration does when its model is wrong
-    on the way. Rewards may be of any sign and size.
+    so that Q*_k solves the Bellman optimality equation. Bellman updates of other functions than Q*
+    are not linear in the features: with this family the model of fitted Q-iteration is wrong before
+    convergence. Rewards may have any sign and size.
 
     Parameters
     ----------
     n_tasks, n_features, n_actions, row_sparsity, n_states, discount, random_state
-        As for :func:`make_linear_family`.
-    rank : int
-        r, at most ``row_sparsity`` and ``n_tasks``.
+        As for :func:`make_linear_family`, with the same defaults.
+    rank : int, default=3
+        Rank of Θ*, at most ``row_sparsity`` and ``n_tasks``.
 
     Returns
     -------
     Family
-        With ``offsets`` zero.
+        Its ``offsets`` are zero.
     """
     _check_sizes(n_tasks, n_features, n_actions, row_sparsity, rank, n_states, discount)
     if not 1 <= rank <= min(row_sparsity, n_tasks):
@@ -231,7 +236,7 @@ def _features(rng: np.random.Generator, n_states: int, n_features: int) -> np.nd
 
 
 def _parts(row_sparsity: int, n_actions: int) -> list[int]:
-    """Features of each action beside the constant and the shared one, as equal as can be."""
+    """Numbers of features of the actions, without the constant and the shared one."""
     return [
         len(part) for part in np.array_split(np.arange(row_sparsity - 2 * n_actions), n_actions)
     ]
@@ -240,13 +245,13 @@ def _parts(row_sparsity: int, n_actions: int) -> list[int]:
 def _active_features(
     rng: np.random.Generator, n_features: int, counts: list[int]
 ) -> list[np.ndarray]:
-    """So many features for each purpose, distinct, the constant left out."""
+    """Distinct features for each purpose, as many as ``counts`` says, without the constant."""
     chosen = 1 + rng.permutation(n_features - 1)[: sum(counts)]
     return [np.sort(part) for part in np.split(chosen, np.cumsum(counts)[:-1])]
 
 
 def _zero_sum(rng: np.random.Generator, rank: int, *count: int) -> np.ndarray:
-    """Random vectors of unit length whose entries add up to zero, one a row."""
+    """Random vectors of unit length whose entries sum to zero, one per row."""
     vectors = rng.standard_normal((*count, rank))
     vectors -= vectors.mean(axis=-1, keepdims=True)
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
@@ -259,17 +264,17 @@ def _class_loadings(
     common: np.ndarray,
     n_features: int,
 ) -> np.ndarray:
-    """W of shape (A, p, r)."""
+    """W of shape (n_actions, n_features, rank)."""
     rank = len(common)
     loadings = np.zeros((len(own), n_features, rank))
     loadings[:, 0] = 1 / rank
-    # Features are in ±√3. The shared one may take a part of a class away, the others together the
-    # rest: then ψ cannot become negative.
+    # Features are in ±√3. The shared feature may lower a class probability by one share, the other
+    # features together by the rest: then ψ cannot become negative.
     most = 1 / (rank * _BOUND)
     loadings[:, shared] = _SHARED_PART * most * common / np.abs(common).max()
     for a, ids in enumerate(own):
         directions = _zero_sum(rng, rank, len(ids))
-        # less of the common direction: actions shall differ more in where they lead than in pay
+        # a smaller common component: actions differ more in next states than in rewards
         directions -= _TURN * np.outer(directions @ common, common)
         largest = np.abs(directions).sum(axis=0).max()
         loadings[a, ids] = (1 - _SHARED_PART) * most * directions / largest
@@ -277,22 +282,22 @@ def _class_loadings(
 
 
 def _class_rewards(rng: np.random.Generator, common: np.ndarray) -> np.ndarray:
-    """Near the shared direction or its opposite, from 0 for the worst class to 1 for the best."""
+    """Class rewards near ± the shared direction, from 0 for the worst class to 1 for the best."""
     values = rng.choice([-1.0, 1.0]) * common + _ASIDE * _zero_sum(rng, len(common))
     return (values - values.min()) / np.ptp(values)
 
 
 def _leading_to(rng: np.random.Generator, weights: np.ndarray) -> np.ndarray:
-    """A measure over the few states that are best for random values of the classes."""
-    worth = np.max(weights @ rng.standard_normal(weights.shape[2]), axis=1)
-    best = np.argsort(-worth)[: max(1, round(_REACH * len(worth)))]
-    measure = np.zeros(len(worth))
+    """A random measure on the few states that are best for random values of the classes."""
+    best_values = np.max(weights @ rng.standard_normal(weights.shape[2]), axis=1)
+    best = np.argsort(-best_values)[: max(1, round(_REACH * len(best_values)))]
+    measure = np.zeros(len(best_values))
     measure[best] = rng.dirichlet(np.ones(len(best)))
     return measure
 
 
 def _values(phi: np.ndarray, theta: np.ndarray, n_actions: int) -> np.ndarray:
-    """Q of all tasks, of shape (k, S, A)."""
+    """Q of all tasks, of shape (n_tasks, n_states, n_actions)."""
     blocks = theta.reshape(n_actions, phi.shape[1], -1)
     return np.einsum("sp,apk->ksa", phi, blocks, optimize=True)
 

@@ -1,8 +1,9 @@
-"""φ(s): feature maps of states.
+"""Feature maps φ(s) of states.
 
-Any callable that turns n states into an (n, p_s) array, or scipy sparse matrix, will do. A map may
-also have ``product(states, weights)``, φ(s) @ weights without forming φ(s): the values of next
-states need little else, and most rows of the weights are zero.
+A feature map is any callable that turns states into an array or scipy sparse matrix of shape
+(n_states, n_features). It may also have a method ``product(states, weights)`` that returns
+φ(states) @ weights without computing all of φ(states). The values of next states need only this
+product, and most rows of the weights are zero.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from thinrank.core.checks import check_finite
 
 __all__ = [
     "Features",
@@ -26,14 +29,14 @@ __all__ = [
 ]
 
 Features = Callable[[Any], Any]
-"""``features(states) -> (n, p_s)``, dense or scipy sparse."""
+"""``features(states)`` returns an array or sparse matrix of shape (n_states, n_features)."""
 
 
 class _Selective:
-    """A map whose features can be computed one by one: products take the needed ones only."""
+    """A map whose features can be computed separately: products use only the needed ones."""
 
     def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
-        """φ(states) @ weights, from the features of non-zero weight."""
+        """φ(states) @ weights, from the features with non-zero weights."""
         active = np.flatnonzero(weights.any(axis=1))
         return self._some(np.asarray(states), active) @ weights[active]
 
@@ -43,7 +46,10 @@ class _Selective:
 
 @dataclass(frozen=True)
 class Identity(_Selective):
-    """The states are their own features: arrays of shape (n, p_s), or (n,) for one feature."""
+    """The states are their own features.
+
+    States are arrays of shape (n_states, n_features), or (n_states,) for one feature.
+    """
 
     def __call__(self, states: Any) -> np.ndarray:
         """The states as floats."""
@@ -52,7 +58,7 @@ class Identity(_Selective):
         return columns.astype(np.float64, copy=False)
 
     def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
-        """φ(states) @ weights, from the columns of non-zero weight."""
+        """φ(states) @ weights, from the columns with non-zero weights."""
         return super().product(_points(np.asarray(states), len(weights)), weights)
 
     def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -61,7 +67,12 @@ class Identity(_Selective):
 
 @dataclass(frozen=True)
 class Tabular:
-    """One feature a state: states are integers from 0 to ``n_states`` − 1.
+    """One indicator feature per state.
+
+    Parameters
+    ----------
+    n_states : int
+        States are integers from 0 to ``n_states`` − 1.
 
     Examples
     --------
@@ -74,25 +85,26 @@ class Tabular:
     n_states: int
 
     def __call__(self, states: Any) -> sparse.csr_array:
-        """Unit vectors, sparse."""
-        # scikit-learn's lasso and trees take no other integers than these
+        """Unit vectors, as a sparse matrix."""
+        # scikit-learn's lasso and trees accept only 32-bit indices
         index = _whole_states(states, self.n_states).astype(np.int32)
         ends = np.arange(len(index) + 1, dtype=np.int32)
         ones = np.ones(len(index))
         return sparse.csr_array((ones, index, ends), shape=(len(index), self.n_states))
 
     def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
-        """Rows of the weights."""
+        """φ(states) @ weights: rows of the weights."""
         return weights[_whole_states(states, self.n_states)]
 
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """Features from a table: states are integers, the rows of ``table`` their features.
+    """Features from a table.
 
     Parameters
     ----------
-    table : array of shape (n_states, p_s)
+    table : ndarray of shape (n_states, n_features)
+        The features of all states. States are integers, indices of the rows.
     """
 
     table: np.ndarray
@@ -102,7 +114,7 @@ class Lookup:
         return self.table[_whole_states(states, len(self.table))]
 
     def product(self, states: Any, weights: np.ndarray) -> np.ndarray:
-        """φ(states) @ weights, by way of all states of the table where those are fewer."""
+        """φ(states) @ weights; computed for the whole table if that has fewer rows."""
         index = _whole_states(states, len(self.table))
         active = np.flatnonzero(weights.any(axis=1))
         if len(index) < len(self.table):
@@ -112,19 +124,21 @@ class Lookup:
 
 @dataclass(frozen=True, eq=False)
 class RadialBasis(_Selective):
-    """exp(−‖s − c‖²/(2·width²)) for each of several centres c, and a constant before them.
+    """A constant, and Gaussian features exp(−‖s − c‖²/(2·width²)) for several centres c.
 
     Parameters
     ----------
-    centers : array of shape (m, d)
+    centers : ndarray of shape (n_centers, n_dimensions)
+        The centres c.
     width : float
+        Standard deviation of the Gaussian functions.
     """
 
     centers: np.ndarray
     width: float
 
     def __call__(self, states: Any) -> np.ndarray:
-        """All 1 + m features."""
+        """All features, the constant first."""
         return self._some(np.asarray(states), np.arange(len(self.centers) + 1))
 
     def _some(self, states: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -136,14 +150,14 @@ class RadialBasis(_Selective):
 
 @dataclass(frozen=True, eq=False)
 class Fourier(_Selective):
-    """The cosines cos(π·⟨c, (s − low)/(high − low)⟩), c with integer entries up to ``order``.
+    """The Fourier basis: cos(π·⟨c, (s − low)/(high − low)⟩) for integer vectors c.
 
     Parameters
     ----------
-    low, high : arrays of shape (d,)
-        Ends of the box that states live in.
+    low, high : ndarray of shape (n_dimensions,)
+        Smallest and largest value of each coordinate of a state.
     order : int
-        There are (order + 1)^d features, the constant first.
+        Largest entry of c. There are (order + 1)^n_dimensions features, the constant first.
 
     References
     ----------
@@ -169,7 +183,7 @@ class Fourier(_Selective):
 
 
 def _points(states: np.ndarray, width: int) -> np.ndarray:
-    """States as rows of ``width`` numbers; in one dimension they are rows of one."""
+    """States as an array with ``width`` columns; a one-dimensional array is one column."""
     points = states[:, None] if states.ndim == 1 else states
     if points.ndim != 2 or points.shape[1] != width:
         raise ValueError(f"states must have {width} columns, got shape {states.shape}")
@@ -177,7 +191,7 @@ def _points(states: np.ndarray, width: int) -> np.ndarray:
 
 
 def _whole_states(states: Any, count: int) -> np.ndarray:
-    """Integers from 0 to count − 1."""
+    """Check that states are integers from 0 to ``count`` − 1."""
     index = np.asarray(states)
     whole = index.ndim == 1 and index.dtype.kind in "iu"
     if not whole or (index.size and not 0 <= index.min() <= index.max() < count):
@@ -190,9 +204,19 @@ def _whole_states(states: Any, count: int) -> np.ndarray:
 
 
 def feature_matrix(features: Features, states: Any, where: str) -> Any:
-    """φ(states), checked: a float array or scipy sparse matrix with a row for each state.
+    """Compute φ(states) and check it.
 
-    ``where`` begins the message of an error.
+    Parameters
+    ----------
+    features : callable
+        The feature map.
+    states : array of shape (n_states, ...)
+    where : str
+        Beginning of error messages.
+
+    Returns
+    -------
+    ndarray or scipy sparse matrix of shape (n_states, n_features), float64
     """
     try:
         matrix = features(states)
@@ -201,17 +225,30 @@ def feature_matrix(features: Features, states: Any, where: str) -> Any:
     matrix = matrix.tocsr() if sparse.issparse(matrix) else np.asarray(matrix)
     if matrix.ndim != 2 or matrix.shape[0] != len(states) or matrix.dtype.kind not in "biuf":
         raise ValueError(
-            f"{where}: features must give {len(states)} rows of numbers, they gave dtype "
+            f"{where}: features must return {len(states)} rows of numbers, got dtype "
             f"{matrix.dtype} and shape {matrix.shape}"
         )
     matrix = matrix.astype(np.float64, copy=False)
-    if not np.all(np.isfinite(matrix.data if sparse.issparse(matrix) else matrix)):
-        raise ValueError(f"{where}: features must be finite, they hold NaN or infinity")
+    check_finite(f"{where}: features", matrix.data if sparse.issparse(matrix) else matrix)
     return matrix
 
 
 def feature_product(features: Features, states: Any, weights: np.ndarray, where: str) -> np.ndarray:
-    """φ(states) @ weights of shape (n, q), by the map's own ``product`` if it has one."""
+    """Compute φ(states) @ weights, by the ``product`` of the feature map if it has one.
+
+    Parameters
+    ----------
+    features : callable
+        The feature map.
+    states : array of shape (n_states, ...)
+    weights : ndarray of shape (n_features, n_columns)
+    where : str
+        Beginning of error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_states, n_columns)
+    """
     if not weights.any():
         return np.zeros((len(states), weights.shape[1]))
     if hasattr(features, "product"):
@@ -222,7 +259,7 @@ def feature_product(features: Features, states: Any, weights: np.ndarray, where:
     matrix = feature_matrix(features, states, where)
     if matrix.shape[1] != len(weights):
         raise ValueError(
-            f"{where}: features must have the length {len(weights)} that they have at the design "
-            f"states, they have {matrix.shape[1]}"
+            f"{where}: features must have {len(weights)} columns, as at the design states, "
+            f"got {matrix.shape[1]}"
         )
     return matrix @ weights

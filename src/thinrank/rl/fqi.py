@@ -1,9 +1,8 @@
-"""Fitted Q-iteration for several tasks at once: Algorithm 2 of the paper."""
+"""Fitted Q-iteration for several tasks: Algorithm 2 of the paper."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -12,94 +11,96 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.factors import Factors
+from thinrank.core.progress import with_progress_bar
 from thinrank.minimize import check_size, seed_from
 from thinrank.rl.action_values import ActionValues, LinearValues
 from thinrank.rl.features import Features
-from thinrank.rl.history import QCallback, QHistory
+from thinrank.rl.history import QCallback, QHistory, describe, warn_of_failure
 from thinrank.rl.iteration import iterate
-from thinrank.rl.progress import watched
 from thinrank.rl.regression import as_regression
 from thinrank.rl.targets import GenerativeTargets, LoggedTargets, Targets
-from thinrank.rl.tasks import check_discounts
+from thinrank.rl.tasks import Policy, check_discounts
 from thinrank.rl.transitions import Transitions
 
 __all__ = ["MultiTaskFQI"]
 
-Policy = Callable[[Any], np.ndarray]
-"""``policy(states) -> (n,)`` actions."""
-
-# A misfit below this part of the values is rounding.
-_ROUNDING = 1e-6
-# How much larger than at first the Bellman residual may become without a warning.
-_GROWTH = 1e6
-
 
 class MultiTaskFQI(BaseEstimator):
-    """Learn the action values Q of k related tasks together, by regression after regression.
+    """Learn the action values Q of several related tasks together, by fitted Q-iteration.
 
-    With φ(s, a) the features φ(s) in the block of action a and zeros elsewhere, the values of task
-    t are Q(s, a) = ⟨φ(s, a), θₜ⟩. From Q = 0 each iteration computes the targets
-    y = r + γ·max_b Q(s′, b) of all tasks at the design pairs (y = r where an episode ends), and
-    fits Θ = [θ₁ … θ_k] to them. If few features matter and the tasks are mixtures of few ones, Θ
-    has few non-zero rows and low rank, and the tasks help one another.
+    Let φ(s, a) consist of the features φ(s) in the block of action a and zeros elsewhere. The
+    values of task t are Q(s, a) = ⟨φ(s, a), θₜ⟩. Starting from Q = 0, each iteration computes the
+    targets y = r + γ·max_b Q(s′, b) of all tasks at the design pairs (y = r if the episode ends),
+    and fits Θ = [θ₁ … θ_k] to them. If few features matter and the θₜ are linear combinations of a
+    few vectors, Θ has few non-zero rows and low rank, and every task benefits from the data of the
+    others.
 
     Parameters
     ----------
     features : callable
-        ``features(states) -> (n, p_s)``, dense or scipy sparse; see :mod:`thinrank.rl.features`.
+        ``features(states)`` returns an array or scipy sparse matrix of shape
+        (n_states, n_features); see :mod:`thinrank.rl.features`.
     n_actions : int
-        A; actions are 0 to A − 1 in all tasks.
-    discount : float or sequence of k floats
-        γ in (0, 1]; 1 for episodic tasks only.
-    regressor : regressor, optional
-        :class:`~thinrank.SparseReducedRankRegressor` with rows sparse and columns not, all sizes
-        chosen, when missing. Any estimator or baseline of thinrank will do, and any regressor
-        of scikit-learn, which is then fitted for each task and action; see the notes.
-    n_iterations : int
-        T.
-    pooled : bool
-        Whether to take all tasks for one and the same.
-    expectation : bool
-        Whether to ask tasks for expectations (``expect``) in place of samples.
-    episodic : bool or sequence of k bools, optional
-        Whether every episode ends. None: what the tasks' attribute ``episodic`` says, and False
-        where there is none.
-    tune_at : "every", "doubling" or collection of int
-        In which iterations parameters that are left to the regressor are chosen; in the others
-        the last choice stays. "doubling" is 1, 2, 4, 8 and so on. For regressors with
-        ``best_params_``.
-    warm_start : bool
-        Whether a regression with start="auto" begins where the last one ended.
-    tol : float
-        Stop when Q changes less than this part of itself (root mean square at the design
-        pairs). With fresh samples it never settles beyond their noise.
-    random_state : int, RandomState, Generator or None
-        Of samples and folds; None gives the same answer every time.
-    verbose : int
+        Number of actions A. Actions are 0 to A − 1 in all tasks.
+    discount : float or sequence of float
+        The discount γ in (0, 1], one for all tasks or one per task; 1 only for episodic tasks.
+    regressor : regressor, default=None
+        Fits Θ to the targets. If None, a :class:`~thinrank.SparseReducedRankRegressor` with sparse
+        rows, all columns and automatic sizes. Any estimator or baseline of thinrank is allowed, and
+        any regressor of scikit-learn, which is fitted separately for each task and action; see
+        Notes.
+    n_iterations : int, default=50
+        Largest number of iterations.
+    pooled : bool, default=False
+        Whether to treat all tasks as the same task.
+    expectation : bool, default=False
+        Whether to use expectations (``expect`` of the tasks) instead of samples.
+    episodic : bool or sequence of bool, default=None
+        Whether every episode ends, for all tasks or per task. If None, the attribute ``episodic``
+        of each task, or False if there is none.
+    tune_at : "every", "doubling" or collection of int, default="every"
+        The iterations in which automatic parameters of the regressor are chosen; the other
+        iterations use the last choice. "doubling" means iterations 1, 2, 4, 8 and so on. Only for
+        regressors with ``best_params_``.
+    warm_start : bool, default=True
+        Whether a regression with ``start="auto"`` starts from the last solution.
+    tol : float, default=0.0
+        Stop when the relative change of Q (root mean square at the design pairs) is below this.
+        With new samples in every iteration, the change does not fall below their noise.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of samples and folds; None for a fixed seed.
+    verbose : int, default=0
         Whether to show a progress bar on standard error.
-    callback : callable, optional
-        Called with the :class:`~thinrank.rl.QRecord` of each iteration; returning True stops.
+    callback : callable, default=None
+        Called with the :class:`~thinrank.rl.QRecord` of each iteration; returning True stops the
+        fit.
 
     Attributes
     ----------
     factors_ : Factors
-        Of Θ; ``theta_`` is the same as an array of shape (A·p_s, k), action by action, and
-        ``coef_`` its transpose.
-    intercept_ : ndarray of shape (A, k)
-        Zero unless the regressor has one.
+        Factors of Θ.
+    theta_ : ndarray of shape (n_actions * n_features, n_tasks)
+        Θ as a dense array; the rows are ordered action by action.
+    coef_ : ndarray of shape (n_tasks, n_actions * n_features)
+        The transpose of ``theta_``.
+    intercept_ : ndarray of shape (n_actions, n_tasks)
+        Zero unless the regressor fits an intercept.
     values_ : LinearValues or PredictedValues
-        Q itself; of the second kind, without ``factors_``, for regressors that are not linear.
+        The action values Q. PredictedValues if the regressor is not linear; then there are no
+        ``factors_``.
     history_ : QHistory
-        One record an iteration: Bellman residual, change of Q, rows, rank, seconds.
+        One record per iteration: Bellman residual, change of Q, rows, rank, seconds.
     n_iterations_, n_tasks_ : int
+        Numbers of iterations and tasks.
     n_features_ : int
-        p_s.
+        Number of features of a state.
 
     Notes
     -----
-    Estimators of thinrank are fitted to all tasks and actions at once, and an integer ``cv`` of
-    theirs holds out states with all their actions. Baselines of thinrank are fitted once an
-    action, since their penalties separate; regressors of scikit-learn once a task and action.
+    Estimators of thinrank are fitted to all tasks and actions at once; if their ``cv`` is an
+    integer, it holds out states with all their actions. Baselines of thinrank are fitted once per
+    action, since their penalties separate over actions. Regressors of scikit-learn are fitted once
+    per task and action.
 
     References
     ----------
@@ -110,7 +111,7 @@ class MultiTaskFQI(BaseEstimator):
 
     Examples
     --------
-    Two tasks on three states in a ring, which pay for different states:
+    Two tasks on a ring of three states, with rewards for different states:
 
     >>> import numpy as np, thinrank as tr
     >>> class Ring:
@@ -168,23 +169,25 @@ class MultiTaskFQI(BaseEstimator):
     n_features_: int
 
     def fit(self, tasks: Sequence[Any], states: Any) -> MultiTaskFQI:
-        """Learn from generative models, with fresh samples in every iteration.
+        """Learn from generative models, with new samples in every iteration.
 
         Parameters
         ----------
-        tasks : sequence of Task
-            Anything with ``sample(states, action, rng) -> rewards, next_states, terminated``.
-        states : array of shape (n, ...), or list of A such arrays
-            Design states: for all actions, or for each.
+        tasks : sequence of GenerativeTask
+            Objects with a method ``sample(states, action, rng)`` that returns rewards, next states
+            and whether the episode ended.
+        states : array of shape (n_states, ...), or list of such arrays
+            Design states, for all actions or one array per action.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         self._check()
         tasks = list(tasks)
         if not tasks:
-            raise ValueError("tasks must hold at least one task, it is empty")
+            raise ValueError("tasks must contain at least one task, but it is empty")
         ends = [bool(getattr(task, "episodic", False)) for task in tasks]
         discounts = self._discounts(ends)
         seed = seed_from(self.random_state)
@@ -196,17 +199,19 @@ class MultiTaskFQI(BaseEstimator):
     def fit_batch(self, transitions: Transitions) -> MultiTaskFQI:
         """Learn from logged data, the same in every iteration.
 
-        Where tasks have transitions at states of their own the loss is
-        :class:`thinrank.losses.PerTask`: for gradient descent with given sizes, for regressors
-        of scikit-learn, and with ``pooled`` for all.
+        If tasks have transitions at different states, the loss is
+        :class:`thinrank.losses.PerTask`. This is possible for gradient descent with given sizes,
+        for regressors of scikit-learn, and for all regressors with ``pooled=True``.
 
         Parameters
         ----------
         transitions : Transitions
+            The logged data.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         self._check()
         if not isinstance(transitions, Transitions):
@@ -214,18 +219,43 @@ class MultiTaskFQI(BaseEstimator):
                 f"transitions must be tr.rl.Transitions, got {type(transitions).__name__}"
             )
         if self.expectation:
-            raise ValueError("expectation=True needs tasks: logged data have no expectations")
+            raise ValueError(
+                "expectation=True needs tasks; expectations cannot be computed from logged data"
+            )
         discounts = self._discounts([False] * transitions.n_tasks)
         targets = LoggedTargets(transitions, self.features, self.n_actions, discounts)
         return self._iterate(targets, seed_from(self.random_state))
 
     def q_values(self, task: int, states: Any) -> np.ndarray:
-        """Q(s, ·) of a task, of shape (n, A)."""
+        """Action values Q(s, ·) of a task.
+
+        Parameters
+        ----------
+        task : int
+            Number of the task.
+        states : array of shape (n_states, ...)
+            The states.
+
+        Returns
+        -------
+        ndarray of shape (n_states, n_actions)
+        """
         check_is_fitted(self, "values_")
         return self.values_.values(self._task(task), np.asarray(states))
 
     def policy(self, task: int) -> Policy:
-        """The greedy policy of a task: ``policy(states) -> (n,)`` actions."""
+        """The greedy policy of a task.
+
+        Parameters
+        ----------
+        task : int
+            Number of the task.
+
+        Returns
+        -------
+        callable
+            ``policy(states)`` returns the actions, an array of shape (n_states,).
+        """
         check_is_fitted(self, "values_")
         values, index = self.values_, self._task(task)
 
@@ -236,22 +266,22 @@ class MultiTaskFQI(BaseEstimator):
 
     @property
     def factors_(self) -> Factors:
-        """Θ as factors."""
+        """Factors of Θ."""
         return self._linear().factors
 
     @property
     def theta_(self) -> np.ndarray:
-        """Θ of shape (A·p_s, k)."""
+        """Θ as a dense array of shape (n_actions * n_features, n_tasks)."""
         return self._linear().factors.theta
 
     @property
     def coef_(self) -> np.ndarray:
-        """Θᵀ of shape (k, A·p_s)."""
+        """Θᵀ as a dense array of shape (n_tasks, n_actions * n_features)."""
         return self.theta_.T
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Intercepts of shape (A, k)."""
+        """Intercepts of shape (n_actions, n_tasks)."""
         return self._linear().intercept
 
     def _iterate(self, targets: Targets, seed: int) -> MultiTaskFQI:
@@ -263,7 +293,14 @@ class MultiTaskFQI(BaseEstimator):
             seed=seed,
         )
         zero = LinearValues.zero(self.features, targets.rows)
-        with watched(self.callback, self.n_iterations, self.verbose) as callback:
+        with with_progress_bar(
+            self.callback,
+            describe,
+            "fitted Q-iteration",
+            self.n_iterations,
+            show=self.verbose > 0,
+            time_left=True,
+        ) as callback:
             self.values_, self.history_ = iterate(
                 targets,
                 regression,
@@ -273,7 +310,7 @@ class MultiTaskFQI(BaseEstimator):
                 tol=self.tol,
                 callback=callback,
             )
-        _warn_of_failure(self.history_, float(np.abs(self.values_.at(targets.rows)).max()))
+        warn_of_failure(self.history_, float(np.abs(self.values_.at(targets.rows)).max()))
         self.n_iterations_ = len(self.history_)
         self.n_tasks_, self.n_features_ = targets.rows.n_tasks, targets.rows.n_features
         return self
@@ -309,24 +346,26 @@ class MultiTaskFQI(BaseEstimator):
             given = np.asarray(self.episodic)
             if given.dtype != np.bool_ or given.shape not in ((), (len(declared),)):
                 raise ValueError(
-                    f"episodic must be a bool or {len(declared)} bools, one for each task, got "
+                    f"episodic must be a bool or {len(declared)} bools, one per task, got "
                     f"{self.episodic!r}"
                 )
             episodic = np.broadcast_to(given, (len(declared),)).tolist()
         return check_discounts(self.discount, episodic)
 
     def _design_states(self, states: Any) -> list[np.ndarray]:
-        """Design states of each action; one array in all places when they are the same."""
+        """Design states of each action; the same object if they are the same."""
         listed = isinstance(states, list) and all(isinstance(s, np.ndarray) for s in states)
         each = states if listed and states else [np.asarray(states)] * self.n_actions
         if len(each) != self.n_actions:
             raise ValueError(
-                f"states must be one array, or a list of {self.n_actions} arrays, one for each "
+                f"states must be one array, or a list of {self.n_actions} arrays, one per "
                 f"action; got a list of {len(each)}"
             )
         for action, array in enumerate(each):
             if array.ndim == 0 or len(array) == 0:
-                raise ValueError(f"states must hold at least one state; action {action} has none")
+                raise ValueError(
+                    f"states must contain at least one state; action {action} has none"
+                )
         return each
 
     def _task(self, task: Any) -> int:
@@ -341,24 +380,3 @@ class MultiTaskFQI(BaseEstimator):
                 f"{self.regressor!r} is not linear in the features: there are no coefficients"
             )
         return self.values_
-
-
-def _warn_of_failure(history: QHistory, size: float) -> None:
-    """Warn of answers without use; ``size`` is the largest value of Q at the design pairs."""
-    first, last = history[0], history[-1]
-    if last.rank == 0 and last.misfit > _ROUNDING * size:
-        warnings.warn(
-            "no feature is in use: the last regression chose rank 0, although its targets are "
-            f"{last.misfit:.3g} away (root mean square). Give it more design states, other "
-            "features, or numbers for rank and rows",
-            UserWarning,
-            stacklevel=4,
-        )
-    largest = max(history.bellman_residuals)
-    if largest > _GROWTH * first.bellman_residual > 0:
-        warnings.warn(
-            f"values seem to diverge: the Bellman residual grew from {first.bellman_residual:.3g} "
-            f"to {largest:.3g}",
-            UserWarning,
-            stacklevel=4,
-        )

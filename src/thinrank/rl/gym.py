@@ -1,7 +1,8 @@
-"""Environments of Gymnasium as tasks: those with a table of transitions, and any other by its log.
+"""Gymnasium environments as tasks, and logs of their episodes.
 
-An environment may be given as such or by its name. Only for a name is Gymnasium itself needed,
-which comes with ``pip install 'thinrank[rl]'``.
+Environments with a table of transitions become tasks with a known model; others can be logged. An
+environment is given as an object or by its name. Gymnasium itself is needed only for names; it is
+installed by ``pip install 'thinrank[rl]'``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.core.extras import require
+from thinrank.core.extras import import_optional
 from thinrank.rl.kernels import DenseKernel
 from thinrank.rl.tabular import TabularMDP
 from thinrank.rl.transitions import Transitions
@@ -23,20 +24,20 @@ __all__ = ["from_transition_table", "log_episodes", "table_family"]
 
 
 def from_transition_table(env: Any) -> TabularMDP:
-    """A toy text environment, such as FrozenLake, CliffWalking or Taxi, with its exact model.
+    """Read the exact model of a toy text environment such as FrozenLake, CliffWalking or Taxi.
 
     Parameters
     ----------
     env : str or gymnasium.Env
-        With a table ``env.unwrapped.P[state][action]`` of (probability, next state, reward,
-        terminated).
+        An environment with a table ``env.unwrapped.P[state][action]`` of tuples (probability,
+        next state, reward, terminated).
 
     Returns
     -------
     TabularMDP
-        Episodic. Its terminal states are those that transitions enter and end in. Where a state
-        is also entered without an end (the table of Taxi has such, though nobody gets there), the
-        transitions that end lead to one further state instead, the last.
+        An episodic process. Its terminal states are the next states of transitions that end the
+        episode. If such a state is also entered without an end, as in the table of Taxi, all
+        transitions that end the episode lead to one additional state instead, the last one.
     """
     with _opened(env) as environment:
         table = getattr(environment.unwrapped, "P", None)
@@ -53,7 +54,7 @@ def from_transition_table(env: Any) -> TabularMDP:
         ]
     state, action, after, chance, reward, ended = map(np.array, zip(*rows, strict=True))
     n_states, n_actions = len(table), int(action.max()) + 1
-    # what happens after the end does not matter
+    # transitions after the end are irrelevant
     over = np.isin(np.arange(n_states), after[ended])
     going_on = ~ended & ~over[state]
     if np.any(over[after[going_on]]):
@@ -64,7 +65,7 @@ def from_transition_table(env: Any) -> TabularMDP:
     earned = np.zeros_like(probabilities)
     np.add.at(probabilities, (state, action, after), chance)
     np.add.at(earned, (state, action, after), chance * reward)
-    # outcomes with the same next state are one, with the mean of their rewards
+    # outcomes with the same next state are combined, with the mean of their rewards
     rewards = np.divide(earned, probabilities, out=earned, where=probabilities > 0)
     probabilities[over] = 0
     probabilities[over, :, over] = 1
@@ -82,16 +83,17 @@ def table_family(
     Parameters
     ----------
     env : str or gymnasium.Env
-        As for :func:`from_transition_table`; make it without a slippery ground of its own.
-    slips : iterable of float
-        How often an action drawn at random takes the place of the chosen one, from 0 to 1.
-    step_rewards : iterable of float
-        What is added to the reward of every step.
+        As for :func:`from_transition_table`. Create it with deterministic transitions, such as
+        ``is_slippery=False`` for FrozenLake.
+    slips : iterable of float, default=(0.0, 0.1, 0.2)
+        Probabilities, from 0 to 1, that the chosen action is replaced by a random one.
+    step_rewards : iterable of float, default=(0.0,)
+        Numbers that are added to the reward of every step.
 
     Returns
     -------
     list of TabularMDP
-        One for every combination, the step rewards varying faster.
+        One per combination; the step rewards vary fastest.
     """
     plain = from_transition_table(env)
     chosen = plain.kernel.dense()
@@ -116,24 +118,25 @@ def log_episodes(
     n_episodes: int = 100,
     seed: int = 0,
 ) -> Transitions:
-    """Play episodes of an environment with discrete actions, and write down what happened.
+    """Run episodes of an environment with discrete actions, and log all transitions.
 
     Parameters
     ----------
     env : str or gymnasium.Env
-    policy : callable, optional
-        ``policy(state) -> action`` for one state; actions drawn uniformly when missing. They
-        count from 0, here and in the log, whatever the environment counts from.
-    n_episodes : int
-        How many.
-    seed : int
-        Of the environment and of the actions.
+        The environment.
+    policy : callable, default=None
+        ``policy(state) -> action`` for one state; uniformly random actions if None. Actions are
+        numbered from 0, here and in the log, even if the environment numbers them differently.
+    n_episodes : int, default=100
+        Number of episodes.
+    seed : int, default=0
+        Seed of the environment and of the random actions.
 
     Returns
     -------
     Transitions
-        Of one task. An episode that is cut off by a time limit is not ``terminated``: its last
-        state has a future, even if nobody saw it.
+        The transitions of one task. An episode that is truncated by a time limit is not
+        ``terminated``: rewards would follow its last state.
 
     Examples
     --------
@@ -151,7 +154,7 @@ def log_episodes(
             over = False
             while not over:
                 action = int(rng.integers(n_actions) if policy is None else policy(state))
-                seen = np.array(state)  # the environment may write over its own
+                seen = np.array(state)  # a copy, because the environment may change it
                 after, reward, terminated, truncated, _ = environment.step(first + action)
                 log.append((seen, action, float(reward), np.array(after), bool(terminated)))
                 state, over = after, terminated or truncated
@@ -162,9 +165,9 @@ def log_episodes(
 
 
 def _discrete_actions(space: Any) -> tuple[int, int]:
-    """How many actions there are, and the first of them."""
+    """The number of actions, and the first one."""
     count = getattr(space, "n", None)
-    # MultiBinary has n as well, but its actions are arrays
+    # MultiBinary has an attribute n too, but its actions are arrays
     if not isinstance(count, Integral) or getattr(space, "shape", ()) != ():
         raise ValueError(f"env must have discrete actions, got {space}")
     return int(count), int(getattr(space, "start", 0))
@@ -172,11 +175,11 @@ def _discrete_actions(space: Any) -> tuple[int, int]:
 
 @contextmanager
 def _opened(env: Any) -> Iterator[Any]:
-    """An environment as it is, or one made by its name and closed afterwards."""
+    """The given environment, or one that is created by its name and closed afterwards."""
     if not isinstance(env, str):
         yield env
         return
-    made = require("gymnasium").make(env)
+    made = import_optional("gymnasium").make(env)
     try:
         yield made
     finally:

@@ -15,7 +15,7 @@ from thinrank.rl.targets import Targets
 
 __all__ = ["iterate"]
 
-# Targets beyond this are taken for divergence; their squares can still be computed.
+# Larger targets count as divergence. Their squares do not overflow yet.
 _LARGEST = 1e100
 
 
@@ -27,24 +27,33 @@ def iterate(
     n_iterations: int,
     tunes: Callable[[int], bool],
     tol: float,
-    callback: QCallback,
+    callback: QCallback | None,
 ) -> tuple[ActionValues, QHistory]:
-    """Targets and regression in turn; the last action values and the record of each iteration.
+    """Alternate between computing targets and fitting a regression.
 
     Parameters
     ----------
     targets : Targets
+        Computes the targets for given action values.
     regression : Regression
+        Fits action values to targets.
     values : ActionValues
-        To begin with.
+        Where to start.
     n_iterations : int
-        At most.
+        Largest number of iterations.
     tunes : callable
-        ``tunes(iteration)``: whether the regression chooses its parameters anew.
+        ``tunes(iteration)``: whether the regression chooses its parameters again.
     tol : float
-        Stop when the change is below this part of the values; 0 never does.
-    callback : callable
-        Of each record; True stops.
+        Stop when the relative change of the values is below this; never for 0.
+    callback : callable or None
+        Called with the record of each iteration; returning True stops.
+
+    Returns
+    -------
+    values : ActionValues
+        The last action values.
+    history : QHistory
+        One record per iteration.
     """
     rows, history = targets.rows, QHistory()
     fitted = values.at(rows)
@@ -72,7 +81,8 @@ def iterate(
             seconds=end - began,
         )
         history.append(record)
-        if callback(record) or record.change < tol * _root_mean_square(fitted):
+        stop = callback is not None and callback(record)
+        if stop or record.change < tol * _root_mean_square(fitted):
             break
     return values, history
 
@@ -81,14 +91,13 @@ def _check_size(y: np.ndarray, iteration: int) -> None:
     largest = float(np.abs(y).max())
     if not largest <= _LARGEST:
         raise ValueError(
-            f"values diverge: the targets of iteration {iteration} are as large as {largest:.2g}; "
-            "try other features, more design states, a regressor with a penalty or a smaller "
-            "discount"
+            f"values diverge: targets in iteration {iteration} are as large as {largest:.2g}; try "
+            "other features, more design states, a regressor with a penalty or a smaller discount"
         )
 
 
 def _by_task(residual: np.ndarray, rows: Rows) -> np.ndarray:
-    """Root mean squares of each task's residuals."""
+    """Root mean square of the residuals of each task."""
     if rows.owner is None:
         return np.sqrt(np.mean(residual**2, axis=0))
     sums = np.bincount(rows.owner, residual**2, minlength=rows.n_tasks)

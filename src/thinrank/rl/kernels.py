@@ -1,4 +1,4 @@
-"""Transition probabilities of a finite decision process, whole or as a mixture of few measures."""
+"""Transition probabilities of a finite decision process, dense or as a mixture of measures."""
 
 from __future__ import annotations
 
@@ -6,42 +6,44 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from thinrank.core.checks import check_finite
+
 __all__ = ["DenseKernel", "Kernel", "MixtureKernel", "as_kernel"]
 
-# How far probabilities may be from adding up to one.
+# Tolerance for rounding errors: negative probabilities, and sums that differ from 1.
 _SLACK = 1e-8
 
 
 class Kernel(Protocol):
-    """P(s′ | s, a) over S states and A actions."""
+    """Transition probabilities P(s′ | s, a) over S states and A actions."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(S, A)."""
+        """(n_states, n_actions)."""
 
     def draw(self, states: np.ndarray, action: int, rng: np.random.Generator) -> np.ndarray:
-        """One next state for each state."""
+        """Draw one next state per state."""
 
     def mean(self, values: np.ndarray) -> np.ndarray:
-        """Σ_s′ P(s′ | s, a)·values(s′), of shape (S, A)."""
+        """Expectation Σ_s′ P(s′ | s, a)·values(s′), of shape (n_states, n_actions)."""
 
     def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
-        """The same for the given states and one action."""
+        """The same expectation for the given states and one action."""
 
     def evaluate(self, actions: np.ndarray, rewards: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Solve v = rewards + P_π·(factor·v), of shape (S,), with π(s) = ``actions[s]``."""
+        """Solve v = rewards + P_π·(factor·v) for v of shape (n_states,), π(s) = ``actions[s]``."""
 
     def dense(self) -> np.ndarray:
-        """All probabilities, of shape (S, A, S)."""
+        """All probabilities, of shape (n_states, n_actions, n_states)."""
 
 
 class DenseKernel:
-    """Probabilities in an array.
+    """Transition probabilities in an array.
 
     Parameters
     ----------
-    probabilities : ndarray of shape (S, A, S)
-        P(s′ | s, a), next states last.
+    probabilities : ndarray of shape (n_states, n_actions, n_states)
+        P(s′ | s, a); the next state is the last axis.
     """
 
     def __init__(self, probabilities: np.ndarray) -> None:
@@ -50,48 +52,49 @@ class DenseKernel:
             raise ValueError(f"transitions must have the shape (S, A, S), got {P.shape}")
         _check_distributions("transitions", P)
         self._P = P
-        # Row i of the table of distributions covers (i, i + 1]: one search finds all next states.
+        # distribution functions stacked so that one search finds all next states, see _draw
         self._steps = _stacked(P.reshape(-1, P.shape[2]))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(S, A)."""
+        """(n_states, n_actions)."""
         return self._P.shape[0], self._P.shape[1]
 
     def draw(self, states: np.ndarray, action: int, rng: np.random.Generator) -> np.ndarray:
-        """One next state for each state."""
+        """Draw one next state per state."""
         return _draw(self._steps, states * self.shape[1] + action, self.shape[0], rng)
 
     def mean(self, values: np.ndarray) -> np.ndarray:
-        """Σ_s′ P(s′ | s, a)·values(s′), of shape (S, A)."""
+        """Expectation Σ_s′ P(s′ | s, a)·values(s′), of shape (n_states, n_actions)."""
         return self._P @ values
 
     def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
-        """The same for the given states and one action."""
+        """The same expectation for the given states and one action."""
         return (self._P[:, action] @ values)[states]
 
     def evaluate(self, actions: np.ndarray, rewards: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Solve v = rewards + P_π·(factor·v) as S equations."""
+        """Solve v = rewards + P_π·(factor·v), a linear system in n_states unknowns."""
         S = self.shape[0]
         chosen = self._P[np.arange(S), actions]
         return np.linalg.solve(np.eye(S) - chosen * factor, rewards)
 
     def dense(self) -> np.ndarray:
-        """All probabilities, of shape (S, A, S)."""
+        """All probabilities, of shape (n_states, n_actions, n_states)."""
         return self._P
 
 
 class MixtureKernel:
-    """A state and an action choose one of r measures, the measure chooses the next state.
+    """Transition probabilities of low rank, as a mixture of few measures.
 
-    P(s′ | s, a) = Σⱼ ψⱼ(s, a)·νⱼ(s′), of rank r: nothing of size S × S is stored, and the value of
-    a policy takes a linear system in r unknowns.
+    P(s′ | s, a) = Σⱼ ψⱼ(s, a)·νⱼ(s′): state and action determine the probabilities of r measures,
+    and the measure determines the next state. No array of size S × S is stored, and the values of
+    a policy are the solution of a linear system in r unknowns.
 
     Parameters
     ----------
-    weights : ndarray of shape (S, A, r)
-        ψ: for every state and action a distribution over the measures.
-    measures : ndarray of shape (r, S)
+    weights : ndarray of shape (n_states, n_actions, n_measures)
+        ψ: for every state and action, a distribution over the measures.
+    measures : ndarray of shape (n_measures, n_states)
         ν: distributions over next states.
     """
 
@@ -110,21 +113,21 @@ class MixtureKernel:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(S, A)."""
+        """(n_states, n_actions)."""
         return self._W.shape[0], self._W.shape[1]
 
     def draw(self, states: np.ndarray, action: int, rng: np.random.Generator) -> np.ndarray:
-        """One next state for each state."""
+        """Draw one next state per state."""
         S, A = self.shape
         chosen = _draw(self._classes, states * A + action, self._W.shape[2], rng)
         return _draw(self._steps, chosen, S, rng)
 
     def mean(self, values: np.ndarray) -> np.ndarray:
-        """Σ_s′ P(s′ | s, a)·values(s′), of shape (S, A)."""
+        """Expectation Σ_s′ P(s′ | s, a)·values(s′), of shape (n_states, n_actions)."""
         return self._W @ (self._N @ values)
 
     def mean_at(self, states: np.ndarray, action: int, values: np.ndarray) -> np.ndarray:
-        """The same for the given states and one action."""
+        """The same expectation for the given states and one action."""
         return self._W[states, action] @ (self._N @ values)
 
     def evaluate(self, actions: np.ndarray, rewards: np.ndarray, factor: np.ndarray) -> np.ndarray:
@@ -135,12 +138,21 @@ class MixtureKernel:
         return rewards + chosen @ u
 
     def dense(self) -> np.ndarray:
-        """All probabilities, of shape (S, A, S)."""
+        """All probabilities, of shape (n_states, n_actions, n_states)."""
         return self._W @ self._N
 
 
 def as_kernel(transitions: Any) -> Kernel:
-    """A kernel as it is, or an array of shape (S, A, S) as one."""
+    """Convert an array to a kernel; a kernel is returned unchanged.
+
+    Parameters
+    ----------
+    transitions : Kernel, or ndarray of shape (n_states, n_actions, n_states)
+
+    Returns
+    -------
+    Kernel
+    """
     if hasattr(transitions, "mean_at"):
         kernel: Kernel = transitions
         return kernel
@@ -148,23 +160,24 @@ def as_kernel(transitions: Any) -> Kernel:
 
 
 def _check_distributions(name: str, P: np.ndarray) -> None:
-    """Along the last axis."""
-    if not np.all(np.isfinite(P)) or P.min() < -_SLACK:
-        raise ValueError(f"{name} must be probabilities: finite and not negative")
+    """Raise a ValueError unless the entries are distributions along the last axis."""
+    check_finite(name, P)
+    if P.min() < -_SLACK:
+        raise ValueError(f"{name} must be probabilities, but one is {P.min():.2g}")
     gap = float(np.abs(P.sum(axis=-1) - 1).max())
     if gap > _SLACK:
-        raise ValueError(f"{name} must add up to 1 along the last axis; one is off by {gap:.2g}")
+        raise ValueError(f"{name} must sum to 1 along the last axis; one is off by {gap:.2g}")
 
 
 def _stacked(P: np.ndarray) -> np.ndarray:
-    """Distribution functions of the rows, one after the other: row i rises from i to i + 1."""
+    """Distribution functions of the rows, concatenated: that of row i increases from i to i + 1."""
     steps = np.cumsum(np.maximum(P, 0.0), axis=1)
     steps /= steps[:, -1:]
     return (steps + np.arange(len(P))[:, None]).ravel()
 
 
 def _draw(steps: np.ndarray, rows: np.ndarray, width: int, rng: np.random.Generator) -> np.ndarray:
-    """An index in [0, width) from the distribution of each row."""
+    """Draw an index in [0, width) from the distribution of each given row."""
     found = np.searchsorted(steps, rows + rng.random(len(rows)), side="right")
-    # rounding of a row number plus 1 − ε must not lead into the next row
+    # the sum of a row number and a number just below 1 may be rounded up to the next row
     return np.minimum(found - rows * width, width - 1)

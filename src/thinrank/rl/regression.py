@@ -1,13 +1,13 @@
 """How a regressor is fitted to targets at state-action pairs.
 
-X is block diagonal over the actions. What a regressor shares decides how it is fitted:
+X is block diagonal over the actions. There are three ways to fit:
 
-- thinrank's estimators share rank and rows over tasks and actions, and take X as a Design: one fit.
-- thinrank's baselines share rows over tasks. Their penalties are sums over the rows of Θ, so that
-  actions separate: one fit an action on Φ, all tasks as responses. A penalty that is left to them
-  is then chosen for each action, and a rank is that of an action's block.
-- Regressors of scikit-learn share nothing: one fit a task and action on Φ. With fixed parameters
-  that is the fit on X; parameters they choose themselves are chosen for each task and action.
+- Estimators of thinrank share rank and rows over tasks and actions. One fit on X, as a Design.
+- Baselines of thinrank share rows over tasks. Their penalties are sums over the rows of Θ, so that
+  the problem separates over actions: one fit per action on Φ, with all tasks as responses. An
+  automatic penalty is then chosen for each action, and a rank is that of the block of an action.
+- Regressors of scikit-learn share nothing: one fit per task and action on Φ. With fixed parameters
+  this is the fit on X; automatic parameters are chosen for each task and action.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
@@ -29,23 +30,25 @@ from thinrank.minimize import minimize
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
 from thinrank.rl.features import Features
 from thinrank.rl.rows import Rows
+from thinrank.solvers import GDT, Pursuit, as_solver
 
 __all__ = ["Regression", "as_regression", "default_regressor"]
 
-# Rows at which a regressor with coefficients must predict as they say to count as linear.
+# Number of rows at which the predictions of a regressor are compared with its coefficients, to find
+# out whether it is linear. A few suffice: other link functions differ at every row.
 _ROWS_TO_TRY = 8
 
 
 class Regression(Protocol):
-    """A regressor with what it keeps from one iteration to the next."""
+    """A regressor and what it keeps from one iteration to the next."""
 
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
-        """Fit; parameters that are not fixed are chosen anew when ``tune``, else kept."""
+        """Fit to targets; automatic parameters are chosen again if ``tune``, otherwise kept."""
         ...
 
 
 def default_regressor() -> SparseReducedRankRegressor:
-    """Rows sparse, columns not: every task is a meaningful one."""
+    """The default regressor: sparse rows, and all columns, since every column is a task."""
     return SparseReducedRankRegressor(
         column_sparsity=None,
         ridge=0.0,
@@ -58,14 +61,14 @@ def default_regressor() -> SparseReducedRankRegressor:
 def as_regression(
     regressor: Any, features: Features, *, pooled: bool, warm_start: bool, seed: int
 ) -> Regression:
-    """The way to fit a regressor; see the top of this file."""
+    """How to fit a regressor; see the docstring of this module."""
     if regressor is None:
         regressor = default_regressor()
     for method in ("fit", "predict", "get_params"):
         if isinstance(regressor, type) or not hasattr(regressor, method):
             raise TypeError(
                 "regressor must be a regressor of thinrank or scikit-learn, "
-                f"got {regressor!r} without {method}"
+                f"got {regressor!r} without a method {method}"
             )
     found: Regression
     if isinstance(regressor, (SparseReducedRankRegressor, SparseReducedRankRegressorCV)):
@@ -77,7 +80,7 @@ def as_regression(
 
 
 class JointRegression:
-    """One fit of all tasks and actions, on the block-diagonal design."""
+    """One fit to all tasks and actions, on the block-diagonal design."""
 
     def __init__(self, regressor: Any, features: Features, warm_start: bool, seed: int) -> None:
         self._regressor, self._features = regressor, features
@@ -86,7 +89,7 @@ class JointRegression:
         self._before: Factors | None = None
 
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
-        """Fit from where the last iteration ended."""
+        """Fit, starting from the last solution."""
         if rows.owner is not None:
             return self._fit_own_rows(rows, targets)
         est = clone(self._regressor if tune or self._settled is None else self._settled)
@@ -105,12 +108,14 @@ class JointRegression:
         if not _takes_own_rows(given):
             raise TypeError(_cannot_take_own_rows(self._regressor))
         columns = given["column_sparsity"]
-        same = ("rank", "row_sparsity", "step", "update", "max_iter", "tol", "random_state")
+        same = ("rank", "row_sparsity", "max_iter", "random_state")
+        tol = given["tol"] if isinstance(given["solver"], str) else None  # an object has its own
         solution = minimize(
             PerTask(rows.design, targets, rows.owner, rows.n_tasks, ridge=_ridge(given)),
             column_sparsity=None if isinstance(columns, str) else columns,
             start=self._start(given["start"]),
-            solver="gdt",
+            solver=given["solver"],
+            tol=tol,
             callback=given["callback"],
             **{name: given[name] for name in same},
         )
@@ -119,8 +124,8 @@ class JointRegression:
         return self._kept(solution.factors, 0.0, rows)
 
     def _start(self, asked: Any) -> Any:
-        """The last answer, where the user did not ask for another start."""
-        mine = isinstance(asked, str) and asked == "auto" and self._warm_start
+        """The last solution, unless the user asked for another start."""
+        mine = is_auto(asked) and self._warm_start
         return self._before if mine and self._before is not None else asked
 
     def _kept(self, factors: Factors, intercept: Any, rows: Rows) -> LinearValues:
@@ -130,10 +135,10 @@ class JointRegression:
 
 
 class BlockwiseRegression:
-    """One fit an action, for all tasks together or for each by itself.
+    """One fit per action, for all tasks together or for each task separately.
 
-    Regressors stay the same objects from iteration to iteration, so that ``warm_start=True`` of
-    scikit-learn has its effect.
+    The regressors are the same objects in all iterations, so that ``warm_start=True`` of
+    scikit-learn takes effect.
     """
 
     def __init__(self, regressor: Any, features: Features, together: bool) -> None:
@@ -142,7 +147,7 @@ class BlockwiseRegression:
         self._settled: dict[tuple[int, int], Any] = {}
 
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
-        """Fit block after block."""
+        """Fit one block after another."""
         if rows.owner is not None and self._together:
             raise TypeError(_cannot_take_own_rows(self._regressor))
         groups = 1 if self._together else rows.n_tasks
@@ -177,8 +182,8 @@ class BlockwiseRegression:
         own = np.flatnonzero(rows.owner[where] == group)
         if not len(own):
             raise ValueError(
-                f"task {group} has no transition with action {action}: "
-                f"{type(self._regressor).__name__}, fitted for each task and action, needs one"
+                f"task {group} has no transition with action {action}, but "
+                f"{type(self._regressor).__name__} is fitted for each task and action"
             )
         return block[own], targets[where][own]
 
@@ -193,24 +198,24 @@ class BlockwiseRegression:
         settled = _settled(self._regressor, est)
         if settled is not None:
             self._settled[place] = settled
-        # a search predicts through the regressor that it found best, which may be linear
+        # a search predicts by its best regressor, which may be linear
         self._fitted[place] = getattr(est, "best_estimator_", est)
         return self._fitted[place]
 
 
 class PooledRegression:
-    """All tasks taken for one: their data are those of a single response.
+    """All tasks treated as one task, with a single response.
 
-    Where the tasks share their rows the response is the mean over the tasks, which has the same
-    least squares as all of them stacked.
+    If the tasks share their rows, the response is the mean over the tasks, which has the same
+    least-squares solution as the data of all tasks stacked.
     """
 
     def __init__(self, inner: Regression) -> None:
         self._inner = inner
-        self._rows: Rows | None = None  # kept: its design holds what is computed once
+        self._rows: Rows | None = None  # kept, because its design caches results
 
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
-        """Fit one task's worth of coefficients, for every task."""
+        """Fit the coefficients of one task, and use them for all tasks."""
         if self._rows is None or self._rows.blocks is not rows.blocks:
             self._rows = Rows(rows.blocks, 1)
         single = targets.mean(axis=1) if rows.owner is None else targets
@@ -218,9 +223,10 @@ class PooledRegression:
 
 
 def _searches_by_pursuit(parameters: dict[str, Any]) -> bool:
-    """Whether sizes are searched for and pursuit goes on from what the search found."""
+    """Whether sizes are searched for, and pursuit continues from the result of the search."""
     sizes = [parameters.get(name) for name in ("rank", "row_sparsity", "column_sparsity", "ridge")]
-    return parameters["solver"] == "pursuit" and any(isinstance(size, str) for size in sizes)
+    pursuit = isinstance(as_solver(parameters["solver"]), Pursuit)
+    return pursuit and any(isinstance(size, str) for size in sizes)
 
 
 def _takes_own_rows(parameters: dict[str, Any]) -> bool:
@@ -229,20 +235,21 @@ def _takes_own_rows(parameters: dict[str, Any]) -> bool:
     sizes.append(_ridge(parameters))
     known = not any(isinstance(size, str) for size in sizes)
     literal = not parameters["standardize"] and not parameters["fit_intercept"]
-    return parameters["solver"] == "gdt" and known and literal
+    return isinstance(as_solver(parameters["solver"]), GDT) and known and literal
 
 
 def _ridge(parameters: dict[str, Any]) -> Any:
     """The ridge; "auto" is 0 when the sizes are given, as in the regressor."""
     ridge = parameters.get("ridge", "")
-    given = not any(parameters.get(name) == "auto" for name in ("rank", "row_sparsity"))
-    return 0.0 if ridge == "auto" and given else ridge
+    given = not any(is_auto(parameters.get(name)) for name in ("rank", "row_sparsity"))
+    return 0.0 if is_auto(ridge) and given else ridge
 
 
 def _settled(regressor: Any, fitted: Any) -> Any:
-    """The regressor with what a fit chose as fixed parameters.
+    """The regressor with the parameters that a fit chose as fixed parameters.
 
-    None if it chose nothing, or rank 0: that must not decide for later iterations.
+    None if it chose nothing. Also None if it chose rank 0, which must not be kept for later
+    iterations.
     """
     if isinstance(fitted, FactorRegressor) and fitted.factors_.rank == 0:
         return None
@@ -260,13 +267,13 @@ def _settled(regressor: Any, fitted: Any) -> Any:
 
 
 def _coefficients(est: Any) -> np.ndarray:
-    """Of shape (p_s, responses)."""
+    """Coefficients of shape (n_features, n_targets)."""
     coef = est.coef_.toarray() if sparse.issparse(est.coef_) else est.coef_
     return np.atleast_2d(coef).T
 
 
 def _is_linear(est: Any, X: Any) -> bool:
-    """Whether it predicts ⟨coef_, x⟩ + intercept_: trees have none, other links another."""
+    """Whether it predicts ⟨coef_, x⟩ + intercept_; not so for trees and generalised models."""
     if not (hasattr(est, "coef_") and hasattr(est, "intercept_")):
         return False
     some = X[:_ROWS_TO_TRY]

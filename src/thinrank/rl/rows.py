@@ -1,4 +1,4 @@
-"""The rows of X: feature vectors φ(s, a) of the pairs at which targets are known."""
+"""The rows of X: feature vectors φ(s, a) of the design pairs, at which targets are known."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["Rows"]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Feature vectors in blocks, one an action; the zeros around the blocks are not stored.
+    """Feature vectors in blocks, one block per action; zeros outside the blocks are not stored.
 
     Parameters
     ----------
     blocks : sequence of array or scipy sparse matrix
-        Φ_a of shape (n_a, p_s) for each action a. Equal states for all actions are one object in
-        all places.
+        For each action a, the matrix Φ_a of shape (n_rows of a, n_features). If actions have the
+        same states, their blocks are the same object.
     n_tasks : int
-        k.
-    owner : array of shape (Σ n_a,), optional
-        The task that each row belongs to. None when all tasks have the same rows: then targets
-        have the shape (Σ n_a, k), and otherwise (Σ n_a,).
+        Number of tasks.
+    owner : ndarray of shape (n_rows,), default=None
+        The task that each row belongs to. None if all tasks have the same rows; then targets have
+        the shape (n_rows, n_tasks), otherwise (n_rows,).
     """
 
     blocks: Sequence[Any]
@@ -37,12 +37,12 @@ class Rows:
 
     @property
     def n_features(self) -> int:
-        """p_s."""
+        """Number of features of a state."""
         return self.blocks[0].shape[1]
 
     @cached_property
     def ranges(self) -> list[slice]:
-        """Where the rows of each action are."""
+        """The rows of each action."""
         ends = accumulate((block.shape[0] for block in self.blocks), initial=0)
         return [slice(*pair) for pair in pairwise(ends)]
 
@@ -53,7 +53,20 @@ class Rows:
         return BlockDiagonal([held[id(block)] for block in self.blocks])
 
     def folds(self, count: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Splits that hold out states at random, each with all its actions."""
+        """Random splits that hold out states, each with all its actions.
+
+        Parameters
+        ----------
+        count : int
+            Number of folds.
+        seed : int
+            Seed of the permutations.
+
+        Returns
+        -------
+        list of (ndarray, ndarray)
+            Training rows and held-out rows of each split.
+        """
         rng = np.random.default_rng(seed)
         labels = {id(block): rng.permutation(block.shape[0]) % count for block in self.blocks}
         label = np.concatenate([labels[id(block)] for block in self.blocks])

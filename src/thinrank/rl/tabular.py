@@ -1,4 +1,4 @@
-"""Finite decision processes that are known: exact values, and samples of them."""
+"""Finite Markov decision processes with a known model: exact values, and samples."""
 
 from __future__ import annotations
 
@@ -7,42 +7,44 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.core.checks import check_finite
 from thinrank.rl.kernels import as_kernel
+from thinrank.rl.tasks import Policy
 
-__all__ = ["Policy", "TabularMDP", "value_error"]
+__all__ = ["TabularMDP", "value_error"]
 
-Policy = Callable[[np.ndarray], np.ndarray]
-"""States in, actions out."""
-
+# Iteration limit of undiscounted value iteration. Finite episodic processes converge geometrically;
+# this many sweeps mean that they do not converge at all.
 _MAX_SWEEPS = 30_000
 
 
 class TabularMDP:
-    """A Markov decision process over the states 0, …, S − 1 whose model is known.
+    """A Markov decision process with the states 0, …, S − 1 and a known model.
 
     Parameters
     ----------
-    transitions : ndarray of shape (S, A, S), or a kernel
-        P(s′ | s, a), next states last; or what :mod:`thinrank.rl.kernels` offers.
-    rewards : ndarray of shape (S, A) or (S, A, S)
+    transitions : ndarray of shape (n_states, n_actions, n_states), or Kernel
+        P(s′ | s, a), with the next state as last axis; or an object of
+        :mod:`thinrank.rl.kernels`.
+    rewards : ndarray of shape (n_states, n_actions) or (n_states, n_actions, n_states)
         R(s, a), or the reward of each transition.
-    terminal : ndarray of shape (S,), bool, optional
-        States that end an episode when they are entered. Nothing is earned from them on.
-    episodic : bool
-        Whether every sensible policy comes to an end, so that nothing need be discounted.
+    terminal : boolean ndarray of shape (n_states,), default=None
+        States that end an episode when they are entered. There are no rewards after that.
+    episodic : bool, default=False
+        Whether every reasonable policy ends the episode, so that the discount may be 1.
 
     Attributes
     ----------
-    rewards : ndarray of shape (S, A)
-        R(s, a), zero for terminal states.
+    rewards : ndarray of shape (n_states, n_actions)
+        R(s, a); zero for terminal states.
     by_transition : ndarray
         The rewards as given.
     n_states, n_actions : int
-        S and A.
+        Numbers of states and actions.
 
     Examples
     --------
-    Two states; action 1 changes the state, and being in state 1 pays one.
+    Two states. Action 1 changes the state, and the reward in state 1 is one.
 
     >>> import numpy as np
     >>> stay, go = np.eye(2), np.eye(2)[::-1]
@@ -68,8 +70,7 @@ class TabularMDP:
                 f"rewards must have the shape {(S, A)} or {(S, A, S)}, "
                 f"got {self.by_transition.shape}"
             )
-        if not np.all(np.isfinite(self.by_transition)):
-            raise ValueError("rewards must be finite")
+        check_finite("rewards", self.by_transition)
         self.terminal = np.zeros(S, bool) if terminal is None else np.asarray(terminal, dtype=bool)
         if self.terminal.shape != (S,):
             raise ValueError(f"terminal must have the shape {(S,)}, got {self.terminal.shape}")
@@ -78,24 +79,34 @@ class TabularMDP:
 
     @property
     def n_states(self) -> int:
-        """S."""
+        """Number of states."""
         return self.kernel.shape[0]
 
     @property
     def n_actions(self) -> int:
-        """A."""
+        """Number of actions."""
         return self.kernel.shape[1]
 
     def sample(
         self, states: np.ndarray, action: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Take an action once in each state.
+        """Take one action in each of several states.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n_samples,)
+            Integers.
+        action : int
+            The action.
+        rng : numpy.random.Generator
+            Random numbers.
 
         Returns
         -------
-        rewards : ndarray of shape (n,)
-        next_states : ndarray of shape (n,)
-        terminated : ndarray of shape (n,), bool
+        rewards : ndarray of shape (n_samples,)
+        next_states : ndarray of shape (n_samples,)
+        terminated : boolean ndarray of shape (n_samples,)
+            Whether the episode is over.
         """
         after = self.kernel.draw(states, action, rng)
         whole = self.by_transition.ndim == 3
@@ -106,22 +117,48 @@ class TabularMDP:
     def expect(
         self, states: np.ndarray, action: int, value: Callable[[np.ndarray], np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """R(s, a) and the mean of ``value`` over next states, where the end is worth nothing."""
-        worth = np.where(self.terminal, 0.0, value(np.arange(self.n_states)))
-        ahead = self.kernel.mean_at(states, action, worth)
+        """Expected rewards, and expected values of the next states.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n_samples,)
+            Integers.
+        action : int
+            The action.
+        value : callable
+            ``value(states)`` returns the values of states; those of terminal states count as 0.
+
+        Returns
+        -------
+        rewards : ndarray of shape (n_samples,)
+        values : ndarray of shape (n_samples,)
+        """
+        values = np.where(self.terminal, 0.0, value(np.arange(self.n_states)))
+        ahead = self.kernel.mean_at(states, action, values)
         return self.rewards[states, action], np.where(self.terminal[states], 0.0, ahead)
 
     def bellman(self, q: np.ndarray, discount: float) -> np.ndarray:
-        """R + γ·P·max Q: one step of value iteration on Q of shape (S, A)."""
-        worth = np.where(self.terminal, 0.0, q.max(axis=1))
-        return self._closed(self.rewards + discount * self.kernel.mean(worth))
+        """The Bellman update R + γ·P·max Q of Q, of shape (n_states, n_actions)."""
+        values = np.where(self.terminal, 0.0, q.max(axis=1))
+        return self._closed(self.rewards + discount * self.kernel.mean(values))
 
     def optimal_q(self, discount: float, tol: float = 1e-12) -> np.ndarray:
-        """Q* of shape (S, A).
+        """The optimal action values Q*.
 
-        By policy iteration, exact up to the rounding of its linear systems. Without discount some
-        policies have no value; then by value iteration, until a sweep changes nothing by more
-        than ``tol`` times the largest value.
+        Computed by policy iteration, exact up to rounding errors of its linear systems. Without
+        discount some policies have no finite value; then value iteration is used, until a sweep
+        changes no value by more than ``tol`` times the largest value.
+
+        Parameters
+        ----------
+        discount : float
+            The discount γ in (0, 1]; 1 only for episodic processes.
+        tol : float, default=1e-12
+            Tolerance, relative to the largest value.
+
+        Returns
+        -------
+        ndarray of shape (n_states, n_actions)
         """
         self._check(discount)
         if discount == 1:
@@ -138,23 +175,28 @@ class TabularMDP:
             actions = np.where(better, best, actions)
 
     def q_of(self, policy: Policy | np.ndarray, discount: float) -> np.ndarray:
-        """Q^π of shape (S, A), by a linear system.
+        """The action values Q^π of a policy, by solving a linear system.
 
         Parameters
         ----------
-        policy : callable or ndarray of shape (S,)
-            π: states to actions, or the action of each state.
+        policy : callable or ndarray of shape (n_states,)
+            The policy π: a function from states to actions, or the action of each state.
         discount : float
-            γ in (0, 1]; 1 for episodic processes, where the policy must come to an end.
+            The discount γ in (0, 1]; 1 only for episodic processes and policies that end the
+            episode from every state.
+
+        Returns
+        -------
+        ndarray of shape (n_states, n_actions)
         """
         self._check(discount)
         every = np.arange(self.n_states)
         actions = np.asarray(policy(every) if callable(policy) else policy)
         if actions.dtype.kind not in "iu":
-            raise ValueError(f"policy must give integers, got an array of dtype {actions.dtype}")
+            raise ValueError(f"policy must return integers, got an array of dtype {actions.dtype}")
         if actions.shape != every.shape or not np.all(np.isin(actions, range(self.n_actions))):
             raise ValueError(
-                f"policy must give one of {self.n_actions} actions for each of {self.n_states} "
+                f"policy must return one of {self.n_actions} actions for each of {self.n_states} "
                 f"states, got an array of shape {actions.shape}"
             )
         if discount == 1:
@@ -169,7 +211,7 @@ class TabularMDP:
         return self._closed(np.sum(self.kernel.dense() * self.by_transition, axis=2))
 
     def _closed(self, q: np.ndarray) -> np.ndarray:
-        """Nothing is earned after the end."""
+        """Set the values of terminal states to zero."""
         return np.where(self.terminal[:, None], 0.0, q)
 
     def _check(self, discount: float) -> None:
@@ -179,7 +221,7 @@ class TabularMDP:
             raise ValueError("discount may be 1 only for a process that is declared episodic")
 
     def _check_it_ends(self, actions: np.ndarray) -> None:
-        """Whether a policy reaches the end from everywhere."""
+        """Raise a ValueError unless a policy reaches a terminal state from every state."""
         chosen = self.kernel.dense()[np.arange(self.n_states), actions] > 0
         ends = self.terminal
         while True:
@@ -190,7 +232,7 @@ class TabularMDP:
         if not ends.all():
             where = int(np.flatnonzero(~ends)[0])
             raise ValueError(
-                f"policy never comes to an end from state {where}: without discount it has no value"
+                f"policy never ends the episode from state {where} and has no undiscounted value"
             )
 
     def _value_iteration(self, tol: float) -> np.ndarray:
@@ -200,8 +242,8 @@ class TabularMDP:
             if np.abs(q - before).max() <= tol * (1 + np.abs(q).max()):
                 return q
         raise ValueError(
-            f"values did not settle in {_MAX_SWEEPS} sweeps: some policy earns without end, or "
-            "must pay without end"
+            f"values did not converge in {_MAX_SWEEPS} sweeps: without discount, rewards can "
+            "accumulate without bound"
         )
 
 
@@ -211,27 +253,29 @@ def value_error(
     discount: float | Sequence[float],
     optimal: Sequence[np.ndarray] | np.ndarray | None = None,
 ) -> float:
-    """How much worse policies are than the best ones: (1/k)·Σ_k mean (Q*_k − Q^π_k)².
+    """Mean squared distance of the values of policies from the optimal ones.
 
-    The mean runs over all states and actions alike. It is the squared norm of the paper's theorem
-    divided by the number of states and actions, which makes it independent of the size of a task.
+    This is (1/k)·Σ_k mean (Q*_k − Q^π_k)², where the mean is over all states and actions with equal
+    weights: the squared norm of the paper's theorem divided by the numbers of states and actions,
+    so that it does not depend on the size of a task.
 
     Parameters
     ----------
     tasks : sequence of TabularMDP
+        The tasks.
     policies : sequence of callable
-        One a task.
+        One policy per task.
     discount : float or sequence of float
-        γ, one for all tasks or one each.
-    optimal : array or sequence of k arrays of shape (S, A), optional
-        Q* of each task, where it is known.
+        The discount γ, one for all tasks or one per task.
+    optimal : sequence of ndarray of shape (n_states, n_actions), default=None
+        Q* of each task. Computed if None.
 
     Returns
     -------
     float
     """
     if len(policies) != len(tasks):
-        raise ValueError(f"policies must be {len(tasks)}, one a task; got {len(policies)}")
+        raise ValueError(f"policies must be {len(tasks)}, one per task; got {len(policies)}")
     discounts = np.broadcast_to(np.asarray(discount, dtype=float), len(tasks))
     errors = []
     for i, (task, policy, gamma) in enumerate(zip(tasks, policies, discounts, strict=True)):

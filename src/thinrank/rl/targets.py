@@ -1,4 +1,4 @@
-"""Where the targets y = r + γ·max Q(s′, ·) of an iteration come from."""
+"""The targets y = r + γ·max Q(s′, ·) of an iteration, from tasks or from logged data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from thinrank.core.checks import check_finite
 from thinrank.rl.action_values import ActionValues
 from thinrank.rl.features import Features, feature_matrix
 from thinrank.rl.rows import Rows
@@ -17,29 +18,32 @@ __all__ = ["GenerativeTargets", "LoggedTargets", "Targets"]
 
 
 class Targets(Protocol):
-    """Rows, and targets there for given action values."""
+    """Design pairs, and the targets at them for given action values."""
 
     rows: Rows
 
     def under(self, values: ActionValues) -> np.ndarray:
-        """Targets of shape (n, k), or (N,) where rows have owners."""
+        """Targets of shape (n_rows, n_tasks), or (n_rows,) if rows belong to single tasks."""
         ...
 
 
 class GenerativeTargets:
-    """Fresh samples, or expectations, of every task at the same design states.
+    """Targets from new samples, or expectations, of every task at the same design states.
 
     Parameters
     ----------
-    tasks : sequence of Task
+    tasks : sequence of GenerativeTask
+        The tasks.
     states : sequence of array
         Design states of each action.
     features : callable
-    discounts : array of shape (k,)
+        The feature map.
+    discounts : ndarray of shape (n_tasks,)
+        The discount of each task.
     expectation : bool
-        Whether to take expectations in place of samples.
+        Whether to use expectations instead of samples.
     seed : int
-        Every task has a stream of its own.
+        Seed. Every task has its own random numbers.
     """
 
     def __init__(
@@ -59,7 +63,7 @@ class GenerativeTargets:
         _check_lengths(self.rows)
 
     def under(self, values: ActionValues) -> np.ndarray:
-        """Targets of shape (n, k)."""
+        """Targets of shape (n_rows, n_tasks)."""
         columns = [self._column(task, values) for task in range(len(self._tasks))]
         return np.stack(columns, axis=1)
 
@@ -85,14 +89,18 @@ class GenerativeTargets:
 
 
 class LoggedTargets:
-    """The same transitions at every iteration.
+    """Targets from logged data: the same transitions in every iteration.
 
     Parameters
     ----------
     log : Transitions
+        The logged data.
     features : callable
+        The feature map.
     n_actions : int
-    discounts : array of shape (k,)
+        Number of actions.
+    discounts : ndarray of shape (n_tasks,)
+        The discount of each task.
     """
 
     def __init__(
@@ -113,7 +121,9 @@ class LoggedTargets:
         self._log, self._discounts = log, discounts
         order = np.argsort(log.actions, kind="stable")
         common = _common_order(log, order)
-        self._columns = order if common is None else common  # (N,) or (n, k)
+        self._columns = (
+            order if common is None else common
+        )  # of shape (n_rows,) or (n_rows, n_tasks)
         first = self._columns if common is None else common[:, 0]
         by_action = [first[log.actions[first] == action] for action in range(n_actions)]
         blocks = [self._block(features, index, a) for a, index in enumerate(by_action)]
@@ -121,7 +131,7 @@ class LoggedTargets:
         _check_lengths(self.rows)
 
     def _block(self, features: Features, index: np.ndarray, action: int) -> Any:
-        """φ at the states of an action; an error names the first task with such states."""
+        """φ at the states of an action. An error names the first task with invalid features."""
         states, tasks = self._log.states[index], self._log.tasks[index]
         try:
             return feature_matrix(features, states, f"states of action {action}")
@@ -146,20 +156,19 @@ class LoggedTargets:
 
 
 def _ahead(following: np.ndarray, ended: np.ndarray, value: Any, where: str) -> np.ndarray:
-    """The value of next states, 0 after an end, whatever state is given there."""
+    """The values of the next states; 0 if the episode ended, whatever the next state is."""
     ahead = np.zeros(len(following))
     live = ~ended
     if live.all():
         ahead = value(following)
     elif live.any():
         ahead[live] = value(following[live])
-    if not np.all(np.isfinite(ahead)):
-        raise ValueError(f"{where}: next states must have finite values, some are NaN or infinite")
+    check_finite(f"{where}: values of next states", ahead)
     return ahead
 
 
 def _common_order(log: Transitions, order: np.ndarray) -> np.ndarray | None:
-    """The transitions of each task as columns, if all tasks tried the same pairs in one order."""
+    """The transitions of each task as columns, if all tasks have the same pairs in one order."""
     own = [order[log.tasks[order] == task] for task in range(log.n_tasks)]
     if len({len(index) for index in own}) > 1:
         return None
@@ -173,6 +182,6 @@ def _check_lengths(rows: Rows) -> None:
     for action, block in enumerate(rows.blocks):
         if block.shape[1] != rows.n_features:
             raise ValueError(
-                f"features must have one length; the states of action 0 have {rows.n_features}, "
-                f"those of action {action} have {block.shape[1]}"
+                f"features must have the same number of columns for all actions; action 0 has "
+                f"{rows.n_features}, action {action} has {block.shape[1]}"
             )

@@ -1,4 +1,4 @@
-"""What a task is, and checks of what tasks answer."""
+"""The interface of tasks, and checks of the results of their methods."""
 
 from __future__ import annotations
 
@@ -8,52 +8,79 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["ExpectedTask", "Task", "Value", "check_discounts", "expected", "sampled"]
+from thinrank.core.checks import check_finite
+
+__all__ = [
+    "ExpectedTask",
+    "GenerativeTask",
+    "Policy",
+    "Value",
+    "check_discounts",
+    "expected",
+    "sampled",
+]
 
 Value = Callable[[np.ndarray], np.ndarray]
-"""The value of states: ``value(states) -> (n,)``."""
+"""``value(states)`` returns the values of states, an array of shape (n_states,)."""
+
+Policy = Callable[[Any], np.ndarray]
+"""``policy(states)`` returns the actions, an array of shape (n_states,)."""
 
 
-class Task(Protocol):
-    """A Markov decision process that can be asked what happens: a generative model.
+class GenerativeTask(Protocol):
+    """A Markov decision process that can be sampled: a generative model.
 
-    An attribute ``episodic`` that is True says that every episode ends; only then may the discount
+    If the attribute ``episodic`` exists and is True, every episode ends; only then may the discount
     be 1.
     """
 
     def sample(
         self, states: np.ndarray, action: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Take one action in each of n states.
+        """Take one action in each of several states.
 
         Parameters
         ----------
-        states : array of shape (n, ...)
+        states : ndarray of shape (n_samples, ...)
+            The states.
         action : int
-            From 0.
-        rng : numpy Generator
-            The only source of chance.
+            The action, numbered from 0.
+        rng : numpy.random.Generator
+            The only source of randomness.
 
         Returns
         -------
-        rewards : array of shape (n,)
-        next_states : array of the shape of ``states``
-        terminated : boolean array of shape (n,)
-            Where the episode is over; nothing is earned after that, and the next state does not
-            matter.
+        rewards : ndarray of shape (n_samples,)
+        next_states : ndarray of the same shape as ``states``
+        terminated : boolean ndarray of shape (n_samples,)
+            Whether the episode is over. Then there are no further rewards, and the next state is
+            ignored.
         """
         ...
 
 
-class ExpectedTask(Task, Protocol):
-    """A task that can also take expectations in place of samples."""
+class ExpectedTask(GenerativeTask, Protocol):
+    """A task that can also compute expectations."""
 
     def expect(
         self, states: np.ndarray, action: int, value: Value
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Expected rewards of n states, and the expected value of what comes next.
+        """Expected rewards, and expected values of the next states.
 
-        After the end of an episode the value is zero, and the task sees to that.
+        Parameters
+        ----------
+        states : ndarray of shape (n_samples, ...)
+            The states.
+        action : int
+            The action, numbered from 0.
+        value : callable
+            ``value(states)`` returns the values of states. The task must use 0 in its place after
+            the end of an episode.
+
+        Returns
+        -------
+        rewards : ndarray of shape (n_samples,)
+        values : ndarray of shape (n_samples,)
         """
         ...
 
@@ -61,23 +88,23 @@ class ExpectedTask(Task, Protocol):
 def sampled(
     task: Any, index: int, states: np.ndarray, action: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rewards, next states and ends of a task, checked."""
+    """Call ``sample`` of a task and check the rewards, next states and ends."""
     where = f"task {index}, action {action}"
     if not hasattr(task, "sample"):
         raise TypeError(
-            f"task {index} must have sample(states, action, rng), {type(task).__name__} has not"
+            f"task {index} must have sample(states, action, rng), but {type(task).__name__} has not"
         )
     with _named(f"{where}: sample failed"):
         rewards, next_states, terminated = map(np.asarray, task.sample(states, action, rng))
     if next_states.shape != states.shape:
         raise ValueError(
-            f"{where}: next states must have the shape {states.shape} of the states, they have "
+            f"{where}: next states must have the shape {states.shape} of the states, got "
             f"{next_states.shape}"
         )
     if terminated.shape != states.shape[:1] or terminated.dtype != np.bool_:
         raise ValueError(
-            f"{where}: terminated must hold {len(states)} booleans, it has dtype "
-            f"{terminated.dtype} and shape {terminated.shape}"
+            f"{where}: terminated must be {len(states)} booleans, got dtype {terminated.dtype} and "
+            f"shape {terminated.shape}"
         )
     return _numbers(rewards, len(states), where, "rewards"), next_states, terminated
 
@@ -85,12 +112,12 @@ def sampled(
 def expected(
     task: Any, index: int, states: np.ndarray, action: int, value: Value
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Expected rewards and next values of a task, checked."""
+    """Call ``expect`` of a task and check the expected rewards and values."""
     where = f"task {index}, action {action}"
     if not hasattr(task, "expect"):
         raise TypeError(
-            f"expectation=True needs tasks with expect(states, action, value); task {index}, "
-            f"{type(task).__name__}, has not"
+            f"expectation=True needs tasks with a method expect(states, action, value), but task "
+            f"{index}, {type(task).__name__}, has none"
         )
     with _named(f"{where}: expect failed"):
         rewards, values = map(np.asarray, task.expect(states, action, value))
@@ -101,17 +128,30 @@ def expected(
 
 
 def check_discounts(discount: Any, episodic: Sequence[bool]) -> np.ndarray:
-    """One discount a task, each in (0, 1], and below 1 unless the task is episodic."""
+    """Check the discounts: in (0, 1], and below 1 unless the task is episodic.
+
+    Parameters
+    ----------
+    discount : float or sequence of float
+        One for all tasks, or one per task.
+    episodic : sequence of bool
+        Whether each task is episodic.
+
+    Returns
+    -------
+    ndarray of shape (n_tasks,)
+        The discount of each task.
+    """
     count = len(episodic)
     given = np.asarray(discount)
     if given.dtype.kind not in "iuf" or given.shape not in ((), (count,)):
         raise ValueError(
-            f"discount must be a number or {count} numbers, one for each task, got {discount!r}"
+            f"discount must be a number or {count} numbers, one per task, got {discount!r}"
         )
     discounts = np.broadcast_to(given.astype(np.float64), (count,))
     for index, (gamma, ends) in enumerate(zip(discounts, episodic, strict=True)):
         if not 0 < gamma <= 1:
-            raise ValueError(f"discount must be in (0, 1], that of task {index} is {gamma:g}")
+            raise ValueError(f"discount must be in (0, 1], but that of task {index} is {gamma:g}")
         if gamma == 1 and not ends:
             raise ValueError(
                 f"discount 1 is for episodic tasks only; task {index} is not declared episodic"
@@ -121,7 +161,7 @@ def check_discounts(discount: Any, episodic: Sequence[bool]) -> np.ndarray:
 
 @contextmanager
 def _named(where: str) -> Iterator[None]:
-    """Failures in the code of a task say whose it is."""
+    """Add the task and action to the message of an error in the code of a task."""
     try:
         yield
     except (ValueError, TypeError, IndexError) as error:
@@ -131,10 +171,9 @@ def _named(where: str) -> Iterator[None]:
 def _numbers(numbers: np.ndarray, count: int, where: str, name: str) -> np.ndarray:
     if numbers.shape != (count,) or numbers.dtype.kind not in "biuf":
         raise ValueError(
-            f"{where}: {name} must be {count} numbers, they have dtype {numbers.dtype} and shape "
+            f"{where}: {name} must be {count} numbers, got dtype {numbers.dtype} and shape "
             f"{numbers.shape}"
         )
     numbers = numbers.astype(np.float64)
-    if not np.all(np.isfinite(numbers)):
-        raise ValueError(f"{where}: {name} must be finite, they hold NaN or infinity")
+    check_finite(f"{where}: {name}", numbers)
     return numbers

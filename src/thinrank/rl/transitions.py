@@ -1,4 +1,4 @@
-"""Logged data: what was seen while somebody acted."""
+"""Logged transitions of one or more tasks."""
 
 from __future__ import annotations
 
@@ -8,30 +8,37 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.core.checks import check_finite
+
 __all__ = ["Transitions"]
 
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """Transitions of one or more tasks, in any order and any number a task.
+    """Logged transitions of one or more tasks.
+
+    They may be in any order, and tasks may have different numbers of transitions.
 
     Parameters
     ----------
-    states : array of shape (n, ...)
-    actions : array of n integers
-        From 0.
-    rewards : array of n numbers
-    next_states : array of the shape of ``states``
-        Where an episode ended the next state does not matter.
-    terminated : array of n booleans
-        Whether the episode was over: nothing is earned afterwards. A time limit is no such end.
-    tasks : array of n integers, optional
-        The task of each transition, from 0; all of task 0 when missing.
+    states : array of shape (n_transitions, ...)
+        The states.
+    actions : array of int of shape (n_transitions,)
+        The actions, numbered from 0.
+    rewards : array of shape (n_transitions,)
+        The rewards.
+    next_states : array of the same shape as ``states``
+        The next states. They are ignored where the episode ended.
+    terminated : boolean array of shape (n_transitions,)
+        Whether the episode ended, so that no rewards follow. Truncation by a time limit is not
+        such an end.
+    tasks : array of int of shape (n_transitions,), default=None
+        The task of each transition, numbered from 0. All belong to task 0 if None.
 
     Attributes
     ----------
     n_tasks : int
-        One more than the largest of ``tasks``; each has at least one transition.
+        Number of tasks. Each has at least one transition.
 
     Examples
     --------
@@ -53,7 +60,7 @@ class Transitions:
         states, next_states = np.asarray(self.states), np.asarray(self.next_states)
         count = len(states) if states.ndim else 0
         if count == 0:
-            raise ValueError("states must hold at least one state, it is empty")
+            raise ValueError("states must not be empty")
         tasks = np.zeros(count, dtype=np.int64) if self.tasks is None else np.asarray(self.tasks)
         _check_labels("tasks", tasks, count)
         for index in range(int(tasks.max()) + 1):
@@ -72,9 +79,8 @@ class Transitions:
             raise ValueError(
                 f"rewards must be {count} numbers, got dtype {rewards.dtype}, shape {rewards.shape}"
             )
-        broken = ~np.isfinite(rewards)
-        if broken.any():
-            raise ValueError(f"rewards must be finite, task {tasks[broken][0]} has NaN or infinity")
+        for index in range(int(tasks.max()) + 1):
+            check_finite(f"rewards of task {index}", rewards[tasks == index])
         if terminated.shape != (count,) or terminated.dtype != np.bool_:
             raise ValueError(
                 f"terminated must be {count} booleans, got dtype {terminated.dtype}, shape "
@@ -93,16 +99,28 @@ class Transitions:
 
     @classmethod
     def of_tasks(cls, parts: Sequence[Transitions]) -> Transitions:
-        """The transitions of several logs, each of one task, numbered in their order."""
+        """Combine several logs of one task each.
+
+        Parameters
+        ----------
+        parts : sequence of Transitions
+            One log per task; the tasks are numbered in this order.
+
+        Returns
+        -------
+        Transitions
+        """
         if not len(parts):
-            raise ValueError("parts must hold the log of at least one task, it is empty")
+            raise ValueError("parts must contain the log of at least one task, but it is empty")
         for index, part in enumerate(parts):
             if part.n_tasks != 1:
-                raise ValueError(f"part {index} must be of one task, it has {part.n_tasks}")
+                raise ValueError(
+                    f"part {index} must be the log of one task, but it has {part.n_tasks}"
+                )
             if part.states.shape[1:] != parts[0].states.shape[1:]:
                 raise ValueError(
-                    f"task {index}: a state must have the shape {parts[0].states.shape[1:]} that "
-                    f"it has in task 0, it has {part.states.shape[1:]}"
+                    f"task {index}: a state must have the same shape as in task 0, "
+                    f"{parts[0].states.shape[1:]}, got {part.states.shape[1:]}"
                 )
         names = ("states", "actions", "rewards", "next_states", "terminated")
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}

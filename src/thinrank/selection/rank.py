@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import gamma
 
 from thinrank import arrays
+from thinrank.core.checks import check_finite
 from thinrank.designs import as_design
 from thinrank.losses.noise import median_noise_eigenvalue
 
@@ -146,9 +147,8 @@ def _as_matrices(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(
             f"Y must be a matrix with {dense.shape[0]} rows, as X has; it has shape {target.shape}"
         )
-    for name, values in (("X", dense), ("Y", target)):
-        if not np.all(np.isfinite(values)):
-            raise ValueError(f"{name} must be finite; it contains NaN or infinity")
+    check_finite("X", dense)
+    check_finite("Y", target)
     return dense, target
 
 

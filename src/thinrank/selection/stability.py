@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from thinrank import arrays
+from thinrank.core.extras import import_optional
 from thinrank.minimize import check_size, seed_from
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def stability(
     >>> bool((rows["index"] == truth.row_support).all())
     True
     """
-    frames = _pandas()
+    frames = import_optional("pandas")
     check_size("n_resamples", n_resamples, 10**9, "pairs of halves")
     if not 0.5 < threshold <= 1:
         raise ValueError(f"threshold must be above 0.5 and at most 1, got {threshold!r}")
@@ -176,13 +177,3 @@ def _names(data: Any) -> Any:
         return data.columns
     name = getattr(data, "name", None)  # of a series
     return None if name is None else [name]
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "stability returns a DataFrame and needs pandas: install thinrank[frames]"
-        ) from error
-    return pandas

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver
 from thinrank.solvers.gdt import GDT
 from thinrank.solvers.pursuit import Pursuit
@@ -34,7 +35,7 @@ def as_solver(solver: Any, max_iter: Any = None, tol: Any = None, loss: Any = No
     """
     if isinstance(solver, str):
         name = solver
-        if name == "auto":
+        if is_auto(name):
             name = "pursuit" if loss is None or "majorizer" in loss.capabilities else "gdt"
         if name not in _NAMED:
             names = ", ".join(f'"{name}"' for name in ("auto", *_NAMED))

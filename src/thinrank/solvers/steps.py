@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 from thinrank import linalg
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import StepRule, Trial, require
 from thinrank.core.factors import Factors
 
@@ -113,7 +114,7 @@ class Safeguarded:
 
 def as_step_rule(step: Any) -> StepRule:
     """Turn the ``step`` parameter of the public interface into a rule."""
-    if step == "auto":
+    if is_auto(step):
         return Safeguarded()
     if step == "backtracking":
         return Safeguarded(growth=2.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thinrank import arrays
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Start
 from thinrank.core.factors import Factors
 from thinrank.starts.auto import Auto
@@ -53,7 +54,7 @@ def as_start(start: Any, exchanges_rows: bool = False) -> Start:
         if start not in _NAMED:
             names = ", ".join(f'"{name}"' for name in _NAMED)
             raise ValueError(f"start must be {names}, an array or tr.Factors, got {start!r}")
-        return Auto(exchanges_rows) if start == "auto" else _NAMED[start]()
+        return Auto(exchanges_rows) if is_auto(start) else _NAMED[start]()
     if isinstance(start, Factors) or arrays.is_array(start):
         return Given(start)
     if callable(start):

@@ -7,6 +7,7 @@ from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.checks import check_finite
 from thinrank.core.factors import Factors
 
 __all__ = ["Given"]
@@ -36,7 +37,5 @@ class Given:
 def _like(array: Array, loss: Any) -> Array:
     """The array in the library, dtype and device of the loss, if its entries are finite."""
     array = arrays.from_numpy(array, loss.prototype)
-    xp = arrays.namespace(array)
-    if not bool(xp.all(xp.isfinite(array))):
-        raise ValueError("start must be finite; it holds NaN or infinity")
+    check_finite("start", array)
     return array

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import require
 from thinrank.solvers.proximal import Prox, Proximal, shrink_rows
 
@@ -49,7 +50,7 @@ def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
     if penalty == "authors":
         require(loss, "samples", 'penalty="authors"')
         return 0.5 * math.sqrt(math.log(loss.shape[0]) / loss.samples) * ones
-    if penalty == "auto":
+    if is_auto(penalty):
         for capability in ("samples", "noise", "row_scales"):
             require(loss, capability, 'penalty="auto"')
         most, scales = _largest_penalty(loss, prox)

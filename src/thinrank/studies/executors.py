@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from thinrank.core.extras import import_optional
 from thinrank.studies.machine import now, stamp
 from thinrank.studies.spec import Job, Study, StudyRecord, plain
 
@@ -113,12 +114,7 @@ def _become_worker() -> None:
 def _on_dask(
     work: Work, jobs: Sequence[Job], workers: int, address: str | None
 ) -> Iterator[Finished]:
-    try:
-        import distributed
-    except ImportError as error:
-        raise ImportError(
-            'executor="dask" needs Dask; install it with: pip install "thinrank[dask]"'
-        ) from error
+    distributed = import_optional("distributed")
     where: dict[str, Any] = {"address": address}
     if address is None:
         where = {

@@ -6,21 +6,12 @@ import csv
 import io
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-
+from thinrank.core.progress import progress_bar
 from thinrank.studies.cache import Cache, write_atomically
 from thinrank.studies.executors import EXECUTORS, Finished, execute, run_job
 from thinrank.studies.machine import describe_machine, now, versions
@@ -150,7 +141,8 @@ def run_jobs(
     try:
         finished = len(jobs) - len(waiting)
         results = _results(study, jobs, waiting, done, workers, executor, address)
-        with closing(results), _bar(study, len(jobs), finished, progress) as advance:
+        bar = progress_bar(study.name, len(jobs), show=progress, completed=finished, time_left=True)
+        with closing(results), bar as update:
             for job, found in results:
                 if isinstance(found, Exception):
                     failures.append((job, found))
@@ -158,7 +150,7 @@ def run_jobs(
                     cache.store(job, found)
                     done[job.key] = found
                     ran += 1
-                advance()
+                update(advance=1)
     finally:
         records = [record for job in jobs for record in done[job.key] or []]
         write_tables(
@@ -223,21 +215,6 @@ def _in_order(
             else:
                 yield from execute("serial", partial(run_job, study), [job], 1)
         before += done[job.key] or []
-
-
-@contextmanager
-def _bar(study: Study, total: int, finished: int, shown: bool) -> Iterator[Callable[[], None]]:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("remaining"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), disable=not shown) as progress:
-        task = progress.add_task(study.name, total=total, completed=finished)
-        yield lambda: progress.advance(task)
 
 
 def write_tables(folder: Path, records: Sequence[StudyRecord], summary: StudyRecord) -> None:

@@ -124,7 +124,7 @@ def _sizes(imaging: CalciumImaging, data: LabelledMovie) -> StudyRecord:
         "strong_pixels": int(strong.sum()),
         "strong_pixels_kept": int((strong & kept).sum()),
         "pixel_auc": pixel_auc(imaging.pixel_energy_, _union(data, data.order, shape)),
-        "active_frames": len(imaging.spikes_),
+        "active_frames": len(imaging.spike_frames_),
         "active_pixels": int(kept.sum()),
         "neurons": len(imaging.region_coordinates_),
         "rank_fitted": imaging.factors_.rank,

@@ -1,0 +1,44 @@
+"""Checks of arguments that the whole package shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+
+__all__ = ["check_finite", "is_auto"]
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is the string "auto", that is, to be chosen from the data.
+
+    Parameters
+    ----------
+    value : object
+        Value of the parameter. Arrays are allowed; they are not compared entry by entry.
+
+    Returns
+    -------
+    bool
+    """
+    return isinstance(value, str) and value == "auto"
+
+
+def check_finite(name: str, array: Any) -> None:
+    """Raise a ValueError if an array contains NaN or infinity.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array in the message.
+    array : array of any supported library, sequence of numbers or number
+        Integers and booleans are always finite.
+    """
+    if not arrays.is_array(array):
+        array = np.asarray(array)
+    xp = arrays.namespace(array)
+    exact = xp.isdtype(array.dtype, ("bool", "integral"))
+    if not exact and not bool(xp.all(xp.isfinite(array))):
+        raise ValueError(f"{name} must be finite, but NaN or infinity was found")

@@ -1,0 +1,173 @@
+"""Progress bars: every bar of the package is drawn here.
+
+The library rich draws them. It is imported when the first bar is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+__all__ = ["ProgressUpdate", "progress_bar", "with_progress_bar"]
+
+
+class ProgressUpdate(Protocol):
+    """The function that moves a bar."""
+
+    def __call__(
+        self,
+        completed: float | None = None,
+        *,
+        advance: float | None = None,
+        description: str | None = None,
+        text: str | None = None,
+    ) -> None:
+        """Set what is given and leave the rest as it is.
+
+        Parameters
+        ----------
+        completed : float, default=None
+            How much is done, from 0 to the total.
+        advance : float, default=None
+            How much more is done than before.
+        description : str, default=None
+            Text to the left of the bar.
+        text : str, default=None
+            Text to the right of the bar.
+        """
+        ...
+
+
+@contextmanager
+def progress_bar(
+    description: str,
+    total: float | None = None,
+    *,
+    show: bool = True,
+    completed: float = 0,
+    count: bool = True,
+    time_left: bool = False,
+    console: Any = None,
+    transient: bool = False,
+) -> Iterator[ProgressUpdate]:
+    """Show a progress bar while the ``with`` block runs.
+
+    Parameters
+    ----------
+    description : str
+        Text to the left of the bar.
+    total : float, default=None
+        Value of ``completed`` at the end. None if it is not known: a spinner is shown in place
+        of the bar.
+    show : bool, default=True
+        Whether to show anything. If False, updates have no effect and rich is not imported.
+    completed : float, default=0
+        How much is done at the beginning.
+    count : bool, default=True
+        Whether to show the numbers ``completed`` and ``total``.
+    time_left : bool, default=False
+        Whether to estimate the remaining time.
+    console : rich.console.Console, default=None
+        Where to draw; standard error if None.
+    transient : bool, default=False
+        Whether the bar disappears at the end.
+
+    Yields
+    ------
+    ProgressUpdate
+        The function that moves the bar.
+    """
+    if not show:
+        yield _no_update
+        return
+    from rich import progress as rich_progress
+    from rich.console import Console
+
+    columns: list[Any] = [rich_progress.TextColumn("{task.description}", markup=False)]
+    if total is None:
+        columns.insert(0, rich_progress.SpinnerColumn())
+    else:
+        columns.append(rich_progress.BarColumn())
+    if count:
+        columns.append(
+            rich_progress.MofNCompleteColumn()
+            if total is not None
+            else rich_progress.TextColumn("{task.completed:.0f}")
+        )
+    columns.append(rich_progress.TextColumn("{task.fields[text]}", markup=False))
+    columns.append(rich_progress.TimeElapsedColumn())
+    if time_left:
+        columns += [rich_progress.TextColumn("left"), rich_progress.TimeRemainingColumn()]
+    where = Console(stderr=True) if console is None else console
+    with rich_progress.Progress(*columns, console=where, transient=transient) as bar:
+        task = bar.add_task(description, total=total, completed=completed, text="")  # type: ignore[arg-type]
+
+        def update(
+            completed: float | None = None,
+            *,
+            advance: float | None = None,
+            description: str | None = None,
+            text: str | None = None,
+        ) -> None:
+            fields: dict[str, Any] = {} if text is None else {"text": text}
+            bar.update(
+                task, completed=completed, advance=advance, description=description, **fields
+            )
+
+        yield update
+
+
+@contextmanager
+def with_progress_bar(
+    callback: Callable[[Any], object] | None,
+    text: Callable[[Any], str],
+    description: str,
+    total: float | None = None,
+    *,
+    show: bool,
+    time_left: bool = False,
+) -> Iterator[Callable[[Any], object] | None]:
+    """Add a progress bar to a callback that is called once per iteration.
+
+    Parameters
+    ----------
+    callback : callable or None
+        The user's callback, called with the record of every iteration.
+    text : callable
+        ``text(record) -> str``: what the bar says about a record.
+    description : str
+        Text to the left of the bar.
+    total : int, default=None
+        The largest number of iterations; None if it is not known.
+    show : bool
+        Whether to show the bar.
+    time_left : bool, default=False
+        Whether to estimate the remaining time.
+
+    Yields
+    ------
+    callable or None
+        ``callback`` itself if nothing is shown; otherwise a function that moves the bar, calls
+        ``callback`` and returns what it returned.
+    """
+    if not show:
+        yield callback
+        return
+    with progress_bar(description, total, time_left=time_left) as update:
+
+        def both(record: Any) -> object:
+            update(record.iteration, text=text(record))
+            return callback(record) if callback is not None else None
+
+        yield both
+
+
+def _no_update(
+    completed: float | None = None,
+    *,
+    advance: float | None = None,
+    description: str | None = None,
+    text: str | None = None,
+) -> None:
+    """Take the place of an update where no bar is shown."""

@@ -1,0 +1,170 @@
+"""The group lasso for multi-response regression, with one group per row of coefficients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import lasso_path
+
+__all__ = ["group_lasso", "group_lasso_path", "largest_penalty", "nonzero_rows"]
+
+# Rule of thumb: up to this many predictors the overhead of a working set exceeds its gain.
+_SMALL = 150
+# A row outside the working set violates its condition if it exceeds the penalty by this fraction
+# of it; well above the rounding errors of the correlations.
+_SLACK = 1e-7
+# Iteration limit of scikit-learn's coordinate descent. Its default is 1000; columns that are nearly
+# dependent need more.
+_MAX_SWEEPS = 20_000
+# A working set may always grow by this many rows at a time, however small it is. Rule of thumb.
+_LEAST_GROWTH = 50
+
+
+def largest_penalty(cross: np.ndarray, n_samples: int) -> float:
+    """The smallest penalty for which all coefficients are zero.
+
+    Parameters
+    ----------
+    cross : ndarray of shape (n_features, n_targets)
+        XᵀY.
+    n_samples : int
+        Number of rows of X.
+
+    Returns
+    -------
+    float
+        The largest row norm of XᵀY/n.
+    """
+    return float(np.max(np.linalg.norm(cross, axis=1), initial=0.0)) / n_samples
+
+
+def nonzero_rows(theta: np.ndarray) -> np.ndarray:
+    """Sorted indices of the rows that are not zero.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (n_features, n_targets)
+
+    Returns
+    -------
+    ndarray of int
+    """
+    return np.flatnonzero(np.any(theta != 0, axis=1))
+
+
+def group_lasso_path(
+    X: np.ndarray,
+    Y: np.ndarray,
+    penalties: Iterable[float],
+    *,
+    start: np.ndarray | None = None,
+    tol: float = 1e-6,
+) -> Iterator[np.ndarray]:
+    """Solve the group lasso for one penalty after another, each from the solution before.
+
+    The solutions are computed one at a time, as they are asked for: a caller that stops early
+    does not pay for the rest of the path.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    Y : ndarray of shape (n_samples, n_targets)
+    penalties : iterable of float
+        Best in decreasing order, from :func:`largest_penalty` down.
+    start : ndarray of shape (n_features, n_targets), default=None
+        Where to start for the first penalty; None for zero.
+    tol : float, default=1e-6
+        As for :func:`group_lasso`.
+
+    Yields
+    ------
+    ndarray of shape (n_features, n_targets)
+        The coefficients for each penalty.
+    """
+    for penalty in penalties:
+        start = group_lasso(X, Y, penalty, start=start, tol=tol)
+        yield start
+
+
+def group_lasso(
+    X: np.ndarray,
+    Y: np.ndarray,
+    penalty: float,
+    *,
+    start: np.ndarray | None = None,
+    tol: float = 1e-6,
+) -> np.ndarray:
+    """Minimise 1/(2n)·‖Y − XB‖² + penalty·Σⱼ‖Bⱼ‖ over B, where Bⱼ are the rows of B.
+
+    This is the objective of scikit-learn's ``MultiTaskLasso`` without intercept. Its block
+    coordinate descent runs on a working set of rows. The set grows by the rows that violate the
+    optimality condition ‖Xⱼᵀ(Y − XB)‖/n ≤ penalty most, until no row does. If the set is much
+    smaller than n, X and Y are replaced by R and QᵀY from the QR decomposition of the columns in
+    the set: the same problem with fewer rows. With ``penalty=0`` the result is the least-squares
+    solution of least norm.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Fastest in Fortran order.
+    Y : ndarray of shape (n_samples, n_targets)
+    penalty : float
+        At least 0.
+    start : ndarray of shape (n_features, n_targets), default=None
+        Where to start; None for zero.
+    tol : float, default=1e-6
+        Tolerance for the duality gap, relative to ‖Y‖².
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_targets)
+        The coefficients B.
+    """
+    n, p = X.shape
+    if penalty == 0:
+        return np.linalg.lstsq(X, Y, rcond=None)[0]
+    B = np.zeros((p, Y.shape[1])) if start is None else start.copy()
+    if p <= _SMALL:
+        return _descend(X, Y, penalty, B, tol)
+    working = nonzero_rows(B)
+    if working.size:
+        B[working] = _descend(X[:, working], Y, penalty, B[working], tol)
+    while True:
+        residual = Y - X[:, working] @ B[working]
+        strength = np.linalg.norm(X.T @ residual, axis=1) / n
+        strength[working] = 0.0
+        violated = np.flatnonzero(strength > penalty * (1 + _SLACK))
+        if violated.size == 0:
+            return B
+        # the set at most doubles: few rounds, and few rows in it that turn out to be zero
+        most = max(working.size, _LEAST_GROWTH)
+        worst = violated[np.argsort(-strength[violated], kind="stable")[:most]]
+        working = np.union1d(working, worst)  # the set only grows, so the loop ends
+        B[working] = _descend(X[:, working], Y, penalty, B[working], tol)
+
+
+def _descend(
+    X: np.ndarray, Y: np.ndarray, penalty: float, start: np.ndarray, tol: float
+) -> np.ndarray:
+    """Block coordinate descent of scikit-learn over all rows of B."""
+    n, p = X.shape
+    if 3 * p < 2 * n:
+        basis, X = np.linalg.qr(X)
+        Y = basis.T @ Y
+    with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
+        # with nearly dependent columns the gap may stay above a small tol; the solution is usable
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        _, coefficients, _ = lasso_path(
+            np.asfortranarray(X),
+            np.asfortranarray(Y),
+            alphas=[penalty * n / X.shape[0]],
+            coef_init=start.T.copy(order="F"),
+            tol=tol,
+            max_iter=_MAX_SWEEPS,
+            check_input=False,
+        )
+    return np.asarray(coefficients)[:, :, 0].T

@@ -1,0 +1,117 @@
+"""Reduced-rank regression in closed form, with or without a ridge penalty."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thinrank.core.factors import Factors
+
+__all__ = ["ThinSVD", "reduced_rank_from_svd", "reduced_rank_regression", "thin_svd"]
+
+
+class ThinSVD(NamedTuple):
+    """X = left · diag(values) · rightᵀ, without the singular values that are zero to rounding.
+
+    Attributes
+    ----------
+    left : ndarray of shape (n_samples, q)
+    values : ndarray of shape (q,)
+        Positive, in decreasing order.
+    right : ndarray of shape (n_features, q)
+    """
+
+    left: np.ndarray
+    values: np.ndarray
+    right: np.ndarray
+
+
+def thin_svd(X: np.ndarray) -> ThinSVD:
+    """Singular value decomposition of X, restricted to its numerical rank.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ThinSVD
+    """
+    left, values, right = np.linalg.svd(X, full_matrices=False)
+    # the threshold of numpy.linalg.matrix_rank
+    floor = max(X.shape) * np.finfo(np.float64).eps
+    kept = int(np.count_nonzero(values > floor * values[0])) if values.size else 0
+    return ThinSVD(left[:, :kept], values[:kept], right[:kept].T)
+
+
+def reduced_rank_from_svd(svd: ThinSVD, Y: np.ndarray, rank: int, ridge: float = 0.0) -> Factors:
+    """Reduced-rank regression for an X whose decomposition is known.
+
+    Use it instead of :func:`reduced_rank_regression` to try several ranks or ridges on one X.
+
+    Parameters
+    ----------
+    svd : ThinSVD
+        Decomposition of X.
+    Y : ndarray of shape (n_samples, n_targets)
+    rank : int
+        Largest rank of Θ, at least 0.
+    ridge : float, default=0.0
+        Weight of ½‖Θ‖², at least 0.
+
+    Returns
+    -------
+    Factors
+        As for :func:`reduced_rank_regression`.
+    """
+    left, values, right = svd
+    n, k = Y.shape
+    if values.size == 0:
+        return Factors.zero((right.shape[0], k), like=right)
+    shrunk = values**2 + n * ridge
+    coordinates = left.T @ Y
+    fit = (values / np.sqrt(shrunk))[:, None] * coordinates
+    V = np.linalg.svd(fit, full_matrices=False)[2][:rank].T
+    return Factors(right @ ((values / shrunk)[:, None] * (coordinates @ V)), V)
+
+
+def reduced_rank_regression(X: np.ndarray, Y: np.ndarray, rank: int, ridge: float = 0.0) -> Factors:
+    """Minimise 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over rank(Θ) ≤ rank, in closed form.
+
+    Let B be the ridge regression of Y on X, that is, least squares of the augmented data (Y; 0) on
+    (X; √(n·ridge)·I), and let the columns of V be the leading right singular vectors of its fitted
+    values. Then Θ = BVVᵀ. Without ridge, and if X does not have full column rank, this is a
+    solution of least norm. To try several ranks or ridges on one X,
+    :func:`reduced_rank_from_svd` is faster; the solutions agree up to rounding errors.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    Y : ndarray of shape (n_samples, n_targets)
+    rank : int
+        Largest rank of Θ, at least 0.
+    ridge : float, default=0.0
+        Weight of ½‖Θ‖², at least 0.
+
+    Returns
+    -------
+    Factors
+        Θ = UVᵀ with U = BV of shape (n_features, q) and orthonormal V of shape (n_targets, q),
+        where q is ``rank`` or less.
+
+    References
+    ----------
+    A. Izenman, Reduced-rank regression for the multivariate linear model, Journal of Multivariate
+    Analysis 5 (1975). A. Mukherjee and J. Zhu, Reduced rank ridge regression and its kernel
+    extensions, Statistical Analysis and Data Mining 4 (2011).
+    """
+    (n, p), k = X.shape, Y.shape[1]
+    if ridge > 0:
+        X = np.concatenate([X, (n * ridge) ** 0.5 * np.eye(p)])
+        Y = np.concatenate([Y, np.zeros((p, k))])
+    B, _, numerical_rank, _ = np.linalg.lstsq(X, Y, rcond=None)
+    if numerical_rank == 0:
+        return Factors.zero((p, k), like=B)
+    V = np.linalg.svd(X @ B, full_matrices=False)[2][: min(rank, numerical_rank)].T
+    return Factors(B @ V, V)
