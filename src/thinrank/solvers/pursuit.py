@@ -11,6 +11,7 @@ not quadratic is seen through its majorizers.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -38,6 +39,8 @@ _MOST_COLUMN_CHANGES = 20
 # Majorizers on one set of rows: with curvatures that differ by a factor of 4 fifty leave less than
 # a millionth of the distance.
 _MOST_MAJORIZERS = 50
+# All further majorizers together are expected to bring less than this many times the last one.
+_FURTHER = 10.0
 # Single exchanges that are tried where the form is a majorizer, which promises less than they bring.
 _MOST_EXCHANGES = 16
 # Relative decrease of a loss below which its fit is good enough to be compared with another: a
@@ -156,7 +159,8 @@ class Pursuit(Sized):
             margin = self._margin(form, here, best_of=form.shape[0])
             if not form.exact:
                 for rows in _best_exchanges(here, prospects):
-                    yield self._fit(loss, form, rows, here.columns, here.Q), margin
+                    trial = self._fit(loss, form, rows, here.columns, here.Q, target=here.objective)
+                    yield trial, margin
             near = next_rows(form, here, prospects, *sizes, margin)
             if near is not None:
                 trial = self._fit(loss, form, near.rows, near.columns, here.Q)
@@ -216,11 +220,13 @@ class Pursuit(Sized):
         columns: Array,
         guess: Array,
         enough: float = _ENOUGH_TO_COMPARE,
+        target: float = math.inf,
     ) -> Fit:
         """The best fit on given rows, with the loss as its objective.
 
         A fit of a majorizer lowers the loss; it is repeated with majorizers that hold on these
-        rows only, which are closer, while that lowers the loss by the part ``enough`` of it.
+        rows only, which are closer, while that lowers the loss by the part ``enough`` of it and
+        may still bring it below ``target``.
         """
         fit = self._fit_form(form, rows, columns, guess)
         if form.exact:
@@ -233,7 +239,8 @@ class Pursuit(Sized):
             if not trial.objective < fit.objective:
                 break
             before, fit = fit.objective, trial
-            if before - fit.objective <= enough * before:
+            decrease = before - fit.objective
+            if decrease <= enough * before or fit.objective - _FURTHER * decrease > target:
                 break
         return fit
 
