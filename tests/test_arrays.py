@@ -110,7 +110,7 @@ def test_row_norms_squared(library, dtype):
 
 
 def test_select(library):
-    out = arrays.select(library.array([1, 0, 0, 1, 1], "bool"))
+    out = arrays.true_positions(library.array([1, 0, 0, 1, 1], "bool"))
     np.testing.assert_array_equal(library.numpy(out), [0, 3, 4])
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "as_float_array",
     "column_norms_squared",
     "device_of",
+    "divide_or_zero",
     "eps",
     "from_numpy",
     "half_the_digits",
@@ -44,16 +45,15 @@ __all__ = [
     "namespace",
     "norm",
     "put_rows",
-    "quiet",
-    "ratio",
     "row_norms_squared",
     "scatter_rows",
-    "select",
     "submatrix",
     "take_columns",
     "take_rows",
     "to_numpy",
     "top_rows",
+    "true_positions",
+    "without_overflow_warnings",
     "zeros",
 ]
 
@@ -131,7 +131,7 @@ def norm(x: Array) -> float:
     return float(xp.linalg.vector_norm(x))
 
 
-def quiet() -> Any:
+def without_overflow_warnings() -> Any:
     """A context in which overflow does not warn: callers check for non-finite values."""
     return np.errstate(over="ignore", invalid="ignore")
 
@@ -143,7 +143,7 @@ def inner(a: Array, b: Array) -> float:
     return float(namespace(a, b).sum(a * b))
 
 
-def ratio(numerator: Array | float, denominator: Array) -> Array:
+def divide_or_zero(numerator: Array | float, denominator: Array) -> Array:
     """numerator / denominator, and 0 where the denominator is not positive."""
     if type(denominator) is np.ndarray:
         out = np.zeros_like(denominator)
@@ -225,7 +225,7 @@ def _has_item_assignment(xp: Any) -> bool:
     return is_numpy_namespace(xp) or is_torch_namespace(xp) or is_cupy_namespace(xp)
 
 
-def select(flags: Array) -> Array:
+def true_positions(flags: Array) -> Array:
     """Sorted positions of the true entries of a vector."""
     return namespace(flags).nonzero(flags)[0]
 
@@ -276,13 +276,13 @@ def top_rows(a: Array, count: int) -> Array:
     """
     squares = row_norms_squared(a)
     if count >= a.shape[0]:
-        return select(squares > 0)
+        return true_positions(squares > 0)
     rounded, xp = half_the_digits(squares), namespace(squares)
     squares = xp.where(xp.isfinite(rounded), rounded, squares)  # very large ones overflow
     threshold = _kth_largest(squares, count)
-    kept = select((squares >= threshold) & (squares > 0))
+    kept = true_positions((squares >= threshold) & (squares > 0))
     if kept.shape[0] > count:
-        above = select(squares > threshold)
-        tied = select(squares == threshold)[: count - above.shape[0]]
+        above = true_positions(squares > threshold)
+        tied = true_positions(squares == threshold)[: count - above.shape[0]]
         kept = xp.sort(xp.concat([above, tied]))
     return kept

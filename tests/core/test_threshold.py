@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thinrank.core.threshold import hard
+from thinrank.core.threshold import hard_threshold
 
 
 def naive_hard(block, count):
@@ -23,7 +23,7 @@ def test_hard(library, dtype, rng, count, kind):
     elif kind == "zeros":
         block[2:] = 0
     block = block.astype(dtype)
-    out = hard(library.array(block, dtype), count)
+    out = hard_threshold(library.array(block, dtype), count)
     library.check(out, dtype=dtype)
     np.testing.assert_array_equal(library.numpy(out), naive_hard(block, count))
 
@@ -31,5 +31,5 @@ def test_hard(library, dtype, rng, count, kind):
 def test_hard_leaves_its_input_alone(library, rng):
     block = rng.standard_normal((6, 2))
     given = library.array(block)
-    hard(given, 2)
+    hard_threshold(given, 2)
     np.testing.assert_array_equal(library.numpy(given), block)

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import thinrank as tr
 from thinrank import Factors
-from thinrank.core.threshold import hard
+from thinrank.core.threshold import hard_threshold
 from thinrank.losses import Denoising
 
 quick = settings(max_examples=50, deadline=None, derandomize=True)
@@ -37,7 +37,7 @@ def pairs(draw):
 @quick
 @given(blocks(), st.integers(1, 9))
 def test_hard_keeps_the_largest_rows(block, count):
-    out = hard(block, count)
+    out = hard_threshold(block, count)
     norms = np.einsum("ij,ij->i", block, block)
     kept = np.any(out, axis=1)
     np.testing.assert_array_equal(out[kept], block[kept])
@@ -45,7 +45,7 @@ def test_hard_keeps_the_largest_rows(block, count):
     left_out = norms[~kept]
     if kept.any() and left_out.size:
         assert norms[kept].min() >= left_out.max()
-    np.testing.assert_array_equal(hard(out, count), out)  # a projection
+    np.testing.assert_array_equal(hard_threshold(out, count), out)  # a projection
 
 
 @quick

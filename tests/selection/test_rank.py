@@ -67,7 +67,7 @@ def test_gdt_is_the_authors_count(shape):
         median = np.median(np.linalg.svd(Y, compute_uv=False))
         width = np.sqrt(2 * k) + np.sqrt(2 * min(n, p))
         count = np.count_nonzero(values > width * median / np.sqrt(max(n, k)) / 1.5)
-        assert estimate_rank(X, Y, "gdt") == count
+        assert estimate_rank(X, Y, "authors") == count
         counts.add(count)
     assert len(counts) > 1
 
@@ -106,7 +106,7 @@ def test_noise_has_rank_zero(shape):
 def test_units_of_the_responses_do_not_matter():
     for shape in ((100, 40, 40), (50, 100, 50)):
         X, Y = low_rank(*shape, 3, 0)
-        for method in ("rsc", "gdt", "bcv"):
+        for method in ("rsc", "authors", "bcv"):
             assert estimate_rank(X, 1e-6 * Y, method) == estimate_rank(X, 1e6 * Y, method)
 
 
@@ -136,7 +136,7 @@ def test_rsc_underestimates_in_the_papers_setting_and_auto_does_not_listen():
 def test_one_dimensional_response():
     X, Y = low_rank(200, 10, 1, 1, 0)
     assert estimate_rank(X, Y[:, 0]) == estimate_rank(X, Y) == 1
-    for method in ("rsc", "gdt", "bcv"):
+    for method in ("rsc", "authors", "bcv"):
         assert estimate_rank(X, np.zeros(200), method) == 0
 
 
@@ -151,9 +151,9 @@ def test_no_noise_at_all():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 10))
     Y = X @ rng.standard_normal((10, 3)) @ rng.standard_normal((3, 20))
-    assert estimate_rank(X, Y, "gdt") == 3
+    assert estimate_rank(X, Y, "authors") == 3
     wide = rng.standard_normal((30, 60))
-    for method in ("rsc", "gdt", "bcv"):
+    for method in ("rsc", "authors", "bcv"):
         assert estimate_rank(wide, np.zeros((30, 20)), method) == 0
 
 
@@ -165,17 +165,17 @@ def test_every_design(wrap):
 
 def test_every_library(library):
     X, Y = low_rank(60, 20, 15, 2, 0)
-    for method in ("rsc", "gdt", "bcv"):
+    for method in ("rsc", "authors", "bcv"):
         assert estimate_rank(library.array(X), library.array(Y), method) == 2
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "aic"}, r'method must be "rsc", "gdt" or "bcv", got \'aic\''),
+        ({"method": "aic"}, r'method must be "rsc", "authors" or "bcv", got \'aic\''),
         ({"level": 0.0}, r"level must be a probability .*level=0.0"),
         ({"level": 1.0}, r"level must be a probability .*level=1.0"),
-        ({"level": 0.1, "method": "gdt"}, r'"rsc" only.*method=\'gdt\''),
+        ({"level": 0.1, "method": "authors"}, r'"rsc" only.*method=\'gdt\''),
         ({"level": 0.1, "method": "bcv"}, r'"rsc" only.*method=\'bcv\''),
     ],
 )

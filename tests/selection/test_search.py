@@ -390,9 +390,7 @@ def test_every_library(library, dtype):
     answers = []
     for a, b in ((X, Y), (library.array(X, dtype), library.array(Y, dtype))):
         whole = problem(a, b)
-        found = by_held_out(
-            whole.loss, space(), SPLITS, center=True, scale=True, solver=Pursuit()
-        )
+        found = by_held_out(whole.loss, space(), SPLITS, center=True, scale=True, solver=Pursuit())
         answers.append(found.best)
     assert answers[0].sizes == answers[1].sizes
     assert answers[1].score == pytest.approx(

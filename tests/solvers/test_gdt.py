@@ -12,7 +12,7 @@ from thinrank.solvers.steps import Constant
 S1, S2, RANK = 6, 4, 3
 
 
-def hard(block, s):
+def hard_threshold(block, s):
     out = np.zeros_like(block)
     kept = np.argsort(-np.linalg.norm(block, axis=1), kind="stable")[:s]
     out[kept] = block[kept]
@@ -27,17 +27,20 @@ def literal(X, Y, theta0, eta, iterations, update):
 
     left, values, right = np.linalg.svd(theta0, full_matrices=False)  # line 3
     root = np.sqrt(values[:RANK])
-    U, V = hard(left[:, :RANK] * root, S1), hard(right[:RANK].T * root, S2)  # line 4
+    U, V = (
+        hard_threshold(left[:, :RANK] * root, S1),
+        hard_threshold(right[:RANK].T * root, S2),
+    )  # line 4
     for _ in range(iterations):
         step_u = gradient(U, V) @ V + U @ (U.T @ U - V.T @ V)
         if update == "simultaneous":
             step_v = gradient(U, V).T @ U + V @ (V.T @ V - U.T @ U)
-            V = hard(V - eta * step_v, S2)  # lines 6 and 7
-            U = hard(U - eta * step_u, S1)  # lines 8 and 9
+            V = hard_threshold(V - eta * step_v, S2)  # lines 6 and 7
+            U = hard_threshold(U - eta * step_u, S1)  # lines 8 and 9
         else:  # the authors' script: U first, then V with the new U
-            U = hard(U - eta * step_u, S1)
+            U = hard_threshold(U - eta * step_u, S1)
             step_v = gradient(U, V).T @ U + V @ (V.T @ V - U.T @ U)
-            V = hard(V - eta * step_v, S2)
+            V = hard_threshold(V - eta * step_v, S2)
     return U, V
 
 

@@ -49,8 +49,8 @@ class Factors:
         Rows and columns of zeros are left out of the singular value decomposition, and large
         matrices get a truncated one.
         """
-        rows = arrays.select(arrays.row_norms_squared(theta) > 0)
-        columns = arrays.select(arrays.row_norms_squared(theta.T) > 0)
+        rows = arrays.true_positions(arrays.row_norms_squared(theta) > 0)
+        columns = arrays.true_positions(arrays.row_norms_squared(theta.T) > 0)
         core = arrays.submatrix(theta, rows, columns)
         if rows.shape[0] == 0:
             return cls.zero(theta.shape, like=theta)
@@ -89,12 +89,12 @@ class Factors:
     @cached_property
     def row_support(self) -> Array:
         """Sorted indices of the rows of U that are not zero."""
-        return arrays.select(arrays.row_norms_squared(self.U) > 0)
+        return arrays.true_positions(arrays.row_norms_squared(self.U) > 0)
 
     @cached_property
     def column_support(self) -> Array:
         """Sorted indices of the rows of V (columns of Θ) that are not zero."""
-        return arrays.select(arrays.row_norms_squared(self.V) > 0)
+        return arrays.true_positions(arrays.row_norms_squared(self.V) > 0)
 
     @property
     def theta(self) -> Array:

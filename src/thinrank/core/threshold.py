@@ -5,10 +5,10 @@ from __future__ import annotations
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["hard"]
+__all__ = ["hard_threshold"]
 
 
-def hard(block: Array, count: int) -> Array:
+def hard_threshold(block: Array, count: int) -> Array:
     """Hard(U, s) of the paper: keep the ``count`` rows of largest ℓ₂ norm, zero the others.
 
     Ties go to the row that comes first. With ``count`` at least the number of rows the block

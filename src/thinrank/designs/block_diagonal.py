@@ -78,7 +78,7 @@ class BlockDiagonal:
         """The design of the sorted rows ``index``."""
         taken = []
         for block, rows in zip(self.blocks, self._rows, strict=True):
-            inside = arrays.select((index >= rows.start) & (index < rows.stop))
+            inside = arrays.true_positions((index >= rows.start) & (index < rows.stop))
             taken.append(take_rows(block, arrays.take_rows(index, inside) - rows.start))
         return BlockDiagonal(taken)
 
@@ -117,7 +117,7 @@ class BlockDiagonal:
     def _shares(self, index: Array) -> Iterator[tuple[Design, Array, Array]]:
         """Each block, which places of ``index`` are its columns, and which columns those are."""
         for block, columns in zip(self.blocks, self._columns, strict=True):
-            places = arrays.select((index >= columns.start) & (index < columns.stop))
+            places = arrays.true_positions((index >= columns.start) & (index < columns.stop))
             yield block, places, arrays.take_rows(index, places) - columns.start
 
     def _whole_gram(self) -> Array:

@@ -196,11 +196,11 @@ def standardize(
 def _signed_inverse(scale: Array) -> Array:
     """One over the scales, and 0 for those that are 0."""
     xp = arrays.namespace(scale)
-    return xp.sign(scale) * arrays.ratio(1.0, xp.abs(scale))
+    return xp.sign(scale) * arrays.divide_or_zero(1.0, xp.abs(scale))
 
 
 def _inverse(scale: Array) -> Array:
-    return arrays.ratio(1.0, scale)
+    return arrays.divide_or_zero(1.0, scale)
 
 
 def _times_rows(block: Array, scale: Array | None) -> Array:

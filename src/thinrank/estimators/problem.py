@@ -207,11 +207,11 @@ class Problem:
 def _live(scale: Array) -> Array | None:
     """Indices where a scale is not zero; None when that is everywhere or nowhere."""
     xp = arrays.namespace(scale)
-    live = arrays.select(scale > 0)
+    live = arrays.true_positions(scale > 0)
     return None if live.shape[0] in (0, scale.shape[0]) else xp.sort(live)
 
 
 def _divided(targets: Design, scale: Array | None) -> Design:
     if scale is None:
         return targets
-    return Transformed(targets, column_scale=arrays.ratio(1.0, scale))
+    return Transformed(targets, column_scale=arrays.divide_or_zero(1.0, scale))

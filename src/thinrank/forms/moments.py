@@ -117,7 +117,7 @@ class Moments:
 
     def with_target_scale(self, scale: Array) -> Moments:
         """The moments with every response divided by a scale; products with X are shared."""
-        inverse = arrays.ratio(1.0, scale)
+        inverse = arrays.divide_or_zero(1.0, scale)
         other = copy.copy(self)
         other.Y = Transformed(self.Y, column_scale=inverse)
         other.constant = other._mean_square()

@@ -103,7 +103,7 @@ class ProductForm(AdjustableRidge):
         products = sum(block @ block.T for block in self._blocks(rows))
         values, vectors = xp.linalg.eigh(products / self.samples)
         floor = 10 * self._X.shape[0] * arrays.eps(values) * float(values[-1])
-        kept = arrays.select(values > floor)
+        kept = arrays.true_positions(values > floor)
         values, vectors = arrays.take_rows(values, kept), arrays.take_columns(vectors, kept)
         self._known["spectrum"] = rows, values, vectors
         return values, vectors

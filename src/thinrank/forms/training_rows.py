@@ -94,4 +94,4 @@ def _inverse_scale(mean_squares: Array, whole: GramForm, samples: float, scale: 
     live = mean_squares > rounding * whole.diagonal()
     mean_squares = xp.where(live, mean_squares, mean_squares * 0)
     units = mean_squares if scale else xp.astype(live, mean_squares.dtype)
-    return xp.sqrt(arrays.ratio(1.0, units))
+    return xp.sqrt(arrays.divide_or_zero(1.0, units))

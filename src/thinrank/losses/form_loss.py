@@ -44,7 +44,7 @@ class FormLoss(Quadratic):
 
     def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
         """A, K and B from the rows in use."""
-        rows = arrays.select(arrays.row_norms_squared(U) > 0)
+        rows = arrays.true_positions(arrays.row_norms_squared(U) > 0)
         active = arrays.take_rows(U, rows)
         A = self._form.gradient(rows, active @ VV, V)
         K = active.T @ (self._form.gram(rows) @ active)

@@ -161,7 +161,7 @@ class LeastSquares(Quadratic):
     def with_target_scale(self, scale: Array) -> LeastSquares:
         """The same loss with every response divided by a scale; products with X are shared."""
         other = copy.copy(self)
-        other.Y = Transformed(self.Y, column_scale=arrays.ratio(1.0, scale))
+        other.Y = Transformed(self.Y, column_scale=arrays.divide_or_zero(1.0, scale))
         other._form = None
         other.moments = self.moments.with_target_scale(scale)
         constant = other.moments.constant

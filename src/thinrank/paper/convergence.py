@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.core.factors import Factors
-from thinrank.core.threshold import hard
+from thinrank.core.threshold import hard_threshold
 from thinrank.datasets import make_two_way_sparse
 from thinrank.losses import LeastSquares
 from thinrank.minimize import minimize
@@ -53,7 +53,7 @@ def run(job: Job) -> list[StudyRecord]:
     loss, size = LeastSquares(X, Y), np.linalg.norm(target)
     start = Factors.from_theta(Lasso().solution(loss, 0), _RANK)
     most = sizes.get("row_sparsity") or X.shape[1], sizes.get("column_sparsity") or Y.shape[1]
-    first = Factors(hard(start.U, most[0]), hard(start.V, most[1]))
+    first = Factors(hard_threshold(start.U, most[0]), hard_threshold(start.V, most[1]))
     errors = [float(np.linalg.norm(first.theta - target) / size)]
 
     def watch(record: Any) -> bool:

@@ -115,7 +115,7 @@ def simulated_task(sample: SimulatedSample) -> RegressionTask:
         np.concatenate([sample.X, sample.X_validation]),
         np.concatenate([sample.Y, sample.Y_validation]),
     )
-    rank = max(1, estimate_rank(sample.X, sample.Y, method="gdt"))
+    rank = max(1, estimate_rank(sample.X, sample.Y, method="authors"))
     return RegressionTask(
         X=sample.X,
         Y=sample.Y,

@@ -40,7 +40,7 @@ def held_out_changes(
     for left in range(len(U), 0, -1):
         changes[left] = np.vdot(image, image - 2 * target)
         diagonal = inverse.diagonal()
-        costs = arrays.half_the_digits(arrays.ratio(np.einsum("ij,ij->i", U, U), diagonal))
+        costs = arrays.half_the_digits(arrays.divide_or_zero(np.einsum("ij,ij->i", U, U), diagonal))
         out = int(np.argmin(np.where(alive & (diagonal > 0), costs, np.inf)))
         column = inverse[out] / inverse[out, out]
         image -= np.outer(X @ column, U[out])

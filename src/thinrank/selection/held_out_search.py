@@ -248,7 +248,7 @@ class HeldOutSearch(Search):
 
     _optimism = 0.02
 
-    def _worth(self, score: float) -> float:
+    def _least_gain(self, score: float) -> float:
         """What a move must promise: as held-out error, the price of one coefficient in AIC.
 
         Less than that is noise, and choosing among many points by noise does harm.

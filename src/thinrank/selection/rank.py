@@ -15,7 +15,7 @@ from thinrank.losses.noise import median_noise_eigenvalue
 
 __all__ = ["estimate_rank"]
 
-Method = Literal["rsc", "gdt", "bcv"]
+Method = Literal["rsc", "authors", "bcv"]
 
 # Residual degrees of freedom below which their mean square is too unsteady to stand on.
 _FEWEST_RESIDUALS = 20
@@ -45,14 +45,14 @@ def estimate_rank(
     ----------
     X : array, scipy sparse matrix, LinearOperator or Design of shape (n, p)
     Y : array of shape (n, k) or (n,)
-    method : {"rsc", "gdt", "bcv"}
+    method : {"rsc", "authors", "bcv"}
         "rsc" counts squared singular values of at least 2S²(k + q), the rank selection criterion
         of Bunea, She & Wegkamp (2011) [1]_. S² is the mean square of the residuals when there
         are enough of them (n > q); otherwise the mean square of Y without the directions that
         stand out from its median singular value [2]_. Fast, and sure for strong signals; it
         misses directions that are weaker than all the noise together.
 
-        "gdt" counts singular values above (√(2k) + √(2·min(n, p)))·m/√max(n, k)/1.5, m the
+        "authors" counts singular values above (√(2k) + √(2·min(n, p)))·m/√max(n, k)/1.5, m the
         median singular value of Y: the rule of the authors' script, which tends to
         over-estimate a little. For reproducing the paper.
 
@@ -95,8 +95,8 @@ def estimate_rank(
     >>> tr.selection.estimate_rank(X, Y)
     3
     """
-    if method not in ("rsc", "gdt", "bcv"):
-        raise ValueError(f'method must be "rsc", "gdt" or "bcv", got {method!r}')
+    if method not in ("rsc", "authors", "bcv"):
+        raise ValueError(f'method must be "rsc", "authors" or "bcv", got {method!r}')
     if level is not None and (method != "rsc" or not 0 < level < 1):
         raise ValueError(
             f'level must be a probability between 0 and 1, for method="rsc" only; '
@@ -105,7 +105,7 @@ def estimate_rank(
     projected = _project(*_as_matrices(X, Y), fit_intercept)
     if method == "rsc":
         return _rank_selection_criterion(projected, level)
-    if method == "gdt":
+    if method == "authors":
         return _authors_rule(projected)
     return _bi_cross_validation(projected.coordinates, random_state)
 

@@ -252,7 +252,7 @@ class Search(abc.ABC):
 
     _optimism = 0.0
 
-    def _worth(self, score: float) -> float:
+    def _least_gain(self, score: float) -> float:
         """What a move must promise."""
         return 0.0
 
@@ -264,7 +264,7 @@ class Search(abc.ABC):
         best = start
         for _ in range(_MOST_MOVES):
             choice = self._space.best_of(best.table, best.sizes)
-            bar = min(bar, best.score - self._worth(best.score))
+            bar = min(bar, best.score - self._least_gain(best.score))
             if choice in self._known or not table_entry(best.table, choice) < bar:
                 break
             moved = self._evaluate([choice])[0]

@@ -138,5 +138,5 @@ def _left_vectors(matrix: Array, most: int) -> Array:
     clear, values, vectors = clear[..., None, :kept], values[..., :kept], vectors[..., :kept]
     if wide:
         return xp.where(clear, vectors, 0.0)
-    scale = arrays.ratio(1.0, xp.sqrt(xp.clip(values, min=0.0)))
+    scale = arrays.divide_or_zero(1.0, xp.sqrt(xp.clip(values, min=0.0)))
     return xp.where(clear, matrix @ (vectors * scale[..., None, :]), 0.0)

@@ -134,5 +134,5 @@ class Prospects:
         squares += step**2 * arrays.row_norms_squared(fit.U)[:, None]
         left_over = self.left_over + a * step
         clear = left_over > 1e3 * arrays.eps(left_over) * self.curvature
-        gains = arrays.ratio(squares, xp.where(clear, left_over, 0.0))
+        gains = arrays.divide_or_zero(squares, xp.where(clear, left_over, 0.0))
         return gains - self.costs[:, None]

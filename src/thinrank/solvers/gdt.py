@@ -9,7 +9,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import StepRule, Trial
 from thinrank.core.factors import Factors
-from thinrank.core.threshold import hard
+from thinrank.core.threshold import hard_threshold
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 from thinrank.solvers.steps import Safeguarded, as_step_rule
 
@@ -160,7 +160,7 @@ class GDT(Sized):
         return state, 0.0
 
     def _threshold(self, U: Array, V: Array) -> Factors:
-        return Factors(hard(U, self.rows), hard(V, self.columns))
+        return Factors(hard_threshold(U, self.rows), hard_threshold(V, self.columns))
 
     def _evaluate(self, loss: Any, factors: Factors, step: float) -> State:
         """f, g and the gradient of f + g."""

@@ -39,7 +39,7 @@ def run(
     history = History()
     rows = columns = None
     for iteration in range(1, solver.max_iter + 1):
-        with arrays.quiet():
+        with arrays.without_overflow_warnings():
             candidate = solver.step(loss, state)
         if not math.isfinite(candidate.objective):
             return state, history, _diverged(iteration)

@@ -169,13 +169,13 @@ def _whitened(gram: Array, cross: Array, index: Array) -> Array:
     xp = arrays.namespace(gram)
     count, size = index.shape
     total, width = cross.shape
-    scale = xp.sqrt(arrays.ratio(1.0, xp.linalg.diagonal(gram)))
+    scale = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
     gram = xp.reshape(gram * scale * scale[:, None], (-1,))
     places = xp.reshape(index[:, :, None] * total + index[:, None, :], (-1,))
     blocks = xp.reshape(arrays.take_rows(gram, places), (count, size, size))
     values, vectors = xp.linalg.eigh(blocks)
     clear = values > 1e3 * arrays.eps(gram)
-    roots = xp.sqrt(arrays.ratio(1.0, xp.where(clear, values, 0.0)))
+    roots = xp.sqrt(arrays.divide_or_zero(1.0, xp.where(clear, values, 0.0)))
     parts = arrays.take_rows(cross * scale[:, None], xp.reshape(index, (-1,)))
     parts = xp.reshape(parts, (count, size, width))
     return roots[:, :, None] * (xp.matrix_transpose(vectors) @ parts)

@@ -25,7 +25,7 @@ def shrink_rows(theta: Array, amount: Array) -> Array:
     """Soft thresholding of every row's norm: the proximal map of the ℓ₂,₁ norm."""
     xp = arrays.namespace(theta)
     norms = xp.linalg.vector_norm(theta, axis=1, keepdims=True)
-    return theta * arrays.ratio(xp.clip(norms - amount, min=0), norms)
+    return theta * arrays.divide_or_zero(xp.clip(norms - amount, min=0), norms)
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,9 @@ class Pursuit(Sized):
         fit = self._fit(loss, form, rows, columns, start.V)
         if fit.U.shape[1] == 0:  # rows that explain nothing show no way to better ones
             by_row, by_column = form.cross_norms()
-            rows = arrays.top_rows(arrays.ratio(by_row, form.diagonal())[:, None], rows.shape[0])
+            rows = arrays.top_rows(
+                arrays.divide_or_zero(by_row, form.diagonal())[:, None], rows.shape[0]
+            )
             columns = arrays.top_rows(by_column[:, None], columns.shape[0])
             fit = self._fit(loss, form, rows, columns, start.V)
         return fit
@@ -194,7 +196,7 @@ class Pursuit(Sized):
                 if costs[i] > _HOPELESS * gains[j]:
                     break
                 others = xp.arange(costs.shape[0], device=arrays.device_of(costs)) != i
-                kept = arrays.take_rows(here.rows, arrays.select(others))
+                kept = arrays.take_rows(here.rows, arrays.true_positions(others))
                 rows = xp.sort(xp.concat([kept, xp.reshape(candidates[j], (1,))]))
                 trial = self._fit(loss, form, rows, here.columns, here.Q)
                 if trial.objective < least:
@@ -297,11 +299,11 @@ class Pursuit(Sized):
         xp = arrays.namespace(fit.U)
         costs = fit.costs
         inside = arrays.scatter_rows(costs * 0 + 1, fit.rows, form.shape[0])
-        candidates = arrays.select(inside == 0)
+        candidates = arrays.true_positions(inside == 0)
         gradient = arrays.take_rows(form.gradient(fit.rows, fit.U, fit.Q), candidates)
         slopes = arrays.row_norms_squared(gradient)
         curvature = arrays.take_rows(form.diagonal(), candidates)
-        gains = arrays.ratio(slopes, curvature)
+        gains = arrays.divide_or_zero(slopes, curvature)
         count = min(candidates.shape[0], _EXACT_GAINS)
         if candidates.shape[0] > count:
             free = self.rows - fit.rows.shape[0]
@@ -318,7 +320,7 @@ class Pursuit(Sized):
         left_over = curvature - arrays.column_norms_squared(whitened)
         # a column that S explains to rounding would bring nothing but instability
         clear = left_over > 1e3 * arrays.eps(curvature) * curvature
-        best = arrays.ratio(slopes, xp.where(clear, left_over, 0.0))
+        best = arrays.divide_or_zero(slopes, xp.where(clear, left_over, 0.0))
         gains = arrays.put_rows(gains, exact, best)
         return Prospects(costs, candidates, gains, exact, gradient, curvature, left_over, whitened)
 

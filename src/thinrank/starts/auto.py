@@ -88,7 +88,7 @@ def _correlated(form: QuadraticForm, rows: Array) -> bool:
         return False
     gram = form.gram(rows)
     xp = arrays.namespace(gram)
-    inverse = xp.sqrt(arrays.ratio(1.0, xp.linalg.diagonal(gram)))
+    inverse = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
     gram *= inverse
     gram *= inverse[:, None]
     gram -= arrays.identity(gram.shape[0], like=gram)

@@ -42,12 +42,12 @@ class Elimination:
 
     def __init__(self, form: QuadraticForm) -> None:
         self._diagonal = form.with_ridge(0.0).diagonal()
-        live = arrays.select(self._diagonal > 0)
+        live = arrays.true_positions(self._diagonal > 0)
         total = float(arrays.namespace(self._diagonal).sum(self._diagonal))
         self._form = form.with_ridge(_RIDGE * total / max(live.shape[0], 1))
         self._samples = form.samples
         if min(live.shape[0], form.samples) > MOST_ROWS:
-            by_row = arrays.ratio(form.cross_norms()[0], self._diagonal)
+            by_row = arrays.divide_or_zero(form.cross_norms()[0], self._diagonal)
             live = _largest(by_row, most_at_once(form))
         self._left = live
         self._fits: list[tuple[Array, Array]] = []  # rows, and their squared norms
@@ -116,7 +116,7 @@ def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
     if whitened.shape[0] < whitened.shape[1]:  # through the smaller of WWᵀ and WᵀW
         left = xp.flip(xp.linalg.eigh(whitened @ whitened.T)[1], axis=1)[:, :rank]
         V = whitened.T @ left
-        V = V * xp.sqrt(arrays.ratio(1.0, arrays.column_norms_squared(V)))
+        V = V * xp.sqrt(arrays.divide_or_zero(1.0, arrays.column_norms_squared(V)))
     else:
         V = xp.flip(xp.linalg.eigh(whitened.T @ whitened)[1], axis=1)[:, :rank]
     return Factors(arrays.scatter_rows(root.T @ (whitened @ V), rows, form.shape[0]), V)

@@ -121,12 +121,14 @@ def _best_rows(form: QuadraticForm, fit: Fit | None, count: int, sketch: Array |
         ones = arrays.zeros((fit.rows.shape[0],), like=gradient) + 1
         inside = arrays.scatter_rows(ones, fit.rows, form.shape[0])
         squares = xp.where(inside > 0, 0.0, arrays.row_norms_squared(gradient))
-    bounds = arrays.ratio(squares, diagonal)  # as if the rows taken explained nothing of them
-    candidates = arrays.select(bounds > _LEAST_LEFT_OVER * float(xp.max(bounds)))
+    bounds = arrays.divide_or_zero(
+        squares, diagonal
+    )  # as if the rows taken explained nothing of them
+    candidates = arrays.true_positions(bounds > _LEAST_LEFT_OVER * float(xp.max(bounds)))
     if candidates.shape[0] == 0:
         return candidates
     left_over = _left_over(form, fit, candidates, arrays.take_rows(diagonal, candidates))
-    gains = arrays.ratio(arrays.take_rows(squares, candidates), left_over)
+    gains = arrays.divide_or_zero(arrays.take_rows(squares, candidates), left_over)
     best = arrays.top_rows(xp.sqrt(gains)[:, None], max(_SHORTLIST, 2 * count))
     listed = arrays.take_rows(candidates, best)
     if listed.shape[0] == 0:
@@ -182,7 +184,7 @@ def _one_by_one(slopes: Array, kernel: Array, diagonal: Array, count: int) -> li
     picked: list[int] = []
     for _ in range(count):
         left_over = _clear(xp.linalg.diagonal(kernel), diagonal)
-        gains = arrays.ratio(arrays.row_norms_squared(slopes), left_over)
+        gains = arrays.divide_or_zero(arrays.row_norms_squared(slopes), left_over)
         j = int(xp.argmax(gains))
         if not gains[j] > 0:
             break

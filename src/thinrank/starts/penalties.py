@@ -77,7 +77,7 @@ def _largest_penalty(loss: Any, prox: Prox) -> tuple[float, Array]:
         sizes = xp.linalg.vector_norm(gradient, axis=1)
     else:
         sizes = xp.max(xp.abs(gradient), axis=1)
-    return float(xp.max(arrays.ratio(sizes, scales))), scales
+    return float(xp.max(arrays.divide_or_zero(sizes, scales))), scales
 
 
 def _cross_validated(loss: Any, prox: Prox, seed: int) -> Array:

@@ -54,7 +54,7 @@ class Screening:
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
-        by_row = arrays.ratio(form.cross_norms()[0], form.diagonal())
+        by_row = arrays.divide_or_zero(form.cross_norms()[0], form.diagonal())
         return _largest(by_row, int(self.excess * rows))
 
 

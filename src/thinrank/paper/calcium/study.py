@@ -129,7 +129,7 @@ def _sizes(imaging: CalciumImaging, data: LabelledMovie) -> StudyRecord:
         "neurons": len(imaging.region_coordinates_),
         "rank_fitted": imaging.factors_.rank,
         "rank_rsc": estimate_rank(design, above),
-        "rank_authors": estimate_rank(design, above, "gdt"),
+        "rank_authors": estimate_rank(design, above, "authors"),
     }
 
 

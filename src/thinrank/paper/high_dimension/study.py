@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.core.factors import Factors
-from thinrank.core.threshold import hard
+from thinrank.core.threshold import hard_threshold
 from thinrank.datasets import make_two_way_sparse
 from thinrank.losses import LeastSquares
 from thinrank.minimize import minimize
@@ -50,7 +50,7 @@ def run(job: Job) -> list[StudyRecord]:
     lasso_error = float(np.linalg.norm(lasso - truth.theta)) / truth.norm()
     lasso_objective = 0.5 * float(np.sum((Y - X @ lasso) ** 2)) / n
     loss = LeastSquares(X, Y)
-    first = Factors(hard(start.U, asked), hard(start.V, asked))
+    first = Factors(hard_threshold(start.U, asked), hard_threshold(start.V, asked))
     frobenius, spectral = _errors(first, truth)
     errors, spectra = [frobenius], [spectral]
     objectives = [float(loss.value_and_gradient(first)[0])]
