@@ -31,7 +31,7 @@ METHODS = {
     "rsc": {},
     "rsc, level=0.01": {"level": 0.01},
     "bcv": {"method": "bcv"},
-    "gdt": {"method": "gdt"},
+    "gdt": {"method": "authors"},
 }
 
 

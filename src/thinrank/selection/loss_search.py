@@ -141,7 +141,7 @@ class LossSearch:
         if sizes in self._known:
             return self._known[sizes]
         began = time.perf_counter()
-        parts = tuple(self._score(*pair, sizes) for pair in self._pairs)
+        parts = tuple(self._score(training, test, sizes) for training, test in self._pairs)
         seconds = time.perf_counter() - began
         found = Evaluation(sizes, mean_score(parts), parts, (), np.empty((0, 0)), seconds)
         self._known[sizes] = found

@@ -41,7 +41,7 @@ _MOST_COLUMN_CHANGES = 20
 _MOST_MAJORIZERS = 50
 # All further majorizers together are expected to bring less than this many times the last one.
 _FURTHER = 10.0
-# Single exchanges that are tried where the form is a majorizer, which promises less than they bring.
+# Single exchanges tried where the form is a majorizer, which promises less than they bring.
 _MOST_EXCHANGES = 16
 # Relative decrease of a loss below which its fit is good enough to be compared with another: a
 # tenth of what an exchange must bring where the data have 1000 entries.
