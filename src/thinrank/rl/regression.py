@@ -12,25 +12,22 @@ X is block diagonal over the actions. There are three ways to fit:
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
-from thinrank.core.result import Outcome
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.estimators.base import FactorRegressor
 from thinrank.losses import PerTask
-from thinrank.minimize import minimize
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
 from thinrank.rl.features import Features
+from thinrank.rl.own_rows import OwnRows
 from thinrank.rl.rows import Rows
-from thinrank.solvers import GDT, Pursuit, as_solver
+from thinrank.solvers import Pursuit, as_solver
 
 __all__ = ["Regression", "as_regression", "default_regressor"]
 
@@ -87,11 +84,12 @@ class JointRegression:
         self._warm_start, self._seed = warm_start, seed
         self._settled: Any = None
         self._before: Factors | None = None
+        self._own: OwnRows | None = None
 
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
         """Fit, starting from the last solution."""
         if rows.owner is not None:
-            return self._fit_own_rows(rows, targets)
+            return self._fit_own_rows(rows, targets, tune)
         est = clone(self._regressor if tune or self._settled is None else self._settled)
         parameters = est.get_params(deep=False)
         if isinstance(parameters.get("cv"), (int, np.integer)):
@@ -102,26 +100,13 @@ class JointRegression:
         self._settled = _settled(self._regressor, est) or self._settled
         return self._kept(est.factors_, est.intercept_, rows)
 
-    def _fit_own_rows(self, rows: Rows, targets: np.ndarray) -> LinearValues:
-        """Gradient descent on the sum of the tasks' own least squares."""
-        given = self._regressor.get_params(deep=False)
-        if not _takes_own_rows(given):
-            raise TypeError(_cannot_take_own_rows(self._regressor))
-        columns = given["column_sparsity"]
-        same = ("rank", "row_sparsity", "max_iter", "random_state")
-        tol = given["tol"] if isinstance(given["solver"], str) else None  # an object has its own
-        solution = minimize(
-            PerTask(rows.design, targets, rows.owner, rows.n_tasks, ridge=_ridge(given)),
-            column_sparsity=None if isinstance(columns, str) else columns,
-            start=self._start(given["start"]),
-            solver=given["solver"],
-            tol=tol,
-            callback=given["callback"],
-            **{name: given[name] for name in same},
-        )
-        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
-            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=2)
-        return self._kept(solution.factors, 0.0, rows)
+    def _fit_own_rows(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
+        """Fit the sum of the tasks' own least squares."""
+        if self._own is None:
+            self._own = OwnRows(self._regressor)
+        loss = PerTask(rows.design, targets, rows.owner, rows.n_tasks)
+        start = self._start(self._regressor.get_params(deep=False)["start"])
+        return self._kept(self._own.fit(loss, start, tune), 0.0, rows)
 
     def _start(self, asked: Any) -> Any:
         """The last solution, unless the user asked for another start."""
@@ -229,22 +214,6 @@ def _searches_by_pursuit(parameters: dict[str, Any]) -> bool:
     return pursuit and any(isinstance(size, str) for size in sizes)
 
 
-def _takes_own_rows(parameters: dict[str, Any]) -> bool:
-    """Whether it is gradient descent on the data as they are, with sizes that are known."""
-    sizes = [parameters.get(name, "") for name in ("rank", "row_sparsity")]
-    sizes.append(_ridge(parameters))
-    known = not any(isinstance(size, str) for size in sizes)
-    literal = not parameters["standardize"] and not parameters["fit_intercept"]
-    return isinstance(as_solver(parameters["solver"]), GDT) and known and literal
-
-
-def _ridge(parameters: dict[str, Any]) -> Any:
-    """The ridge; "auto" is 0 when the sizes are given, as in the regressor."""
-    ridge = parameters.get("ridge", "")
-    given = not any(is_auto(parameters.get(name)) for name in ("rank", "row_sparsity"))
-    return 0.0 if is_auto(ridge) and given else ridge
-
-
 def _settled(regressor: Any, fitted: Any) -> Any:
     """The regressor with the parameters that a fit chose as fixed parameters.
 
@@ -284,7 +253,7 @@ def _is_linear(est: Any, X: Any) -> bool:
 def _cannot_take_own_rows(regressor: Any) -> str:
     return (
         f"the tasks have transitions at states of their own, which {regressor!r} cannot take; "
-        'what can: SparseReducedRankRegressor(solver="gdt", rank=…, row_sparsity=…, '
-        "standardize=False, fit_intercept=False) with numbers for the sizes, any regressor of "
-        "scikit-learn (one a task and action), and every regressor with pooled=True"
+        "what can: SparseReducedRankRegressor and SparseReducedRankRegressorCV with "
+        "standardize=False and fit_intercept=False, any regressor of scikit-learn (one is fitted "
+        "per task and action), and every regressor with pooled=True"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,14 @@ from thinrank.selection.choice import RefitRule, thinnest
 from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.search import StopSearch, mean_score
 from thinrank.selection.space import Space
+from thinrank.solvers import Pursuit
 
 __all__ = ["LossSearch"]
 
 # Rank of the first models; moves find others.
 _FIRST_RANK = 2
+# Tolerance of pursuit in the search: held-out losses of models differ by more than this.
+_TOLERANCE = 1e-4
 # Steps of the moves, from coarse to fine: factors on rows, columns and rank, and numbers of places
 # on the list of ridges.
 _STEPS = ((2.0, 4), (1.4, 2), (1.0, 1))
@@ -65,6 +69,8 @@ class LossSearch:
         callback: Callback | None = None,
     ) -> None:
         require(loss, "folds", "a search for sizes")
+        if isinstance(solver, Pursuit):
+            solver = replace(solver, tol=max(solver.tol, _TOLERANCE))
         self._space, self._solver, self._start = space, solver, start
         self._pairs = loss.folds(folds, seed)
         self._seed, self._callback = seed, callback

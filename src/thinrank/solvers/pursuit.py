@@ -39,6 +39,9 @@ _MOST_COLUMN_CHANGES = 20
 # Majorizers on one set of rows: with curvatures that differ by a factor of 4 fifty leave less than
 # a millionth of the distance.
 _MOST_MAJORIZERS = 50
+# Part of the size of a loss below which it is not made much smaller by majorizers, whose steps get
+# shorter with it.
+_NEARLY_PERFECT = 1e-4
 # All further majorizers together are expected to bring less than this many times the last one.
 _FURTHER = 10.0
 # Single exchanges tried where the form is a majorizer, which promises less than they bring.
@@ -146,9 +149,10 @@ class Pursuit(Sized):
     def _without_exchange(self, loss: Any, form: QuadraticForm, state: Fit) -> Fit:
         """The same supports: final, unless a better fit of a loss that is not quadratic is left."""
         if not form.exact:
-            again = self._fit(loss, form, state.rows, state.columns, state.Q, 0.1 * self.tol)
+            again = self._fit(loss, form, state.rows, state.columns, state.Q, self.tol)
             decrease = state.objective - again.objective
-            if decrease > self.tol * state.objective:
+            size = max(state.objective, _NEARLY_PERFECT * loss.magnitude)
+            if decrease > self.tol * size:
                 return replace(again, change=decrease / state.objective)
         return replace(state, change=0.0, final=True)
 
@@ -234,15 +238,24 @@ class Pursuit(Sized):
         if form.exact:
             return fit
         fit = replace(fit, objective=_value(loss, fit))
+        last, age = fit, 0
         for _ in range(_MOST_MAJORIZERS):
-            nearer = loss.majorizer(fit.factors, fit.rows)
+            # beyond the last fit, as in accelerated gradient methods, and from it after a failure
+            point = (
+                _extrapolated(last.factors, fit.factors, age / (age + 3)) if age else fit.factors
+            )
+            nearer = loss.majorizer(point, fit.rows)
             trial = self._fit_form(nearer, fit.rows, fit.columns, fit.Q)
             trial = replace(trial, objective=_value(loss, trial))
             if not trial.objective < fit.objective:
-                break
-            before, fit = fit.objective, trial
-            decrease = before - fit.objective
-            if decrease <= enough * before or fit.objective - _FURTHER * decrease > target:
+                if age == 0:
+                    break
+                age = 0
+                continue
+            last, fit, age = fit, trial, age + 1
+            decrease = last.objective - fit.objective
+            size = max(last.objective, _NEARLY_PERFECT * loss.magnitude)
+            if decrease <= enough * size or fit.objective - _FURTHER * decrease > target:
                 break
         return fit
 
@@ -386,6 +399,13 @@ def _best_exchanges(fit: Fit, prospects: Prospects) -> Iterator[Array]:
     for place in arrays.to_numpy(_descending(xp.reshape(nets, (-1,))))[:_MOST_EXCHANGES].tolist():
         i, j = divmod(place, width)
         yield xp.sort(xp.concat([fit.rows[:i], fit.rows[i + 1 :], entering[j : j + 1]]))
+
+
+def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
+    """Θ + momentum·(Θ − Θ before)."""
+    xp = arrays.namespace(here.U)
+    U = xp.concat([(1 + momentum) * here.U, -momentum * before.U], axis=1)
+    return Factors(U, xp.concat([here.V, before.V], axis=1))
 
 
 def _value(loss: Any, fit: Fit) -> float:

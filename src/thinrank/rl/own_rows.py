@@ -1,0 +1,158 @@
+"""Fits to tasks that have rows of their own, with sizes given or chosen on held-out rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from thinrank import arrays
+from thinrank.core.checks import is_auto
+from thinrank.core.contracts import Solver
+from thinrank.core.factors import Factors
+from thinrank.core.result import Outcome
+from thinrank.core.sizes import Sizes
+from thinrank.estimators import SparseReducedRankRegressorCV
+from thinrank.losses import PerTask
+from thinrank.minimize import minimize, seed_from
+from thinrank.selection.choice import check_refit_rule
+from thinrank.selection.loss_search import LossSearch
+from thinrank.selection.space import make_space
+from thinrank.solvers import as_solver
+from thinrank.starts import Given, as_start
+
+__all__ = ["OwnRows", "check_takes_own_rows"]
+
+# Folds of a search for sizes if the regressor's ``cv`` is not a number.
+_FOLDS = 5
+
+
+def check_takes_own_rows(regressor: Any) -> None:
+    """Raise a TypeError unless a regressor of thinrank works on the data as they are."""
+    parameters = regressor.get_params(deep=False)
+    if parameters["standardize"] or parameters["fit_intercept"]:
+        raise TypeError(
+            f"the tasks have transitions at states of their own, which {regressor!r} cannot take "
+            "with standardize=True or fit_intercept=True: pass standardize=False and "
+            "fit_intercept=False, or a regressor of scikit-learn (one is fitted per task and "
+            "action), or pooled=True"
+        )
+
+
+class OwnRows:
+    """A regressor of thinrank on the sum of the tasks' own least squares.
+
+    Sizes that are "auto" are chosen by the loss on held-out rows of every task, whatever the
+    regressor's criterion: criteria that are computed on the training rows are defined for tasks
+    with common rows only.
+
+    Parameters
+    ----------
+    regressor : SparseReducedRankRegressor or SparseReducedRankRegressorCV
+        Without standardisation and intercept.
+    """
+
+    def __init__(self, regressor: Any) -> None:
+        check_takes_own_rows(regressor)
+        self._grids = isinstance(regressor, SparseReducedRankRegressorCV)
+        self._given = regressor.get_params(deep=False)
+        self._chosen: Sizes | None = None
+
+    def fit(self, loss: PerTask, start: Any, tune: bool) -> Factors:
+        """Fit from a start; sizes are chosen again if ``tune``, otherwise kept.
+
+        Parameters
+        ----------
+        loss : PerTask
+            Without ridge.
+        start : str, array, Factors or Start
+            Where the fit begins.
+        tune : bool
+            Whether sizes that are "auto" are chosen again.
+
+        Returns
+        -------
+        Factors
+        """
+        given = self._given
+        tol = given["tol"] if isinstance(given["solver"], str) else None
+        solver = as_solver(given["solver"], given["max_iter"], tol, loss)
+        if self._chosen is None or tune:
+            self._chosen = self._choose(loss, solver, start)
+        sizes = self._chosen
+        if sizes.rank == 0:
+            self._chosen = None  # must not be kept for later iterations
+            return Factors.zero(loss.shape, like=loss.prototype)
+        solution = minimize(
+            loss.with_ridge(sizes.ridge),
+            rank=sizes.rank,
+            row_sparsity=sizes.rows,
+            column_sparsity=sizes.columns,
+            start=start,
+            solver=solver,
+            random_state=given["random_state"],
+            callback=given["callback"],
+        )
+        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=2)
+        return solution.factors
+
+    def _choose(self, loss: PerTask, solver: Solver, start: Any) -> Sizes:
+        """The sizes as given, or chosen where they are "auto"."""
+        ranks, rows, columns, ridges = self._axes(loss)
+        folds = self._given["cv"]
+        folds = int(folds) if isinstance(folds, (int, np.integer)) else _FOLDS
+        space = make_space(
+            loss.shape,
+            max(loss.samples * (1 - 1 / folds), 1.0),
+            ranks=ranks,
+            rows=rows,
+            columns=columns,
+            ridges=ridges,
+            thick=True,
+        )
+        only = space.exhaustive
+        if only is not None and len(only) == 1:
+            return only[0]
+        first = as_start(start, solver.exchanges_rows)
+        if isinstance(first, Given):  # fitted to rows that are held out
+            first = as_start("auto", solver.exchanges_rows)
+        search = LossSearch(
+            loss,
+            space,
+            solver,
+            first,
+            folds=folds,
+            seed=seed_from(self._given["random_state"]),
+            callback=self._given["callback"],
+        )
+        search.run()
+        return search.chosen(check_refit_rule(self._given["refit_rule"])).sizes
+
+    def _axes(
+        self, loss: PerTask
+    ) -> tuple[list[Any] | None, list[Any] | None, list[Any] | None, list[float]]:
+        """Values to choose from for rank, rows and columns (None for all), and for the ridge."""
+        given = self._given
+        if self._grids:
+            names = ("ranks", "row_sparsities", "column_sparsities")
+            values: Sequence[Any] = [given[name] for name in names]
+            ranks, rows, columns = (None if v is None else list(v) for v in values)
+            ridges = given["ridges"]
+            return ranks, rows, columns, _ridges(loss) if ridges is None else list(ridges)
+        names = ("rank", "row_sparsity", "column_sparsity")
+        ranks, rows, columns = (None if is_auto(given[n]) else [given[n]] for n in names)
+        ridge = given["ridge"]
+        if is_auto(ridge):
+            given_sizes = ranks is not None and rows is not None and columns is not None
+            return ranks, rows, columns, [0.0] if given_sizes else _ridges(loss)
+        return ranks, rows, columns, [float(ridge)]
+
+
+def _ridges(loss: PerTask) -> list[float]:
+    """Zero, and from 1e-4 to 1e3 times the mean curvature of the loss, two per decade."""
+    mean = float(np.mean(arrays.to_numpy(loss.row_scales()) ** 2))
+    return [0.0, *(mean * np.geomspace(1e-4, 1e3, 15)).tolist()]
