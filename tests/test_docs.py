@@ -61,3 +61,18 @@ def test_the_files_of_a_default_fit_are_those_on_the_architecture_page():
         [sys.executable, str(script)], capture_output=True, text=True, check=True
     ).stdout
     assert shown == printed, f"replace the list by the output of {command}"
+
+
+def test_the_recipes_name_files_that_exist():
+    """Files to edit, in the first column of the tables; names with <…> are files to add."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    recipes = text[text.index("## Recipes") : text.index("## Tests")]
+    cells = re.findall(r"^\| (`.*?) \|", recipes, re.M)
+    paths = {path for cell in cells for path in re.findall(r"`([^`<]+\.[a-z]+)`", cell)}
+    assert len(paths) > 20
+    missing = [
+        path
+        for path in sorted(paths)
+        if not (ROOT / "src" / "thinrank" / path).is_file() and not (ROOT / path).is_file()
+    ]
+    assert not missing
