@@ -5,6 +5,8 @@ import doctest
 import importlib.util
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,30 @@ def test_guide(page, request):
         pytest.skip("this page uses torch, which is not installed")
     failures, _ = doctest.testfile(str(page), module_relative=False)
     assert failures == 0
+
+
+def test_the_files_of_a_default_fit_are_those_on_the_architecture_page():
+    """The list on the page is the output of the script, in a new process."""
+    command = "python benchmarks/path_of_fit.py"
+    page = (ROOT / "docs" / "guide" / "architecture.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(rf"```bash\n{command}\n```.*?```text\n(.*?)```", page, re.S)
+    script = ROOT / "benchmarks" / "path_of_fit.py"
+    printed = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True
+    ).stdout
+    assert shown == printed, f"replace the list by the output of {command}"
+
+
+def test_the_recipes_name_files_that_exist():
+    """Files to edit, in the first column of the tables; names with <…> are files to add."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    recipes = text[text.index("## Recipes") : text.index("## Tests")]
+    cells = re.findall(r"^\| (`.*?) \|", recipes, re.M)
+    paths = {path for cell in cells for path in re.findall(r"`([^`<]+\.[a-z]+)`", cell)}
+    assert len(paths) > 20
+    missing = [
+        path
+        for path in sorted(paths)
+        if not (ROOT / "src" / "thinrank" / path).is_file() and not (ROOT / path).is_file()
+    ]
+    assert not missing

@@ -182,7 +182,7 @@ def test_calcium_scores_of_the_guide():
     """The guide rounds the record's scores of simulated movies to two digits."""
     guide = (ROOT / "docs" / "guide" / "calcium_imaging.md").read_text()
     record = table_with((RECORDS / "calcium.md").read_text(), "spike / noise", "combined", "recall")
-    shown = table_with(guide, "recall", "precision", "combined", "right traces")
+    shown = table_with(guide, "recall", "precision", "combined", "correct traces")
     for ours, row in zip(shown, record, strict=True):
         cells = list(ours.values())
         expected = [row["recall"], row["precision"], row["combined"]]

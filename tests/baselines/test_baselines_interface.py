@@ -18,6 +18,7 @@ BASELINES = [
     baselines.MultiTaskGroupLasso,
     baselines.SeparateLassos,
     baselines.ReducedRankRegression,
+    baselines.SeparateRidges,
 ]
 SPARSE_COLUMNS = BASELINES[:3]
 
@@ -144,6 +145,7 @@ def test_integer_weights_equal_repeated_rows(baseline, easy):
         (baselines.ExclusiveExtraction, {"gamma": -0.5}, "gamma must be"),
         (baselines.ReducedRankRegression, {"ridge": "big"}, "ridge must be"),
         (baselines.ReducedRankRegression, {"rank": 2.5}, "rank must be .* got 2.5"),
+        (baselines.SeparateRidges, {"penalty": "much"}, "penalty must be .* got 'much'"),
     ],
 )
 def test_bad_parameters_are_named(baseline, parameters, message, easy):

@@ -14,6 +14,7 @@ GIVEN = [
     baselines.MultiTaskGroupLasso(penalty=0.01),
     baselines.ReducedRankRegression(rank=1, ridge=0.01),
     baselines.SeparateLassos(penalty=0.01),
+    baselines.SeparateRidges(penalty=0.01),
     baselines.NullRegressor(),
 ]
 # few candidates: the checks fit some eighty times
@@ -26,6 +27,7 @@ CHOSEN = [
     baselines.MultiTaskGroupLasso(n_penalties=3, cv=2),
     baselines.ReducedRankRegression(ridge="auto", n_ridges=3, cv=2),
     baselines.SeparateLassos(n_penalties=3, cv=2),
+    baselines.SeparateRidges(n_penalties=3, cv=2),
 ]
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline
+from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
 __all__ = ["SeparateRidges"]
@@ -60,10 +61,15 @@ class SeparateRidges(Baseline):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
 
+    def _check_parameters(self) -> None:
+        check_number("penalty", self.penalty)
+        check_count("n_penalties", self.n_penalties)
+
     def _settings(self, data: Prepared) -> list[Setting]:
-        if not isinstance(self.penalty, str):
+        if not is_auto(self.penalty):
             return [{"penalty": float(self.penalty)}]
-        largest = float(data.svd[1][0]) ** 2 / data.shape[0]
+        values = data.svd[1]  # none if all predictors are constant
+        largest = float(values[0]) ** 2 / data.shape[0] if values.size else 1.0
         parts = np.geomspace(_LARGEST, _SMALLEST, self.n_penalties)
         return [{"penalty": largest * float(part)} for part in parts]
 

@@ -82,7 +82,7 @@ class Record:
 
 
 class History(RecordList[Record]):
-    """The records of a run, in order: one :class:`Record` per iteration."""
+    """The records of a run, in order: one :class:`~thinrank.core.result.Record` per iteration."""
 
     @property
     def objectives(self) -> list[float]:

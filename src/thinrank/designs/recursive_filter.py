@@ -20,7 +20,7 @@ class RecursiveFilter:
 
     G has ones on its diagonal and −γ below it, so that X turns impulses into decays:
     (X s)_t = γ·(X s)_{t−1} + s_t. A product takes two operations an entry of the block, in either
-    direction, and inner products of columns have a closed form,
+    direction, and inner products of columns have a closed form::
 
         (XᵀX)_{ij} = γ^{|i−j|}·(1 − γ^{2(T − max(i, j))})/(1 − γ²).
 

@@ -63,7 +63,7 @@ class QRecord:
 
 
 class QHistory(RecordList[QRecord]):
-    """The records of a fit, in order: one :class:`QRecord` per iteration."""
+    """The records of a fit, in order: one :class:`~thinrank.rl.QRecord` per iteration."""
 
     @property
     def bellman_residuals(self) -> list[float]:
