@@ -152,7 +152,6 @@ def test_noise_level_of_held_out_rows_enters_the_starts():
             fit_intercept=True,
             standardize_columns=True,
             scale_targets=False,
-            ridge=0.0,
         ).loss
         (sample,) = held_out_samples(loss, splits[:1], center=True, scale=True)
         scores.append(sample._noise())
@@ -190,7 +189,6 @@ def test_about_the_same_scales(standardize):
         fit_intercept=True,
         standardize_columns=True,
         scale_targets=standardize,
-        ridge=0.0,
     )
     noise = np.full(Y.shape[1], 0.7)
     other = problem.with_noise(noise)

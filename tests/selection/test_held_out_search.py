@@ -35,7 +35,6 @@ def prepared(X, Y):
         fit_intercept=True,
         standardize_columns=True,
         scale_targets=True,
-        ridge=0.0,
     ).loss
 
 

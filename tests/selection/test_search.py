@@ -42,7 +42,6 @@ def problem(X, Y, weight=None, intercept=True, standardize=True):
         fit_intercept=intercept,
         standardize_columns=standardize,
         scale_targets=standardize,
-        ridge=0.0,
     )
 
 

@@ -47,7 +47,6 @@ def samples_of(X, Y, weight=None):
         fit_intercept=True,
         standardize_columns=True,
         scale_targets=False,
-        ridge=0.0,
     )
     return held_out_samples(whole.loss, SPLITS, center=True, scale=True)
 

@@ -89,6 +89,11 @@ class Loss(Protocol):
         given, which allows a closer form). A quadratic loss returns itself. Pursuit needs it.
     ``quadratic``
         ``quadratic() -> QuadraticForm``: f itself as a quadratic form.
+    ``with_ridge``
+        ``with_ridge(ridge) -> Loss``: f with ridge/2·‖Θ‖² in place of the ridge that it has.
+    ``target_scale``
+        ``with_target_scale(scale) -> Loss``: f of responses divided by a scale each, and
+        ``residual_squares(factors) -> array (m2,)``: what a fit leaves of each response.
     ``folds``
         ``folds(count, seed) -> list of (training loss, held-out loss)``.
 
@@ -264,8 +269,13 @@ class Solver(Protocol):
         Whether it may be given responses in other units without a change of its hyper-parameters.
     max_iter : int
         Largest number of iterations.
+    rank, rows, columns : int
+        The sizes that it is bound to.
     """
 
+    rank: int
+    rows: int
+    columns: int
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]]
     exchanges_rows: ClassVar[bool]

@@ -214,7 +214,6 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             fit_intercept=self.fit_intercept,
             standardize_columns=self.standardize,
             scale_targets=self.standardize,
-            ridge=0.0,
         )
         with searching(self.callback, self.verbose) as callback:
             found = find_sizes(

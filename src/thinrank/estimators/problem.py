@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +35,7 @@ class Problem:
 
     Attributes
     ----------
-    loss : LeastSquares
+    loss : Loss
         In the solver's units: Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses).
     columns : Standardization
         What was done to X.
@@ -50,7 +51,7 @@ class Problem:
         Shape of Θ in the user's units, (p, k).
     """
 
-    loss: LeastSquares
+    loss: Any
     columns: Standardization
     target_mean: Array | None
     target_scale: Array | None
@@ -69,9 +70,29 @@ class Problem:
         fit_intercept: bool,
         standardize_columns: bool,
         scale_targets: bool,
-        ridge: float,
+        make_loss: Callable[..., Any] = LeastSquares,
     ) -> Problem:
-        """Take means and scales out of the data, without copying X."""
+        """Take means and scales out of the data, without copying X.
+
+        Parameters
+        ----------
+        design : Design of shape (n_samples, n_features)
+        Y : array of shape (n_samples, n_targets)
+        weight : array of shape (n_samples,), or None
+        fit_intercept : bool
+            Whether X and Y are centred.
+        standardize_columns : bool
+            Whether the columns of X get unit root mean square.
+        scale_targets : bool
+            Whether the responses are divided by their standard deviations.
+        make_loss : callable, default=LeastSquares
+            ``make_loss(X, Y, sample_weight=weight)`` returns the loss of the transformed data, of
+            any kind. The capability ``target_scale`` is needed to count responses by their noise.
+
+        Returns
+        -------
+        Problem
+        """
         shape = (design.shape[1], Y.shape[1])
         columns = standardize(
             design, sample_weight=weight, center=fit_intercept, scale=standardize_columns
@@ -89,7 +110,7 @@ class Problem:
             scale = arrays.take_rows(scale, live_columns)
         if scale is not None and not bool(arrays.namespace(scale).any(scale > 0)):
             scale = None  # every response is constant
-        loss = LeastSquares(X, _divided(targets, scale), sample_weight=weight, ridge=ridge)
+        loss = make_loss(X, _divided(targets, scale), sample_weight=weight)
         mean = responses.center
         return cls(loss, columns, mean, scale, scale, live_rows, live_columns, shape)
 
@@ -126,8 +147,8 @@ class Problem:
         Not without standardisation, nor for a single response; and a fit with more rows than half
         of the samples says little about the noise.
         """
-        several = self.loss.shape[1] > 1
-        return self.target_scale is not None and several and 2 * rows <= self.loss.samples
+        able = "target_scale" in self.loss.capabilities and self.loss.shape[1] > 1
+        return able and self.target_scale is not None and 2 * rows <= self.loss.samples
 
     def noise(self, factors: Factors) -> Array:
         """Standard deviations of what a fit leaves of the responses, in the units of the loss.

@@ -298,7 +298,6 @@ default="auto"
             fit_intercept=self.fit_intercept,
             standardize_columns=self.standardize,
             scale_targets=self.standardize and solver.adapts_to_units,
-            ridge=0.0,
         )
         params = self._choose(problem, weight, solver)
         factors = self._solve(problem, solver, **params)

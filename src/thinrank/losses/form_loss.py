@@ -18,25 +18,29 @@ class FormLoss(Quadratic):
     Parameters
     ----------
     form : QuadraticForm
-        H, C and c; a ridge in it is replaced.
+        H, C and c.
     noise : callable or None, default=None
         Returns the standard deviation of the noise in the data, which convex starts ask for;
         None if it is not known.
-    ridge : float, default=0.0
-        Weight of ½‖Θ‖².
+    ridge : float or None, default=None
+        Weight of ½‖Θ‖², in place of the ridge of the form; None for that of the form.
     """
 
     capabilities = Quadratic.capabilities - {"restrict", "curvature"}
 
     def __init__(
-        self, form: QuadraticForm, noise: Callable[[], float] | None = None, ridge: float = 0.0
+        self,
+        form: QuadraticForm,
+        noise: Callable[[], float] | None = None,
+        ridge: float | None = None,
     ) -> None:
-        super().__init__(form.shape, form.constant, ridge, form.prototype)
+        super().__init__(form.shape, form.constant, ridge or 0.0, form.prototype)
         self.samples = form.samples
         self._noise = noise
         self._known_noise: float | None = None
-        self._form = form.with_ridge(0.0)
-        self._ridged = form.with_ridge(ridge)
+        # what is multiplied, and what solvers get; a ridge is added by the base class
+        self._form = form if ridge is None else form.with_ridge(0.0)
+        self._ridged = form if ridge is None else form.with_ridge(ridge)
 
     def quadratic(self) -> QuadraticForm:
         """The form, with the ridge."""

@@ -42,7 +42,7 @@ class LeastSquares(Quadratic):
         rounding. "auto" takes the Gram form when it is cheaper and no larger than X.
     """
 
-    capabilities = Quadratic.capabilities | {"folds"}
+    capabilities = Quadratic.capabilities | {"folds", "target_scale", "with_ridge"}
 
     def __init__(
         self,

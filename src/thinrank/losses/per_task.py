@@ -69,7 +69,16 @@ class PerTask:
     """
 
     capabilities = frozenset(
-        {"full_gradient", "smoothness", "curvature", "samples", "row_scales", "folds", "majorizer"}
+        {
+            "curvature",
+            "folds",
+            "full_gradient",
+            "majorizer",
+            "row_scales",
+            "samples",
+            "smoothness",
+            "with_ridge",
+        }
     )
 
     def __init__(

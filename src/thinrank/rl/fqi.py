@@ -200,7 +200,9 @@ class MultiTaskFQI(BaseEstimator):
         """Learn from logged data, the same in every iteration.
 
         If tasks have transitions at different states, the loss is
-        :class:`thinrank.losses.PerTask`. This is possible for gradient descent with given sizes,
+        :class:`thinrank.losses.PerTask`. This is possible for SparseReducedRankRegressor and
+        SparseReducedRankRegressorCV without standardisation and intercept, whose sizes may be
+        "auto" (they are then chosen by the loss on held-out transitions, whatever the criterion),
         for regressors of scikit-learn, and for all regressors with ``pooled=True``.
 
         Parameters

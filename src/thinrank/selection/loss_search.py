@@ -43,7 +43,7 @@ class LossSearch:
     Parameters
     ----------
     loss : Loss
-        With the capability ``folds`` and a method ``with_ridge``.
+        With the capabilities ``folds`` and ``with_ridge``.
     space : Space
         What may be chosen.
     solver : Solver
@@ -68,7 +68,8 @@ class LossSearch:
         seed: int = 0,
         callback: Callback | None = None,
     ) -> None:
-        require(loss, "folds", "a search for sizes")
+        for capability in ("folds", "with_ridge"):
+            require(loss, capability, "a search for sizes")
         if isinstance(solver, Pursuit):
             solver = replace(solver, tol=max(solver.tol, _TOLERANCE))
         self._space, self._solver, self._start = space, solver, start

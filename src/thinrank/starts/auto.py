@@ -76,7 +76,7 @@ class Auto:
         """The start for the quadratic form that touches the loss at zero."""
         blocks = (arrays.zeros((size, 1), loss.prototype) for size in loss.shape)
         form = loss.majorizer(Factors(*blocks))
-        found = self(FormLoss(form, ridge=getattr(loss, "ridge", 0.0)), rank, rows, columns, seed)
+        found = self(FormLoss(form), rank, rows, columns, seed)
         if form.column_scale is None:
             return found
         return Factors(found.U, found.V / form.column_scale[:, None])
