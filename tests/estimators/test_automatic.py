@@ -505,3 +505,64 @@ def test_verbose_shows_the_search(small, capsys):
     assert captured.out == ""
     clone(auto()).fit(X, Y)
     assert capsys.readouterr().err == ""
+
+
+# --------------------------------------------------------------------------- options of the search
+
+
+class Recorder:
+    """A start that remembers what it was called with."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, loss, rank, rows, columns, seed):
+        self.calls.append((loss.shape, seed))
+        return tr.starts.Screening()(loss, rank, rows, columns, seed)
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+@pytest.mark.parametrize("criterion", ["cv", "pic"])
+def test_the_search_begins_from_the_start_with_the_seed(criterion):
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        40, 12, 8, rank=2, row_sparsity=3, column_sparsity=4, random_state=0
+    )
+    start = Recorder()
+    est = tr.SparseReducedRankRegressor(start=start, random_state=5, criterion=criterion)
+    est.fit(X, Y)
+    assert len(start.calls) > len(est.history_)
+    assert {seed for _, seed in start.calls} == {5}
+
+
+def test_a_matrix_is_a_start_of_the_final_fit_only():
+    X, Y, truth = tr.datasets.make_two_way_sparse(
+        40, 12, 8, rank=2, row_sparsity=3, column_sparsity=4, random_state=0
+    )
+    plain = tr.SparseReducedRankRegressor().fit(X, Y)
+    started = tr.SparseReducedRankRegressor(start=truth.theta).fit(X, Y)
+    scores = [[record.objective for record in est.search_] for est in (plain, started)]
+    assert scores[0] == scores[1]
+
+
+def test_the_search_has_the_options_of_pursuit(monkeypatch):
+    from thinrank.selection import search as module
+
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        40, 12, 8, rank=2, row_sparsity=3, column_sparsity=4, random_state=0
+    )
+    seen = []
+    original = module.Search.__init__
+
+    def watched(self, *args, **options):
+        seen.append(options.get("solver"))
+        original(self, *args, **options)
+
+    monkeypatch.setattr(module.Search, "__init__", watched)
+    mine = tr.solvers.Pursuit(max_iter=7, tol=1e-3)
+    tr.SparseReducedRankRegressor(solver=mine).fit(X, Y)
+    assert mine in seen
+    seen.clear()
+    tr.SparseReducedRankRegressor(max_iter=7, tol=1e-3).fit(X, Y)
+    assert mine in seen

@@ -1,0 +1,183 @@
+"""minimize: its checks, its options, and what it returns."""
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+from thinrank.core.result import Outcome, Record
+from thinrank.losses import Custom, Denoising, LeastSquares, PerTask
+from thinrank.minimize import seed_from, solve
+from thinrank.solvers import GDT, Pursuit, as_solver
+
+SIZES = {"rank": 2, "row_sparsity": 4, "column_sparsity": 5}
+
+
+def regression(seed=0, noise=0.3):
+    X, Y, truth = tr.datasets.make_two_way_sparse(
+        60, 12, 8, rank=2, row_sparsity=4, column_sparsity=5, noise=noise, random_state=seed
+    )
+    return LeastSquares(X, Y), truth
+
+
+@pytest.mark.parametrize("solver", ["gdt", "pursuit", "auto", GDT(tol=1e-9), Pursuit()])
+def test_every_way_to_name_a_solver(solver):
+    loss, truth = regression()
+    answer = tr.minimize(loss, solver=solver, **SIZES)
+    assert answer.status.converged
+    np.testing.assert_array_equal(answer.factors.row_support, truth.row_support)
+    np.testing.assert_array_equal(answer.factors.column_support, truth.column_support)
+    assert answer.value == pytest.approx(loss.value_and_gradient(answer.factors)[0])
+
+
+def test_auto_is_pursuit_where_the_loss_allows_it():
+    loss, _ = regression()
+    own = tr.minimize(loss, solver="pursuit", **SIZES)
+    assert tr.minimize(loss, solver="auto", **SIZES).value == own.value
+    custom = Custom(loss.value_and_gradient, loss.shape)
+    assert as_solver("auto", loss=custom) == GDT()
+    answer = tr.minimize(custom, solver="auto", max_iter=5000, **SIZES)
+    assert answer.value == pytest.approx(own.value, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"rank": 0}, ValueError, "rank must be an integer from 1 to 4"),
+        ({"rank": 5}, ValueError, "rank must be an integer from 1 to 4"),
+        ({"rank": True}, ValueError, "rank must be an integer"),
+        ({"row_sparsity": 13}, ValueError, r"row_sparsity must be an integer from 1 to 12"),
+        ({"column_sparsity": 2.5}, ValueError, r"column_sparsity must be an integer from 1 to 8"),
+        ({"solver": "newton"}, ValueError, r'solver must be "auto", "gdt", "pursuit".*newton'),
+        ({"solver": GDT}, TypeError, "solver must be a name or an object of tr.solvers"),
+        ({"solver": GDT(), "max_iter": 5}, ValueError, "max_iter must be None when solver is"),
+        ({"max_iter": 0}, ValueError, "max_iter must be an integer at least 1, got 0"),
+        ({"tol": -1.0}, ValueError, "tol must be a number at least 0"),
+        ({"start": "random"}, ValueError, "start must be .*got 'random'"),
+        ({"start": np.ones((3, 3))}, ValueError, r"start must have shape \(12, 8\)"),
+        ({"start": np.full((12, 8), np.nan)}, ValueError, "start must be finite"),
+        ({"random_state": -1}, ValueError, "random_state must be None, an integer at least 0"),
+    ],
+)
+def test_bad_arguments(change, error, message):
+    loss, _ = regression()
+    with pytest.raises(error, match=message):
+        tr.minimize(loss, **(SIZES | change))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"step": "short"}, 'step must be "auto"'),
+        ({"step": 0.0}, "step must be positive"),
+        ({"update": "random"}, "update must be one of"),
+        ({"balance": -1}, "balance must be a number at least 0"),
+        ({"tol": float("nan")}, "tol must be a number at least 0"),
+        ({"max_iter": 2.5}, "max_iter must be an integer"),
+    ],
+)
+def test_bad_arguments_of_gdt(options, message):
+    with pytest.raises(ValueError, match=message):
+        GDT(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tol": -1}, "tol must be a number at least 0"),
+        ({"max_iter": 0}, "max_iter must be an integer"),
+        ({"exchange_penalty": -2}, "exchange_penalty must be a number at least 0"),
+    ],
+)
+def test_bad_arguments_of_pursuit(options, message):
+    with pytest.raises(ValueError, match=message):
+        Pursuit(**options)
+
+
+def test_hyperparameters_are_frozen_and_sizes_are_bound_to_a_copy():
+    for solver in (GDT(step=0.1), Pursuit(tol=1e-3)):
+        bound = solver.sized(2, 3, 4)
+        assert (bound.rank, bound.rows, bound.columns) == (2, 3, 4)
+        assert solver.rank > 10**9
+        assert bound == solver  # the same hyper-parameters
+        with pytest.raises(AttributeError):
+            solver.tol = 1.0
+    assert GDT(step=0.1) != GDT(step=0.2)
+    assert "step=Constant(size=0.1)" in repr(GDT(step=0.1))
+
+
+def test_a_missing_capability_is_named():
+    custom = Custom(regression()[0].value_and_gradient, (12, 8))
+    with pytest.raises(TypeError, match=r"capability 'majorizer', which\s+Custom does not have"):
+        tr.minimize(custom, rank=1, solver="pursuit")
+
+
+def test_the_limit_on_iterations_is_said():
+    loss, _ = regression()
+    answer = tr.minimize(loss, max_iter=3, **SIZES)
+    assert answer.status.outcome is Outcome.ITERATION_LIMIT
+    assert answer.n_iter == len(answer.history) == 3
+    assert "limit of 3 iterations" in str(answer.status)
+
+
+@pytest.mark.parametrize("solver", ["gdt", "pursuit"])
+def test_a_callback_gets_records_and_may_stop(solver):
+    loss, _ = regression(noise=2.0)
+    seen = []
+
+    def callback(record):
+        seen.append(record)
+        return True
+
+    answer = tr.minimize(loss, solver=solver, start="spectral", callback=callback, **SIZES)
+    assert answer.status.outcome is Outcome.STOPPED
+    (record,) = seen
+    assert isinstance(record, Record)
+    assert (record.stage, record.iteration) == ("fit", 1)
+    assert record.factors.shape == loss.shape
+    assert record.sizes is None
+    assert answer.history[0].factors is None  # a long history would hold many
+
+
+def test_nothing_to_fit_is_rank_zero():
+    answer = tr.minimize(Denoising(np.zeros((4, 3))), rank=1)
+    assert answer.factors.rank == 0
+    assert answer.status.outcome is Outcome.ZERO
+    assert answer.n_iter == 0
+
+
+def test_data_of_lower_rank_are_said():
+    M = np.outer([1.0, 2.0, 3.0, 0.0], [1.0, 0.0, 2.0])
+    answer = tr.minimize(Denoising(M), rank=2, solver="pursuit")
+    assert answer.factors.rank == 1
+    assert "The data carry rank 1, less than the 2 asked for." in str(answer.status)
+
+
+def test_random_states():
+    assert seed_from(None) == 0
+    assert seed_from(7) == 7
+    same = seed_from(np.random.default_rng(1)), seed_from(np.random.default_rng(1))
+    assert same[0] == same[1]
+    assert seed_from(np.random.RandomState(1)) == seed_from(np.random.RandomState(1))
+
+
+def test_solve_is_minimize_without_checks():
+    loss, _ = regression()
+    start = tr.starts.Auto(exchanges_rows=True)
+    found = solve(loss, Pursuit().sized(2, 4, 5), start, records=False)
+    assert len(found.history) == 0
+    assert found.state.objective == tr.minimize(loss, solver="pursuit", **SIZES).value
+    # factors are taken as they are
+    again = solve(loss, Pursuit().sized(2, 4, 5), found.state.factors)
+    assert again.state.objective == pytest.approx(found.state.objective)
+
+
+def test_pursuit_on_tasks_with_common_rows_is_least_squares():
+    """PerTask with the same rows for all tasks is least squares, which needs no majorizer."""
+    loss, _ = regression()
+    X, Y = np.asarray(loss.X.columns(np.arange(12))), np.asarray(loss.Y.columns(np.arange(8)))
+    task = np.tile(np.arange(8), 60)
+    split = PerTask(np.repeat(X, 8, axis=0), Y.ravel(), task)
+    ours = tr.minimize(split, solver="pursuit", **SIZES)
+    exact = tr.minimize(loss, solver="pursuit", **SIZES)
+    assert ours.value == pytest.approx(exact.value, rel=1e-6)
+    np.testing.assert_allclose(ours.factors.theta, exact.factors.theta, atol=1e-3)
