@@ -55,7 +55,9 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     """
     xp = arrays.namespace(symmetric)
     size = symmetric.shape[0]
-    scale = float(xp.linalg.trace(symmetric)) / max(size, 1)
+    if size == 0:
+        return symmetric, False
+    scale = float(xp.linalg.trace(symmetric)) / size
     if size <= _BLOCK:
         return _inverse_root(symmetric, scale)
     blocks = [slice(i, min(i + _BLOCK, size)) for i in range(0, size, _BLOCK)]
