@@ -93,7 +93,7 @@ def test_a_rank_that_the_data_do_not_carry():
     Y = np.outer(X[:, 0], rng.standard_normal(5))
     est = fit(X, Y, rank=3, start="spectral")  # XᵀY has rank 1
     assert est.rank_ == 1
-    assert "rank 1, less than the 3 asked for" in str(est.status_)
+    assert "rank 1, lower than the requested rank 3" in str(est.status_)
     np.testing.assert_allclose(est.predict(X), Y, atol=1e-5)
 
 

@@ -221,7 +221,7 @@ def test_no_noise_in_nothing():
     ("keywords", "message"),
     [
         ({"ridge": -1.0}, "ridge must be a number at least 0 and finite, got -1.0"),
-        ({"ridge": float("nan")}, "ridge must be a number at least 0"),
+        ({"ridge": float("nan")}, "ridge must be a finite non-negative number"),
         ({"form": "fast"}, 'form must be "auto", "direct" or "gram", got \'fast\''),
         ({"Y": np.zeros(20)}, r"Y must be a matrix with 20 rows.*\(20,\)"),
         ({"Y": np.zeros((19, 5))}, r"Y must be a matrix with 20 rows.*\(19, 5\)"),
@@ -241,9 +241,9 @@ def test_errors_name_the_argument(keywords, message):
 
 
 def test_errors_of_denoising():
-    with pytest.raises(ValueError, match=r"M must be a matrix; it has shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"M must be a matrix, got an array of shape \(3,\)"):
         Denoising(np.zeros(3))
-    with pytest.raises(ValueError, match="ridge must be a number at least 0"):
+    with pytest.raises(ValueError, match="ridge must be a finite non-negative number"):
         Denoising(np.zeros((3, 3)), ridge=-0.1)
 
 
