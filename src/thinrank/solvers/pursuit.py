@@ -360,8 +360,8 @@ def _descending(values: Array) -> Array:
 def _promising(costs: Array, gains: Array, free: int, margin: float) -> int:
     """The number of exchanges whose gain exceeds their cost: largest gains for smallest costs.
 
-    ``free`` rows may be added without removing another. Costs and gains are twice the changes of the
-    objective, hence twice the margin.
+    ``free`` rows may be added without removing others. Costs and gains are twice the changes of
+    the objective, hence twice the margin.
     """
     xp = arrays.namespace(costs)
     costs, gains = xp.sort(costs), -xp.sort(-gains)

@@ -117,9 +117,9 @@ def _line_search(start: Factors, direction: Factors, loss: Any) -> float:
     # since f >= 0, the minimum is not beyond this point, where the quadratic term is at least f
     trial = 2 * value / -slope if value > 0 else 1.0
     for _ in range(100):
-        bend = 2 * (loss.value_and_gradient(_joined(start, direction, trial))[0] - value)
-        bend = (bend - 2 * trial * slope) / trial**2
-        if math.isfinite(bend) and bend > 0:
-            return -slope / bend
+        curvature = 2 * (loss.value_and_gradient(_joined(start, direction, trial))[0] - value)
+        curvature = (curvature - 2 * trial * slope) / trial**2
+        if math.isfinite(curvature) and curvature > 0:
+            return -slope / curvature
         trial = trial * 0.1
     return trial
