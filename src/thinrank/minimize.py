@@ -27,7 +27,7 @@ class Run(NamedTuple):
     state : object
         The last state of the solver, with ``factors`` and ``objective``.
     history : History
-        One record per iteration, if records were asked for.
+        One record per iteration, if records are kept.
     status : Status
         How the run ended.
     """

@@ -123,7 +123,7 @@ GOOD = {"rank": 2, "row_sparsity": 3, "column_sparsity": 4}
         ({"ridge": float("inf")}, r"ridge must be .*got inf"),
         (
             {"ridge": "much"},
-            r"ridge must be a number at least 0 and finite.*got 'much'",
+            r"ridge must be a finite non-negative number.*got 'much'",
         ),
         ({"criterion": "mdl"}, r'criterion must be one of "pic".*got \'mdl\''),
         ({"ridge": float("nan")}, r"ridge must be .*got nan"),

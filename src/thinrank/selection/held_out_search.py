@@ -105,18 +105,18 @@ class HeldOutSearch(Search):
         self._finalists = contenders(self._rule, list(finalists.values()), self.shape[0])
         partitions = iter(samples)
         while len(self._finalists) > 1 and (partition := next(partitions, None)) is not None:
-            judged = [self._confirmed(e, partition) for e in self._finalists]
-            self._finalists = contenders(self._rule, judged, self.shape[0])
+            confirmed = [self._confirmed(e, partition) for e in self._finalists]
+            self._finalists = contenders(self._rule, confirmed, self.shape[0])
 
     def _confirmed(self, point: Evaluation, samples: Sequence[HeldOutSample]) -> Evaluation:
         """A point with its scores on further samples added."""
 
-        def judged(sample: HeldOutSample) -> tuple[float, np.ndarray]:
+        def evaluated(sample: HeldOutSample) -> tuple[float, np.ndarray]:
             sizes = point.sizes
             fit = sample.fit(sizes, self._solver(sizes)) if sizes.rank > 0 else None
             return sample.score(fit, sizes), sample.row_errors(fit)
 
-        results = self._in_parallel(judged, [(sample,) for sample in samples])
+        results = self._in_parallel(evaluated, [(sample,) for sample in samples])
         parts = (*point.parts, *(score for score, _ in results))
         errors = self._mean_errors(samples, [errors for _, errors in results])
         if point.row_errors is not None:
@@ -146,14 +146,14 @@ class HeldOutSearch(Search):
         groups = self._groups(rows)
         together = [ridges] if len(groups) == 1 else [[ridge] for ridge in ridges]
 
-        def judged(few: Sequence[float], *group: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        def evaluated(few: Sequence[float], *group: int) -> list[tuple[np.ndarray, np.ndarray]]:
             pairs = [(self._held_out[i], ridge) for ridge in few for i in group]
             fits = [sample.eliminated(rows, ridge) for sample, ridge in pairs]
             stack = Stack([sample for sample, _ in pairs], fits)
             return list(zip(stack.tables(most, of_all=True), stack.response_errors(), strict=True))
 
         jobs = [(few, *group) for few in together for group in groups]
-        results = [each for job in self._in_parallel(judged, jobs) for each in job]
+        results = [each for job in self._in_parallel(evaluated, jobs) for each in job]
         count = len(self._samples)
         for i, ridge in enumerate(ridges):
             tables, errors = zip(*results[i * count : (i + 1) * count], strict=True)

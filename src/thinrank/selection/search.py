@@ -35,7 +35,7 @@ _SMALL_GROUP = 100_000
 _PURSUIT = Pursuit()
 
 
-class Judged(NamedTuple):
+class Fitted(NamedTuple):
     """Results of a point for one sample.
 
     Attributes
@@ -170,7 +170,9 @@ class Search(abc.ABC):
             some = new[first : first + self._at_once]
             began = time.perf_counter()
             jobs = [(sizes, i, screened) for sizes in some for i in self._groups(sizes.rows)]
-            results = [judged for group in self._in_parallel(self._judge, jobs) for judged in group]
+            results = [
+                result for group in self._in_parallel(self._fit_group, jobs) for result in group
+            ]
             seconds = (time.perf_counter() - began) / len(some)
             for j, sizes in enumerate(some):
                 mine = results[j * len(self._samples) : (j + 1) * len(self._samples)]
@@ -193,12 +195,12 @@ class Search(abc.ABC):
             return [work(*job) for job in jobs]
         return Parallel(self._n_jobs, prefer="threads")(delayed(work)(*job) for job in jobs)
 
-    def _judge(self, sizes: Sizes, group: Sequence[int], screened: bool) -> list[Judged]:
+    def _fit_group(self, sizes: Sizes, group: Sequence[int], screened: bool) -> list[Fitted]:
         """Fit a point to some samples and compute scores, tables and errors."""
         fits = [self._fit(sizes, i, screened) for i in group]
         tables = self._tables(group, fits, sizes.ridge, self._space.most_ranks(sizes))
         return [
-            Judged(
+            Fitted(
                 None if fit is None else self._to_keep(fit),
                 self._samples[i].score(fit, sizes),
                 table,

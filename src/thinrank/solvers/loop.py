@@ -93,7 +93,7 @@ def _times(count: int) -> str:
 
 
 def _converged(iteration: int, change: float) -> Status:
-    last = f"relative change {change:.1e}" if change else "no further improvement is possible"
+    last = f"relative change {change:.1e}" if change else "nothing left to improve"
     message = f"Converged after {_times(iteration)} ({last})."
     return Status(Outcome.CONVERGED, message)
 

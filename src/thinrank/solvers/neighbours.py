@@ -86,24 +86,24 @@ def next_rows(
         return None
     xp = arrays.namespace(fit.rows)
     nets = arrays.to_numpy(arrays.half_the_digits(prospects.of_pairs(fit)))
-    promising = arrays.take_rows(prospects.candidates, prospects.exact)
+    candidates = arrays.take_rows(prospects.candidates, prospects.exact)
     if most == 0:
         i, j = np.unravel_index(np.argmax(nets), nets.shape)
         if not nets[i, j] > 2 * margin:
             return None
-        rows = xp.concat([fit.rows[:i], fit.rows[i + 1 :], promising[j : j + 1]])
+        rows = xp.concat([fit.rows[:i], fit.rows[i + 1 :], candidates[j : j + 1]])
         return Neighbour(xp.sort(rows), fit.columns, 1)
     pairs = np.array(list(product(range(size), range(size, size + nets.shape[1]))))
     if len(pairs) > most:
         costs = arrays.to_numpy(prospects.costs)[:, None]
-        hopeful = np.ravel(_MAX_COST_RATIO * (nets + costs) >= costs)
-        order = np.argsort(np.where(hopeful, -np.ravel(nets), np.inf), kind="stable")
-        pairs = pairs[order[: min(most, int(hopeful.sum()))]]
+        allowed = np.ravel(_MAX_COST_RATIO * (nets + costs) >= costs)
+        order = np.argsort(np.where(allowed, -np.ravel(nets), np.inf), kind="stable")
+        pairs = pairs[order[: min(most, int(allowed.sum()))]]
     if len(pairs) == 0:
         return None
     supports = np.tile(np.arange(size), (len(pairs), 1))
     supports[np.arange(len(pairs)), pairs[:, 0]] = pairs[:, 1]
-    return _best(form, fit, xp.concat([fit.rows, promising]), supports, rank, columns, margin)
+    return _best(form, fit, xp.concat([fit.rows, candidates]), supports, rank, columns, margin)
 
 
 def next_columns(fit: Fit, rank: int, columns: int) -> Neighbour | None:
