@@ -55,7 +55,7 @@ def make_splits(
         raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}")
     if len(live) < 2:
         raise ValueError(
-            f'"auto" sizes need at least 2 samples of positive weight, got {len(live)}'
+            f'"auto" sizes need at least 2 samples of positive weight, got {len(live)} sample'
         )
     folds = min(int(cv), len(live))
     partitions = min(max(_ENOUGH_PREDICTIONS // len(live), 1), _MAX_PARTITIONS)
