@@ -143,6 +143,7 @@ default="auto"
     coef_ : array of shape (n_targets, n_features), or (n_features,) for a one-dimensional Y
         Coefficients, computed from ``factors_`` at each call.
     intercept_ : array of shape (n_targets,), or float for a one-dimensional Y
+        Intercept.
     rank_ : int
         Rank of the coefficients, possibly lower than ``rank``; 0 if only means are predicted.
     row_support_ : ndarray of int
@@ -161,6 +162,7 @@ default="auto"
     history_ : History
         One record per iteration: objective, change, supports, seconds.
     n_features_in_ : int
+        Number of predictors.
     feature_names_in_ : ndarray of str
         Names of the predictors, if X is a data frame.
     target_names_in_ : ndarray of str

@@ -39,6 +39,7 @@ class AdjustableRidge:
         Returns
         -------
         R : array of shape (q, len(rows))
+            The inverse root.
         ridged : bool
             Whether a ridge was added because H_SS is singular.
         """
