@@ -1,9 +1,9 @@
 """One array namespace over NumPy, PyTorch and other libraries of the array API standard.
 
 NumPy and PyTorch are tested; others may work through array-api-compat. This is the only file that
-refers to array libraries by name. Everything else in the package asks
-:func:`namespace` for the array API namespace of its inputs and calls the functions below for
-what the standard lacks (taking and scattering rows, the largest rows).
+refers to array libraries by name. Everything else in the package
+calls :func:`namespace` for the array API namespace of its inputs, and the functions below for
+operations that the standard lacks (taking and scattering rows, finding the largest rows).
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ def namespace(*arrays: Array) -> Any:
     for x in arrays:
         if type(x) is not np.ndarray:
             return array_namespace(*arrays)
-    return numpy_namespace  # the general look-up costs more than a small product
+    return numpy_namespace  # array_namespace takes longer than a small product
 
 
 def is_array(x: object) -> bool:
-    """Whether ``x`` is an array of a library that speaks the array API."""
+    """Whether ``x`` is an array of a library that follows the array API standard."""
     return bool(is_array_api_obj(x))
 
 
@@ -89,7 +89,7 @@ def from_numpy(x: Any, like: Array) -> Array:
 
 
 def to_numpy(x: Array) -> np.ndarray:
-    """Copy an array of any library to NumPy (no copy when it is there already)."""
+    """Copy an array of any library to NumPy (without a copy if it is a NumPy array already)."""
     if isinstance(x, np.ndarray):
         return x
     xp = namespace(x)
@@ -101,7 +101,7 @@ def to_numpy(x: Array) -> np.ndarray:
 
 
 def zeros(shape: tuple[int, ...], like: Array) -> Array:
-    """Zeros of ``shape`` in the library, dtype and device of ``like``."""
+    """An array of zeros of ``shape`` in the library, dtype and device of ``like``."""
     return namespace(like).zeros(shape, dtype=like.dtype, device=device_of(like))
 
 
@@ -121,7 +121,7 @@ def _eps(xp: Any, dtype: Any) -> float:
 
 
 def itemsize(x: Array) -> int:
-    """Bytes of one entry of a float array."""
+    """Number of bytes per entry of a float array."""
     return int(namespace(x).finfo(x.dtype).bits) // 8
 
 
@@ -172,7 +172,7 @@ def take_columns(a: Array, index: Array) -> Array:
 
 
 def add_to_diagonal(a: Array, value: float) -> Array:
-    """A square matrix plus a multiple of the identity, in place where the library allows it."""
+    """Add ``value`` to the diagonal of a square matrix, in place where the library allows it."""
     if type(a) is np.ndarray:
         np.einsum("ii->i", a)[...] += value
     else:
@@ -181,7 +181,7 @@ def add_to_diagonal(a: Array, value: float) -> Array:
 
 
 def submatrix(a: Array, rows: Array, columns: Array) -> Array:
-    """Rows and columns of ``a``; a fresh array."""
+    """The given rows and columns of ``a``, as a new array."""
     if type(a) is np.ndarray:
         return a[rows[:, None], columns]
     return take_columns(take_rows(a, rows), columns)
@@ -196,7 +196,7 @@ def scatter_rows(rows: Array, index: Array, size: int) -> Array:
         return out
     if index.shape[0] == 0:
         return zeros((size, *rows.shape[1:]), like=rows)
-    # The standard has no assignment by index array: look every position up in the sorted index.
+    # The standard has no assignment with an index array: search for every position in the index.
     everywhere = xp.arange(size, device=device_of(rows))
     place = xp.clip(xp.searchsorted(index, everywhere), max=index.shape[0] - 1)
     hit = xp.take(index, place) == everywhere
@@ -245,10 +245,11 @@ def column_norms_squared(a: Array) -> Array:
 
 
 def half_the_digits(x: Array) -> Array:
-    """Finite numbers, none of them near overflow, rounded to half of their digits.
+    """Round the entries of ``x`` to half of their significant digits.
 
-    Numbers that are equal but for rounding, like what two identical predictors are worth, become
-    equal, so that the first of them can be taken whatever the units of the data.
+    Numbers that differ by rounding errors only, such as the gains of two identical predictors,
+    become equal, so that ties are resolved in the same way in all units of the data. The entries
+    must be finite and far from overflow.
     """
     large = x * _splitter(namespace(x), x.dtype)
     return large - (large - x)
@@ -256,7 +257,7 @@ def half_the_digits(x: Array) -> Array:
 
 @functools.lru_cache(maxsize=16)
 def _splitter(xp: Any, dtype: Any) -> float:
-    """2ᵐ + 1 with m half of the digits, of Veltkamp and Dekker."""
+    """The constant 2ᵐ + 1 of Veltkamp's splitting, with m half of the number of digits."""
     return float(2 ** math.ceil(0.5 * abs(math.log2(_eps(xp, dtype)))) + 1)
 
 
@@ -270,15 +271,17 @@ def _kth_largest(x: Array, k: int) -> Array:
 
 
 def top_rows(a: Array, count: int) -> Array:
-    """Sorted indices of the ``count`` rows of largest norm; rows of zeros are never among them.
+    """Sorted indices of the ``count`` rows of largest norm, without rows of zeros.
 
-    Of rows whose norms are equal, to half of their digits, the ones that come first are kept.
+    Among rows whose norms agree to half of their digits, the first ones are kept.
     """
     squares = row_norms_squared(a)
     if count >= a.shape[0]:
         return true_positions(squares > 0)
     rounded, xp = half_the_digits(squares), namespace(squares)
-    squares = xp.where(xp.isfinite(rounded), rounded, squares)  # very large ones overflow
+    squares = xp.where(
+        xp.isfinite(rounded), rounded, squares
+    )  # rounding overflows for very large numbers
     threshold = _kth_largest(squares, count)
     kept = true_positions((squares >= threshold) & (squares > 0))
     if kept.shape[0] > count:

@@ -1,6 +1,6 @@
 """Factorisations and spectra, on any array library.
 
-Written against the array API standard, with products of large blocks doing the work.
+Written against the array API standard; most of the work is products of large blocks.
 """
 
 from __future__ import annotations
@@ -24,34 +24,47 @@ __all__ = [
     "truncated_svd",
 ]
 
-# Below this many entries a full SVD is cheaper than the bookkeeping of a truncated one.
+# The limits on sizes are rules of thumb: near them both methods take about the same time.
+# Up to this number of entries a full SVD is faster than a truncated one.
 _DENSE_SVD_ENTRIES = 250_000
+# Additional columns in a subspace iteration; Halko, Martinsson & Tropp (2011) recommend 5 to 10.
 _OVERSAMPLING = 8
-# Up to this many rows or columns an SVD is cheaper than iterating.
-_OUTRIGHT = 64
+# Up to this number of rows or columns a full SVD is faster than subspace iteration.
+_FULL_SVD_SIZE = 64
+# Size of the blocks of the blocked Cholesky factorisation.
 _BLOCK = 128
-# A matrix with up to this many rows, and this many times as many columns, is wide.
-_MOST_INNER_PRODUCTS = 1500
+# A matrix is wide if it has at most _MAX_WIDE_ROWS rows and at least _WIDE times as many columns.
+_MAX_WIDE_ROWS = 1500
 _WIDE = 4
-# Ridges, each 100 times the one before, that a singular block is tried with.
-_MOST_RIDGES = 10
-# Relative change of singular values at which the subspace iteration stops.
-_SETTLED = 1e-5
+# Number of attempts with a singular block, each with 100 times the ridge of the one before. The
+# last ridge is at least 1e9 times the mean diagonal: only a block that is not finite fails then.
+_MAX_RIDGES = 10
+# Relative change of the singular values at which the subspace iteration stops.
+_SVD_TOLERANCE = 1e-5
 
 
 def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
-    """R = L⁻¹ for the lower Cholesky factor L of A, so that R A Rᵀ = I; A is overwritten.
+    """Inverse R = L⁻¹ of the lower Cholesky factor L of A, so that R A Rᵀ = I.
 
-    An explicit inverse serves many right-hand sides with plain products, which every library has
-    and threads well; so does this blocked algorithm, which needs no second matrix of the size
-    of A. A block that is singular to rounding gets a ridge first, eps^0.4 of the mean diagonal
-    (5e-7 in double precision), or 100 times that and so on until it suffices: a column that
-    depends on earlier ones then brings next to nothing, and rounding in the part that is singular
-    stays far below what the ridge changes.
+    With an explicit inverse, systems with many right-hand sides are solved by plain products,
+    which every library offers and runs in several threads. The blocked algorithm works in place
+    of A and consists of products, too. A ridge of eps^0.4 times the mean diagonal (5e-7 times in
+    double precision) is added to a diagonal block that is singular up to rounding; if that is not
+    enough, the ridge is increased by factors of 100. A column that depends on earlier ones then
+    has almost no effect, and rounding errors in the singular part are far smaller than the effect
+    of the ridge.
+
+    Parameters
+    ----------
+    symmetric : array of shape (size, size)
+        The positive semi-definite matrix A. It is overwritten.
 
     Returns
     -------
-    R, and whether a ridge was added
+    inverse : array of shape (size, size)
+        R, lower triangular.
+    ridged : bool
+        Whether a ridge was added.
     """
     xp = arrays.namespace(symmetric)
     size = symmetric.shape[0]
@@ -85,7 +98,7 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
 def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
     """Inverse of the lower Cholesky factor of a small block, and whether it needed a ridge."""
     ridge, shifted = 0.0, block
-    for _ in range(_MOST_RIDGES):
+    for _ in range(_MAX_RIDGES):
         if ridge:
             shifted = block + ridge * arrays.identity(block.shape[0], like=block)
         root = _try_inverse_root(shifted, (1e3 * arrays.eps(block) * scale) ** 0.5)
@@ -98,9 +111,9 @@ def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
 
 
 def _try_inverse_root(symmetric: Array, least: float) -> Array | None:
-    """Inverse of the lower Cholesky factor; None if its diagonal is not above ``least``."""
+    """Inverse of the lower Cholesky factor; None if its diagonal has an entry up to ``least``."""
     xp = arrays.namespace(symmetric)
-    if type(symmetric) is np.ndarray:  # the same for a tenth of the time, in small blocks
+    if type(symmetric) is np.ndarray:  # for small blocks ten times as fast as xp.linalg
         factorise, invert = _lapack(symmetric.dtype)
         factor, failed = factorise(symmetric, lower=1, clean=1)
         if failed or not factor.diagonal().min() > least:
@@ -128,7 +141,7 @@ def extreme_eigenvalues(symmetric: Array) -> tuple[float, float]:
 
 
 def random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
-    """Standard normal numbers, the same in every library."""
+    """A matrix of standard normal numbers, the same in every library."""
     return arrays.from_numpy(np.random.default_rng(seed).standard_normal((rows, columns)), like)
 
 
@@ -137,8 +150,23 @@ def largest_eigenvalue(
 ) -> float:
     """Largest eigenvalue of a positive semi-definite operator, by block power iteration.
 
-    The estimate approaches from below; it is returned raised by ``tol``, so that steps of one
-    over it are safe.
+    The iteration approaches the eigenvalue from below. Its last value is increased by the factor
+    1 + ``tol`` and the norm of the residual, so that one over the result is a safe step size.
+
+    Parameters
+    ----------
+    product : callable
+        ``product(block) -> array``: the operator times a block of shape (size, q).
+    size : int
+        Number of rows and columns of the operator.
+    like : array
+        An array of the library, dtype and device to compute in.
+    tol : float, default=1e-3
+        Norm of the residual, relative to the eigenvalue, at which the iteration stops.
+
+    Returns
+    -------
+    float
     """
     xp = arrays.namespace(like)
     width = size if size <= 3 * _OVERSAMPLING else _OVERSAMPLING
@@ -163,25 +191,32 @@ def largest_eigenvalue(
 
 
 def leading_left_vectors(matrix: Array, rank: int, guess: Array, floor: float = 0.0) -> Array:
-    """Orthonormal basis of the leading left singular vectors.
+    """Leading left singular vectors of a matrix.
 
-    Small matrices are decomposed outright. For others, subspace iteration from a guess at the
-    right vectors, which a few passes improve to rounding when there is a gap after ``rank``.
+    Small matrices are decomposed completely. For others a subspace iteration starts from a guess
+    of the right singular vectors; a few iterations reach full accuracy if there is a gap between
+    the singular values ``rank`` and ``rank`` + 1.
 
     Parameters
     ----------
     matrix : array of shape (m, n)
+        The matrix.
     rank : int
-        How many; fewer come back when the matrix has not so many, or carries less.
-    floor : float
-        Singular values up to this are rounding.
-    guess : array of shape (n, any)
-        A block whose columns lie near the right singular vectors.
+        Largest number of vectors.
+    guess : array of shape (n, q)
+        A block whose columns are close to the right singular vectors.
+    floor : float, default=0.0
+        Singular values up to this are considered to be rounding errors.
+
+    Returns
+    -------
+    array of shape (m, q)
+        Orthonormal columns; q is at most ``rank`` and at most the numerical rank of the matrix.
     """
     xp = arrays.namespace(matrix)
     small = min(matrix.shape)
     rank = min(rank, small)
-    if small <= _OUTRIGHT:
+    if small <= _FULL_SVD_SIZE:
         left, values, _ = xp.linalg.svd(matrix, full_matrices=False)
         return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
     if _is_wide(matrix):
@@ -202,10 +237,13 @@ def leading_left_vectors(matrix: Array, rank: int, guess: Array, floor: float = 
 
 
 def _is_wide(matrix: Array) -> bool:
-    """Whether inner products of the rows are few, and as exact as single precision has use for."""
+    """Whether to use the inner products of the rows: few rows, and data in single precision.
+
+    Singular values below about √eps times the largest are lost, which single precision allows.
+    """
     rows, columns = matrix.shape
     single = arrays.itemsize(matrix) == 4
-    return single and rows <= _MOST_INNER_PRODUCTS and columns >= _WIDE * rows
+    return single and rows <= _MAX_WIDE_ROWS and columns >= _WIDE * rows
 
 
 def _left_vectors_of_wide(matrix: Array, rank: int, floor: float) -> Array:
@@ -219,7 +257,7 @@ def _left_vectors_of_wide(matrix: Array, rank: int, floor: float) -> Array:
 
 
 def _numerical_rank(values: Array, size: int, floor: float) -> int:
-    """How many of the decreasing singular values are more than rounding."""
+    """Number of the decreasing singular values that are larger than rounding errors."""
     if values.shape[0] == 0:
         return 0
     least = max(size * arrays.eps(values) * float(values[0]), floor)
@@ -239,23 +277,30 @@ def truncated_svd(
     Parameters
     ----------
     matrix : array of shape (m, n), or a pair (A @ ., A.T @ .) of functions
-        The pair serves matrices that are too large to form; it needs ``shape`` and ``like``.
+        The pair is for matrices that are too large to form; it needs ``shape`` and ``like``.
     rank : int
-        How many triplets; fewer come back when ``min(m, n)`` is smaller.
-    shape, like
-        Shape, and an array whose library, dtype and device to use, when functions are given.
-    seed : int
-        For the random block that the subspace iteration (Halko, Martinsson & Tropp 2011) starts
-        from; it runs until the singular values settle.
+        Number of triplets; at most min(m, n) are returned.
+    shape : (int, int) or None, default=None
+        Shape (m, n), if functions are given.
+    like : array or None, default=None
+        An array of the library, dtype and device to compute in, if functions are given.
+    seed : int, default=0
+        Seed of the random block that the subspace iteration (Halko, Martinsson & Tropp 2011)
+        starts from. The iteration runs until the singular values change by less than 1e-5.
 
     Returns
     -------
-    U (m, q), s (q,) decreasing, V (n, q), with q = min(rank, m, n)
+    U : array of shape (m, q)
+        Left singular vectors, q = min(rank, m, n).
+    s : array of shape (q,)
+        Singular values, decreasing.
+    V : array of shape (n, q)
+        Right singular vectors.
     """
     if isinstance(matrix, tuple):
         product, transposed = matrix
         if shape is None or like is None:
-            raise TypeError("functions need shape and like")
+            raise TypeError("shape and like must be given if matrix is a pair of functions")
     else:
         shape, like = matrix.shape, matrix
         dense = matrix
@@ -277,12 +322,12 @@ def truncated_svd(
     basis, _ = xp.linalg.qr(product(random_block(shape[1], width, like, seed)))
     values = arrays.zeros((width,), like=like)
     for _ in range(50):
-        # basis.T @ A has the singular values that the current subspace captures
+        # the singular values of basis.T @ A are those of A within the current subspace
         right, triangle = xp.linalg.qr(transposed(basis))
         inner_right, new_values, inner_left = xp.linalg.svd(triangle, full_matrices=False)
         change = float(xp.max(xp.abs(new_values[:rank] - values[:rank])))
         values = new_values
-        if width == small or change <= _SETTLED * float(values[0]):
+        if width == small or change <= _SVD_TOLERANCE * float(values[0]):
             break
         basis, _ = xp.linalg.qr(product(right))
     left = basis @ inner_left[:rank, :].T

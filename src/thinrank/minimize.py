@@ -1,4 +1,4 @@
-"""Where a loss, a start and a solver meet; everything that is fitted is fitted here."""
+"""Minimise a loss from a start with a solver; every fit of the package goes through here."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["Run", "check_size", "check_sizes", "minimize", "seed_from", "solve"]
 
 
 class Run(NamedTuple):
-    """What a solver came to.
+    """Result of a run of a solver.
 
     Attributes
     ----------
     state : object
-        Its last state, with ``factors`` and ``objective``.
+        The last state of the solver, with ``factors`` and ``objective``.
     history : History
-        One record per iteration, if records were asked for.
+        One record per iteration, if records are kept.
     status : Status
-        How it ended.
+        How the run ended.
     """
 
     state: Any
@@ -59,30 +59,32 @@ def minimize(
     rank : int
         Largest rank r, at least 1.
     row_sparsity, column_sparsity : int or None, default=None
-        Largest number of rows and of columns that differ from zero; None for no limit.
-    start : str, array of shape (m1, m2), Factors or Start, default="auto"
-        Θ⁰: "auto", "backward", "forward", "lasso", "group_lasso", "proximal", "screening",
-        "spectral", a matrix, or an object of :mod:`thinrank.starts`. A start that is zero or of
-        rank below r is completed from the gradient at zero.
+        Largest number of non-zero rows and of non-zero columns; None for no limit.
+    start : str, array of shape (n_rows, n_columns), Factors or Start, default="auto"
+        The starting point: "auto", "backward", "forward", "lasso", "group_lasso", "proximal",
+        "screening", "spectral", a matrix of the shape of Θ, or an object of
+        :mod:`thinrank.starts`. A start of rank below r is completed with singular vectors of the
+        gradient at zero.
     solver : {"gdt", "pursuit", "auto"} or Solver, default="gdt"
         "gdt" is gradient descent with hard thresholding, Algorithm 1 of the paper, for every
-        loss. "pursuit", for losses with a majorizer (least squares and denoising are their own),
-        fits exactly on the rows in use and exchanges rows. "auto" is pursuit where the loss
-        allows it. Step size, order of updates and so on are arguments of the objects
-        :class:`thinrank.solvers.GDT` and :class:`thinrank.solvers.Pursuit`.
+        loss. "pursuit" fits exactly on the current rows and exchanges rows; it needs a loss with
+        a majorizer, as least squares, denoising and :class:`thinrank.losses.PerTask` have.
+        "auto" is "pursuit" if the loss has a majorizer, else "gdt". Step size, order of updates
+        and other settings are arguments of the objects :class:`thinrank.solvers.GDT` and
+        :class:`thinrank.solvers.Pursuit`.
     max_iter : int or None, default=None
-        Largest number of iterations; None for the solver's own, 10,000 for "gdt" and 100 for
-        "pursuit". A solver that is an object has its own, and this must be None.
+        Largest number of iterations; None for the default of the solver, 10,000 for "gdt" and
+        100 for "pursuit". Must be None if ``solver`` is an object, which has its own.
     tol : float or None, default=None
         Relative change in an iteration below which a solver given by its name stops; None for
-        its own, 1e-7. "gdt" measures the change of (U, V), "pursuit" that of the objective. Not
-        used when the solver is an object.
+        the default of the solver, 1e-7. "gdt" measures the change of (U, V), "pursuit" the change
+        of the objective. Not used if ``solver`` is an object.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of randomised decompositions and of the folds of cross-validated penalties in the
-        starts. None is 0, so that answers are the same every time.
+        Seed of the randomised decompositions and of the folds of cross-validated penalties in the
+        starts. None is 0, so that results are reproducible.
     callback : callable or None, default=None
-        Called with the :class:`~thinrank.core.result.Record` of each iteration; returning True
-        stops the run.
+        Called with the :class:`~thinrank.core.result.Record` of each iteration; if it returns
+        True, the run stops.
 
     Returns
     -------
@@ -114,25 +116,27 @@ def solve(
     *,
     records: bool = True,
 ) -> Run | None:
-    """Run a solver that is bound to sizes; :func:`minimize` without checks, for many small fits.
+    """Run a solver whose sizes are set: :func:`minimize` without checks, for many small fits.
 
     Parameters
     ----------
     loss : Loss
+        The loss.
     solver : Solver
-        With sizes.
+        A solver returned by its method ``sized``.
     start : Start or Factors
-        Factors are taken as they are; what a Start returns is brought to the rank first.
+        Factors are used as they are; factors from a Start are completed to the rank first.
     seed : int, default=0
-        Of randomised decompositions in the start.
+        Seed of the randomised decompositions in the start.
     callback : callable or None, default=None
+        Called with the record of each iteration; if it returns True, the run stops.
     records : bool, default=True
         Whether to keep one record per iteration.
 
     Returns
     -------
     Run or None
-        None when the gradient at zero vanishes, so that there is nothing to fit.
+        None if the gradient at zero vanishes, so that there is nothing to fit.
     """
     for capability in solver.needs:
         require(loss, capability, f'solver="{solver.name}"')
@@ -165,7 +169,7 @@ def check_size(name: str, value: Any, limit: int, meaning: str) -> None:
 
 
 def seed_from(random_state: Any) -> int:
-    """An integer seed from what scikit-learn and NumPy take as a random state."""
+    """An integer seed from a random state as scikit-learn and NumPy accept it."""
     if random_state is None:
         return 0
     if isinstance(random_state, np.random.Generator):
@@ -175,7 +179,7 @@ def seed_from(random_state: Any) -> int:
     if isinstance(random_state, Integral) and int(random_state) >= 0:
         return int(random_state)
     raise ValueError(
-        f"random_state must be None, an integer at least 0 or a random generator, "
+        f"random_state must be None, a non-negative integer or a random generator, "
         f"got {random_state!r}"
     )
 
@@ -184,16 +188,16 @@ def _nothing_to_fit(loss: Any) -> Solution:
     m1, m2 = loss.shape
     flat = Factors(arrays.zeros((m1, 1), loss.prototype), arrays.zeros((m2, 1), loss.prototype))
     value = loss.value_and_gradient(flat)[0]
-    message = "The gradient at zero vanishes: nothing to fit, the answer has rank 0."
+    message = "The gradient at zero vanishes: there is nothing to fit, and the estimate has rank 0."
     zero = Factors.zero(loss.shape, like=loss.prototype)
     return Solution(zero, value, Status(Outcome.ZERO, message))
 
 
 def _solution(run: Run, asked: int) -> Solution:
-    """Balance the factors; if that drops directions that carry nothing, say so."""
+    """Balance the factors, and add a note to the message if the rank is lower than requested."""
     compact = run.state.factors.balanced()
     status = run.status
     if compact.rank < asked:
-        note = f" The data carry rank {compact.rank}, less than the {asked} asked for."
+        note = f" The estimate has rank {compact.rank}, lower than the requested rank {asked}."
         status = replace(status, message=status.message + note)
     return Solution(compact, run.state.objective, status, run.history)

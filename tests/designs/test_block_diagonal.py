@@ -102,9 +102,9 @@ def test_the_estimator_does_not_see_the_difference(solver):
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="blocks must hold at least one design"):
+    with pytest.raises(ValueError, match="blocks must contain at least one design"):
         BlockDiagonal([])
-    with pytest.raises(TypeError, match="block 1 is ndarray"):
+    with pytest.raises(TypeError, match="got ndarray at position 1"):
         BlockDiagonal([Dense(np.ones((2, 2))), np.ones((2, 2))])
-    with pytest.raises(ValueError, match="one dtype, they have float32, float64"):
+    with pytest.raises(ValueError, match="same dtype, got float32, float64"):
         BlockDiagonal([Dense(np.ones((2, 2))), Dense(np.ones((2, 2), np.float32))])

@@ -427,7 +427,7 @@ def test_milder_criteria_keep_more(small):
         ({"criterion": "mdl", "rank": 1, "row_sparsity": 1, "column_sparsity": 1}, "criterion"),
         (
             {"ridge": "much"},
-            r"ridge must be a number at least 0 and finite.*got 'much'",
+            r"ridge must be a finite non-negative number.*got 'much'",
         ),
         ({"ridge": -1.0}, r"ridge must be .*got -1.0"),
         ({"ridge": float("nan")}, r"ridge must be .*got nan"),

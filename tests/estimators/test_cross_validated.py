@@ -258,7 +258,7 @@ def test_one_standard_error_is_simpler_somewhere():
 def test_one_split_has_no_standard_error(small):
     X, Y, _ = small
     split = PredefinedSplit(np.where(np.arange(60) < 40, -1, 0))
-    with pytest.raises(ValueError, match=r'"one_se" needs .*at least two splits; cv has 1'):
+    with pytest.raises(ValueError, match=r'"one_se" needs at least two splits, but cv has 1'):
         cv_of(cv=split, refit_rule="one_se").fit(X, Y)
 
 
@@ -313,7 +313,7 @@ def test_any_splitter(small, splitter):
 
 def test_bad_splits(small):
     X, Y, _ = small
-    with pytest.raises(ValueError, match="rows on both sides"):
+    with pytest.raises(ValueError, match="must have training and held-out rows"):
         cv_of(cv=[(np.arange(60), np.arange(0))]).fit(X, Y)
     with pytest.raises(ValueError, match="must not repeat a row"):
         cv_of(cv=[(np.array([0, 0, 1, 2, 3]), np.array([4, 5]))]).fit(X, Y)
@@ -420,10 +420,10 @@ def test_a_column_that_is_constant_in_a_training_part(small):
     [
         ({"refit_rule": "two_se"}, r'refit_rule must be one of "best", "one_se", .*got \'two_se\''),
         ({"ridges": []}, "ridges must have at least one value"),
-        ({"ridges": [-1.0]}, r"ridges must be numbers at least 0 .*got -1.0"),
-        ({"ridges": [np.inf]}, r"ridges must be numbers .*got inf"),
-        ({"ridges": [np.nan]}, r"ridges must be numbers .*got nan"),
-        ({"ridges": ["auto"]}, r"ridges must be numbers .*got 'auto'"),
+        ({"ridges": [-1.0]}, r"ridges must be finite non-negative numbers.*got -1.0"),
+        ({"ridges": [np.inf]}, r"ridges must be finite non-negative numbers.*got inf"),
+        ({"ridges": [np.nan]}, r"ridges must be finite non-negative numbers.*got nan"),
+        ({"ridges": ["auto"]}, r"ridges must be finite non-negative numbers.*got 'auto'"),
         ({"ranks": []}, "rank must have at least one value"),
         ({"row_sparsities": []}, "row_sparsity must have at least one value"),
         ({"column_sparsities": []}, "column_sparsity must have at least one value"),

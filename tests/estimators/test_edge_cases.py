@@ -93,7 +93,7 @@ def test_a_rank_that_the_data_do_not_carry():
     Y = np.outer(X[:, 0], rng.standard_normal(5))
     est = fit(X, Y, rank=3, start="spectral")  # XᵀY has rank 1
     assert est.rank_ == 1
-    assert "rank 1, less than the 3 asked for" in str(est.status_)
+    assert "rank 1, lower than the requested rank 3" in str(est.status_)
     np.testing.assert_allclose(est.predict(X), Y, atol=1e-5)
 
 
@@ -123,7 +123,7 @@ GOOD = {"rank": 2, "row_sparsity": 3, "column_sparsity": 4}
         ({"ridge": float("inf")}, r"ridge must be .*got inf"),
         (
             {"ridge": "much"},
-            r"ridge must be a number at least 0 and finite.*got 'much'",
+            r"ridge must be a finite non-negative number.*got 'much'",
         ),
         ({"criterion": "mdl"}, r'criterion must be one of "pic".*got \'mdl\''),
         ({"ridge": float("nan")}, r"ridge must be .*got nan"),
@@ -197,7 +197,7 @@ def test_shapes_that_do_not_match():
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (np.zeros(20), "non-zero|all of them are 0"),
+        (np.zeros(20), "non-zero|all entries are 0"),
         (-np.ones(20), "Negative values"),
         (np.ones(5), "sample_weight.shape"),
     ],

@@ -97,9 +97,9 @@ def test_wrong_shapes_are_named(answer, message):
     ("keywords", "error", "message"),
     [
         ({"value_and_gradient": 3.0}, TypeError, "value_and_gradient must be a function.*float"),
-        ({"shape": (3,)}, ValueError, r"shape must be two integers at least 1, got \(3,\)"),
-        ({"shape": (3, 0)}, ValueError, "shape must be two integers"),
-        ({"shape": (3, 1.5)}, ValueError, "shape must be two integers"),
+        ({"shape": (3,)}, ValueError, r"shape must be two positive integers, got \(3,\)"),
+        ({"shape": (3, 0)}, ValueError, "shape must be two positive integers"),
+        ({"shape": (3, 1.5)}, ValueError, "shape must be two positive integers"),
         ({"smoothness": 0.0}, ValueError, "smoothness must be a positive number, got 0.0"),
         ({"smoothness": float("inf")}, ValueError, "smoothness must be a positive number"),
     ],

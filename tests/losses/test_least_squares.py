@@ -220,16 +220,22 @@ def test_no_noise_in_nothing():
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"ridge": -1.0}, "ridge must be a number at least 0 and finite, got -1.0"),
-        ({"ridge": float("nan")}, "ridge must be a number at least 0"),
+        ({"ridge": -1.0}, "ridge must be a finite non-negative number, got -1.0"),
+        ({"ridge": float("nan")}, "ridge must be a finite non-negative number"),
         ({"form": "fast"}, 'form must be "auto", "direct" or "gram", got \'fast\''),
         ({"Y": np.zeros(20)}, r"Y must be a matrix with 20 rows.*\(20,\)"),
         ({"Y": np.zeros((19, 5))}, r"Y must be a matrix with 20 rows.*\(19, 5\)"),
         ({"Y": np.zeros((20, 5)) * 1j}, "Complex data not supported"),
         ({"X": np.zeros(20)}, r"X must be a matrix.*\(20,\)"),
-        ({"sample_weight": -np.ones(20)}, "sample_weight must hold 20 numbers at least 0"),
-        ({"sample_weight": np.zeros(20)}, "sample_weight must hold 20 numbers.*not all of them 0"),
-        ({"sample_weight": np.ones(19)}, r"sample_weight must hold 20 numbers.*\(19,\)"),
+        ({"sample_weight": -np.ones(20)}, "sample_weight must contain 20 non-negative numbers"),
+        (
+            {"sample_weight": np.zeros(20)},
+            "20 non-negative numbers.*not all of them 0",
+        ),
+        (
+            {"sample_weight": np.ones(19)},
+            r"20 non-negative numbers.*\(19,\)",
+        ),
         ({"sample_weight": np.full(20, np.nan)}, "sample_weight"),
         ({"sample_weight": np.ones((20, 1))}, r"sample_weight.*\(20, 1\)"),
     ],
@@ -241,9 +247,9 @@ def test_errors_name_the_argument(keywords, message):
 
 
 def test_errors_of_denoising():
-    with pytest.raises(ValueError, match=r"M must be a matrix; it has shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"M must be a matrix, got an array of shape \(3,\)"):
         Denoising(np.zeros(3))
-    with pytest.raises(ValueError, match="ridge must be a number at least 0"):
+    with pytest.raises(ValueError, match="ridge must be a finite non-negative number"):
         Denoising(np.zeros((3, 3)), ridge=-0.1)
 
 

@@ -190,13 +190,13 @@ def test_pursuit_is_exhaustive_search_on_one_task_per_column():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": np.ones(3)}, r"y must hold 30 numbers.*\(3,\)"),
+        ({"y": np.ones(3)}, r"y must contain 30 numbers.*\(3,\)"),
         ({"y": np.full(N, np.nan)}, "y must be finite"),
-        ({"task": MIXED[:3]}, "task must hold 30 integers"),
-        ({"task": MIXED * 1.0}, "task must hold 30 integers.*float64"),
-        ({"task": MIXED - 1}, "task must hold 30 integers at least 0"),
-        ({"n_tasks": 2}, "from 0 to n_tasks − 1 = 1, its largest is 3"),
-        ({"ridge": -1.0}, "ridge must be a number at least 0"),
+        ({"task": MIXED[:3]}, "task must contain 30 non-negative integers"),
+        ({"task": MIXED * 1.0}, "task must contain 30 non-negative integers.*float64"),
+        ({"task": MIXED - 1}, "task must contain 30 non-negative integers"),
+        ({"n_tasks": 2}, "from 0 to n_tasks − 1 = 1, got 3"),
+        ({"ridge": -1.0}, "ridge must be a finite non-negative number"),
     ],
 )
 def test_errors_name_the_argument(change, message):

@@ -153,8 +153,8 @@ def test_forecasts_are_right_for_the_rows_at_hand():
 @pytest.mark.parametrize(
     ("split", "message"),
     [
-        ((np.arange(0), np.arange(5)), r"rows on both sides .*0 training and 5 held-out"),
-        ((np.arange(5), np.arange(0)), r"rows on both sides .*5 training and 0 held-out"),
+        ((np.arange(0), np.arange(5)), r"training and held-out rows.*0 training and 5 held-out"),
+        ((np.arange(5), np.arange(0)), r"training and held-out rows.*5 training and 0 held-out"),
         ((np.array([0, 1, 1, 2]), np.array([4])), r"must not repeat a row"),
         ((np.array([0, 1, 2]), np.array([4, 4])), r"must not repeat a row"),
     ],

@@ -178,7 +178,7 @@ def test_bad_options(options, message):
 
 
 def test_too_few_rows():
-    with pytest.raises(ValueError, match="at least 4 rows to be halved, it has 3"):
+    with pytest.raises(ValueError, match="at least 4 rows, got 3"):
         stability(SignsOfSums([]), *tiny(3))
 
 

@@ -60,7 +60,7 @@ def test_the_proposal_is_the_best(library, columns, everything, monkeypatch):
     """Of all sets of rows, or of all single exchanges where sets are too many."""
     X, Y = data()
     if not everything:
-        monkeypatch.setattr(neighbours, "_MOST_SUPPORTS", 3 * (P - 3))  # fewer than 84 sets
+        monkeypatch.setattr(neighbours, "_MAX_SUPPORTS", 3 * (P - 3))  # fewer than 84 sets
     loss = LeastSquares(library.array(X), library.array(Y))
     solver, fit = fitted(loss, [4, 6, 8], columns=columns, library=library)
     prospects = solver._prospects(loss.quadratic(), fit)
@@ -88,7 +88,7 @@ def test_every_row_exchanged_pays_the_margin():
 
 def test_large_supports_get_only_exchanges_that_are_certain(monkeypatch):
     X, Y = data()
-    monkeypatch.setattr(neighbours, "_MOST_WORK", 0)
+    monkeypatch.setattr(neighbours, "_MAX_WORK", 0)
     loss = LeastSquares(X, Y)
     solver, fit = fitted(loss, [4, 6, 8])
     prospects = solver._prospects(loss.quadratic(), fit)

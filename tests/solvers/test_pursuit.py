@@ -158,7 +158,7 @@ def test_a_rank_that_the_data_do_not_carry():
     Y = np.outer(X[:, 3], np.arange(1.0, 16.0))
     answer = solve(LeastSquares(X, Y), rank=4, row_sparsity=6, column_sparsity=15)
     assert answer.factors.rank == 1
-    assert "rank 1, less than the 4 asked for" in str(answer.status)
+    assert "rank 1, lower than the requested rank 4" in str(answer.status)
     assert answer.value < 1e-12 * np.sum(Y**2)
 
 
@@ -198,4 +198,4 @@ def test_singular_problems_report_the_loss_and_the_rank(case):
     direct = np.sum((Y - X @ answer.factors.theta) ** 2) / (2 * len(X))
     assert answer.value == pytest.approx(direct, rel=1e-9, abs=1e-12 * np.sum(Y**2))
     assert answer.factors.rank == (2 if case == "duplicates" else 11)
-    assert "asked for" in str(answer.status)
+    assert "lower than the requested rank" in str(answer.status)

@@ -1,1 +1,1 @@
-"""What every room shares: factors, thresholding, contracts, results."""
+"""What all packages share: factors, thresholding, contracts, results."""

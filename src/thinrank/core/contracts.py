@@ -22,33 +22,37 @@ __all__ = [
 
 
 class Design(Protocol):
-    """What X may be: anything that multiplies thin blocks from both sides.
+    """A design matrix X of shape (n_samples, n_features), known through its products.
 
-    Solvers and losses never ask which kind they have. ``prototype`` is an empty array that
-    carries the library, dtype and device of every product.
+    Losses and solvers use these methods only and do not depend on the kind of the design.
+
+    Attributes
+    ----------
+    prototype : array
+        An empty array with the library, dtype and device of every product.
     """
 
     prototype: Array
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
+        """(n_samples, n_features)."""
         ...
 
     def __matmul__(self, block: Array) -> Array:
-        """X @ block, for block of shape (p, q)."""
+        """X @ block, for block of shape (n_features, q)."""
         ...
 
     def transposed_product(self, block: Array) -> Array:
-        """Xᵀ @ block, for block of shape (n, q)."""
+        """Xᵀ @ block, for block of shape (n_samples, q)."""
         ...
 
     def columns(self, index: Array) -> Array:
-        """The columns ``index`` as a dense array of n rows, which the caller may change."""
+        """The columns ``index`` as a new dense array, which the caller may change."""
         ...
 
     def gram(self, index: Array | None = None) -> Array:
-        """XᵀX over the columns ``index`` (all of them when None), dense."""
+        """XᵀX over the columns ``index`` (all columns if None), dense."""
         ...
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
@@ -57,18 +61,18 @@ class Design(Protocol):
 
 
 def is_design(x: Any) -> TypeGuard[Design]:
-    """Whether ``x`` is a Design, by its most telling method (a Protocol check is slow)."""
+    """Whether ``x`` is a Design, judged by one method (a check of the Protocol is slow)."""
     return hasattr(x, "transposed_product")
 
 
 class Loss(Protocol):
-    """A smooth function f of Θ = UVᵀ, asked for products with its gradient only.
+    """A smooth function f of Θ = UVᵀ, known through products with its gradient.
 
-    Beyond :meth:`value_and_gradient` a loss may have capabilities, named in
+    In addition to :meth:`value_and_gradient` a loss may have capabilities, which are named in
     ``capabilities`` and checked by :func:`require` before use:
 
     ``full_gradient``
-        ``full_gradient(theta) -> (f, ∇f)`` at a dense Θ; convex starts need it.
+        ``full_gradient(theta) -> (f, ∇f)`` at a dense Θ; needed by the convex starts.
     ``smoothness``
         ``smoothness() -> float``: L with ‖∇f(A) − ∇f(B)‖ ≤ L‖A − B‖.
     ``curvature``
@@ -79,14 +83,15 @@ class Loss(Protocol):
         ``noise() -> float``: the standard deviation σ̂ of the noise in the data.
     ``row_scales``
         ``row_scales() -> array (m1,)``: the scale of each row of Θ, the root of the diagonal of
-        the Hessian; a penalty times these does not depend on the units of the predictors.
+        the Hessian. A penalty multiplied by it does not depend on the units of the predictors.
     ``restrict``
-        ``restrict(rows, columns) -> Loss``: f over the Θ that vanish elsewhere; its values equal
-        f's, the part of the data left out included.
+        ``restrict(rows, columns) -> Loss``: f over the Θ that vanish outside ``rows`` and
+        ``columns``. Its values equal those of f; responses outside ``columns`` are included.
     ``majorizer``
         ``majorizer(factors, rows=None) -> QuadraticForm``: a quadratic form that equals f at
-        Θ = UVᵀ and is nowhere below f (over the Θ that vanish outside ``rows``, if these are
-        given, which allows a closer form). A quadratic loss returns itself. Pursuit needs it.
+        Θ = UVᵀ and is nowhere below f. If ``rows`` are given, this holds for the Θ that vanish
+        outside them, which allows a closer form. A quadratic loss returns itself. Needed by
+        pursuit.
     ``quadratic``
         ``quadratic() -> QuadraticForm``: f itself as a quadratic form.
     ``with_ridge``
@@ -102,9 +107,9 @@ class Loss(Protocol):
     shape : (m1, m2)
         Shape of Θ.
     prototype : array
-        An empty array that carries the library, dtype and device of Θ.
+        An empty array with the library, dtype and device of Θ.
     magnitude : float
-        Size of the terms that f is the difference of: values are exact to about eps × this.
+        Size of the terms whose difference is f: values have errors of about eps × magnitude.
     """
 
     capabilities: frozenset[str]
@@ -122,10 +127,10 @@ class Loss(Protocol):
 
 
 class QuadraticForm(Protocol):
-    """q(Φ) = constant/2 − ⟨C, Φ⟩ + ½⟨Φ, HΦ⟩, with weights, centring, scaling and ridge inside.
+    """q(Φ) = constant/2 − ⟨C, Φ⟩ + ½⟨Φ, HΦ⟩, including weights, centring, scaling and ridge.
 
-    For regression Φ = Θ, C = XᵀY/n and H = XᵀX/n + ridge·I. Columns and products that were
-    computed once are kept where that takes little memory.
+    For regression Φ = Θ, C = XᵀY/n and H = XᵀX/n + ridge·I. Columns and products are computed
+    once and kept where that takes little memory.
 
     Attributes
     ----------
@@ -138,13 +143,13 @@ class QuadraticForm(Protocol):
     shape : (m1, m2)
         Shape of Θ.
     prototype : array
-        Carries the library, dtype and device.
+        An empty array with the library, dtype and device of Θ.
     exact : bool
-        Whether the form is the loss itself; otherwise it is a majorizer, which touches the loss
+        Whether the form is the loss itself; otherwise it is a majorizer, which equals the loss
         at one Θ.
     column_scale : array of shape (m2,), or None
-        Φ = Θ·diag(column_scale), which has the rank and the supports of Θ; None is Φ = Θ. With it
-        a loss whose curvature differs between responses still has one H.
+        Φ = Θ·diag(column_scale), which has the rank and the supports of Θ; None means Φ = Θ. With
+        it one H is enough for a loss whose curvature differs between responses.
     """
 
     exact: bool
@@ -156,7 +161,7 @@ class QuadraticForm(Protocol):
     prototype: Array
 
     def with_ridge(self, ridge: float) -> QuadraticForm:
-        """The same form with another ridge; what is held or cached is shared."""
+        """The same form with another ridge; stored and cached arrays are shared."""
         ...
 
     def diagonal(self) -> Array:
@@ -176,18 +181,18 @@ class QuadraticForm(Protocol):
         ...
 
     def gram(self, rows: Array) -> Array:
-        """H over ``rows`` on both sides; a fresh array that the caller may overwrite."""
+        """H over ``rows`` on both sides, as a new array that the caller may overwrite."""
         ...
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
-        """R of shape (q, len(rows)) with Rᵀ R = H_SS⁻¹, and whether H_SS had to be made regular.
+        """R of shape (q, len(rows)) with Rᵀ R = H_SS⁻¹, and whether a ridge was needed.
 
-        With more rows than samples R may leave out what is orthogonal to all samples.
+        With more rows than samples R may leave out directions orthogonal to all samples.
         """
         ...
 
     def gram_between(self, rows: Array, others: Array) -> Array:
-        """H between ``rows`` and ``others``, which have none in common."""
+        """H between ``rows`` and ``others``, two disjoint sets."""
         ...
 
     def gradient(self, rows: Array, U: Array, V: Array) -> Array:
@@ -196,10 +201,10 @@ class QuadraticForm(Protocol):
 
 
 class Start(Protocol):
-    """Where Θ⁰ comes from."""
+    """A function that computes the starting point Θ⁰."""
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """Factors of rank at most ``rank``, for ``rows`` and ``columns`` to be kept."""
+        """Factors of rank at most ``rank``, for a fit of ``rows`` rows and ``columns`` columns."""
         ...
 
 
@@ -218,7 +223,7 @@ class Trial:
     length_squared : float
         ‖Δ‖².
     rounding : float
-        How exact the values of F are.
+        Size of the rounding errors of the values of F.
     """
 
     step: float
@@ -231,7 +236,7 @@ class Trial:
 
 
 class StepRule(Protocol):
-    """How long a gradient step is."""
+    """The choice of the step size of gradient descent."""
 
     def first(self, loss: Any, factors: Factors, balance: float) -> float:
         """The step size to try first, from the starting point."""
@@ -242,7 +247,7 @@ class StepRule(Protocol):
         ...
 
     def shorter(self, step: float) -> float:
-        """The next step to try after a refusal."""
+        """The next step to try after a step was rejected."""
         ...
 
     def longer(self, step: float) -> float:
@@ -251,22 +256,22 @@ class StepRule(Protocol):
 
 
 class Solver(Protocol):
-    """Frozen hyper-parameters, and init / step / done over an explicit state.
+    """Hyper-parameters that do not change, and init / step / done over an explicit state.
 
-    The state has ``factors``, ``objective`` and ``change``, and is never changed in place. A
-    solver is bound to sizes by :meth:`sized` before a run.
+    The state has ``factors``, ``objective`` and ``change``, and is never changed in place. The
+    sizes of the model are set by :meth:`sized` before a run.
 
     Attributes
     ----------
     name : str
-        For messages.
+        Name of the solver in messages.
     needs : frozenset of str
         Capabilities that the loss must have.
     exchanges_rows : bool
-        Whether it leaves the rows that it starts from for better ones; the default start depends
-        on it.
+        Whether it exchanges the rows of the start for better ones; the default start depends on
+        this.
     adapts_to_units : bool
-        Whether it may be given responses in other units without a change of its hyper-parameters.
+        Whether its hyper-parameters remain valid if the units of the responses change.
     max_iter : int
         Largest number of iterations.
     rank, rows, columns : int
@@ -308,7 +313,7 @@ class Solver(Protocol):
 
 
 def require(loss: Any, capability: str, purpose: str) -> None:
-    """Raise a TypeError that says what is missing unless the loss has the capability."""
+    """Raise a TypeError unless the loss has the capability; ``purpose`` says what needs it."""
     if capability in loss.capabilities:
         return
     has = ", ".join(sorted(loss.capabilities)) or "none"

@@ -20,9 +20,9 @@ class Factors:
     Parameters
     ----------
     U : array of shape (m1, r)
-        Left factor; for regression one row a predictor.
+        Left factor; for regression one row per predictor.
     V : array of shape (m2, r)
-        Right factor; for regression one row a response. Same library, dtype and device as U.
+        Right factor; for regression one row per response. Same library, dtype and device as U.
 
     Examples
     --------
@@ -46,8 +46,8 @@ class Factors:
     def from_theta(cls, theta: Array, rank: int) -> Factors:
         """Balanced factors of the best rank-``rank`` approximation of a dense matrix.
 
-        Rows and columns of zeros are left out of the singular value decomposition, and large
-        matrices get a truncated one.
+        Rows and columns of zeros are left out of the singular value decomposition, which is
+        truncated for large matrices.
         """
         rows = arrays.true_positions(arrays.row_norms_squared(theta) > 0)
         columns = arrays.true_positions(arrays.row_norms_squared(theta.T) > 0)
@@ -65,7 +65,7 @@ class Factors:
     def from_svd(cls, left: Array, values: Array, right: Array) -> Factors:
         """U = left·values^½ and V = right·values^½, without the values that are zero."""
         xp = arrays.namespace(values)
-        # what rounding alone makes of an exact zero
+        # an exact zero becomes about this large by rounding
         floor = arrays.eps(values) * max(left.shape[0], right.shape[0])
         kept = int(xp.count_nonzero(values > floor * values[0])) if values.shape[0] else 0
         root = xp.sqrt(values[:kept])
@@ -111,13 +111,13 @@ class Factors:
         return self._svd()[1]
 
     def balanced(self) -> Factors:
-        """The same Θ with UᵀU = VᵀV diagonal; directions that carry nothing are dropped."""
+        """The same Θ with UᵀU = VᵀV diagonal, without directions of singular value zero."""
         if self.rank == 0:
             return self
         return Factors.from_svd(*self._svd())
 
     def scaled(self, rows: Array | None = None, factor: float = 1.0) -> Factors:
-        """Balanced factors of factor·diag(rows)·Θ: a change of units."""
+        """Balanced factors of factor·diag(rows)·Θ, the matrix Θ in other units."""
         U = self.U * factor
         if rows is not None:
             U = U * arrays.namespace(U).reshape(rows, (-1, 1))
@@ -128,11 +128,11 @@ class Factors:
 
         d² is the minimum over orthogonal O of ‖U − U*O‖² + ‖V − V*O‖², in closed form by
         orthogonal Procrustes: with UᵀU* + VᵀV* = A S Bᵀ the best O is B Aᵀ. The factor
-        of lower rank is padded with zero columns. Both should be balanced (the paper's Z* is).
+        of lower rank is padded with zero columns. Both should be balanced, as the paper's Z* is.
         """
         if self.shape != other.shape:
             raise ValueError(
-                f"other must have shape {self.shape} as this one has; it has {other.shape}"
+                f"both matrices must have the same shape, got {self.shape} and {other.shape}"
             )
         xp = arrays.namespace(self.U, other.U)
         mine = xp.concat([self.U, self.V], axis=0)

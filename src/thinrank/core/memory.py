@@ -1,4 +1,4 @@
-"""The stated memory budget for arrays that are convenient to hold but not needed."""
+"""The memory budget for arrays that speed up computations but are not necessary."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import os
 
 __all__ = ["budget_bytes", "check_fits", "fits"]
 
+# A choice that leaves room for the data on a machine with 8 GiB.
 _DEFAULT_GIB = 4.0
 
 
 def budget_bytes() -> float:
-    """Largest optional array in bytes: THINRANK_MEMORY_GIB in the environment, else 4 GiB."""
+    """Largest size of an optional array in bytes.
+
+    It is given in GiB by the environment variable THINRANK_MEMORY_GIB and 4 GiB by default.
+    """
     stated = os.environ.get("THINRANK_MEMORY_GIB", "")
     try:
         gib = float(stated) if stated else _DEFAULT_GIB
@@ -22,12 +26,12 @@ def budget_bytes() -> float:
 
 
 def fits(entries: int, itemsize: int) -> bool:
-    """Whether an array of so many entries is within the budget."""
+    """Whether an array with this number of entries is within the budget."""
     return entries * itemsize <= budget_bytes()
 
 
 def check_fits(shape: tuple[int, int], itemsize: int, purpose: str, instead: str) -> None:
-    """Raise a MemoryError that names the way out when a matrix is over the budget."""
+    """Raise a MemoryError if a matrix is over the budget; ``instead`` says what to do."""
     if fits(shape[0] * shape[1], itemsize):
         return
     need = shape[0] * shape[1] * itemsize / 2**30

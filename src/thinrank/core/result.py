@@ -35,7 +35,7 @@ class Status:
 
     @property
     def converged(self) -> bool:
-        """Whether the answer is final: a limit point, or the zero matrix."""
+        """Whether the estimate is final: the run converged, or there was nothing to fit."""
         return self.outcome in (Outcome.CONVERGED, Outcome.ZERO)
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class Record:
     row_support, column_support : arrays of int, or None
         Fit: sorted indices; iterations with the same support share one array. Search: None.
     factors : Factors or None
-        Fit: the iterate, in the solver's units. Callbacks see it; the history does not keep it.
+        Fit: the iterate, in the solver's units. It is passed to callbacks, not kept in the history.
     sizes : Sizes or None
         Search: rank, numbers of rows and columns, and ridge of the model.
     best : float
@@ -91,17 +91,18 @@ class History(RecordList[Record]):
 
 
 Callback = Callable[[Record], object]
-"""Called with a record after every iteration or model; returning True stops."""
+"""A function called with a record after every iteration or model; the run stops if it returns
+True."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Answer of :func:`thinrank.minimize`.
+    """Result of :func:`thinrank.minimize`.
 
     Attributes
     ----------
     factors : Factors
-        The estimate. Its rank may be smaller than asked for when the data carry less.
+        The estimate. Its rank may be lower than requested, if the best fit has a lower rank.
     value : float
         The loss at the estimate.
     status : Status
@@ -117,5 +118,5 @@ class Solution:
 
     @property
     def n_iter(self) -> int:
-        """Iterations done."""
+        """Number of iterations."""
         return len(self.history)

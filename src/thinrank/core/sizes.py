@@ -8,7 +8,7 @@ __all__ = ["Sizes"]
 
 
 class Sizes(NamedTuple):
-    """Rank, number of rows, number of columns and ridge of a model: what a search chooses."""
+    """Rank, number of rows, number of columns and ridge of a model, as chosen by a search."""
 
     rank: int
     rows: int

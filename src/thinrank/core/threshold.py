@@ -11,8 +11,8 @@ __all__ = ["hard_threshold"]
 def hard_threshold(block: Array, count: int) -> Array:
     """Hard(U, s) of the paper: keep the ``count`` rows of largest ℓ₂ norm, zero the others.
 
-    Ties go to the row that comes first. With ``count`` at least the number of rows the block
-    itself is returned.
+    Among rows of equal norm the first are kept. If ``count`` is at least the number of rows, the
+    block itself is returned.
     """
     if count >= block.shape[0]:
         return block

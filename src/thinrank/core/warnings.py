@@ -6,4 +6,4 @@ __all__ = ["SelectionWarning"]
 
 
 class SelectionWarning(UserWarning):
-    """What automatic sizes came to should be looked at."""
+    """The result of an automatic choice of sizes should be checked."""

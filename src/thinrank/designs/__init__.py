@@ -1,4 +1,4 @@
-"""What X may be. Everything becomes a Design, and nobody below asks which one."""
+"""Design matrices: every kind of X is wrapped as a Design, which losses and solvers use alike."""
 
 from __future__ import annotations
 
@@ -33,7 +33,17 @@ __all__ = [
 
 
 def as_design(X: Any) -> Design:
-    """Wrap a dense array, a scipy sparse matrix or a SciPy LinearOperator; Designs pass."""
+    """Wrap a matrix as a Design.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
+        A Design is returned as it is.
+
+    Returns
+    -------
+    Design
+    """
     if issparse(X):
         return Sparse(X)
     if isinstance(X, LinearOperator):

@@ -19,8 +19,8 @@ class BlockDiagonal:
     Parameters
     ----------
     blocks : sequence of Design
-        Of shapes (n_a, p_a); a block may have no rows. One and the same object may stand in
-        several places, as in I ⊗ X, and is then held once.
+        The blocks, of shapes (n_a, p_a); a block may have no rows. The same object may occur
+        several times, as in I ⊗ X, and is then stored once.
 
     Examples
     --------
@@ -34,24 +34,24 @@ class BlockDiagonal:
     def __init__(self, blocks: Sequence[Design]) -> None:
         self.blocks = list(blocks)
         if not self.blocks:
-            raise ValueError("blocks must hold at least one design, it is empty")
+            raise ValueError("blocks must contain at least one design, got none")
         for i, block in enumerate(self.blocks):
             if not is_design(block):
                 raise TypeError(
-                    f"blocks must be Designs (see tr.designs.as_design), block {i} is "
-                    f"{type(block).__name__}"
+                    f"blocks must be Designs (see tr.designs.as_design), got "
+                    f"{type(block).__name__} at position {i}"
                 )
         self.prototype = self.blocks[0].prototype
         dtypes = {str(block.prototype.dtype) for block in self.blocks}
         if len(dtypes) > 1:
-            raise ValueError(f"blocks must have one dtype, they have {', '.join(sorted(dtypes))}")
+            raise ValueError(f"blocks must have the same dtype, got {', '.join(sorted(dtypes))}")
         self._rows = _ranges(block.shape[0] for block in self.blocks)
         self._columns = _ranges(block.shape[1] for block in self.blocks)
         self._gram: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
+        """(n_samples, n_features)."""
         return self._rows[-1].stop, self._columns[-1].stop
 
     def __matmul__(self, block: Array) -> Array:
@@ -83,7 +83,7 @@ class BlockDiagonal:
         return BlockDiagonal(taken)
 
     def gram(self, index: Array | None = None) -> Array:
-        """XᵀX over the columns ``index``; that of all columns is computed once and held."""
+        """XᵀX over the columns ``index``; that of all columns is computed once and stored."""
         if index is None:
             if self._gram is None:
                 self._gram = self._whole_gram()
@@ -115,14 +115,16 @@ class BlockDiagonal:
         return xp.concat(norms)
 
     def _shares(self, index: Array) -> Iterator[tuple[Design, Array, Array]]:
-        """Each block, which places of ``index`` are its columns, and which columns those are."""
+        """Each block, the positions in ``index`` of its columns, and their numbers in the block."""
         for block, columns in zip(self.blocks, self._columns, strict=True):
             places = arrays.true_positions((index >= columns.start) & (index < columns.stop))
             yield block, places, arrays.take_rows(index, places) - columns.start
 
     def _whole_gram(self) -> Array:
         xp = arrays.namespace(self.prototype)
-        own = {id(block): block.gram() for block in self.blocks}  # equal blocks are paid for once
+        own = {
+            id(block): block.gram() for block in self.blocks
+        }  # computed once for blocks that are the same object
         strips = []
         for block, columns in zip(self.blocks, self._columns, strict=True):
             height = block.shape[1]

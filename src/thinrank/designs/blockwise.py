@@ -1,4 +1,4 @@
-"""Quantities of a design that visit all columns, a few at a time."""
+"""Quantities computed from all columns of a design, a block of columns at a time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from thinrank.core.contracts import Design
 
 __all__ = ["blockwise_column_norms", "blockwise_gram", "column_means"]
 
+# Columns formed at a time. A rule of thumb: enough for fast products, in little memory.
 _BLOCK_COLUMNS = 256
 
 
@@ -21,7 +22,7 @@ def _blocks(design: Design) -> Iterator[Array]:
 
 
 def blockwise_column_norms(design: Design, row_scale: Array | None, center: Array | None) -> Array:
-    """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), forming a few columns at a time."""
+    """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), a block of columns at a time."""
     xp = arrays.namespace(design.prototype)
     norms = []
     for index in _blocks(design):
@@ -35,7 +36,7 @@ def blockwise_column_norms(design: Design, row_scale: Array | None, center: Arra
 
 
 def blockwise_gram(design: Design) -> Array:
-    """XᵀX as Xᵀ times a few columns at a time."""
+    """XᵀX, as Xᵀ times one block of columns after another."""
     xp = arrays.namespace(design.prototype)
     products = [design.transposed_product(design.columns(index)) for index in _blocks(design)]
     return xp.concat(products, axis=1)
@@ -44,8 +45,8 @@ def blockwise_gram(design: Design) -> Array:
 def column_means(design: Design, weight: Array) -> Array:
     """Weighted means of the columns.
 
-    In single precision the sum of many numbers far from zero loses what matters, so the mean of
-    what is left after centring is added.
+    In single precision the sum of many numbers far from zero is inaccurate, so the mean of the
+    centred columns is added as a correction.
     """
     xp = arrays.namespace(design.prototype)
     share = weight / xp.sum(weight)

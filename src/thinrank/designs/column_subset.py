@@ -16,8 +16,9 @@ class ColumnSubset:
     Parameters
     ----------
     base : Design
+        The design.
     index : array of int
-        Sorted and distinct.
+        The columns, sorted and distinct.
     """
 
     def __init__(self, base: Design, index: Array) -> None:
@@ -27,7 +28,7 @@ class ColumnSubset:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, number of columns kept)."""
+        """(n_samples, number of columns in the subset)."""
         return self.base.shape[0], self.index.shape[0]
 
     def __matmul__(self, block: Array) -> Array:
@@ -38,7 +39,7 @@ class ColumnSubset:
         return arrays.take_rows(self.base.transposed_product(block), self.index)
 
     def columns(self, index: Array) -> Array:
-        """The columns ``index`` of those that are kept."""
+        """The columns ``index`` of the subset."""
         return self.base.columns(arrays.take_rows(self.index, index))
 
     def rows(self, index: Array) -> ColumnSubset:

@@ -10,28 +10,28 @@ from thinrank.arrays import Array
 
 __all__ = ["Dense"]
 
-# Entries of X that column_norms may copy at a time, to centre them.
+# Entries of X that column_norms copies at a time, to centre them: 8 MiB in double precision.
 _BLOCK_ENTRIES = 1 << 20
 
 
 class Dense:
-    """A dense design, used as it is: never copied, in either memory order.
+    """A dense design, never copied, whatever its memory order.
 
     Parameters
     ----------
-    X : array of shape (n, p)
-        float32 and float64 stay what they are; other numbers become float64.
+    X : array of shape (n_samples, n_features)
+        float32 and float64 are kept; other dtypes are converted to float64.
     """
 
     def __init__(self, X: Any) -> None:
         self.array = arrays.as_float_array(X)
         if self.array.ndim != 2:
-            raise ValueError(f"X must be a matrix (n, p); it has shape {tuple(self.array.shape)}")
+            raise ValueError(f"X must be a matrix, got an array of shape {tuple(self.array.shape)}")
         self.prototype = arrays.zeros((0,), like=self.array)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
+        """(n_samples, n_features)."""
         return self.array.shape[0], self.array.shape[1]
 
     def __matmul__(self, block: Array) -> Array:

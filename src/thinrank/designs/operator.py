@@ -11,12 +11,12 @@ __all__ = ["Operator"]
 
 
 class Operator:
-    """A design known through its products only; its adjoint must be defined too.
+    """A design known through its products only; the operator must define its adjoint, too.
 
     Parameters
     ----------
-    X : LinearOperator of shape (n, p)
-        Of dtype float32 or float64; other numbers are taken as float64.
+    X : LinearOperator of shape (n_samples, n_features)
+        The operator. Products are float32 if its dtype is float32, otherwise float64.
     """
 
     def __init__(self, X: LinearOperator) -> None:
@@ -30,7 +30,7 @@ class Operator:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
+        """(n_samples, n_features)."""
         return self.operator.shape
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:

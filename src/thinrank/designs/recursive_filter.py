@@ -11,7 +11,8 @@ from thinrank.designs.blockwise import blockwise_column_norms
 
 __all__ = ["RecursiveFilter"]
 
-# From this many columns on, one pass over the rows of a block beats SciPy's loop over columns.
+# From this number of columns on, one pass over the rows of a block is faster than SciPy's loop
+# over columns.
 _WIDE = 64
 
 
@@ -19,8 +20,8 @@ class RecursiveFilter:
     """The lower-triangular matrix X = G⁻¹ with entries γ^{i−j} for i ≥ j, never formed.
 
     G has ones on its diagonal and −γ below it, so that X turns impulses into decays:
-    (X s)_t = γ·(X s)_{t−1} + s_t. A product takes two operations an entry of the block, in either
-    direction, and inner products of columns have a closed form::
+    (X s)_t = γ·(X s)_{t−1} + s_t. A product with X or Xᵀ takes two operations per entry of the
+    block, and inner products of columns have a closed form::
 
         (XᵀX)_{ij} = γ^{|i−j|}·(1 − γ^{2(T − max(i, j))})/(1 − γ²).
 
@@ -29,9 +30,9 @@ class RecursiveFilter:
     decay : float
         γ, at least 0 and below 1.
     size : int
-        T: the matrix is T × T.
-    dtype : float32 or float64, optional
-        Of all products; float64 if not given.
+        Number T of rows and columns.
+    dtype : float32 or float64, default=float64
+        Type of all products.
 
     Examples
     --------
@@ -63,11 +64,11 @@ class RecursiveFilter:
         return self._filtered(self._checked(block))
 
     def transposed_product(self, block: np.ndarray) -> np.ndarray:
-        """Xᵀ @ block: the same filter, run backwards in time."""
+        """Xᵀ @ block: the same filter applied backwards in time."""
         return np.ascontiguousarray(self._filtered(self._checked(block)[::-1])[::-1])
 
     def columns(self, index: np.ndarray) -> np.ndarray:
-        """The columns ``index``: decays from the frames ``index`` on."""
+        """The columns ``index``: decays that begin at the frames ``index``."""
         lag = np.arange(self.size)[:, None] - np.asarray(index)[None, :]
         decays = self.decay ** np.maximum(lag, 0)
         return np.where(lag >= 0, decays, 0.0).astype(self.prototype.dtype)
@@ -90,16 +91,16 @@ class RecursiveFilter:
         return np.sqrt(self._energy(remaining)).astype(self.prototype.dtype)
 
     def _energy(self, length: np.ndarray) -> np.ndarray:
-        """Sum of squares of a decay over so many frames."""
+        """Sum of squares of a decay over ``length`` frames."""
         if self.decay == 0:
             return np.ones(np.shape(length))
-        # 1 − γ²ᵐ without cancellation where γ is next to 1
+        # 1 − γ²ᵐ without cancellation where γ is close to 1
         logarithm = 2 * np.log(self.decay)
         return np.expm1(logarithm * length) / np.expm1(logarithm)
 
     def _checked(self, block: np.ndarray) -> np.ndarray:
         if block.shape[0] != self.size:
-            raise ValueError(f"block must have {self.size} rows; it has shape {block.shape}")
+            raise ValueError(f"block must have {self.size} rows, got shape {block.shape}")
         return np.asarray(block, dtype=self.prototype.dtype)
 
     def _filtered(self, block: np.ndarray) -> np.ndarray:

@@ -18,8 +18,9 @@ class RowSubset:
     Parameters
     ----------
     base : Design
+        The design.
     index : array of int
-        Sorted and distinct.
+        The rows, sorted and distinct.
     """
 
     def __init__(self, base: Design, index: Array) -> None:
@@ -29,7 +30,7 @@ class RowSubset:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(number of rows kept, p)."""
+        """(number of rows in the subset, n_features)."""
         return self.index.shape[0], self.base.shape[1]
 
     def __matmul__(self, block: Array) -> Array:
@@ -58,9 +59,9 @@ class RowSubset:
 
 
 def view_rows(design: Any, index: Array) -> Design:
-    """As :func:`take_rows`, but without a copy of the rows of a dense array.
+    """Like :func:`take_rows`, but without a copy of the rows of a dense array.
 
-    Products take as long as those of all rows, and many overlapping sets of rows take no memory.
+    Products take as long as products with all rows, but overlapping sets of rows take no memory.
     """
     base = design
     while hasattr(base, "base"):
@@ -70,7 +71,7 @@ def view_rows(design: Any, index: Array) -> Design:
 
 
 def take_rows(design: Any, index: Array) -> Design:
-    """The design of the sorted rows ``index``: its own ``rows`` if it has that, else a subset."""
+    """The design of the sorted rows ``index``, a RowSubset if the design has no method ``rows``."""
     if hasattr(design, "rows"):
         return design.rows(index)
     return RowSubset(design, index)

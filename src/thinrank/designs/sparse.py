@@ -10,18 +10,18 @@ __all__ = ["Sparse"]
 
 
 class Sparse:
-    """A scipy sparse design; never made dense, except for the columns that are asked for.
+    """A scipy sparse design; only the columns requested by :meth:`columns` are made dense.
 
     Parameters
     ----------
-    X : scipy sparse matrix or array of shape (n, p)
-        Formats other than CSR and CSC are converted to CSC. float32 and float64 values stay
-        what they are.
+    X : scipy sparse matrix or array of shape (n_samples, n_features)
+        Formats other than CSR and CSC are converted to CSC. float32 and float64 are kept; other
+        dtypes are converted to float64.
     """
 
     def __init__(self, X: Any) -> None:
         if X.ndim != 2:
-            raise ValueError(f"X must be a matrix (n, p); it has shape {X.shape}")
+            raise ValueError(f"X must be a matrix, got an array of shape {X.shape}")
         if X.format not in ("csr", "csc"):
             X = X.tocsc()
         if X.dtype.kind == "c":
@@ -36,7 +36,7 @@ class Sparse:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
+        """(n_samples, n_features)."""
         return self.matrix.shape
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Centring, scaling and weighting of a design without touching it."""
+"""Centring, scaling and weighting of a design without changing or copying it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Transformed:
     ----------
     base : Design
         X.
-    row_scale : array of shape (n,), optional
-        Roots of the sample weights.
-    center : array of shape (p,), optional
-        Column means.
-    column_scale : array of shape (p,), optional
-        One over the units of the columns; zero drops a column.
-    norms : array of shape (p,), optional
-        The column norms of this design, when they are known beforehand.
+    row_scale : array of shape (n_samples,), default=None
+        Roots of the sample weights; None for ones.
+    center : array of shape (n_features,), default=None
+        Column means; None for zeros.
+    column_scale : array of shape (n_features,), default=None
+        Factors of the columns; None for ones. A factor of zero makes a column zero.
+    norms : array of shape (n_features,), default=None
+        The column norms of this design, if they are known.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Transformed:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
+        """(n_samples, n_features)."""
         return self.base.shape
 
     def __matmul__(self, block: Array) -> Array:
@@ -69,7 +69,7 @@ class Transformed:
             if block.ndim == 1:
                 product -= self.center * total
             else:
-                for few in _slices(block.shape[1]):  # no second array of the product's size
+                for few in _slices(block.shape[1]):  # needs less memory than one outer product
                     product[:, few] -= self.center[:, None] * total[few]
         if self.column_scale is not None:
             product *= self.column_scale if block.ndim == 1 else self.column_scale[:, None]
@@ -77,7 +77,7 @@ class Transformed:
 
     def columns(self, index: Array) -> Array:
         """The transformed columns ``index``, dense."""
-        block = self.base.columns(index)  # ours to change
+        block = self.base.columns(index)  # a new array, which may be changed
         if self.center is not None:
             block -= arrays.take_rows(self.center, index)
         if self.column_scale is not None:
@@ -87,7 +87,7 @@ class Transformed:
         return block
 
     def rows(self, index: Array) -> Transformed:
-        """The design of the rows ``index``, centred and scaled as all of them are."""
+        """The design of the rows ``index``, centred and scaled like all rows."""
         scale = None if self.row_scale is None else arrays.take_rows(self.row_scale, index)
         return Transformed(take_rows(self.base, index), scale, self.center, self.column_scale)
 
@@ -97,7 +97,7 @@ class Transformed:
             active = self.columns(index)
             return active.T @ active
         if self.row_scale is not None or self.center is not None:
-            # weights stand between the two factors, and XᵀX − n·mean² cancels
+            # weights do not factor out of XᵀX, and XᵀX − n·mean² suffers from cancellation
             return blockwise_gram(self)
         gram = self.base.gram()
         if self.column_scale is not None:
@@ -120,7 +120,7 @@ class Transformed:
         return norms * arrays.namespace(norms).abs(self.column_scale)
 
     def _norms_about(self, center: Array, row_scale: Array | None) -> Array:
-        """Norms about other centres, from those of the columns of X about theirs."""
+        """Norms about other centres, from norms of the columns of X about shifted means."""
         own = center * 0 if self.center is None else self.center
         if self.column_scale is None:
             return self.base.column_norms(row_scale, own + center)
@@ -133,17 +133,17 @@ class Transformed:
 
 @dataclass(frozen=True)
 class Standardization:
-    """How a design was brought to unit columns, and the way back.
+    """A standardised design, with the means and scales that undo the transformation.
 
     Attributes
     ----------
     design : Design
         The transformed design.
-    center : array of shape (p,) or None
-        The column means that were taken out.
-    scale : array of shape (p,) or None
-        The root mean squares that the columns were divided by; constant columns have 0 here and
-        are zero in ``design``.
+    center : array of shape (n_features,) or None
+        The column means that were subtracted.
+    scale : array of shape (n_features,) or None
+        The root mean squares that the columns were divided by. It is 0 for constant columns,
+        which are zero in ``design``.
     """
 
     design: Design
@@ -159,10 +159,24 @@ class Standardization:
 def standardize(
     design: Design, *, sample_weight: Array | None = None, center: bool = True, scale: bool = True
 ) -> Standardization:
-    """Centre a design and bring its columns to unit root mean square, implicitly.
+    """Centre a design and scale its columns to unit root mean square, without copying it.
 
-    Means and mean squares are weighted; the mean square is about the mean when ``center``, about
-    zero otherwise. A column that is constant up to rounding becomes zero when ``center``.
+    Parameters
+    ----------
+    design : Design of shape (n_samples, n_features)
+        The design.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the rows in means and mean squares; None for equal weights.
+    center : bool, default=True
+        Whether to subtract the column means. A column that is constant up to rounding errors then
+        becomes zero.
+    scale : bool, default=True
+        Whether to divide by the root mean squares, about the mean if ``center`` and about zero
+        otherwise.
+
+    Returns
+    -------
+    Standardization
     """
     n, _ = design.shape
     prototype = design.prototype
@@ -177,14 +191,14 @@ def standardize(
         root = None if sample_weight is None else xp.sqrt(sample_weight)
         deviation = design.column_norms(root, mean) / total**0.5
         if mean is not None:
-            # what rounding leaves of a constant column
+            # a constant column differs from zero by rounding errors of about this size
             floor = 100 * arrays.eps(prototype) * xp.abs(mean)
             deviation = xp.where(deviation <= floor, arrays.zeros((1,), prototype), deviation)
     if mean is None and deviation is None:
         return Standardization(design, None, None)
     for moment in (mean, deviation):
         if moment is not None and not bool(xp.all(xp.isfinite(moment))):
-            raise ValueError("X must be finite, and so must be the squares of its columns")
+            raise ValueError("X must be finite, and so must be the sums of squares of its columns")
     inverse = None if deviation is None else _inverse(deviation)
     norms = None
     if deviation is not None and sample_weight is None:

@@ -1,4 +1,4 @@
-"""scikit-learn estimators."""
+"""Estimators with the interface of scikit-learn."""
 
 from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
 from thinrank.estimators.regressor import SparseReducedRankRegressor

@@ -1,4 +1,4 @@
-"""What every regressor with factored coefficients shares once it is fitted."""
+"""Base class of regressors with coefficients in factored form."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FactorRegressor(
 ):
     """Prediction, coefficients, supports and latent factors from ``factors_`` and ``intercept_``.
 
-    A subclass's ``fit`` calls :meth:`_keep`.
+    The ``fit`` method of a subclass must call :meth:`_keep`.
     """
 
     factors_: Factors
@@ -43,20 +43,23 @@ class FactorRegressor(
         return tags
 
     def _keep(self, factors: Factors, intercept: Array, single_target: bool) -> None:
-        """Store the answer of a fit, in the user's units."""
+        """Store the result of a fit, in the user's units."""
         self.factors_ = factors
         self._single_target = single_target
         self.intercept_ = float(intercept[0]) if single_target else intercept
 
     def _keep_as(self, other: FactorRegressor) -> None:
-        """Store the answer of another regressor's fit."""
+        """Store the result of a fit of another regressor."""
         self.factors_ = other.factors_
         self._single_target = other._single_target
         self.intercept_ = other.intercept_
 
     @property
     def coef_(self) -> Array:
-        """Coefficients of shape (k, p), or (p,) for a one-dimensional Y; computed at each call."""
+        """Coefficients of shape (n_targets, n_features), or (n_features,) for a one-dimensional Y.
+
+        They are computed from ``factors_`` at each call.
+        """
         check_is_fitted(self, "factors_")
         theta = self.factors_.theta
         return theta[:, 0] if self._single_target else theta.T
@@ -88,11 +91,14 @@ class FactorRegressor(
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design of shape (n, p)
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Predictors.
 
         Returns
         -------
-        array of shape (n, k), or (n,) when Y was one-dimensional
+        array of shape (n_samples, n_targets), or (n_samples,) if Y was one-dimensional
+            Predicted responses.
         """
         check_is_fitted(self, "factors_")
         scores = check_new_X(self, X) @ self.factors_.U
@@ -101,6 +107,18 @@ class FactorRegressor(
         return scores @ self.factors_.V.T + self.intercept_
 
     def transform(self, X: Any) -> Array:
-        """The latent factors X @ U of shape (n, ``rank_``), of which the responses are mixtures."""
+        """Compute the latent factors X @ U, of which the responses are linear combinations.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Predictors.
+
+        Returns
+        -------
+        array of shape (n_samples, rank_)
+            Latent factors.
+        """
         check_is_fitted(self, "factors_")
         return check_new_X(self, X) @ self.factors_.U

@@ -42,29 +42,29 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     Parameters
     ----------
     ranks : sequence of int or None, default=None
-        Ranks to choose from. None for all that make sense; only then rank 0, nothing but the
-        means, is among them.
+        Ranks to choose from; None for all possible ranks. Rank 0, which predicts the means, is
+        included only with None.
     row_sparsities : sequence of (int or None), or None, default=None
-        Numbers of predictors to choose from; None for all that make sense, ``[None]`` for no
+        Numbers of predictors to choose from; None for all possible numbers, ``[None]`` for no
         limit.
     column_sparsities : sequence of (int or None), or None, default=None
-        Numbers of responses to choose from; None for all, ``[None]`` for no limit. When
-        ``ranks``, ``row_sparsities`` and ``column_sparsities`` are all given and their product
-        with the ridges has at most 100 points, all of them are tried.
+        Numbers of responses to choose from; None for all possible numbers, ``[None]`` for no
+        limit. If ``ranks``, ``row_sparsities`` and ``column_sparsities`` are all given and their
+        grid with the ridges has at most 100 points, all of them are tried.
     ridges : sequence of float or None, default=None
         Ridges to choose from; None for 0 and 15 values between 1e-4 and 1e3 times the mean
         curvature of the loss.
     cv : int, cross-validation splitter or iterable of (train, test), default=5
-        Rows that are held out. An integer is the number of folds of a random partition, whose
-        seed comes from ``random_state``; with at most 250 rows the best models are judged again
-        on one or two further partitions. A splitter or an iterable is used as it is;
-        ``PredefinedSplit`` serves for a validation set.
+        The splits. An integer is the number of folds of a random partition, whose seed comes from
+        ``random_state``; with at most 250 rows the best models are evaluated again on one or two
+        further partitions. A splitter or an iterable is used without further partitions; use
+        ``PredefinedSplit`` for a validation set.
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
         Which model is fitted to all rows, as in :class:`SparseReducedRankRegressor`. "one_se"
         needs at least two splits.
     standardize : bool, default=True
-        As in :class:`SparseReducedRankRegressor`. Every training part is centred and scaled by
-        itself.
+        As in :class:`SparseReducedRankRegressor`. Every training part is centred and scaled
+        separately.
     solver : {"auto", "pursuit", "gdt"} or Solver, default="auto"
         As in :class:`SparseReducedRankRegressor`.
     start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
@@ -77,46 +77,46 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         As in :class:`SparseReducedRankRegressor`.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the random partition into folds and of randomised decompositions in the starts.
-        None gives the same answer every time.
+        None is 0, so that results are reproducible.
     n_jobs : int or None, default=None
         Number of threads over splits and models.
     verbose : int, default=0
         Whether to show progress on standard error.
     callback : callable or None, default=None
-        Called with a :class:`~thinrank.core.result.Record` after each model; returning True,
-        or Ctrl-C, ends the search, and the best model so far is fitted.
+        Called with a :class:`~thinrank.core.result.Record` after each model. If it returns True,
+        or on Ctrl-C, the search ends, and the best model so far is fitted.
 
     Attributes
     ----------
     best_params_ : dict
-        Exactly rank, row_sparsity, column_sparsity and ridge, with which
-        ``SparseReducedRankRegressor(**best_params_)`` fits the same model. Rank 0 comes with
-        sparsities of 0.
+        The chosen rank, row_sparsity, column_sparsity and ridge;
+        ``SparseReducedRankRegressor(**best_params_)`` fits the same model. For rank 0 both
+        sparsities are 0.
     best_index_ : int
-        Index of the chosen model in ``cv_results_``. Which model that is depends on
-        ``refit_rule`` and on the further partitions, so it need not have the highest score.
+        Index of the chosen model in ``cv_results_``. The choice depends on ``refit_rule`` and on
+        the further partitions, so it need not be the model with the highest score.
     best_score_ : float
-        Its ``mean_test_score``.
+        ``mean_test_score`` of the chosen model.
     cv_results_ : dict of arrays
         The models of the last search, in the layout of scikit-learn's ``GridSearchCV``:
         ``params``, ``param_rank`` and so on, ``split0_test_score`` and so on,
         ``mean_test_score``, ``std_test_score``, ``rank_test_score`` and ``mean_fit_time``. Scores
         are negative mean squared errors over all responses, on the splits of ``cv`` without the
         further partitions. With ``standardize=True`` they are in units of the noise in each
-        response, not of Y: they compare models, and are not those of another metric.
+        response, not of Y, and only serve to compare these models.
     n_splits_ : int
         Number of splits in ``cv_results_``.
     factors_, coef_, intercept_, rank_, row_support_, column_support_
-        Of the final fit; see :class:`SparseReducedRankRegressor`.
+        Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
     n_iter_, status_, history_
-        Of the final fit; see :class:`SparseReducedRankRegressor`.
+        Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
     n_features_in_, feature_names_in_, target_names_in_
         See :class:`SparseReducedRankRegressor`.
 
     Warns
     -----
     thinrank.core.warnings.SelectionWarning
-        As :class:`SparseReducedRankRegressor` does.
+        In the same cases as :class:`SparseReducedRankRegressor`.
 
     Examples
     --------
@@ -178,20 +178,20 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> SparseReducedRankRegressorCV:
-        """Choose the sizes on held-out rows, and fit all rows with them.
+        """Choose the sizes by the error on held-out rows and fit all rows with them.
 
         Parameters
         ----------
         X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
 (n_samples, n_features)
-            Predictors. Neither copied nor made dense.
+            Predictors. They are neither copied nor made dense.
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses Y.
         sample_weight : array of shape (n_samples,), default=None
-            How much the rows count relative to one another, in the fits and in the errors. The
-            scale of the weights has no effect.
+            Weights of the rows in the fits and in the errors. The scale of the weights has no
+            effect.
         groups : array of shape (n_samples,), default=None
-            For splitters that keep groups together.
+            Groups of the rows, for splitters that use them.
 
         Returns
         -------
@@ -238,8 +238,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self.n_splits_ = len(found.evaluations[0].parts)
         if rule == "one_se" and self.n_splits_ < 2:
             raise ValueError(
-                'refit_rule="one_se" needs the standard error over at least two splits; cv has '
-                f"{self.n_splits_}"
+                f'refit_rule="one_se" needs at least two splits, but cv has {self.n_splits_}'
             )
         for message in found.warnings:
             warnings.warn(message, SelectionWarning, stacklevel=2)
@@ -253,7 +252,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             return None
         ridges = as_choices("ridges", self.ridges)
         for ridge in ridges:
-            check_ridge("ridges", ridge, "numbers at least 0 and finite")
+            check_ridge("ridges", ridge, "finite non-negative numbers")
         return [float(ridge) for ridge in ridges]
 
     def _keep_results(self, found: Found) -> None:

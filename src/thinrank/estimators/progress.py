@@ -15,7 +15,7 @@ __all__ = ["searching", "shown"]
 def shown(
     callback: Callback | None, limit: int, verbose: int
 ) -> AbstractContextManager[Callback | None]:
-    """The callback of a fit, with a bar on standard error if ``verbose`` is positive."""
+    """The callback of a fit, with a progress bar on standard error if ``verbose`` is positive."""
 
     def text(record: Record) -> str:
         return f"objective {record.objective:.6g}  change {record.change:.1e}"
@@ -26,9 +26,9 @@ def shown(
 def searching(
     callback: Callable[[Any], object] | None, verbose: int
 ) -> AbstractContextManager[Callback | None]:
-    """The callback of a search, with a line on standard error if ``verbose`` is positive.
+    """The callback of a search, with progress on standard error if ``verbose`` is positive.
 
-    The number of models that a search will fit is not known beforehand.
+    There is no bar, since the number of models is not known in advance.
     """
 
     def text(record: Record) -> str:

@@ -35,9 +35,9 @@ from thinrank.starts import as_start
 
 __all__ = ["SparseReducedRankRegressor"]
 
-# Fits with the responses counted by the noise that the fit before left in them. The first counts
-# all alike; two more seldom change the supports.
-_MOST_ROUNDS = 3
+# Number of fits, each with the responses scaled by the noise that the fit before left in them (the
+# first by their standard deviations); more than two further fits rarely change the supports.
+_MAX_ROUNDS = 3
 
 
 class SparseReducedRankRegressor(FactorRegressor):
@@ -48,83 +48,82 @@ class SparseReducedRankRegressor(FactorRegressor):
     columns (responses that they predict), by pursuit (exact fits and exchanges of predictors) or
     by gradient descent with hard thresholding (Yu, Gupta & Kolar).
 
-    By default rank, sparsities and ridge are chosen by the error on held-out rows. Rank 0 (nothing
-    but the means) and the ridge model with all predictors are among the candidates.
+    By default rank, sparsities and ridge are chosen by the error on held-out rows. The candidates
+    include rank 0, which predicts the means, and ridge regression on all predictors.
 
     Parameters
     ----------
     rank : int or "auto", default="auto"
         Largest rank of Θ. "auto" leaves the choice to ``criterion``.
     row_sparsity : int, None or "auto", default="auto"
-        Largest number of predictors in use; None for no limit. "auto" leaves the choice to
-        ``criterion``.
+        Largest number of predictors with non-zero coefficients; None for no limit. "auto" leaves
+        the choice to ``criterion``.
     column_sparsity : int, None or "auto", default="auto"
         Largest number of responses that are predicted by more than their mean; None for no limit.
         "auto" leaves the choice to ``criterion``.
     ridge : float or "auto", default="auto"
         Weight of ½‖Θ‖², on the coefficients of the standardised predictors. "auto" chooses it
         together with the sizes, from 0 and 15 values between 1e-4 and 1e3 times the mean
-        curvature of the loss (which is 1 when the predictors are standardised). When ``rank``,
+        curvature of the loss (which is 1 if the predictors are standardised). If ``rank``,
         ``row_sparsity`` and ``column_sparsity`` are all given, "auto" is 0.
     standardize : bool, default=True
-        Whether the predictors enter with unit root mean square about their mean (about zero
-        without intercept), and the responses in units of the noise in them; see Notes. It is done
-        implicitly: X is not copied and a sparse X stays sparse. With gradient descent of a fixed
-        step size the responses are not scaled.
+        Whether to scale the predictors to unit root mean square about their mean (about zero
+        without intercept), and the responses by the noise in them; see Notes. X is not copied,
+        and a sparse X stays sparse. For gradient descent with a fixed step size the responses are
+        not scaled.
     solver : {"auto", "pursuit", "gdt"} or Solver, default="auto"
-        "pursuit", which "auto" is, fits exactly on the predictors in use and exchanges predictors
-        while that lowers the objective by enough. "gdt" is gradient descent with hard
-        thresholding, the algorithm of the paper. An object of :mod:`thinrank.solvers` has options
-        of its own, such as the step size of ``tr.solvers.GDT(step="theory")``. The search for
-        sizes is by pursuit in all cases, with the options of ``solver`` where that is pursuit:
-        it compares models by exact fits, from each of which it also knows the scores of other
-        ranks and numbers of responses.
+        "pursuit", the same as "auto", fits exactly on the current predictors and exchanges
+        predictors while that decreases the objective. "gdt" is gradient descent with hard
+        thresholding, the algorithm of the paper. An object of :mod:`thinrank.solvers` has further
+        options, such as the step size of ``tr.solvers.GDT(step="theory")``. The search for sizes
+        always uses pursuit (with the options of ``solver`` if that is a Pursuit object), because
+        the scores of other ranks and numbers of responses follow from an exact fit.
     start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
-        Where fits begin: "auto" (what suits the solver and the predictors, see
+        Starting point of the fits: "auto" (depends on the solver and the predictors, see
         :class:`thinrank.starts.Auto`), "backward", "forward", "lasso", "group_lasso", "proximal",
         "screening", "spectral", coefficients in the units of X and Y, or an object of
-        :mod:`thinrank.starts`. Coefficients are used by the final fit only: in a search they
-        could carry information about rows that are held out.
+        :mod:`thinrank.starts`. Coefficients are used in the final fit only, since in a search
+        they could contain information about held-out rows.
     fit_intercept : bool, default=True
         Whether to centre X and Y.
     max_iter : int or None, default=None
-        Largest number of iterations of every fit; None for the solver's own, 100 for pursuit and
-        10,000 for gradient descent. If the final fit reaches it there is a
-        ``ConvergenceWarning``. A solver that is an object has its own, and this must be None.
+        Largest number of iterations of every fit; None for the default of the solver, 100 for
+        "pursuit" and 10,000 for "gdt". If the final fit reaches it, a ``ConvergenceWarning`` is
+        issued. Must be None if ``solver`` is an object, which has its own.
     tol : float, default=1e-7
         Relative change in an iteration below which a solver stops. Pursuit measures the change of
-        the objective, gradient descent that of the factors. Not used when ``solver`` is an
-        object, which has its own.
+        the objective, gradient descent that of the factors. Not used if ``solver`` is an object,
+        which has its own.
     criterion : {"auto", "cv", "pic", "aic", "bic", "gic", "ebic", "gcv"} or Criterion, \
 default="auto"
-        What chooses the sizes that are "auto". "auto" and "cv" are the mean squared error on
+        How the sizes that are "auto" are chosen. "auto" and "cv" are the mean squared error on
         held-out rows. The others are computed on the training rows only, which is faster; they
-        assume noise that is independent across responses, and keep too many predictors where it
+        assume noise that is independent across responses, and select too many predictors if it
         is not. See :class:`thinrank.selection.Criterion`.
     cv : int, cross-validation splitter or iterable of (train, test), default=5
-        Rows that are held out. An integer is the number of folds of a random partition, whose
-        seed comes from ``random_state``; with at most 250 rows the best models are judged again
-        on one or two further partitions. A splitter or an iterable is used as it is. Not
-        used by the other criteria, or when all sizes are given.
+        The splits. An integer is the number of folds of a random partition, whose seed comes from
+        ``random_state``; with at most 250 rows the best models are evaluated again on one or two
+        further partitions. A splitter or an iterable is used without further partitions. Not
+        used with other criteria, or if all sizes are given.
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
-        Which model is fitted to all rows in the end, by the errors on held-out rows. A model with
-        fewer predictors than the most accurate one may have a larger error, by an amount that is
-        proportional to the part of the predictors that it does without; the one with the fewest
-        predictors is taken, and of those with as many the one with the fewest responses in use.
-        Of 100 predictors or more, models with more than half of them are left aside unless they
-        save more than 10 % of the error. The amounts are in the user guide and in
+        Which model is chosen by the errors on held-out rows and fitted to all rows. A model with
+        fewer predictors than the most accurate one is allowed a larger error, in proportion to
+        the fraction of the predictors that it omits. Of the allowed models, the one with the
+        fewest predictors is chosen; of several, the one with the fewest responses. With 100
+        predictors or more, models with more than half of them are not considered unless they
+        decrease the error by more than 10 %. The amounts are given in the user guide and in
         :func:`thinrank.selection.choice.allowance`.
 
-        - "best" allows little, and nothing when the most accurate model has few predictors for
-          the number of samples.
-        - "thinnest" allows more, for many fewer predictors at some loss of accuracy.
-        - "one_se" also allows one standard error of the mean over the splits, and of models with
-          the same number of predictors takes the one with the fewest degrees of freedom.
+        - "best" allows a small increase, and none if the most accurate model has few predictors
+          for the number of samples.
+        - "thinnest" allows more, for far fewer predictors at some loss of accuracy.
+        - "one_se" also allows one standard error of the mean over the splits and, of several
+          models with the fewest predictors, chooses the one with the fewest degrees of freedom.
 
-        Under every rule rank 0 is taken unless the most accurate model is clearly better.
+        Under every rule rank 0 is chosen unless the most accurate model is clearly better.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the random partition into folds and of randomised decompositions in the starts.
-        None gives the same answer every time.
+        None is 0, so that results are reproducible.
     n_jobs : int or None, default=None
         Number of threads of the search for sizes, over splits and models.
     verbose : int, default=0
@@ -132,9 +131,9 @@ default="auto"
     callback : callable or None, default=None
         Called with a :class:`~thinrank.core.result.Record` after each model of the search
         (``record.stage == "search"``) and each iteration of the final fit
-        (``record.stage == "fit"``, with factors of the standardised problem). Returning True ends
-        the stage: after the search, as after Ctrl-C, the best model so far is fitted, and a fit
-        that was stopped says so in ``status_``.
+        (``record.stage == "fit"``, with factors of the standardised problem). If it returns True,
+        the stage ends: after the search, as after Ctrl-C, the best model so far is fitted; a fit
+        that was stopped is marked in ``status_``.
 
     Attributes
     ----------
@@ -142,18 +141,19 @@ default="auto"
         U of shape (n_features, r) and V of shape (n_targets, r), balanced, in the units
         of X and Y.
     coef_ : array of shape (n_targets, n_features), or (n_features,) for a one-dimensional Y
-        Computed from ``factors_`` on demand.
+        Coefficients, computed from ``factors_`` at each call.
     intercept_ : array of shape (n_targets,), or float for a one-dimensional Y
+        Intercept.
     rank_ : int
-        Rank found; smaller than ``rank`` when the data carry less, 0 when nothing is predicted.
+        Rank of the coefficients, possibly lower than ``rank``; 0 if only means are predicted.
     row_support_ : ndarray of int
-        Sorted indices of the predictors in use.
+        Sorted indices of the predictors with non-zero coefficients.
     column_support_ : ndarray of int
-        Sorted indices of the responses that they predict.
+        Sorted indices of the responses with non-zero coefficients.
     best_params_ : dict
         The rank, row_sparsity, column_sparsity and ridge of the fit, chosen or given.
     search_ : list of Record
-        The models that were tried, with their scores; empty when all sizes were given. With
+        The models that were tried, with their scores; empty if all sizes were given. With
         ``standardize=True`` held-out errors are in units of the noise in each response, not of Y.
     n_iter_ : int
         Number of iterations of the final fit.
@@ -162,19 +162,20 @@ default="auto"
     history_ : History
         One record per iteration: objective, change, supports, seconds.
     n_features_in_ : int
+        Number of predictors.
     feature_names_in_ : ndarray of str
-        Only when X is a data frame.
+        Names of the predictors, if X is a data frame.
     target_names_in_ : ndarray of str
-        Only when Y is a data frame.
+        Names of the responses, if Y is a data frame.
 
     Warns
     -----
     thinrank.core.warnings.SelectionWarning
-        When sizes were chosen and the result needs attention: no model is better than the means;
-        the predictors kept are more than half of the samples; the ridge or the number of
+        If sizes were chosen and the result should be checked: no model is better than the means;
+        the number of predictors exceeds half of the number of samples; the ridge or the number of
         predictors is the largest that was allowed; the search was interrupted.
     sklearn.exceptions.ConvergenceWarning
-        When the final fit reaches ``max_iter`` or diverges.
+        If the final fit reaches ``max_iter`` or diverges.
 
     See Also
     --------
@@ -183,12 +184,12 @@ default="auto"
 
     Notes
     -----
-    With ``standardize=True`` the responses count by the noise in them. Each is first divided by
-    its standard deviation, then by the standard deviation of what a fit leaves of it, but by no
-    less than a tenth of its own standard deviation. With given sizes the fit is repeated in this
-    way until the supports stay the same, at most three times in all, unless there is a single
-    response or more predictors may enter than half of the samples. When sizes are chosen, the
-    search is repeated with the noise that its best model leaves.
+    With ``standardize=True`` the responses are scaled by the noise in them: first by their standard
+    deviations, then by the standard deviations of the residuals of a fit, but by no less than a
+    tenth of their own. With given sizes the fit is repeated in this way until the supports do not
+    change, at most three times in all, unless there is a single response or ``row_sparsity``
+    exceeds half of the number of samples. If sizes are chosen, the search is repeated with the
+    noise estimated by its best model.
 
     With ``standardize=True`` supports and predictions do not depend on the units of any predictor
     or response, nor on the scale of ``sample_weight``, nor on predictors and responses that are
@@ -196,9 +197,9 @@ default="auto"
     the responses are scaled; see ``standardize``. With ``standardize=False`` it holds for the
     scale of the weights only.
 
-    A fit without ridge has fewer predictors than samples; with a ridge there may be more, up to
-    all. Where there are more than 2000 samples and more than 2000 predictors, models of at most
-    about 2000 predictors are compared.
+    A model without ridge has fewer predictors than samples; with a ridge it may have all of them.
+    With more than 2000 samples and more than 2000 predictors, only models with at most about 2000
+    predictors are compared.
 
     References
     ----------
@@ -262,21 +263,21 @@ default="auto"
     search_: list[Record]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseReducedRankRegressor:
-        """Choose the sizes that are "auto", and fit the coefficients.
+        """Choose the sizes that are "auto" and fit the coefficients.
 
         Parameters
         ----------
         X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
 (n_samples, n_features)
-            Predictors. Neither copied nor made dense; float32 stays float32.
+            Predictors. They are neither copied nor made dense; float32 is kept.
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses Y.
         sample_weight : array of shape (n_samples,), default=None
-            How much the rows count relative to one another, in the fit and in held-out errors.
-            The scale of the weights has no effect, and rows of weight 0 are left out. Integer
-            weights are not the same as repeated rows: the number of rows enters the choice of
-            sizes, the estimate of the noise in each response, and the decrease of the objective
-            that pursuit asks of an exchange. With given sizes the difference is small.
+            Weights of the rows in the fit and in held-out errors. The scale of the weights has no
+            effect, and rows of weight 0 are left out. Integer weights are not equivalent to
+            repeated rows, since the number of rows affects the choice of sizes, the estimate of
+            the noise, and the decrease of the objective that pursuit requires of an exchange. With
+            given sizes the difference is small.
 
         Returns
         -------
@@ -307,7 +308,7 @@ default="auto"
         return self
 
     def _choose(self, problem: Problem, weight: Any, solver: Solver) -> dict[str, Any]:
-        """The sizes: as given, or chosen where they are "auto"."""
+        """The sizes as given, with those that are "auto" chosen."""
         given = {
             "rank": self.rank,
             "row_sparsity": self.row_sparsity,
@@ -350,14 +351,14 @@ default="auto"
         column_sparsity: Any,
         ridge: Any,
     ) -> Factors:
-        """Fit with given sizes, counting every response by the noise that the fit leaves in it."""
+        """Fit with given sizes, repeatedly with responses scaled by the estimated noise."""
         if rank == 0:
             status = Status(Outcome.ZERO, "No model is better than the means: the rank is 0.")
             self.n_iter_, self.status_, self.history_ = 0, status, History()
             return Factors.zero(problem.loss.shape, like=problem.loss.prototype)
         rank, rows, columns = problem.limited(rank, row_sparsity, column_sparsity)
         scaled, supports = problem, None
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             with shown(self.callback, solver.max_iter, self.verbose) as callback:
                 solution = minimize(
                     scaled.loss.with_ridge(ridge),
@@ -382,11 +383,11 @@ default="auto"
         return factors
 
     def _check_sizes(self, design: Design, k: int, weight: Any) -> None:
-        """Sizes against the data, before anything is computed."""
+        """Check the sizes against the data before any computation."""
         check_criterion(self.criterion)
         check_refit_rule(self.refit_rule)
         if not is_auto(self.ridge):
-            check_ridge("ridge", self.ridge, 'a number at least 0 and finite, or "auto"')
+            check_ridge("ridge", self.ridge, 'a finite non-negative number or "auto"')
         if is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
             return
         sizes = self.rank, self.row_sparsity, self.column_sparsity

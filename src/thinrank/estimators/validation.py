@@ -1,4 +1,4 @@
-"""What comes into fit and predict."""
+"""Validation of the arguments of fit and predict."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _FLOATS = (np.float64, np.float32)
 
 
 def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Design, Array]:
-    """X as a Design and Y as an array of one or two dimensions, of X's dtype.
+    """X as a Design and Y as an array of one or two dimensions with the dtype of X.
 
-    Arrays, data frames and sparse matrices go through scikit-learn's validation; operators,
-    Designs and arrays of other libraries through our own.
+    Arrays, data frames and sparse matrices are validated by scikit-learn; operators, Designs and
+    arrays of other libraries are validated here.
     """
     if Y is None:
         raise ValueError(
@@ -68,7 +68,7 @@ def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Desig
 
 
 def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
-    """X for predict and transform, with the columns that fit saw."""
+    """X for predict and transform as a Design, with the number of columns of fit."""
     if not _is_ours(X):
         X = validate_data(estimator, X, accept_sparse=("csr", "csc"), dtype=_FLOATS, reset=False)
         return as_design(X)
@@ -82,10 +82,10 @@ def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
 
 
 def check_weights(sample_weight: Any, design: Design, *, unit_mean: bool = True) -> Array | None:
-    """Weights of the rows, at least 0 and not all 0; None stays None.
+    """Weights of the rows, non-negative and not all 0; None stays None.
 
-    With ``unit_mean`` their mean is 1 over those that are positive: then their scale has no
-    meaning, and they say how much the rows count relative to one another.
+    With ``unit_mean`` they are scaled to a mean of 1 over those that are positive, so that the
+    scale of the given weights has no effect.
     """
     if sample_weight is None:
         return None
@@ -97,24 +97,24 @@ def check_weights(sample_weight: Any, design: Design, *, unit_mean: bool = True)
         ensure_non_negative=True,
     )
     if not np.any(weight > 0):
-        raise ValueError("sample_weight must have a positive entry; all of them are 0")
+        raise ValueError("sample_weight must have a positive entry, but all entries are 0")
     if unit_mean:
-        weight = weight.astype(np.float64) / weight.max()  # no overflow in the sum
+        weight = weight.astype(np.float64) / weight.max()  # avoids overflow in the sum
         weight *= np.count_nonzero(weight) / weight.sum()
     return arrays.from_numpy(weight, design.prototype)
 
 
 def check_ridge(name: str, value: Any, expected: str) -> None:
-    """Raise a ValueError unless ``value`` is a number at least 0 and finite."""
+    """Raise a ValueError unless ``value`` is a finite non-negative number."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not (number and 0 <= float(value) < float("inf")):
         raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
 def is_nothing(rank: Any, rows: Any, columns: Any) -> bool:
-    """Whether the sizes are those of the zero matrix, as a search returns them.
+    """Whether the sizes are those of the zero matrix, as a search may return them.
 
-    Rank 0 is allowed only together with no rows and no columns.
+    Rank 0 is valid only with 0 rows, and with 0 or None as the number of columns.
     """
     sizes = (rank, rows, 0 if columns is None else columns)
     return all(isinstance(size, Integral) and size == 0 for size in sizes)
@@ -123,7 +123,7 @@ def is_nothing(rank: Any, rows: Any, columns: Any) -> bool:
 def check_automatic_sizes(
     shape: tuple[int, int], samples: int, rank: Any, rows: Any, columns: Any
 ) -> None:
-    """Those of the sizes that are not "auto"."""
+    """Raise a ValueError if one of the sizes that are not "auto" is invalid."""
     p, k = shape
     most_rows = p if rows is None or is_auto(rows) else rows
     most_columns = k if columns is None or is_auto(columns) else columns
@@ -142,14 +142,14 @@ def column_names(Y: Any) -> np.ndarray | None:
 
 
 def rows_of_data(design: Design, weight: Any) -> int:
-    """Number of rows that count."""
+    """Number of rows of positive weight."""
     if weight is None:
         return design.shape[0]
     return int(arrays.namespace(weight).count_nonzero(weight))
 
 
 def keep_target_names(estimator: Any, names: np.ndarray | None) -> None:
-    """Set ``target_names_in_``, or forget that of an earlier fit."""
+    """Set ``target_names_in_``, or delete that of an earlier fit."""
     if names is not None:
         estimator.target_names_in_ = names
     elif hasattr(estimator, "target_names_in_"):
@@ -162,7 +162,7 @@ def _is_ours(X: Any) -> bool:
 
 
 def _check_rows(X: Any, Y: Any) -> None:
-    """A message that names both, before scikit-learn's, which names neither."""
+    """Raise an error that names X and Y, which the one of scikit-learn does not."""
     rows_x, rows_y = getattr(X, "shape", None), getattr(Y, "shape", None)
     if rows_x and rows_y and rows_x[0] != rows_y[0]:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Quadratic forms: f as c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩, and what of it is held in memory."""
+"""Quadratic forms c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩, which differ in what they keep in memory."""
 
 from thinrank.forms.gram import GramForm
 from thinrank.forms.identity import IdentityForm

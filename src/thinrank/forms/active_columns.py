@@ -8,34 +8,36 @@ from thinrank.core.contracts import Design
 
 __all__ = ["ActiveColumns"]
 
-# Columns of X that are fetched at a time.
+# Columns of X that are copied at a time: bounds the memory of the block.
 _BLOCK_COLUMNS = 128
 
 
 class ActiveColumns:
-    """Columns of X that are in use, with their inner products with one another and with Y.
+    """The columns of X that are in use, with their inner products with one another and with Y.
 
-    Each is taken from X once and kept as a row of one array with some room to spare; when that is
-    full, columns that went out of use give up their places.
+    Every column is copied from X once and kept as a row of one array, which has some free rows.
+    When none is free, rows of columns that are no longer in use are overwritten.
 
     Parameters
     ----------
-    X, Y : Design
-        With the same number of rows.
+    X : Design of shape (n_samples, n_features)
+        The predictors.
+    Y : Design of shape (n_samples, n_targets)
+        The responses.
     """
 
     def __init__(self, X: Design, Y: Design) -> None:
         self._X, self._Y = X, Y
-        self._place: dict[int, int] = {}  # the row that holds a column of X
+        self._place: dict[int, int] = {}  # from a column of X to the row that holds it
         self._allot(0)
 
     def gram(self, index: Array) -> Array:
-        """Inner products of the columns ``index``; a fresh array."""
+        """Inner products of the columns ``index``, as a new array."""
         places = self._places(index)
         return arrays.submatrix(self._gram, places, places)
 
     def cross(self, index: Array) -> Array:
-        """Inner products of the columns ``index`` with those of Y; a fresh array."""
+        """Inner products of the columns ``index`` with those of Y, as a new array."""
         places = self._places(index)
         return arrays.take_rows(self._cross, places)
 
@@ -54,7 +56,7 @@ class ActiveColumns:
         return self._rows.T @ spread
 
     def _places(self, index: Array) -> Array:
-        """Where the columns are, after fetching those that are missing."""
+        """The rows that hold the columns, after copying columns that are missing."""
         wanted = arrays.to_numpy(index).tolist()
         missing = [column for column in wanted if column not in self._place]
         if missing and len(wanted) > self._rows.shape[0]:
@@ -65,10 +67,10 @@ class ActiveColumns:
         return arrays.indices([self._place[column] for column in wanted], self._X.prototype)
 
     def _allot(self, room: int) -> None:
-        """Empty places."""
+        """Allocate ``room`` free rows and drop all columns."""
         like = self._X.prototype
         self._place = {}
-        # the old ones go before the new ones come: they may be large
+        # free the old arrays, which may be large, before allocating the new ones
         self._rows = self._gram = self._cross = arrays.zeros((0, 0), like)
         self._rows = arrays.zeros((room, self._X.shape[0]), like)
         self._gram = arrays.zeros((room, room), like)
@@ -76,8 +78,8 @@ class ActiveColumns:
 
     def _fetch(self, missing: list[int], wanted: set[int]) -> None:
         empty = set(range(self._rows.shape[0])) - set(self._place.values())
-        given_up = {place for column, place in self._place.items() if column not in wanted}
-        chosen = sorted([*sorted(empty), *sorted(given_up)][: len(missing)])
+        unused = {place for column, place in self._place.items() if column not in wanted}
+        chosen = sorted([*sorted(empty), *sorted(unused)][: len(missing)])
         reused = set(chosen)
         self._place = {c: place for c, place in self._place.items() if place not in reused}
         for first in range(0, len(missing), _BLOCK_COLUMNS):

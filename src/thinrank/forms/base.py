@@ -1,4 +1,4 @@
-"""What quadratic forms share: the ridge, a dense C, and sums over blocks of responses."""
+"""Base classes of quadratic forms, for the ridge and a dense C, and helper functions."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from thinrank.core.contracts import QuadraticForm
 
 __all__ = ["AdjustableRidge", "HeldCross", "blockwise_cross_norms", "plus_ridge", "plus_rows"]
 
-# Responses that are visited at a time when XᵀY is not held: a block of XᵀY then takes a few
-# megabytes for ten thousand predictors.
+# Number of columns of XᵀY computed at a time when it is not kept: 20 MB for ten thousand
+# predictors.
 _BLOCK_TARGETS = 256
 
 
 class AdjustableRidge:
-    """What all forms share: a ridge that changes without touching what is held."""
+    """A form whose ridge can be changed without copying its arrays."""
 
     _ridge: float
     exact = True
     column_scale: Array | None = None
 
     def with_ridge(self, ridge: float) -> Self:
-        """The same form with another ridge; what is held or cached is shared."""
+        """The same form with another ridge; stored and cached arrays are shared."""
         other = copy.copy(self)
         other._ridge = ridge
         return other
@@ -34,17 +34,20 @@ class AdjustableRidge:
         raise NotImplementedError
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
-        """R with Rᵀ R = H_SS⁻¹ where that matters: on C_S and on H between S and others.
+        """R with Rᵀ R = H_SS⁻¹ on the columns of C_S and of H between S and other rows.
 
         Returns
         -------
-        R of shape (q, len(rows)), and whether a ridge had to be added to make H_SS regular
+        R : array of shape (q, len(rows))
+            The inverse root.
+        ridged : bool
+            Whether a ridge was added because H_SS is singular.
         """
         return linalg.inverse_cholesky(self.gram(rows))
 
 
 class HeldCross(AdjustableRidge):
-    """What all forms with a dense C share."""
+    """A form with a dense C in memory."""
 
     def __init__(self, cross: Array, constant: float, samples: float, ridge: float) -> None:
         self._cross = cross
@@ -69,7 +72,7 @@ class HeldCross(AdjustableRidge):
 
 
 def blockwise_cross_norms(form: QuadraticForm) -> tuple[Array, Array]:
-    """Squared norms of the rows and columns of C, without holding it."""
+    """Squared norms of the rows and columns of C, without keeping it."""
     xp = arrays.namespace(form.prototype)
     by_row = arrays.zeros((form.shape[0],), like=form.prototype)
     by_column = []
@@ -86,7 +89,7 @@ def plus_ridge(gram: Array, ridge: float) -> Array:
 
 
 def plus_rows(gradient: Array, rows: Array, U: Array, ridge: float) -> Array:
-    """The gradient of ridge/2·‖U‖² on top."""
+    """Add the gradient of ridge/2·‖U‖² to a gradient, in place."""
     if ridge:
         gradient += ridge * arrays.scatter_rows(U, rows, gradient.shape[0])
     return gradient

@@ -1,4 +1,4 @@
-"""A quadratic form with XᵀX and XᵀY held in memory."""
+"""A quadratic form with XᵀX and XᵀY in memory."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["GramForm"]
 
 
 class GramForm(HeldCross):
-    """H held in full: cheap when there are few predictors.
+    """A form with all of H in memory, for problems with few predictors.
 
     Parameters
     ----------
-    gram : array of shape (p, p)
+    gram : array of shape (n_features, n_features)
         XᵀX/n.
-    cross : array of shape (p, k)
+    cross : array of shape (n_features, n_targets)
         XᵀY/n.
     constant : float
         ‖Y‖²/n.
     samples : float
         n, the sum of the weights.
     ridge : float
-        Added to the diagonal.
+        Added to the diagonal of H.
     """
 
     def __init__(

@@ -10,23 +10,33 @@ __all__ = ["IdentityForm"]
 
 
 class IdentityForm(HeldCross):
-    """H = (1 + ridge)·I: denoising."""
+    """The form of denoising, with H = (1 + ridge)·I.
+
+    Parameters
+    ----------
+    cross : array of shape (n_rows, n_columns)
+        C, the noisy matrix.
+    constant : float
+        Twice the value at zero.
+    ridge : float
+        Added to the diagonal of H.
+    """
 
     def __init__(self, cross: Array, constant: float, ridge: float) -> None:
         super().__init__(cross, constant, cross.shape[0], ridge)
 
     def diagonal(self) -> Array:
-        """The same everywhere."""
+        """Diagonal of H, all entries 1 + ridge."""
         return arrays.zeros((self.shape[0],), like=self.prototype) + (1 + self._ridge)
 
     def gram(self, rows: Array) -> Array:
-        """A multiple of the identity."""
+        """H over ``rows``, a multiple of the identity."""
         return (1 + self._ridge) * arrays.identity(rows.shape[0], like=self.prototype)
 
     def gram_between(self, rows: Array, others: Array) -> Array:
-        """Zero between different rows."""
+        """H between different rows, which is zero."""
         return arrays.zeros((rows.shape[0], others.shape[0]), like=self.prototype)
 
     def gradient(self, rows: Array, U: Array, V: Array) -> Array:
-        """(1 + ridge)·U in its place, less C @ V."""
+        """H[:, rows] @ U − C @ V."""
         return arrays.scatter_rows((1 + self._ridge) * U, rows, self.shape[0]) - self._cross @ V

@@ -1,4 +1,4 @@
-"""The second moments of a regression, and the one place that decides which of them are held."""
+"""The second moments of a regression, and all decisions about which of them are kept."""
 
 from __future__ import annotations
 
@@ -18,39 +18,41 @@ __all__ = ["FormName", "Moments"]
 
 FormName = Literal["auto", "direct", "gram"]
 
-# Multiplications that take some hundredths of a second: then XᵀX is made without asking further.
+# XᵀX is computed for a single fit if it takes at most this number of multiplications: some
+# hundredths of a second.
 _CHEAP_GRAM = 50_000_000
-# Multiplications that take less than a second, which is little beside those of a search for sizes.
-_CHEAP_FOR_MANY = 1_000_000_000
-# XᵀX is held if it has at most this many times as many rows as X, or at most _SMALL_GRAM rows.
-# Beyond that products with X cost less than products with XᵀX.
+# XᵀX is computed for a search for sizes if it takes at most this number of multiplications: less
+# than a second, which is short compared with a search.
+_CHEAP_FOR_SEARCH = 1_000_000_000
+# XᵀX is kept if it has at most _GRAM_PER_SAMPLE times as many rows as X, or at most _SMALL_GRAM
+# rows. Products with a larger XᵀX take longer than products with X.
 _GRAM_PER_SAMPLE = 4
 _SMALL_GRAM = 256
-# For a search XᵀX may take one part in this many of the memory budget: every split has its own.
+# In a search XᵀX may take the memory budget divided by this number, since every split has its own.
 _PARTS_FOR_SEARCH = 8
 
 
 class Moments:
-    """XᵀX/n and XᵀY/n, computed when first asked for and held where that pays.
+    """XᵀX/n and XᵀY/n, computed when first needed and kept where that saves time.
 
     All decisions about memory are made here:
 
-    - how the loss is evaluated (``evaluates_by_gram``): through XᵀX if that needs fewer operations
-      than X and is no larger than X;
-    - which quadratic form a solver gets (:meth:`form`): one that holds XᵀX if making it is cheap,
-      else one that works with products and keeps what concerns the columns in use;
-    - whether XᵀX is made for a search with many fits (:meth:`hold_for_search`).
+    - how the loss is evaluated (``evaluates_by_gram``): with XᵀX if that takes fewer operations
+      than products with X and XᵀX is no larger than X;
+    - which quadratic form a solver gets (:meth:`form`): one with all of XᵀX if that is cheap to
+      compute, else one that multiplies by X and keeps inner products of the columns in use;
+    - whether XᵀX is computed for a search with many fits (:meth:`hold_for_search`).
 
     Parameters
     ----------
     X : Design of shape (n_samples, n_features)
-        Multiplied by the roots of the sample weights.
+        The predictors, multiplied by the roots of the sample weights.
     Y : Design of shape (n_samples, n_targets)
-        Likewise.
+        The responses, multiplied by the same roots.
     samples : float
         n, the sum of the weights.
     form : {"auto", "direct", "gram"}, default="auto"
-        How the loss is evaluated; "auto" decides.
+        How the loss is evaluated: with XᵀX for "gram", with X for "direct"; "auto" chooses.
     """
 
     def __init__(self, X: Design, Y: Design, samples: float, form: FormName = "auto") -> None:
@@ -70,17 +72,17 @@ class Moments:
 
     @property
     def gram_is_held(self) -> bool:
-        """Whether the quadratic form holds XᵀX and XᵀY in full."""
+        """Whether the quadratic form keeps all of XᵀX and XᵀY."""
         return isinstance(self._form, GramForm)
 
     def gram(self) -> Array:
-        """XᵀX/n, computed once and held."""
+        """XᵀX/n, computed once and kept."""
         if self._gram is None:
             self._gram = self.X.gram() / self.samples
         return self._gram
 
     def cross(self) -> Array:
-        """XᵀY/n, computed once and held."""
+        """XᵀY/n, computed once and kept."""
         if self._cross is None:
             memory.check_fits(
                 self.shape,
@@ -94,7 +96,7 @@ class Moments:
         return self._cross
 
     def form(self) -> QuadraticForm:
-        """The quadratic form without ridge; made once."""
+        """The quadratic form without ridge, computed once."""
         if self._form is None:
             p, k = self.shape
             fits = memory.fits(p * max(p, k), arrays.itemsize(self.X.prototype))
@@ -108,10 +110,10 @@ class Moments:
         return self._form
 
     def hold_for_search(self) -> None:
-        """Hold all of XᵀX where that pays for a search with many fits."""
+        """Compute all of XᵀX if that saves time in a search with many fits."""
         (n, p), k = self.X.shape, self.shape[1]
         fits = memory.fits(_PARTS_FOR_SEARCH * p * p, arrays.itemsize(self.X.prototype))
-        pays = n * p * p <= _CHEAP_FOR_MANY or p <= _PARTS_FOR_SEARCH * k
+        pays = n * p * p <= _CHEAP_FOR_SEARCH or p <= _PARTS_FOR_SEARCH * k
         if self._form is None and fits and self._gram_is_small() and pays:
             self._hold()
 
@@ -135,14 +137,14 @@ class Moments:
         return arrays.norm(self.Y.column_norms()) ** 2 / self.samples
 
     def _gram_is_cheaper(self) -> bool:
-        """Whether an evaluation through XᵀX needs fewer operations, and no more memory than X."""
+        """Whether an evaluation with XᵀX takes fewer operations, and no more memory than X."""
         (n, p), k = self.X.shape, self.shape[1]
         cheaper = p * (p + 2 * k) < n * (2 * p + 2 * k)
         fits = memory.fits(p * max(p, k), arrays.itemsize(self.X.prototype))
         return cheaper and max(p, k) <= n and fits
 
     def _gram_is_quick(self) -> bool:
-        """Whether all of XᵀX costs little, in itself or beside XᵀY."""
+        """Whether XᵀX takes little time, or not much more than XᵀY."""
         (n, p), k = self.X.shape, self.shape[1]
         quick = n * p * p <= _CHEAP_GRAM and p * k <= _CHEAP_GRAM / 10 and self._gram_is_small()
         return quick or (p <= 2 * k and p <= n and k <= n)

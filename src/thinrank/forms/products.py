@@ -13,31 +13,31 @@ from thinrank.forms.base import AdjustableRidge, blockwise_cross_norms, plus_rid
 
 __all__ = ["ProductForm"]
 
-# Columns of X that are visited at a time where more of them are in use than there are samples.
+# Columns of X that are copied at a time if more columns are in use than there are samples.
 _BLOCK_ROWS = 4096
 
 
 class ProductForm(AdjustableRidge):
-    """H and C through products with X and Y; what concerns active columns is kept.
+    """A form that multiplies by X and Y, and keeps inner products of the columns in use.
 
-    XᵀY is computed once, for the norms of its rows and columns, and not held unless it is
-    given: of its rows only those of active columns are needed, and the gradient takes one product
+    XᵀY is computed once, for the norms of its rows and columns, and not kept unless it is given.
+    Only its rows for the columns in use are needed afterwards, and the gradient is one product
     with Xᵀ, Xᵀ(X_S U − YV)/n.
 
     Parameters
     ----------
-    X : Design of shape (n, p)
-        With weights, centring and scaling inside.
-    Y : Design of shape (n, k)
-        Likewise.
+    X : Design of shape (n_samples, n_features)
+        The predictors, weighted, centred and scaled.
+    Y : Design of shape (n_samples, n_targets)
+        The responses, likewise.
     samples : float
         n, the sum of the weights.
     constant : float
         ‖Y‖²/n.
     ridge : float
         Added to the diagonal of H.
-    cross : array of shape (p, k), optional
-        XᵀY/n, if it is at hand.
+    cross : array of shape (n_features, n_targets), default=None
+        XᵀY/n, if it is known.
     """
 
     def __init__(
@@ -76,10 +76,11 @@ class ProductForm(AdjustableRidge):
         return self._active.cross(rows) / self.samples
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
-        """R from the n × n matrix of inner products of the samples when there are more rows.
+        """R with Rᵀ R = H_SS⁻¹ and whether a ridge was needed; see :class:`AdjustableRidge`.
 
-        With X_S = E D Fᵀ, R = (D²/n + ridge)^(−½) Fᵀ: what it leaves out of H_SS⁻¹ is orthogonal
-        to all samples.
+        With more rows than samples R comes from the inner products of the samples: with
+        X_S = E D Fᵀ it is (D²/n + ridge)^(−½) Fᵀ, which leaves out directions orthogonal to all
+        samples.
         """
         if not (self._ridge and self._many(rows)):
             return super().inverse_root(rows)
@@ -90,7 +91,7 @@ class ProductForm(AdjustableRidge):
         return xp.concat([left @ block for block in self._blocks(rows)], axis=1), False
 
     def _blocks(self, rows: Array) -> Iterator[Array]:
-        """Columns of X, some at a time."""
+        """The columns ``rows`` of X, a block at a time."""
         for first in range(0, rows.shape[0], _BLOCK_ROWS):
             yield self._X.columns(rows[first : first + _BLOCK_ROWS])
 
@@ -109,7 +110,7 @@ class ProductForm(AdjustableRidge):
         return values, vectors
 
     def _many(self, rows: Array) -> bool:
-        """Whether there are more rows than samples: then columns of X are not kept."""
+        """Whether there are more rows than samples; the columns of X are not kept then."""
         return rows.shape[0] > self._X.shape[0]
 
     def cross_columns(self, first: int, last: int) -> Array:
@@ -120,19 +121,19 @@ class ProductForm(AdjustableRidge):
         return self._X.transposed_product(self._Y.columns(targets) / self.samples)
 
     def cross_norms(self) -> tuple[Array, Array]:
-        """Squared norms of the rows and columns of XᵀY/n, a few columns at a time."""
+        """Squared norms of the rows and columns of XᵀY/n, a block of columns at a time."""
         if "cross norms" not in self._known:
             self._known["cross norms"] = blockwise_cross_norms(self)
         return self._known["cross norms"]
 
     def gram(self, rows: Array) -> Array:
-        """H over ``rows``, from the kept columns."""
+        """H over ``rows``, from the columns in use."""
         gram = self._active.gram(rows)
         gram /= self.samples
         return plus_ridge(gram, self._ridge)
 
     def gram_between(self, rows: Array, others: Array) -> Array:
-        """H between ``rows`` and ``others``; the others are not kept."""
+        """H between ``rows`` and ``others``; the columns of the others are not kept."""
         return self._active.products(rows, self._X.columns(others)) / self.samples
 
     def gradient(self, rows: Array, U: Array, V: Array) -> Array:

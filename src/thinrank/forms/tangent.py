@@ -1,4 +1,4 @@
-"""A quadratic form that touches a loss at one point."""
+"""A quadratic form that equals a loss, with its gradient, at one point."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["TangentForm"]
 class TangentForm(HeldCross):
     """q(Φ) = f(Θ₀) + ⟨∇f(Θ₀), Θ − Θ₀⟩ + ½⟨Φ − Φ₀, H(Φ − Φ₀)⟩, with Φ = Θ·diag(s).
 
-    It lies above a loss whose curvature in response t is at most s_t²·H. C is held, a dense array
-    of the shape of Θ.
+    It is a majorizer of a loss whose curvature in response t is at most s_t²·H. C is kept as a
+    dense array of the shape of Θ.
 
     Parameters
     ----------
     curvature : QuadraticForm
-        Only its H is used, with the ridge in it.
+        A form with the matrix H, including the ridge; only H is used.
     factors : Factors
         Θ₀.
     value : float
@@ -62,7 +62,7 @@ class TangentForm(HeldCross):
         self.column_scale = column_scale
 
     def with_ridge(self, ridge: float) -> Self:
-        """The same form with another ridge in H; for forms that touch the loss at zero."""
+        """The same form with another ridge in H; valid if Θ₀ is zero."""
         other = copy.copy(self)
         other._curvature = self._curvature.with_ridge(ridge)
         return other

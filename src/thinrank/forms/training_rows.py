@@ -1,4 +1,4 @@
-"""The quadratic form of some rows, from that of all rows and the rows that are left out."""
+"""The quadratic form of the training rows, from that of all rows and the held-out rows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class TrainingRows:
     Attributes
     ----------
     form : GramForm
-        Of the training rows, without ridge, centred and scaled by themselves if that was asked.
+        The form of the training rows, without ridge, centred and scaled by their own means and
+        root mean squares if requested.
     center_x, center_y : arrays of shapes (n_features,) and (n_targets,)
         Means of the training rows, in the units of the form of all rows; zero without centring.
     inverse_scale : array of shape (n_features,)
-        What the columns of X were multiplied by: ones without scaling, and zero for columns that
-        are constant.
+        Factors of the columns of X: ones without scaling, and zero for constant columns.
     """
 
     form: GramForm
@@ -38,24 +38,24 @@ def without_rows(
 ) -> TrainingRows:
     """The form of the rows that remain when some are left out.
 
-    With the moments of all rows, H = XᵀX/n and C = XᵀY/n, and the rows A of X and B of Y that are
-    left out, the remaining n' = n − h rows have XᵀX = nH − AᵀA and XᵀY = nC − AᵀB. About their
-    own means a·aᵀ/n' and a·bᵀ/n' are subtracted as well, where a and b are the sums of the rows
-    left out, since all rows together sum to zero. So one XᵀY and one Gram matrix serve every
-    split of the data.
+    With the moments of all rows, H = XᵀX/n and C = XᵀY/n, and the h rows A of X and B of Y that
+    are left out, the remaining n' = n − h rows have XᵀX = nH − AᵀA and XᵀY = nC − AᵀB. With
+    centring, a·aᵀ/n' and a·bᵀ/n' are subtracted as well, where a and b are the sums of the rows
+    left out: all rows together sum to zero, so the means of the remaining rows are −a/n' and
+    −b/n'. XᵀY and the Gram matrix are thus computed once for all splits of the data.
 
     Parameters
     ----------
     whole : GramForm
-        Of all rows, without ridge.
+        The form of all rows, without ridge.
     X_out, Y_out : Design
         The rows left out, in the units of ``whole`` and multiplied by the roots of their weights.
     roots : array of shape (h,)
-        Roots of the weights.
+        Roots of the weights of the rows left out.
     center : bool
         Whether all rows together are centred, so that the remaining ones are centred too.
     scale : bool
-        Whether the remaining columns of X get unit root mean square.
+        Whether to scale the columns of the remaining rows of X to unit root mean square.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def without_rows(
 
 
 def _inverse_scale(mean_squares: Array, whole: GramForm, samples: float, scale: bool) -> Array:
-    """One over the scales of the columns; zero for those constant on the rows, up to rounding."""
+    """One over the scales of the columns; zero for columns that are constant up to rounding."""
     xp = arrays.namespace(mean_squares)
     rounding = 1e3 * arrays.eps(mean_squares) * whole.samples / samples
     live = mean_squares > rounding * whole.diagonal()

@@ -1,4 +1,4 @@
-"""f(Θ): the losses that thinrank minimises."""
+"""The losses f(Θ) that thinrank minimises."""
 
 from thinrank.losses.custom import Custom
 from thinrank.losses.denoising import Denoising

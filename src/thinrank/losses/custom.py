@@ -21,20 +21,20 @@ class Custom:
     ----------
     value_and_gradient : callable
         ``value_and_gradient(factors) -> (f, ∇f·V, ∇fᵀ·U)`` at Θ = factors.U @ factors.V.T: a
-        number and arrays of shapes (m1, r) and (m2, r). Rank 0 never occurs.
+        number and arrays of shapes (m1, r) and (m2, r). The rank r is at least 1.
     shape : (int, int)
         Shape (m1, m2) of Θ.
-    full_gradient : callable, optional
-        ``full_gradient(theta) -> (f, ∇f)`` at a dense Θ. With ``smoothness`` it opens the convex
-        starts (with a penalty given as a number).
-    smoothness : float, optional
+    full_gradient : callable, default=None
+        ``full_gradient(theta) -> (f, ∇f)`` at a dense Θ. The convex starts need it together with
+        ``smoothness`` (and a penalty given as a number).
+    smoothness : float, default=None
         L with ‖∇f(A) − ∇f(B)‖ ≤ L‖A − B‖.
-    like : array, optional
-        Any array of the library, dtype and device to work in; NumPy float64 when missing.
+    like : array, default=None
+        Any array of the library, dtype and device to compute in; None for NumPy float64.
 
     Examples
     --------
-    Denoising with weights that differ from entry to entry:
+    Denoising with a weight for every entry:
 
     >>> import numpy as np, thinrank as tr
     >>> rng = np.random.default_rng(0)
@@ -64,7 +64,7 @@ class Custom:
                 f"got {type(value_and_gradient).__name__}"
             )
         if len(shape) != 2 or any(int(size) != size or size < 1 for size in shape):
-            raise ValueError(f"shape must be two integers at least 1, got {shape!r}")
+            raise ValueError(f"shape must be two positive integers, got {shape!r}")
         if smoothness is not None and not 0 < smoothness < float("inf"):
             raise ValueError(f"smoothness must be a positive number, got {smoothness!r}")
         self.shape = (int(shape[0]), int(shape[1]))
@@ -77,7 +77,7 @@ class Custom:
         self.capabilities = frozenset(name for name, what in given.items() if what is not None)
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
-        """The user's function, its answer checked for shape."""
+        """f(UVᵀ), ∇f·V and ∇fᵀ·U from the user's function, after a check of the shapes."""
         value, gradient_u, gradient_v = self._value_and_gradient(factors)
         for name, array, expected in (
             ("∇f·V", gradient_u, factors.U.shape),
@@ -91,12 +91,12 @@ class Custom:
         return float(value), gradient_u, gradient_v
 
     def full_gradient(self, theta: Array) -> tuple[float, Array]:
-        """The user's function; present when 'full_gradient' is among the capabilities."""
+        """f and ∇f from the user's function, if 'full_gradient' is among the capabilities."""
         assert self._full_gradient is not None
         value, gradient = self._full_gradient(theta)
         return float(value), gradient
 
     def smoothness(self) -> float:
-        """The user's number; present when 'smoothness' is among the capabilities."""
+        """The user's L, if 'smoothness' is among the capabilities."""
         assert self._smoothness is not None
         return self._smoothness

@@ -21,8 +21,8 @@ class Denoising(Quadratic):
     Parameters
     ----------
     M : array of shape (m1, m2)
-        The noisy matrix; float32 and float64 stay what they are.
-    ridge : float, default 0
+        The noisy matrix; float32 and float64 are kept.
+    ridge : float, default=0.0
         Weight of ½‖Θ‖².
 
     Examples
@@ -39,7 +39,7 @@ class Denoising(Quadratic):
     def __init__(self, M: Any, *, ridge: float = 0.0) -> None:
         self.M = arrays.as_float_array(M)
         if self.M.ndim != 2:
-            raise ValueError(f"M must be a matrix; it has shape {tuple(self.M.shape)}")
+            raise ValueError(f"M must be a matrix, got an array of shape {tuple(self.M.shape)}")
         check_finite("M", self.M)
         super().__init__(
             (self.M.shape[0], self.M.shape[1]),
@@ -53,23 +53,23 @@ class Denoising(Quadratic):
         return U @ VV - self.M @ V, U.T @ U, self.M.T @ U
 
     def hessian_product(self, theta: Array) -> Array:
-        """H is the identity."""
+        """H @ theta, where H is the identity."""
         return theta
 
     def cross(self) -> Array:
-        """C is M."""
+        """C, which is M."""
         return self.M
 
     def smoothness(self) -> float:
-        """1 + ridge."""
+        """L, which is 1 + ridge."""
         return 1.0 + self.ridge
 
     def curvature(self, rows: Array) -> tuple[float, float]:
-        """The loss curves alike in all directions."""
+        """μ and L, both 1 + ridge."""
         return 1.0 + self.ridge, 1.0 + self.ridge
 
     def row_scales(self) -> Array:
-        """Ones: all rows are in the same units."""
+        """Ones, since all rows are in the same units."""
         return arrays.zeros((self.shape[0],), like=self.prototype) + 1
 
     def noise(self) -> float:
@@ -77,7 +77,7 @@ class Denoising(Quadratic):
         return noise_scale(Dense(self.M), self.shape[0])
 
     def quadratic(self) -> IdentityForm:
-        """H = (1 + ridge)·I and C = M."""
+        """The loss as a quadratic form with H = (1 + ridge)·I and C = M."""
         return IdentityForm(self.M, self.constant, self.ridge)
 
     def restrict(self, rows: Array, columns: Array) -> Denoising:

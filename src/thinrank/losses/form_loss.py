@@ -13,15 +13,15 @@ __all__ = ["FormLoss"]
 
 
 class FormLoss(Quadratic):
-    """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖² from a form that has H, C and c.
+    """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖² from a form with H, C and c.
 
     Parameters
     ----------
     form : QuadraticForm
         H, C and c.
     noise : callable or None, default=None
-        Returns the standard deviation of the noise in the data, which convex starts ask for;
-        None if it is not known.
+        ``noise() -> float``: the standard deviation of the noise in the data, which convex starts
+        use; None if it is not known.
     ridge : float or None, default=None
         Weight of ½‖Θ‖², in place of the ridge of the form; None for that of the form.
     """
@@ -47,7 +47,7 @@ class FormLoss(Quadratic):
         return self._ridged
 
     def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
-        """A, K and B from the rows in use."""
+        """A, K and B from the non-zero rows of U."""
         rows = arrays.true_positions(arrays.row_norms_squared(U) > 0)
         active = arrays.take_rows(U, rows)
         A = self._form.gradient(rows, active @ VV, V)
@@ -69,7 +69,7 @@ class FormLoss(Quadratic):
         return arrays.namespace(self.prototype).sqrt(self._form.diagonal())
 
     def noise(self) -> float:
-        """As given, computed when first asked for."""
+        """Standard deviation of the noise, computed when first needed."""
         if self._known_noise is None:
             if self._noise is None:
                 raise TypeError("the noise of a loss that is given by its form is not known")

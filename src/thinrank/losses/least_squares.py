@@ -19,7 +19,8 @@ from thinrank.losses.quadratic import Quadratic
 
 __all__ = ["LeastSquares"]
 
-# Up to this many rows or columns the spectrum of the Gram matrix is computed in full.
+# Up to this number of rows or columns all eigenvalues of the Gram matrix are computed. A rule of
+# thumb: it takes some hundredths of a second.
 _EXACT_SPECTRUM = 400
 
 
@@ -28,18 +29,20 @@ class LeastSquares(Quadratic):
 
     Parameters
     ----------
-    X : dense array, scipy sparse matrix, LinearOperator or Design, of shape (n, p)
-        Used as it is: neither centred nor scaled (see :func:`thinrank.designs.standardize`).
-    Y : array or Design of shape (n, k)
-        Responses, of the library and device of X; an array is taken in X's dtype.
-    sample_weight : array of shape (n,), optional
-        Then f = 1/(2·Σw)·Σᵢ wᵢ‖yᵢ − Θᵀxᵢ‖²: integer weights equal repeated rows.
-    ridge : float, default 0
+    X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
+        Predictors, neither centred nor scaled (see :func:`thinrank.designs.standardize`).
+    Y : array or Design of shape (n_samples, n_targets)
+        Responses, of the library and device of X; an array is converted to the dtype of X.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights w of the samples, with f = 1/(2·Σw)·Σᵢ wᵢ‖yᵢ − Θᵀxᵢ‖² + ridge/2·‖Θ‖²: integer
+        weights are equivalent to repeated rows. None for equal weights.
+    ridge : float, default=0.0
         Weight of ½‖Θ‖².
     form : {"auto", "direct", "gram"}, default="auto"
-        "direct" multiplies by X and Y at each evaluation, r·n·(2p + 2k) operations. "gram" holds
-        XᵀX/n and XᵀY/n, made once, and then needs r·p·(p + 2k) whatever n. The two agree to
-        rounding. "auto" takes the Gram form when it is cheaper and no larger than X.
+        "direct" multiplies by X and Y at each evaluation, which takes r·n·(2p + 2k) operations.
+        "gram" computes XᵀX/n and XᵀY/n once and then takes r·p·(p + 2k) operations, whatever n.
+        Their results agree up to rounding. "auto" is "gram" if that is faster and XᵀX is no
+        larger than X, else "direct".
     """
 
     capabilities = Quadratic.capabilities | {"folds", "target_scale", "with_ridge"}
@@ -66,8 +69,8 @@ class LeastSquares(Quadratic):
             weight = arrays.from_numpy(sample_weight, self.X.prototype)
             if weight.shape != (n,) or not bool(xp.all(weight >= 0)) or not xp.sum(weight) > 0:
                 raise ValueError(
-                    f"sample_weight must hold {n} numbers at least 0, not all of them 0; "
-                    f"it has shape {tuple(weight.shape)}"
+                    f"sample_weight must contain {n} non-negative numbers, not all of them 0; "
+                    f"got an array of shape {tuple(weight.shape)}"
                 )
             self.sample_weight = weight
             self.samples = float(xp.sum(weight))
@@ -80,7 +83,7 @@ class LeastSquares(Quadratic):
 
     @property
     def form(self) -> FormName:
-        """How the loss is evaluated: "gram" through XᵀX, "direct" through X."""
+        """How the loss is evaluated: "gram" with XᵀX, "direct" with X."""
         return "gram" if self.moments.evaluates_by_gram else "direct"
 
     def products(self, U: Array, V: Array, VV: Array) -> tuple[Array, Array, Array]:
@@ -104,7 +107,7 @@ class LeastSquares(Quadratic):
         return X.transposed_product((X @ theta) / self.samples)
 
     def cross(self) -> Array:
-        """XᵀY/n, computed once and held."""
+        """XᵀY/n, computed once and kept."""
         return self.moments.cross()
 
     def smoothness(self) -> float:
@@ -141,17 +144,17 @@ class LeastSquares(Quadratic):
         return inner
 
     def quadratic(self) -> QuadraticForm:
-        """XᵀX and XᵀY, held or computed when needed; made once."""
+        """The loss as a quadratic form, with the ridge; computed once."""
         if self._form is None:
             self._form = self.moments.form().with_ridge(self.ridge)
         return self._form
 
     def hold_for_search(self) -> None:
-        """Hold all of XᵀX where that pays for a search with many fits."""
+        """Compute all of XᵀX if that saves time in a search with many fits."""
         self.moments.hold_for_search()
 
     def with_ridge(self, ridge: float) -> LeastSquares:
-        """The same loss with another ridge; what was computed from X and Y is shared."""
+        """The same loss with another ridge; results computed from X and Y are shared."""
         other = copy.copy(self)
         other._form = None
         Quadratic.__init__(other, self.shape, self.constant, ridge, self.prototype)
@@ -169,7 +172,7 @@ class LeastSquares(Quadratic):
         return other
 
     def residual_squares(self, factors: Factors) -> Array:
-        """Weighted sum of squares of what a fit leaves of each response, of shape (k,)."""
+        """Weighted residual sum of squares of each response, of shape (n_targets,)."""
         X, Y = self.moments.X, self.moments.Y
         scores = X @ factors.U
         products = Y.transposed_product(scores)
@@ -180,7 +183,7 @@ class LeastSquares(Quadratic):
         return xp.clip(total + change, min=0.0)
 
     def rows(self, index: Array) -> tuple[Design, Design, Array]:
-        """Some rows of X and of Y, times the roots of their weights, and those roots."""
+        """Rows of X and Y, multiplied by the roots of their weights, and these roots."""
         roots = arrays.zeros((index.shape[0],), like=self.prototype) + 1
         if self.sample_weight is not None:
             weight = arrays.take_rows(self.sample_weight, index)
@@ -188,7 +191,7 @@ class LeastSquares(Quadratic):
         return take_rows(self.moments.X, index), take_rows(self.moments.Y, index), roots
 
     def folds(self, count: int, seed: int) -> list[tuple[LeastSquares, LeastSquares]]:
-        """Training and held-out losses of a K-fold split of the rows, as zero weights."""
+        """Training and held-out losses of ``count`` folds; rows left out have weight zero."""
         n = self.X.shape[0]
         live = np.ones(n, dtype=bool)
         if self.sample_weight is not None:
@@ -213,7 +216,7 @@ class LeastSquares(Quadratic):
             Y = arrays.as_float_array(Y)
         if len(Y.shape) != 2 or Y.shape[0] != n:
             raise ValueError(
-                f"Y must be a matrix with {n} rows, as X has; it has shape {tuple(Y.shape)}"
+                f"Y must be a matrix with {n} rows, like X; got shape {tuple(Y.shape)}"
             )
         if is_design(Y):
             return Y
@@ -222,7 +225,7 @@ class LeastSquares(Quadratic):
         return Dense(xp.astype(Y, self.X.prototype.dtype, copy=False))
 
     def _small_gram(self) -> Array:
-        """XᵀX/n or XXᵀ/n, whichever is smaller: they share their largest eigenvalue."""
+        """XᵀX/n or XXᵀ/n, whichever is smaller; their largest eigenvalue is the same."""
         X = self.moments.X
         n, p = X.shape
         if p <= n:

@@ -1,4 +1,4 @@
-"""The noise level of a matrix of few strong directions."""
+"""The noise level of a matrix that is of low rank apart from noise."""
 
 from __future__ import annotations
 
@@ -11,26 +11,32 @@ from thinrank.core.contracts import Design
 
 __all__ = ["median_noise_eigenvalue", "noise_scale"]
 
-_MOST_COLUMNS = 400
+# Columns used at most: their median singular value is precise, and the time stays bounded.
+_MAX_COLUMNS = 400
 
 
 def noise_scale(Y: Design, total: float, seed: int = 0) -> float:
     """Robust standard deviation of the noise in Y = (low rank) + noise.
 
-    The median singular value of Y over that of pure unit noise of the same shape (Gavish &
-    Donoho 2014, "The optimal hard threshold for singular values is 4/√3"): a signal of low
-    rank moves the few largest values only. With few columns it errs on the large side.
+    It is the median singular value of Y divided by that of noise of unit variance and the same
+    shape (Gavish & Donoho 2014, "The optimal hard threshold for singular values is 4/√3"). A
+    signal of low rank changes only the few largest singular values. With few columns the
+    estimate tends to be too large.
 
     Parameters
     ----------
-    Y : Design of shape (n, k)
-        With the rows already multiplied by the roots of the weights.
+    Y : Design of shape (n_samples, n_targets)
+        The responses, with the rows multiplied by the roots of the weights.
     total : float
-        Sum of the weights, the effective number of rows: integer weights equal repeated rows.
-    seed : int
-        Of the draw of columns, when there are more than 400.
+        Sum of the weights, which is the effective number of rows.
+    seed : int, default=0
+        Seed of the random choice of 400 columns, if there are more.
+
+    Returns
+    -------
+    float
     """
-    k = min(Y.shape[1], _MOST_COLUMNS)
+    k = min(Y.shape[1], _MAX_COLUMNS)
     drawn = np.sort(np.random.default_rng(seed).choice(Y.shape[1], k, replace=False))
     gram = Y.gram(arrays.indices(drawn.tolist(), Y.prototype))
     rows = max(round(total), 1)
@@ -42,9 +48,9 @@ def noise_scale(Y: Design, total: float, seed: int = 0) -> float:
 
 @functools.lru_cache(maxsize=256)
 def median_noise_eigenvalue(aspect: float) -> float:
-    """Median of the Marchenko-Pastur law of aspect ratio in (0, 1] and unit variance."""
+    """Median of the Marchenko-Pastur law for an aspect ratio in (0, 1] and unit variance."""
     low, high = (1 - aspect**0.5) ** 2, (1 + aspect**0.5) ** 2
-    # x = low + (high − low)·sin²t takes the square-root edges out of the integrand
+    # x = low + (high − low)·sin²t removes the square roots at the ends of the integrand
     t = np.linspace(0.0, np.pi / 2, 4001)[1:]
     x = low + (high - low) * np.sin(t) ** 2
     cumulative = np.cumsum((np.sin(t) * np.cos(t)) ** 2 / x)

@@ -1,4 +1,4 @@
-"""Least squares where every response has rows of its own."""
+"""Least squares where every response has its own rows."""
 
 from __future__ import annotations
 
@@ -19,43 +19,45 @@ from thinrank.forms.tangent import TangentForm
 
 __all__ = ["PerTask"]
 
-# Rows up to which the tasks' curvatures are compared: one eigenproblem of this size per task.
-_MOST_ROWS = 1000
-# Sets of rows whose curvatures are remembered.
-_MOST_KNOWN = 1000
-# Computed eigenvalues may be too small by rounding.
+# Up to this number of rows the curvatures of the tasks are computed, with one eigenproblem of this
+# size per task; 1000 rows take a fraction of a second.
+_MAX_ROWS = 1000
+# Number of sets of rows whose curvatures are cached.
+_MAX_CACHED = 1000
+# Factor on computed eigenvalues, which may be too small because of rounding errors.
 _ROUNDING = 1 + 1e-6
-_LEAST_CURVATURE = 1e-6
+# Lower limit of the relative curvatures, since column_scale must be positive.
+_MIN_CURVATURE = 1e-6
 
 
 class PerTask:
     """f(Θ) = Σₜ 1/(2nₜ)·‖yₜ − Xₜθₜ‖² + ridge/2·‖Θ‖²_F, θₜ the columns of Θ.
 
-    Every task t has its own nₜ rows Xₜ; they come together, in any order, as the rows of one X.
-    When all tasks have the same rows this is :class:`LeastSquares`. Otherwise the curvature
-    differs from column to column, so that the loss is not a quadratic form with one H; pursuit
-    sees it through majorizers (see :meth:`majorizer`).
+    Every task t has its own nₜ rows Xₜ; the rows of all tasks are given, in any order, as one X.
+    If all tasks have the same rows, this is :class:`LeastSquares`. Otherwise the curvature
+    differs between the columns of Θ, so that the loss is not a quadratic form with one H; pursuit
+    minimises majorizers of it (see :meth:`majorizer`).
 
-    An evaluation at Θ = UVᵀ multiplies X and Xᵀ with N × r blocks, N the number of all rows:
-    with x the row of a sample and v the row of V of its task, its prediction is ⟨Uᵀx, v⟩.
+    An evaluation at Θ = UVᵀ multiplies X and Xᵀ by blocks with r columns: the prediction for a
+    row x is ⟨Uᵀx, v⟩, where v is the row of V of its task.
 
     Parameters
     ----------
-    X : dense array, scipy sparse matrix, LinearOperator or Design, of shape (N, p)
+    X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
         The rows of all tasks.
-    y : array of shape (N,)
+    y : array of shape (n_samples,)
         Responses.
-    task : sequence of int, of shape (N,)
-        The task that each row belongs to, from 0.
-    n_tasks : int, optional
-        Number of columns of Θ; one more than the largest of ``task`` when missing. A task without
-        rows contributes nothing.
-    ridge : float, default 0
+    task : array-like of int, of shape (n_samples,)
+        The task of each row, counted from 0.
+    n_tasks : int, default=None
+        Number of columns of Θ; None for the largest entry of ``task`` plus one. A task without
+        rows contributes nothing to the loss.
+    ridge : float, default=0.0
         Weight of ½‖Θ‖².
 
     Examples
     --------
-    Two tasks that share their one predictor of three, seen at different places:
+    Two tasks with different rows and the same one of three predictors:
 
     >>> import numpy as np, thinrank as tr
     >>> X = np.random.default_rng(0).standard_normal((50, 3))
@@ -91,8 +93,8 @@ class PerTask:
         count = int(labels.max(initial=-1)) + 1 if n_tasks is None else int(n_tasks)
         if count < 1 or labels.max(initial=-1) >= count:
             raise ValueError(
-                f"task must hold integers from 0 to n_tasks − 1 = {count - 1}, "
-                f"its largest is {labels.max(initial=-1)}"
+                f"task must contain integers from 0 to n_tasks − 1 = {count - 1}, "
+                f"got {labels.max(initial=-1)}"
             )
         self.shape = (self.X.shape[1], count)
         self.y = self._responses(y)
@@ -103,7 +105,7 @@ class PerTask:
         self._share = arrays.from_numpy(share[labels], self.prototype)
         self._order = arrays.indices(np.argsort(labels, kind="stable").tolist(), self.prototype)
         self._ends = np.concatenate([[0], np.cumsum(self.counts)]).tolist()
-        # mean rows of a task: what plays the part of n in 1/(2n)
+        # mean number of rows per task, which corresponds to n in 1/(2n)
         self.samples = self.X.shape[0] / max(int(np.count_nonzero(self.counts)), 1)
         self.magnitude = arrays.inner(self.y, self._share * self.y)
         self._own: list[Design] | None = None
@@ -111,7 +113,7 @@ class PerTask:
         self._curvatures: dict[tuple[int, ...] | None, np.ndarray] = {}
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
-        """f(UVᵀ), ∇f·V and ∇fᵀ·U; nothing of the size of Θ is formed."""
+        """f(UVᵀ), ∇f·V and ∇fᵀ·U, without an array of the size of Θ."""
         xp = arrays.namespace(self.prototype)
         U, V = factors.U, factors.V
         scores, mixing = self.X @ U, arrays.take_rows(V, self.task)
@@ -128,7 +130,7 @@ class PerTask:
         return value, gradient_u, gradient_v
 
     def full_gradient(self, theta: Array) -> tuple[float, Array]:
-        """Value of f and its gradient, both at a dense Θ, task by task."""
+        """Value and gradient of f at a dense Θ, computed task by task."""
         xp = arrays.namespace(self.prototype)
         value, columns = 0.0, []
         targets = arrays.take_rows(self.y, self._order)
@@ -146,10 +148,10 @@ class PerTask:
     def majorizer(self, factors: Factors, rows: Array | None = None) -> QuadraticForm:
         """A quadratic form that equals f at UVᵀ and is nowhere below it.
 
-        Its H is the mean H̄ of the tasks' Gram matrices Hₜ = XₜᵀXₜ/nₜ, with the ridge. With cₜ the
-        largest eigenvalue of Hₜ relative to H̄, Hₜ ≼ cₜH̄, so that Θ·diag(√cₜ) has curvature H̄
-        at most. cₜ is never above the number of tasks, which is used where there are more than
-        1000 predictors. On few ``rows`` it is close to 1.
+        Its H is the mean H̄ of the Gram matrices Hₜ = XₜᵀXₜ/nₜ of the tasks, plus the ridge. With
+        cₜ the largest eigenvalue of Hₜ relative to H̄, Hₜ ≼ cₜH̄, so that as a function of
+        Θ·diag(√cₜ) the loss has curvature at most H̄. cₜ is at most the number of tasks, and this
+        bound is used if there are more than 1000 rows. On few ``rows`` cₜ is close to 1.
         """
         value, gradient = self._value_and_full_gradient(factors)
         scale = self._relative_curvatures(rows) ** 0.5
@@ -164,7 +166,7 @@ class PerTask:
         )
 
     def with_ridge(self, ridge: float) -> PerTask:
-        """The same loss with another ridge; what was computed from X is shared."""
+        """The same loss with another ridge; results computed from X are shared."""
         other = copy.copy(self)
         other.ridge = _checked_ridge(ridge)
         other._curvatures = {}
@@ -201,7 +203,7 @@ class PerTask:
         """cₜ for every task, over some rows or all of them."""
         key = None if rows is None else tuple(arrays.to_numpy(rows).tolist())
         if key not in self._curvatures:
-            if len(self._curvatures) > _MOST_KNOWN:
+            if len(self._curvatures) > _MAX_CACHED:
                 self._curvatures.clear()
             self._curvatures[key] = self._computed_curvatures(rows)
         return self._curvatures[key]
@@ -210,7 +212,7 @@ class PerTask:
         tasks = max(int(np.count_nonzero(self.counts)), 1)
         if rows is None:
             rows = arrays.indices(range(self.shape[0]), self.prototype)
-        if rows.shape[0] > _MOST_ROWS:
+        if rows.shape[0] > _MAX_ROWS:
             return np.full(self.shape[1], float(tasks))
         root, _ = self._mean_curvature().inverse_root(rows)
         found = []
@@ -223,7 +225,7 @@ class PerTask:
             largest = linalg.extreme_eigenvalues(root @ gram @ root.T)[1]
             found.append(min(_ROUNDING * largest, float(tasks)))
         # a task without rows and without ridge has no curvature; any positive number bounds it
-        return np.maximum(found, _LEAST_CURVATURE)
+        return np.maximum(found, _MIN_CURVATURE)
 
     def smoothness(self) -> float:
         """L: the largest eigenvalue of XₜᵀXₜ/nₜ over the tasks, plus the ridge."""
@@ -257,7 +259,7 @@ class PerTask:
         return self.X.column_norms(xp.sqrt(self._share)) / tasks**0.5
 
     def folds(self, count: int, seed: int) -> list[tuple[PerTask, PerTask]]:
-        """Training and held-out losses of a K-fold split of every task's rows."""
+        """Training and held-out losses of ``count`` folds; the rows of every task are split."""
         rng = np.random.default_rng(seed)
         fold = np.empty(len(self._labels), dtype=np.int64)
         for t in range(self.shape[1]):
@@ -284,7 +286,7 @@ class PerTask:
         return xp.stack([xp.sum(sorted_rows[first:last, :], axis=0) for first, last in parts])
 
     def _designs(self) -> list[Design]:
-        """The rows of each task, taken out once."""
+        """The designs of the tasks, computed once."""
         if self._own is None:
             own = (np.flatnonzero(self._labels == t).tolist() for t in range(self.shape[1]))
             self._own = [take_rows(self.X, arrays.indices(rows, self.prototype)) for rows in own]
@@ -294,7 +296,7 @@ class PerTask:
         y = arrays.from_numpy(arrays.as_float_array(y), self.prototype)
         if tuple(y.shape) != (self.X.shape[0],):
             raise ValueError(
-                f"y must hold {self.X.shape[0]} numbers, one for each row of X; it has shape "
+                f"y must contain {self.X.shape[0]} numbers, one for each row of X; got shape "
                 f"{tuple(y.shape)}"
             )
         check_finite("y", y)
@@ -303,7 +305,7 @@ class PerTask:
 
 def _checked_ridge(ridge: Any) -> float:
     if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
-        raise ValueError(f"ridge must be a number at least 0 and finite, got {ridge!r}")
+        raise ValueError(f"ridge must be a finite non-negative number, got {ridge!r}")
     return float(ridge)
 
 
@@ -312,7 +314,7 @@ def _labels(task: Any, rows: int) -> np.ndarray:
     whole = labels.dtype.kind in "iu" and labels.shape == (rows,)
     if not whole or (rows and labels.min() < 0):
         raise ValueError(
-            f"task must hold {rows} integers at least 0, one for each row of X; got an array of "
+            f"task must contain {rows} non-negative integers, one per row of X; got an array of "
             f"dtype {labels.dtype} and shape {labels.shape}"
         )
     return labels.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Losses that are quadratic in Θ, of which least squares and denoising are two."""
+"""Base class of losses that are quadratic in Θ, such as least squares and denoising."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Quadratic"]
 class Quadratic(abc.ABC):
     """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖², with H acting on the rows of Θ.
 
-    A subclass says how H and C multiply; with Θ = UVᵀ this class needs of them only
+    A subclass defines the products with H and C. With Θ = UVᵀ this class needs only
 
     - A = HU·VᵀV − CV, of shape (m1, r),
     - K = UᵀHU, of shape (r, r),
     - B = CᵀU, of shape (m2, r),
 
-    since then ∇f·V = A + ridge·U·VᵀV, ∇fᵀ·U = VK − B + ridge·V·UᵀU and
-    f = c/2 − ⟨V, B⟩ + ½⟨VᵀV, K⟩ + ridge/2·⟨UᵀU, VᵀV⟩: nothing of the size of Θ is formed.
+    because ∇f·V = A + ridge·U·VᵀV, ∇fᵀ·U = VK − B + ridge·V·UᵀU and
+    f = c/2 − ⟨V, B⟩ + ½⟨VᵀV, K⟩ + ridge/2·⟨UᵀU, VᵀV⟩. No array of the size of Θ is formed.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Quadratic(abc.ABC):
     ridge : float
         Weight of ½‖Θ‖².
     prototype : array
-        Carries the library, dtype and device.
+        An empty array with the library, dtype and device of Θ.
     """
 
     capabilities = frozenset(
@@ -58,7 +58,7 @@ class Quadratic(abc.ABC):
         self, shape: tuple[int, int], constant: float, ridge: Any, prototype: Array
     ) -> None:
         if not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
-            raise ValueError(f"ridge must be a number at least 0 and finite, got {ridge!r}")
+            raise ValueError(f"ridge must be a finite non-negative number, got {ridge!r}")
         self.shape = shape
         self.constant = constant
         self.ridge = float(ridge)
@@ -96,11 +96,11 @@ class Quadratic(abc.ABC):
         """The loss as a quadratic form, with the ridge."""
 
     def majorizer(self, factors: Factors, rows: Array | None = None) -> QuadraticForm:
-        """The loss itself, whatever the point."""
+        """The loss itself, at every point."""
         return self.quadratic()
 
     def full_gradient(self, theta: Array) -> tuple[float, Array]:
-        """Value of f and its gradient, both at a dense Θ."""
+        """Value and gradient of f at a dense Θ."""
         cross = self.cross()
         image = self.hessian_product(theta)
         if self.ridge:

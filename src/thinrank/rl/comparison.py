@@ -25,6 +25,7 @@ FAMILIES: dict[str, Callable[..., Family]] = {
 }
 """Families of tasks by name."""
 
+# Number of iterations of fitted Q-iteration.
 _ITERATIONS = 12
 
 
@@ -102,7 +103,7 @@ class Comparison:
 
 
 def _methods() -> dict[str, Any]:
-    """Return the regressors by name: sharing rows and rank, sharing rows, sharing nothing."""
+    """The regressors by name: with shared rows and rank, with shared rows, and separate ones."""
     literal: dict[str, Any] = {"standardize": False, "fit_intercept": False}
     sized = {"column_sparsity": None, "ridge": "auto", "criterion": "pic", **literal}
     tuned = {"n_penalties": 12, "cv": 3, **literal}
@@ -126,9 +127,9 @@ def _learned(family: Family, regressor: Any, states: np.ndarray, seed: int) -> f
         random_state=seed,
     )
     with warnings.catch_warnings():
-        # a regression that stops early is followed by other iterations
+        # a regression that does not converge is followed by further iterations
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # a regression of rank 0 shows in the errors of the table
+        # a regression of rank 0 is visible in the errors
         warnings.filterwarnings("ignore", "no feature is in use", UserWarning)
         learner.fit(family.tasks, states)
     policies = [learner.policy(k) for k in range(len(family.tasks))]

@@ -1,4 +1,4 @@
-"""Choosing the rank, the sparsities and the ridge."""
+"""Choice of the rank, the numbers of rows and columns, and the ridge."""
 
 from thinrank.core.sizes import Sizes
 from thinrank.selection.criteria import Criterion

@@ -1,4 +1,4 @@
-"""Sizes chosen by a criterion, or by held-out error."""
+"""Search for the sizes of a model by a criterion or by held-out error."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = ["automatic_ridges", "by_criterion", "by_held_out"]
 
 Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 
-# Searches with responses in units of the noise that the best model of the last one leaves.
-_MOST_SEARCHES = 3
-# Estimates of the noise that differ by no more than this, in logarithms, are taken to be the same.
+# Largest number of searches; each scales the responses by the noise estimated in the last one.
+_MAX_SEARCHES = 3
+# Estimates of the noise are considered equal if their logarithms differ by at most this (22 %).
 _SAME_NOISE = 0.2
 _AUTO = Auto(exchanges_rows=True)
 
 
 def automatic_ridges(loss: LeastSquares) -> list[float]:
-    """Zero, and from 1e-4 to 1e3 times the mean curvature of the loss, two in a decade."""
+    """Zero, and 15 values from 1e-4 to 1e3 times the mean curvature of the loss, two per decade."""
     diagonal = loss.quadratic().diagonal()
     mean = float(arrays.namespace(diagonal).mean(diagonal))
     return [0.0, *(mean * np.geomspace(1e-4, 1e3, 15)).tolist()]
@@ -49,18 +49,27 @@ def by_criterion(
     seed: int = 0,
     **options: Any,
 ) -> CriterionSearch:
-    """Search by a criterion on all rows; each fit begins from the nearest one before.
+    """Search by a criterion on all rows; each fit starts from the nearest earlier one.
 
     Parameters
     ----------
     loss : LeastSquares
-        Without ridge.
+        The loss without ridge.
     space : Space
+        The sizes to choose from.
     criterion : Criterion
-    start, seed
-        Of :class:`thinrank.selection.samples.Sample`.
+        The criterion.
+    start : Start, default=Auto(exchanges_rows=True)
+        Starting point of the first fit.
+    seed : int, default=0
+        Seed of randomised decompositions in the start.
     **options
-        Of :class:`thinrank.selection.criterion_search.CriterionSearch`.
+        Options of :class:`thinrank.selection.criterion_search.CriterionSearch`.
+
+    Returns
+    -------
+    CriterionSearch
+        The finished search.
     """
     p, k = loss.shape
     chosen = space.rows[0] < p, space.columns[0] < k
@@ -91,22 +100,33 @@ def by_held_out(
     Parameters
     ----------
     loss : LeastSquares
-        Without ridge.
+        The loss without ridge.
     space : Space
-    splits : sequence of (training rows, held-out rows)
-    further : sequence of splits
-        Further partitions of the rows, on which the best models are judged again.
+        The sizes to choose from.
+    splits : sequence of (ndarray, ndarray)
+        Pairs of training rows and held-out rows.
+    further : sequence of splits, default=()
+        Further partitions of the rows, on which the best models are evaluated again.
     center, scale : bool
-        Whether each training part is centred and brought to unit columns by itself.
-    rule : {"best", "one_se", "thinnest"}
-    rescaled : callable, optional
-        The loss with the responses divided by the noise that a fit of given sizes leaves in them,
-        and that noise. It is called with the best sizes of a coarse search, and again with better
-        ones, as long as these leave another noise.
-    start, seed
-        Of :class:`thinrank.selection.samples.Sample`.
+        Whether to centre each training part, and to scale its columns to unit root mean square.
+    rule : {"best", "one_se", "thinnest"}, default="best"
+        Rule for the choice of the model; see :func:`thinrank.selection.choice.allowance`.
+    rescaled : callable, default=None
+        ``rescaled(sizes) -> (loss, noise)``: the loss with the responses divided by their noise,
+        and the noise, as estimated by a fit of the given sizes (or given as an array). It is
+        called after a coarse search, and again while better sizes change the noise. None not to
+        scale the responses.
+    start : Start, default=Auto(exchanges_rows=True)
+        Starting point of each fit.
+    seed : int, default=0
+        Seed of randomised decompositions in the start.
     **options
-        Of :class:`thinrank.selection.search.Search`.
+        Options of :class:`thinrank.selection.search.Search`.
+
+    Returns
+    -------
+    HeldOutSearch
+        The finished search.
     """
     rows = loss.X.shape[0]
 
@@ -134,7 +154,7 @@ def by_held_out(
     search = search_in(loss)
     starts = [*coarse.starts, *guides]
     found = search.first_look(starts).sizes
-    for i in range(_MOST_SEARCHES):
+    for i in range(_MAX_SEARCHES):
         if search.stopped or found.rank == 0:
             break
         before, (loss_now, noise_now) = search, rescaled(found)
@@ -147,7 +167,7 @@ def by_held_out(
         if search.stopped and search.best.sizes.rank == 0:
             before.stopped = True
             return before
-        del before  # its samples may be large
+        del before  # frees its samples, which may be large
         found = search.best.sizes
     return _finished(search, samples, loss, further)
 
@@ -166,9 +186,10 @@ def _finished(
 
 
 def _guide(loss: LeastSquares, space: Space, start: Start, seed: int) -> list[Sizes]:
-    """What the predictive information criterion takes on all rows, if anything.
+    """The sizes that the predictive information criterion chooses on all rows; empty for rank 0.
 
-    It assumes independent noise; where that is right it sees more than any split.
+    The criterion assumes independent noise. If that is true, it is more precise than held-out
+    error, so its choice is a good starting point of the search.
     """
     thin = space.thin()
     if thin.rows[-1] < thin.ranks[0]:

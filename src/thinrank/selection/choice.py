@@ -1,4 +1,7 @@
-"""Which of several models to take: the most accurate, or a thinner one that is nearly as good."""
+"""Choice between models: the most accurate one, or a thinner one that is almost as good.
+
+A model is thinner than another if it has fewer predictors, or as many and fewer responses.
+"""
 
 from __future__ import annotations
 
@@ -25,30 +28,37 @@ RefitRule = Literal["best", "one_se", "thinnest"]
 
 REFIT_RULES: tuple[RefitRule, ...] = ("best", "one_se", "thinnest")
 
-# What a model may lose that saves all predictors but a few: standard errors of the difference, and
-# the least and the largest part of the error of the best model.
-_PRICES = {"best": (1.0, 0.02, 0.04), "thinnest": (2.0, 0.06, 0.12), "one_se": (1.0, 0.02, 0.04)}
-# A model is thin that has at most this many predictors per sample.
+# Allowed increase of the score for a model with almost no predictors: number of standard errors of
+# the difference, and its least and largest value relative to the score of the best model. Chosen
+# such that "best" loses at most a few per cent; "thinnest" allows two to three times as much.
+_LIMITS = {
+    "best": (1.0, 0.02, 0.04),
+    "thinnest": (2.0, 0.06, 0.12),
+    "one_se": (1.0, 0.02, 0.04),
+}
+# A model is thin if it has at most this number of predictors per sample. Rule of thumb.
 _THIN = 0.25
-# Of so many predictors or more, models with more than half of them are left aside unless they save
-# more than this part of the error.
+# With at least _MANY_PREDICTORS predictors, models with more than half of them are not considered
+# unless they decrease the error by more than _MIN_DECREASE. Rules of thumb.
 _MANY_PREDICTORS = 100
-_WORTH_HALF = 0.1
-# What a model may lose that has fewer responses in use: standard errors of the difference, and the
-# largest part of the error of the best model. One more response than act improves the error by
-# chance in one simulation of twelve, by 0.7 % and 1.4 standard errors at most.
+_MIN_DECREASE = 0.1
+# Allowed increase of the score for a model with fewer responses: number of standard errors of the
+# difference, and its largest value relative to the score of the best model. In one of twelve
+# simulations one response too many decreased the error by chance, by at most 0.7 % and 1.4 standard
+# errors.
 _FEWER_COLUMNS = 1.5, 0.007
-# Rank 0 is chosen unless the best model is better than the means by this many standard errors: a
-# search among many models of pure noise finds one that is better by one of them half of the time.
-# Where the best model saves this part of the error of the means, one standard error is enough.
+# Rank 0 is chosen unless the best model is better than the means by this number of standard errors:
+# a search among many models of pure noise finds one that is better by one standard error half of
+# the time. If the best model decreases the error by _CLEARLY_BETTER, one standard error is enough.
 _EVIDENCE = 2.5
 _CLEARLY_BETTER = 0.15
-# Standard errors by which a model must be worse than what is allowed to be out of the question.
-_CLEAR = 2.0
+# A model is no longer considered if its score exceeds the allowed one by this number of standard
+# errors, the usual two-sided 5 % level.
+_CLEARLY_WORSE = 2.0
 
 
 def check_refit_rule(rule: object) -> RefitRule:
-    """The rule, if it is one."""
+    """Return the rule; raise a ValueError if it is unknown."""
     for known in REFIT_RULES:
         if rule == known:
             return known
@@ -57,45 +67,58 @@ def check_refit_rule(rule: object) -> RefitRule:
 
 
 def allowance(rule: RefitRule, best: Evaluation, other: Evaluation) -> float:
-    """By how much the score of a thinner model may be above the best one's.
+    """The allowed difference between the score of a thinner model and the best score.
 
-    A model that does without a part of the predictors of the best one may be worse by the same
-    part of one standard error of the difference, which is estimated from the paired errors of the
-    rows and taken to be at least 2 % and at most 4 % of the best score. So half of the predictors
-    are given up for 1 to 2 % of the error. With ``"thinnest"`` it is two standard errors, at
-    least 6 % and at most 12 %. ``"best"`` leaves models alone that have no more predictors than a
-    quarter of the samples: these are thin as they are.
+    A model without a fraction of the predictors of the best model is allowed this fraction of one
+    standard error of the difference. The standard error is estimated from the paired errors of the
+    rows and limited to between 2 % and 4 % of the best score, so that a model with half of the
+    predictors may have an error larger by 1 to 2 %. With ``"thinnest"`` it is two standard errors,
+    limited to between 6 % and 12 %. ``"best"`` does not look for fewer predictors if the best
+    model has at most a quarter as many predictors as samples.
 
-    A model that uses fewer of the responses may be worse by 1.5 standard errors of the difference,
-    but not by more than 0.7 % of the best score. ``"one_se"`` allows one standard error of
-    the best score over the splits, as Breiman et al. (1984) do, if that is more.
+    A model with fewer responses is allowed 1.5 standard errors of the difference, but at most
+    0.7 % of the best score. ``"one_se"`` allows one standard error of the best score over the
+    splits, as Breiman et al. (1984) do, if that is larger.
 
-    Rank 0, nothing but the means, is allowed 2.5 standard errors of the difference, but only one
-    where the best model saves more than 15 % of the error of the means.
+    Rank 0, which predicts the means, is allowed 2.5 standard errors of the difference, but only one
+    if the error of the best model is lower than that of the means by more than 15 %.
+
+    Parameters
+    ----------
+    rule : {"best", "one_se", "thinnest"}
+        The rule.
+    best : Evaluation
+        The most accurate model.
+    other : Evaluation
+        The thinner model.
+
+    Returns
+    -------
+    float
     """
     error = _standard_error(best, other)
     if other.sizes.rank == 0:
         return min(max(error, _CLEARLY_BETTER * other.score), _EVIDENCE * error)
-    price = 0.0
+    allowed = 0.0
     if other.sizes.rows < best.sizes.rows and may_be_thinner(rule, best):
-        times, least, most = _PRICES[rule]
+        times, least, most = _LIMITS[rule]
         saved = 1.0 - other.sizes.rows / best.sizes.rows
-        price = saved * min(max(times * error, least * best.score), most * best.score)
+        allowed = saved * min(max(times * error, least * best.score), most * best.score)
     if other.sizes.columns < best.sizes.columns:
         times, most = _FEWER_COLUMNS
-        price += min(times * error, most * best.score)
+        allowed += min(times * error, most * best.score)
     if rule == "one_se" and len(best.parts) > 1:
-        price = max(price, float(np.std(best.parts, ddof=1)) / len(best.parts) ** 0.5)
-    return price
+        allowed = max(allowed, float(np.std(best.parts, ddof=1)) / len(best.parts) ** 0.5)
+    return allowed
 
 
 def column_limit(best: Evaluation) -> float:
-    """The largest score with which a model of fewer responses can be taken."""
+    """The largest score with which a model with fewer responses can be chosen."""
     return (1 + _FEWER_COLUMNS[1]) * best.score
 
 
 def may_be_thinner(rule: RefitRule, best: Evaluation) -> bool:
-    """Whether the rule takes models that are thinner than the best one, and worse."""
+    """Whether the rule may choose a model with fewer predictors and a higher score."""
     return best.sizes.rank > 0 and not (rule == "best" and _is_thin(best))
 
 
@@ -106,17 +129,17 @@ def _is_thin(evaluation: Evaluation) -> bool:
 
 
 def most_accurate(evaluations: Iterable[Evaluation], predictors: int = 0) -> Evaluation:
-    """The model with which others are compared: the one of least score.
+    """The model of least score, with which others are compared.
 
-    Of 100 predictors or more, models with more than half of them are left aside unless they save
-    more than 10 % of the error: then hardly anything is selected.
+    With 100 predictors or more, models with more than half of them are not considered unless they
+    decrease the error by more than 10 %, because such models hardly select predictors.
     """
     evaluations = list(evaluations)
     best = min(evaluations, key=lambda e: e.score)
     if predictors >= _MANY_PREDICTORS and 2 * best.sizes.rows > predictors:
         half = [e for e in evaluations if 0 < 2 * e.sizes.rows <= predictors]
         other = min(half, key=lambda e: e.score, default=best)
-        if other.score <= (1 + _WORTH_HALF) * best.score:
+        if other.score <= (1 + _MIN_DECREASE) * best.score:
             return other
     return best
 
@@ -124,9 +147,9 @@ def most_accurate(evaluations: Iterable[Evaluation], predictors: int = 0) -> Eva
 def thinnest(rule: RefitRule, evaluations: Iterable[Evaluation], predictors: int = 0) -> Evaluation:
     """The thinnest model whose score is allowed, compared with the most accurate one.
 
-    Fewer predictors are thinner, and of models with as many of them fewer responses. Of those that
-    have as many of both, the one of least score is taken; with ``"one_se"``, of models with as
-    many predictors, the one of fewest degrees of freedom.
+    It is the model with the fewest predictors, among these the one with the fewest responses, and
+    among these the one with the least score. With ``"one_se"`` it is, among the models with the
+    fewest predictors, the one with the fewest degrees of freedom.
     """
     evaluations = list(evaluations)
     best = most_accurate(evaluations, predictors)
@@ -141,20 +164,22 @@ def thinnest(rule: RefitRule, evaluations: Iterable[Evaluation], predictors: int
 def contenders(
     rule: RefitRule, evaluations: Sequence[Evaluation], predictors: int = 0
 ) -> list[Evaluation]:
-    """The models that the rule might take if they were judged on more rows.
+    """The models that the rule might choose after an evaluation on more rows.
 
-    The others are worse than what is allowed by more than two standard errors of the difference.
+    The scores of the others exceed the allowed score by more than two standard errors of the
+    difference.
     """
     best = most_accurate(evaluations, predictors)
     return [
         e
         for e in evaluations
-        if e.score <= best.score + allowance(rule, best, e) + _CLEAR * _standard_error(best, e)
+        if e.score
+        <= best.score + allowance(rule, best, e) + _CLEARLY_WORSE * _standard_error(best, e)
     ]
 
 
 def _standard_error(best: Evaluation, other: Evaluation) -> float:
-    """Of the mean difference of the rows' errors."""
+    """Standard error of the mean difference between the errors of the rows."""
     if best.row_errors is None or other.row_errors is None:
         return 0.0
     difference = other.row_errors - best.row_errors
@@ -165,6 +190,6 @@ def _standard_error(best: Evaluation, other: Evaluation) -> float:
 
 
 def _degrees(evaluation: Evaluation) -> float:
-    """Degrees of freedom (s₁ + s₂ − r)·r; of equals the larger ridge is simpler."""
+    """Degrees of freedom (s₁ + s₂ − r)·r; with equal sizes a larger ridge has fewer."""
     sizes = evaluation.sizes
     return (sizes.rows + sizes.columns - sizes.rank) * sizes.rank - sizes.ridge / (1 + sizes.ridge)

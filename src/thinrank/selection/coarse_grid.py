@@ -1,4 +1,4 @@
-"""What a look at a coarse grid shows."""
+"""Results of a coarse grid of sizes, the first stage of a search by held-out error."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from thinrank.core.sizes import Sizes
 
 __all__ = ["CoarseGrid"]
 
-# Points of the coarse grid from which the search goes on.
-_MOST_STARTS = 2
+# Number of points of the coarse grid from which the search continues.
+_MAX_STARTS = 2
 
 
 @dataclass(frozen=True)
 class CoarseGrid:
-    """What a look at a coarse grid showed.
+    """Results of a coarse grid.
 
     Attributes
     ----------
     points : list of Sizes
-        With the best rank and number of columns for their rows and ridges; the most promising
-        first.
-    noise : ndarray of shape (k,)
-        The least root mean squared error of every response, whatever the point.
+        The points, each with the best rank and number of columns for its rows and ridge, in
+        increasing order of predicted score.
+    noise : ndarray of shape (n_targets,)
+        The least root mean squared error of every response over all points.
     """
 
     points: list[Sizes]
@@ -32,8 +32,8 @@ class CoarseGrid:
 
     @property
     def starts(self) -> list[Sizes]:
-        """The most promising points of different numbers of rows."""
+        """The points of least predicted score with different numbers of rows."""
         best: dict[int, Sizes] = {}
         for sizes in self.points:
             best.setdefault(sizes.rows, sizes)
-        return list(best.values())[:_MOST_STARTS]
+        return list(best.values())[:_MAX_STARTS]

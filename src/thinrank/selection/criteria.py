@@ -1,4 +1,4 @@
-"""Criteria that weigh fit against complexity, without a noise level."""
+"""Criteria for the trade-off between fit and complexity that need no noise level."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from scipy.special import gammaln
 
 __all__ = ["CRITERIA", "Complexity", "Criterion", "CriterionName", "as_criterion"]
 
-# Near saturation a criterion has nothing to go by; a model with fewer rows than this part of the
-# samples has some degrees of freedom left for the noise.
-_MOST_ROWS_PER_SAMPLE = 0.8
+# Largest number of rows per sample: near saturation too few degrees of freedom are left to estimate
+# the noise. Rule of thumb.
+_MAX_ROWS_PER_SAMPLE = 0.8
 
 CriterionName = Literal["pic", "aic", "bic", "gic", "ebic", "gcv"]
 
 
 @dataclass(frozen=True)
 class Complexity:
-    """How complex models are; every field may be an array over models.
+    """The complexity of one or more models; fields may be arrays with one entry per model.
 
     Attributes
     ----------
     degrees : array or float
         Effective degrees of freedom: (s₁ + s₂ − r)·r without ridge.
     rows, columns : array or int
-        s₁ and s₂.
+        Numbers of rows s₁ and of columns s₂ of the models.
     features, targets : int
-        p and k.
+        Numbers of predictors p and of responses k.
     select_rows, select_columns : bool
-        Whether the rows and columns were chosen among all; without a limit they were not.
+        Whether rows and columns are selected; False if there is no limit on their number.
     """
 
     degrees: np.ndarray | float
@@ -43,7 +43,7 @@ class Complexity:
 
     @property
     def inflation(self) -> np.ndarray | float:
-        """s₁·log(e·p/s₁) + s₂·log(e·k/s₂): what the choice of rows and columns costs."""
+        """s₁·log(e·p/s₁) + s₂·log(e·k/s₂), the complexity of the choice of rows and columns."""
         return self._over_choices(_inflation)
 
     @property
@@ -62,22 +62,24 @@ class Complexity:
 
 @dataclass(frozen=True)
 class Criterion:
-    """N·log(RSS) plus a penalty, N = n·k; smaller is better.
+    """N·log(RSS) plus a penalty, with N = n·k; lower is better.
 
-    It knows no noise level: the units of Y move it by a constant. Models whose penalty reaches N,
-    or that have more rows than 80 % of the samples, are refused: near saturation log(RSS) → −∞
-    outweighs everything. All criteria assume noise that is independent across the responses.
+    No noise level is needed; a change of the units of Y adds a constant. Models whose penalty is at
+    least N, or whose number of rows exceeds 80 % of the number of samples, have an infinite
+    criterion, because log(RSS) → −∞ near saturation. All criteria assume noise that is independent
+    across the responses.
 
     Parameters
     ----------
-    name : {"pic", "aic", "bic", "gic", "ebic", "gcv"}
+    name : {"pic", "aic", "bic", "gic", "ebic", "gcv"}, default="pic"
+        The penalty, where df is the number of degrees of freedom.
 
         ``pic``
             A₁·df + A₂·[s₁·log(ep/s₁) + s₂·log(ek/s₂)], the predictive information criterion of
-            She (2017) and She & Tran (2019), here for two-way sparsity, A₁ = 4 and A₂ = 2.
-            Its complexity counts the choice of rows and columns.
+            She (2017) and She & Tran (2019), here for two-way sparsity. It takes the choice of rows
+            and columns into account.
         ``aic``
-            2·df. For prediction with few candidates; keeps too much when many are searched.
+            2·df. For prediction with few candidate models; with many it selects too much.
         ``bic``
             log(N)·df. For finding a true model with p and k fixed.
         ``gic``
@@ -86,6 +88,10 @@ class Criterion:
             log(N)·df + 2·log(number of choices) (Chen & Chen 2008, γ = 1).
         ``gcv``
             −2N·log(1 − df/N): generalised cross-validation (Golub, Heath & Wahba 1979).
+    per_degree : float, default=4.0
+        A₁ of "pic".
+    per_inflation : float, default=2.0
+        A₂ of "pic".
     """
 
     name: CriterionName = "pic"
@@ -93,7 +99,7 @@ class Criterion:
     per_inflation: float = 2.0
 
     def penalty(self, observations: float, complexity: Complexity) -> np.ndarray:
-        """What is added to N·log(RSS)."""
+        """The penalty that is added to N·log(RSS)."""
         N, df = observations, np.asarray(complexity.degrees, dtype=float)
         if self.name == "pic":
             return self.per_degree * df + self.per_inflation * complexity.inflation
@@ -114,25 +120,29 @@ class Criterion:
     def scores(
         self, residual: np.ndarray, null: float, observations: float, complexity: Complexity
     ) -> np.ndarray:
-        """The criterion less that of the zero matrix; infinite near saturation.
+        """The criterion minus that of the zero matrix; infinite near saturation.
 
         Parameters
         ----------
-        residual : array
-            Residual sums of squares.
+        residual : ndarray
+            Residual sums of squares of the models.
         null : float
-            That of the zero matrix, whose criterion N·log(null) is the zero of the scale.
+            Residual sum of squares of the zero matrix.
         observations : float
             N.
         complexity : Complexity
-            Of the same models.
+            Complexity of the same models.
+
+        Returns
+        -------
+        ndarray
         """
         penalty = self.penalty(observations, complexity)
-        most_rows = _MOST_ROWS_PER_SAMPLE * observations / complexity.targets
+        most_rows = _MAX_ROWS_PER_SAMPLE * observations / complexity.targets
         allowed = (penalty < observations) & (np.asarray(complexity.rows) <= max(most_rows, 1))
-        if null <= 0:  # nothing to explain: everything beyond the zero matrix is complexity
+        if null <= 0:  # nothing to explain: only the penalty counts
             return np.where(allowed, penalty, np.inf) + np.zeros_like(residual)
-        # a fit cannot be trusted to be better than rounding
+        # a residual below this is a rounding error
         floor = np.finfo(float).eps * null
         fit = observations * np.log(np.maximum(residual, floor) / null)
         return np.where(allowed, fit + penalty, np.inf)
@@ -142,7 +152,7 @@ CRITERIA: tuple[CriterionName, ...] = ("pic", "aic", "bic", "gic", "ebic", "gcv"
 
 
 def as_criterion(criterion: object) -> Criterion:
-    """A Criterion from its name; Criterion objects pass."""
+    """A Criterion from its name; a Criterion is returned as it is."""
     if isinstance(criterion, Criterion):
         return criterion
     for name in CRITERIA:

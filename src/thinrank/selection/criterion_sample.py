@@ -1,4 +1,4 @@
-"""All the rows as a sample, judged by a criterion."""
+"""All rows of the data as a sample, with models scored by a criterion."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ __all__ = ["CriterionSample"]
 
 
 class CriterionSample(Sample):
-    """All the rows, judged by a criterion on the fit itself.
+    """All rows of the data, with models scored by a criterion on the same rows.
 
     Parameters
     ----------
     form : QuadraticForm
-        Without ridge.
+        The form of the rows, without ridge.
+    noise : callable
+        ``noise() -> float``: the standard deviation of the noise, for convex starts.
     criterion : Criterion
+        The criterion.
     select_rows, select_columns : bool
-        Whether rows and columns are chosen.
+        Whether rows and columns are selected.
     **options
-        ``start`` and ``seed``, as for every sample.
+        ``start`` and ``seed`` of :class:`thinrank.selection.samples.Sample`.
     """
 
     def __init__(
@@ -47,16 +50,16 @@ class CriterionSample(Sample):
         self._selects = select_rows, select_columns
 
     def null(self) -> float:
-        """Criteria are relative to the zero matrix."""
+        """Zero, since scores are relative to the zero matrix."""
         return 0.0
 
     def table(self, fit: RowFit | None, ridge: float, most: int) -> np.ndarray:
         """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of a fit.
 
-        Entry (r − 1, s − 1) is for rank r and s columns; ranks that the rows do not have are left
-        out, and a fit of nothing is the zero matrix at any size. Two models are known for each
-        entry, one from the directions of the columns in use and one from those of all columns; the
-        better counts.
+        Entry (r − 1, s − 1) is for rank r and s columns. Ranks above the rank of the fit are left
+        out; without a fit the table has one row, for the zero matrix. Every entry is the lower
+        score of two models, one with the directions of the columns in use and one with those of
+        all columns.
         """
         if fit is None:
             return self._nothing()
@@ -84,7 +87,7 @@ class CriterionSample(Sample):
     def _scores(self, known: Directions, fit: RowFit, ridge: float) -> np.ndarray:
         q = known.weights.shape[0]
         overlap = arrays.to_numpy(known.map.T @ known.map).astype(np.float64) * ridge
-        # the directions are orthonormal in H, of which the ridge is a part
+        # the directions are orthonormal in H, which includes the ridge
         table = error_table(known, known.weights, np.eye(q) - overlap)
         residual = self.form.samples * (self.form.constant + table)
         null = self.form.samples * self.form.constant
@@ -92,7 +95,7 @@ class CriterionSample(Sample):
         return self._criterion.scores(residual, null, self.form.observations, complexity)
 
     def score(self, fit: Fit | None, sizes: Sizes) -> float:
-        """The criterion; a fit of nothing scores as the zero matrix."""
+        """The criterion; None is scored like the zero matrix."""
         known = None if fit is None else self._directions(fit, sizes.rank, fit.columns)
         if fit is None or known is None or known.weights.shape[0] == 0:
             return self.null()
@@ -100,16 +103,16 @@ class CriterionSample(Sample):
         return float(table[-1, sizes.columns - 1])
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
-        """The cheapest rows leave, or the most promising enter, Q and one another held fixed.
+        """Scores after removing rows of least cost or adding rows of largest gain, Q held fixed.
 
-        Right for one row, and a guess for many.
+        Exact for one row, given Q; for several rows their interactions are neglected.
         """
         form = self.form.with_ridge(sizes.ridge)
         solver = Pursuit().sized(*sizes[:3])
         costs, _, gains = solver.costs_and_gains(form, fit)
         costs = np.sort(arrays.to_numpy(costs).astype(np.float64))
         gains = -np.sort(-arrays.to_numpy(gains).astype(np.float64))
-        # objective by number of rows: what leaves adds its costs, what enters takes its gains off
+        # change of the objective for every number of rows, from sums of costs and of gains
         changes = np.concatenate([np.cumsum(costs)[::-1], [0.0], -np.cumsum(gains)])
         penalised = np.maximum(2 * fit.objective + changes[np.minimum(rows, len(changes) - 1)], 0.0)
         shrinkage = sizes.ridge * arrays.inner(fit.U, fit.U)
@@ -123,7 +126,7 @@ class CriterionSample(Sample):
     def _complexity(
         self, fit: RowFit, known: Directions, overlap: np.ndarray, ridge: float
     ) -> Complexity:
-        """Degrees of freedom with the traces of the ridge's hat matrices in place of s₁ and r."""
+        """Degrees of freedom; with a ridge, traces of hat matrices take the place of s₁ and r."""
         q, k = known.weights.shape
         count = fit.rows.shape[0]
         rows = fit.root.shape[0] - ridge * arrays.norm(fit.root) ** 2 if ridge else float(count)

@@ -1,4 +1,4 @@
-"""The search for the sizes of least criterion, every fit from the one before."""
+"""Search for the sizes with the lowest criterion, with warm starts."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ from thinrank.solvers.pursuit import Fit
 
 __all__ = ["CriterionSearch"]
 
-# The grid ends at the first number of rows that is worse than one before it; for few rows, where
-# a score may well dip, at the second.
+# The grid ends at the first number of rows with a higher score than a smaller number. Up to this
+# number of rows, where scores vary more, it ends at the second. Rule of thumb.
 _FEW_ROWS = 16
-# Rounds of ridges and rows after the first.
-_MOST_ROUNDS = 3
+# Largest number of rounds over ridges and rows after the first.
+_MAX_ROUNDS = 3
 
 
 class CriterionSearch(Search):
-    """A coarse grid over the number of rows, then between the best of it and its neighbours.
+    """A search over a coarse grid of numbers of rows, then around the best of them.
 
     Parameters
     ----------
     samples : sequence of CriterionSample
+        The sample, in a list.
     space : Space
+        The sizes to choose from.
     rough : bool, default=False
-        Whether what the grid and forecasts find will do.
+        Whether to end the search after the grid and the forecasts.
     **options
-        Of :class:`thinrank.selection.search.Search`.
+        Options of :class:`thinrank.selection.search.Search`.
     """
 
     def __init__(
@@ -60,14 +62,14 @@ class CriterionSearch(Search):
         if self._rough:
             return
         best = self._neighbours(best)
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             before = best
             best = self._neighbours(self._by_forecast(self._over_ridges(best)))
             if best is before:
                 return
 
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
-        """The fit from the nearest one before it, or from its own start, or the better of both."""
+        """The fit from the nearest earlier fit, from its own start, or the better of both."""
         sample = self._samples[i]
         solver = replace(self._pursuit, thorough=False).sized(*sizes[:3])
         nearest = self._nearest(sizes)
@@ -87,7 +89,7 @@ class CriterionSearch(Search):
         return [sample.table(fit, ridge, most) for sample, fit in pairs]
 
     def _nearest(self, sizes: Sizes) -> Evaluation | None:
-        """The fitted point that is most like this one, the number of rows mattering most."""
+        """The evaluated point nearest to this one, first in the number of rows."""
 
         def distance(e: Evaluation) -> tuple[float, float]:
             other = e.sizes
@@ -102,7 +104,7 @@ class CriterionSearch(Search):
         return min(fitted, key=distance) if fitted else None
 
     def _over_grid(self) -> Evaluation:
-        """The grid: each number of rows from the one before, until they get worse."""
+        """The best point of the grid; each starts from the one before, until scores increase."""
         best: Evaluation | None = None
         last: Sizes | None = None
         worse = 0

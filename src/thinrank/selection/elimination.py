@@ -12,26 +12,26 @@ __all__ = ["held_out_changes"]
 def held_out_changes(
     root: np.ndarray, U: np.ndarray, X: np.ndarray, target: np.ndarray
 ) -> np.ndarray:
-    """Squared error on held-out rows, less that of zero, as rows leave one by one.
+    """Change of the held-out squared error, relative to zero, as rows are removed one by one.
 
-    The row whose loss costs the training rows least, ‖Uᵢ‖²/(H⁻¹)ᵢᵢ, goes first; the others are
-    fitted anew, U − h·Uᵢ/(H⁻¹)ᵢᵢ with h the column i of H⁻¹.
+    The row whose removal increases the training error least, by ‖Uᵢ‖²/(H⁻¹)ᵢᵢ, is removed first;
+    the other coefficients become U − h·Uᵢ/(H⁻¹)ᵢᵢ, where h is column i of H⁻¹.
 
     Parameters
     ----------
     root : ndarray of shape (s, s)
         R with RᵀR = H⁻¹.
     U : ndarray of shape (s, q)
-        Coefficients in an orthonormal row space Q.
+        Coefficients with respect to an orthonormal basis Q of the row space.
     X : ndarray of shape (h, s)
         Held-out predictors.
     target : ndarray of shape (h, q)
-        Held-out responses in Q.
+        Held-out responses with respect to Q.
 
     Returns
     -------
     ndarray of shape (s + 1,)
-        Entry m is for m rows.
+        Entry m is the squared error with m rows minus that with none.
     """
     inverse = root.T @ root
     U, image = U.copy(), X @ U

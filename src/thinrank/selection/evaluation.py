@@ -1,4 +1,4 @@
-"""What a search knows about a point."""
+"""The result of a search for one point, that is, for one set of sizes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ class Evaluation:
     Attributes
     ----------
     sizes : Sizes
+        The point.
     score : float
-        Mean of the samples' scores; less is better.
+        Mean of the scores of the samples; lower is better.
     parts : tuple of float
-        The samples' scores.
+        The scores of the samples.
     fits : tuple of (Fit or None)
-        The samples' fits; empty for rank 0. None is a sample with nothing to fit.
-    table : ndarray of shape (q, k)
-        What score other ranks and numbers of columns would have on the rows of the fits.
+        The fits to the samples; empty for rank 0. None if there is nothing to fit.
+    table : ndarray of shape (q, n_targets)
+        Scores of other ranks and numbers of columns on the rows of the fits.
     seconds : float
-    row_errors : ndarray of shape (n,), optional
-        Mean squared errors of the single rows when they were held out; not a number for rows that
-        never were.
+        Time of the evaluation.
+    row_errors : ndarray of shape (n_samples,), or None
+        Mean squared error of every row when it was held out; nan for rows that never were.
     """
 
     sizes: Sizes

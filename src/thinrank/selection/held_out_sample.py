@@ -1,4 +1,4 @@
-"""Some rows as a sample, judged by the error on others."""
+"""The training rows of a split as a sample, with models scored on the held-out rows."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ from thinrank.solvers.pursuit import Fit
 
 __all__ = ["MOST_FORECAST", "PERFECT", "HeldOut", "HeldOutSample"]
 
-# Part of the error of the means below which a prediction is perfect.
+# A prediction is perfect if its error is at most this fraction of the error of the means, which may
+# be due to rounding.
 PERFECT = 1e-10
-# Elimination of single rows forecasts from fits of at most this many rows: it takes time with the
-# third power of their number.
+# Largest number of rows of a fit from which forecasts are made: the time increases with the third
+# power of the number of rows, and takes some milliseconds for this one.
 MOST_FORECAST = 100
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Rows held out from a fit, and the units of the rows that were fitted.
+    """The held-out rows of a split, and the means and scales of the training rows.
 
     Attributes
     ----------
     index : ndarray of int, of shape (h,)
-        Which rows they are.
+        Positions of the rows in the data.
     X, Y : Design
-        The rows, times the roots of their weights.
+        The rows, multiplied by the roots of their weights.
     roots : array of shape (h,)
-        Those roots.
-    center_x, inverse_scale : arrays of shape (p,)
-        Means of the predictors in the rows that were fitted, and one over their scales.
-    center_y : array of shape (k,)
-        Means of the responses.
+        The roots of the weights.
+    center_x, inverse_scale : arrays of shape (n_features,)
+        Means of the predictors in the training rows, and one over their scales.
+    center_y : array of shape (n_targets,)
+        Means of the responses in the training rows.
     """
 
     index: np.ndarray
@@ -53,17 +54,18 @@ class HeldOut:
 
 
 class HeldOutSample(Sample):
-    """Some rows to fit, judged by the mean squared error on others.
+    """The training rows of a split, with models scored by the held-out mean squared error.
 
     Parameters
     ----------
     form : QuadraticForm
-        Form of the training rows, without ridge.
+        The form of the training rows, without ridge.
     noise : callable
-        As for every sample.
+        ``noise() -> float``: the standard deviation of the noise, for convex starts.
     held_out : HeldOut
+        The held-out rows.
     **options
-        ``start`` and ``seed``, as for every sample.
+        ``start`` and ``seed`` of :class:`thinrank.selection.samples.Sample`.
     """
 
     def __init__(
@@ -88,23 +90,23 @@ class HeldOutSample(Sample):
         return self._null
 
     def score(self, fit: Fit | None, sizes: Sizes) -> float:
-        """Mean squared error; what is left of a perfect prediction is rounding."""
+        """Mean squared error, at least 1e-10 times that of the means."""
         error = float(np.sum(self.row_errors(fit))) / self.entries
         return max(error, PERFECT * self._null)
 
     def row_errors(self, fit: Fit | None) -> np.ndarray:
-        """Squared errors of the held-out rows, summed over the responses, of shape (h,)."""
+        """Squared errors of the held-out rows, summed over the responses; of shape (h,)."""
         residual = self.targets
         if fit is not None:
             residual = residual - (self.predictors(fit.rows) @ fit.U) @ fit.Q.T
         return arrays.to_numpy(arrays.row_norms_squared(residual)).astype(np.float64)
 
     def null_errors(self) -> np.ndarray:
-        """Squared errors of the training means, summed over the rows, of shape (k,)."""
+        """Squared errors of the training means, summed over the rows; of shape (n_targets,)."""
         return arrays.to_numpy(arrays.column_norms_squared(self.targets)).astype(np.float64)
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
-        """The cheapest row leaves, one after the other, Q held fixed; none enters."""
+        """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
         scores = np.full(int(rows[-1]) + 1, np.inf)
         if fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples:
             X = arrays.to_numpy(self.predictors(fit.rows)).astype(np.float64)
@@ -118,7 +120,7 @@ class HeldOutSample(Sample):
         return scores[rows]
 
     def predictors(self, rows: Array) -> Array:
-        """The held-out rows of some predictors, in the units of the training rows."""
+        """The held-out rows of some predictors, centred and scaled like the training rows."""
         X = self._X.columns(rows)
         X -= self._roots[:, None] * arrays.take_rows(self._units.center_x, rows)
         X *= arrays.take_rows(self._units.inverse_scale, rows)

@@ -1,4 +1,4 @@
-"""The search for the sizes of least held-out error, and for thinner ones that are as good."""
+"""Search for the sizes with the least held-out error, and for thinner models almost as good."""
 
 from __future__ import annotations
 
@@ -30,35 +30,40 @@ from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["HeldOutSearch"]
 
-# Rounds of ridges and rows after the first.
-_MOST_ROUNDS = 3
-# Fewer rows than those of a model that is worse by this factor are not looked at.
-_HOPELESS = 1.15
-# Points that are judged again on further splits.
-_MOST_FINALISTS = 4
-# Models that may be tried for being thinner.
-_MOST_THINNER = 6
-# Numbers of rows that may be tried between others, and how near these may be.
-_MOST_GAPS = 4
-_NARROW = 1.15
+# Largest number of rounds over ridges and rows after the first.
+_MAX_ROUNDS = 3
+# If the score of a model exceeds the best one by this factor, no model with fewer rows is tried.
+_MAX_RATIO = 1.15
+# Largest number of points that are evaluated again on further splits.
+_MAX_FINALISTS = 4
+# Largest number of thinner models that are tried, for rows and for columns.
+_MAX_THINNER = 6
+# Largest number of numbers of rows that are tried between others, and the least ratio of these.
+_MAX_GAPS = 4
+_MIN_GAP = 1.15
+# A ridge is tried if its predicted score exceeds the best one by at most this fraction: predictions
+# use the rows of known fits, and fits with the ridge itself may be better.
+_RIDGE_TOLERANCE = 0.02
 
 
 class HeldOutSearch(Search):
-    """A coarse grid over rows and ridges first, then what tables and forecasts propose.
+    """A search over a coarse grid of rows and ridges, then over sizes with low predicted scores.
 
-    Every fit begins from its own start, as that of an estimator with these sizes would. The last
-    look of pursuit at neighbouring supports is left out, except for a grid that is tried in full.
+    Every fit begins from its own start, as in an estimator with these sizes. Pursuit does not try
+    neighbouring supports at the end, except on a grid of which all points are tried.
 
     Parameters
     ----------
     samples : sequence of HeldOutSample
+        One sample per split.
     space : Space
+        The sizes to choose from.
     rule : {"best", "one_se", "thinnest"}
-        What is searched for in the end; see :func:`thinrank.selection.choice.allowance`.
+        Rule for the choice of the model; see :func:`thinrank.selection.choice.allowance`.
     rows : int
         Number of rows of the data.
     **options
-        Of :class:`thinrank.selection.search.Search`.
+        Options of :class:`thinrank.selection.search.Search`.
     """
 
     def __init__(
@@ -78,40 +83,40 @@ class HeldOutSearch(Search):
 
     @property
     def chosen(self) -> Evaluation:
-        """What the rule chooses among the points that were tried, or among the finalists."""
+        """The model that the rule chooses, among the finalists if there are any, else among all."""
         return thinnest(self._rule, self._finalists or self.evaluations, self.shape[0])
 
     def confirm(self, samples: Iterable[Sequence[HeldOutSample]]) -> None:
-        """Judge the best points again on further samples: one partition favours some by chance.
+        """Evaluate the best points again on further samples, since one partition may favour some.
 
-        Of points that differ in nothing but the ridge only the best is judged again, and the
-        others as long as it is in doubt which one the rule takes.
+        Among points that differ only in the ridge, only the best is evaluated again. This ends when
+        the rule can choose only one of the points.
 
         Parameters
         ----------
         samples : iterable of sequences of HeldOutSample
-            One sequence a partition of the rows.
+            One sequence per partition of the rows.
         """
         best: dict[tuple[int, int, int], Evaluation] = {}
         for tried in sorted(self.evaluations, key=lambda e: e.score):
             best.setdefault(tried.sizes[:3], tried)
-        finalists = {e.sizes: e for e in [*list(best.values())[:_MOST_FINALISTS], self.chosen]}
+        finalists = {e.sizes: e for e in [*list(best.values())[:_MAX_FINALISTS], self.chosen]}
         finalists |= {e.sizes: e for e in self.evaluations if e.sizes.rank == 0}
         self._finalists = contenders(self._rule, list(finalists.values()), self.shape[0])
         partitions = iter(samples)
         while len(self._finalists) > 1 and (partition := next(partitions, None)) is not None:
-            judged = [self._confirmed(e, partition) for e in self._finalists]
-            self._finalists = contenders(self._rule, judged, self.shape[0])
+            confirmed = [self._confirmed(e, partition) for e in self._finalists]
+            self._finalists = contenders(self._rule, confirmed, self.shape[0])
 
     def _confirmed(self, point: Evaluation, samples: Sequence[HeldOutSample]) -> Evaluation:
-        """A point judged on further samples as well."""
+        """A point with its scores on further samples added."""
 
-        def judged(sample: HeldOutSample) -> tuple[float, np.ndarray]:
+        def evaluated(sample: HeldOutSample) -> tuple[float, np.ndarray]:
             sizes = point.sizes
             fit = sample.fit(sizes, self._solver(sizes)) if sizes.rank > 0 else None
             return sample.score(fit, sizes), sample.row_errors(fit)
 
-        results = self._in_parallel(judged, [(sample,) for sample in samples])
+        results = self._in_parallel(evaluated, [(sample,) for sample in samples])
         parts = (*point.parts, *(score for score, _ in results))
         errors = self._mean_errors(samples, [errors for _, errors in results])
         if point.row_errors is not None:
@@ -120,35 +125,35 @@ class HeldOutSearch(Search):
         return replace(point, score=mean_score(parts), parts=parts, row_errors=errors)
 
     def coarse(self) -> CoarseGrid:
-        """A coarse grid of rows and ridges, on the rows that elimination leaves."""
-        promises: list[tuple[float, Sizes]] = []
+        """Predicted scores of a coarse grid of rows and ridges, by backward elimination."""
+        predicted: list[tuple[float, Sizes]] = []
         least = self._response_errors([s.null_errors() for s in self._held_out])
         for rows, ridges in self._space.coarse_grid():
-            for promise, errors in self._after_elimination(rows, ridges):
-                promises.append(promise)
+            for prediction, errors in self._after_elimination(rows, ridges):
+                predicted.append(prediction)
                 least = np.minimum(least, errors)
-        promises.sort(key=lambda promise: promise[0])
-        return CoarseGrid([sizes for _, sizes in promises], np.sqrt(least))
+        predicted.sort(key=lambda prediction: prediction[0])
+        return CoarseGrid([sizes for _, sizes in predicted], np.sqrt(least))
 
     def _after_elimination(
         self, rows: int, ridges: Sequence[float]
     ) -> Iterator[tuple[tuple[float, Sizes], np.ndarray]]:
-        """For each ridge the best rank and number of columns, with what they promise.
+        """For each ridge the best sizes with their score, and the errors of the responses.
 
-        And the errors of the responses at full rank.
+        The latter are those of the fit of full rank.
         """
         most = min(int(self._space.ranks[-1]), rows)
         groups = self._groups(rows)
         together = [ridges] if len(groups) == 1 else [[ridge] for ridge in ridges]
 
-        def judged(few: Sequence[float], *group: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        def evaluated(few: Sequence[float], *group: int) -> list[tuple[np.ndarray, np.ndarray]]:
             pairs = [(self._held_out[i], ridge) for ridge in few for i in group]
             fits = [sample.eliminated(rows, ridge) for sample, ridge in pairs]
             stack = Stack([sample for sample, _ in pairs], fits)
             return list(zip(stack.tables(most, of_all=True), stack.response_errors(), strict=True))
 
         jobs = [(few, *group) for few in together for group in groups]
-        results = [each for job in self._in_parallel(judged, jobs) for each in job]
+        results = [each for job in self._in_parallel(evaluated, jobs) for each in job]
         count = len(self._samples)
         for i, ridge in enumerate(ridges):
             tables, errors = zip(*results[i * count : (i + 1) * count], strict=True)
@@ -168,7 +173,7 @@ class HeldOutSearch(Search):
 
     @property
     def _best_model(self) -> Evaluation:
-        """The best point that is not rank 0."""
+        """The best point of rank above 0."""
         return min((e for e in self.evaluations if e.sizes.rank > 0), key=lambda e: e.score)
 
     @property
@@ -176,9 +181,9 @@ class HeldOutSearch(Search):
         return cast(Sequence[HeldOutSample], self._samples)
 
     def first_look(self, starts: Sequence[Sizes]) -> Evaluation:
-        """The best of some points, with the ranks and numbers of columns that tables propose.
+        """The best of some points, after moves to better ranks and numbers of columns.
 
-        After an interruption the best so far.
+        After an interruption it is the best point so far.
         """
 
         def look() -> None:
@@ -190,13 +195,13 @@ class HeldOutSearch(Search):
         return self.best if self.stopped else self._best_model
 
     def _settle_all(self, evaluations: Sequence[Evaluation]) -> None:
-        """Settle some points, the best first: the others only where that promises to be better."""
-        bar = np.inf
+        """Settle points, the best first; others only if their predicted scores are lower."""
+        limit = np.inf
         for evaluation in sorted(evaluations, key=lambda e: e.score):
-            bar = min(bar, self._settle(evaluation, bar).score)
+            limit = min(limit, self._settle(evaluation, limit).score)
 
     def run_from(self, starts: Sequence[Sizes]) -> Evaluation:
-        """Search from some points, and return the best; after an interruption the best so far."""
+        """Search from some points and return the best point found, also after an interruption."""
         self._starts = starts
         return self.run()
 
@@ -209,7 +214,7 @@ class HeldOutSearch(Search):
         self._settle_all(self._evaluate(self._starts))
         best = self._over_rows(self._over_ridges(self._best_model))
         best = self._neighbours(best)
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             before = best
             best = self._neighbours(self._by_forecast(self._over_ridges(best)))
             if best is before:
@@ -217,14 +222,14 @@ class HeldOutSearch(Search):
         self._fill_gaps(best)
 
     def _to_keep(self, fit: Fit) -> Fit:
-        """Supports alone where nothing is forecast from the rest."""
+        """The fit, without coefficients if it has too many rows for forecasts."""
         return fit if fit.rows.shape[0] <= MOST_FORECAST else fit.supports_alone()
 
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
         return self._samples[i].fit(sizes, self._solver(sizes))
 
     def _solver(self, sizes: Sizes) -> Pursuit:
-        # what a search looks at once more need not be exact
+        # fits of a search need not be exact, since its result is fitted again
         exact = self._space.exhaustive is not None
         solver = self._pursuit if exact else replace(self._pursuit, neighbours=False)
         return solver.sized(*sizes[:3])
@@ -246,20 +251,20 @@ class HeldOutSearch(Search):
         with np.errstate(invalid="ignore"):
             return total / times
 
-    _optimism = 0.02
+    _ridge_tolerance = _RIDGE_TOLERANCE
 
     def _least_gain(self, score: float) -> float:
-        """What a move must promise: as held-out error, the price of one coefficient in AIC.
+        """The least predicted gain of a move: the penalty of one coefficient in AIC, as an error.
 
-        Less than that is noise, and choosing among many points by noise does harm.
+        Smaller gains are noise, and a choice among many points by noise increases the error.
         """
-        return self._doubt * 2 * score / self._samples[0].form.observations
+        return self._gain_factor * 2 * score / self._samples[0].form.observations
 
     def _over_rows(self, start: Evaluation) -> Evaluation:
-        """Other numbers of rows at the same ridge.
+        """The best number of rows at the same ridge.
 
-        Held-out samples can forecast fewer rows, not more: so they begin with half again as
-        many, and go on while that is better.
+        Held-out samples can forecast scores for fewer rows, but not for more. So the number of rows
+        is increased by half while that is better, and fewer are tried by forecasts.
         """
         best = start
         while True:
@@ -274,7 +279,7 @@ class HeldOutSearch(Search):
         return self._by_forecast(best)
 
     def look_thinner(self) -> None:
-        """Look for fewer rows and fewer columns that the rule allows."""
+        """Try models with fewer rows and fewer columns, as far as the rule allows them."""
         if self._space.exhaustive is not None or self.best.sizes.rank == 0:
             return
         self._until_stopped(self._half_of_the_rows)
@@ -288,17 +293,17 @@ class HeldOutSearch(Search):
         return most_accurate(self.evaluations, self.shape[0])
 
     def _half_of_the_rows(self) -> None:
-        """Half of the predictors, where the best model has more of them."""
+        """Try half of the predictors, if the best model has more."""
         half = self._space.rows[2 * self._space.rows <= self.shape[0]]
         if 2 * self.best.sizes.rows > self.shape[0] and half.size > 0:
             point = self._space.like(int(half[-1]), self.best.sizes)
             self._over_ridges(self._settle(self._evaluate([point])[0]))
 
     def _fewer_columns(self) -> None:
-        """Fewer columns, while the table promises that the rule will allow them."""
+        """Try fewer columns, while by the table the rule will allow them."""
         chosen = self.chosen
         limit = max(column_limit(self._most_accurate), chosen.score)
-        for _ in range(_MOST_THINNER if chosen.sizes.rank > 0 else 0):
+        for _ in range(_MAX_THINNER if chosen.sizes.rank > 0 else 0):
             fewest = self._space.fewest_columns(chosen.table, chosen.sizes, limit)
             if fewest == chosen.sizes or fewest in self._known:
                 return
@@ -308,12 +313,12 @@ class HeldOutSearch(Search):
             chosen = tried
 
     def _fewer_rows(self) -> None:
-        """Fewer rows, by bisection."""
+        """Try fewer rows, by bisection."""
         chosen, best = self.chosen, self._most_accurate
-        limit = _HOPELESS * best.score
+        limit = _MAX_RATIO * best.score
         too_few = max((e.sizes.rows for e in self.evaluations if e.score > limit), default=0)
         too_few = max(too_few, self._far_too_few(limit))
-        for _ in range(_MOST_THINNER):
+        for _ in range(_MAX_THINNER):
             rows = self._space.between(too_few, chosen.sizes.rows)
             if rows is None:
                 return
@@ -327,13 +332,13 @@ class HeldOutSearch(Search):
                 too_few = rows
 
     def _fill_gaps(self, best: Evaluation) -> None:
-        """More numbers of rows, where scores go up and down with them.
+        """Try more numbers of rows, if scores do not simply fall and then rise with them.
 
-        That is so where predictors resemble one another, and the best of few is then found by
-        chance. The widest gaps between numbers that were tried, up to twice as many as the best
-        has and down to half of them, are halved.
+        This happens with correlated predictors, where the best of few numbers is found by chance.
+        The widest gaps between numbers that were tried, from half to twice that of the best model,
+        are halved.
         """
-        for _ in range(_MOST_GAPS):
+        for _ in range(_MAX_GAPS):
             tried: dict[int, float] = {}
             for e in self.evaluations:
                 if e.sizes.rank > 0:
@@ -349,24 +354,24 @@ class HeldOutSearch(Search):
             ]
             ratio, low, high = max(gaps, default=(1.0, here, here))
             wanted = self._space.between(low, high)
-            if ratio < _NARROW or wanted is None:
+            if ratio < _MIN_GAP or wanted is None:
                 return
             best = self._best_with([wanted], best)
 
     def _far_too_few(self, limit: float) -> int:
-        """The most rows of which the fits of the best model forecast that they are hopeless.
+        """The largest number of rows whose forecast score is far above ``limit``.
 
-        They forecast more error than fits of so few rows will have: hence twice the distance.
+        Forecasts for few rows are too high, hence twice the distance to the limit is required.
         """
         best = self._best_model
         expected = self._expected(best)
-        hopeless = np.isfinite(expected) & (expected > 2 * limit - best.score)
-        fewer = self._space.rows[hopeless & (self._space.rows < best.sizes.rows)]
+        too_high = np.isfinite(expected) & (expected > 2 * limit - best.score)
+        fewer = self._space.rows[too_high & (self._space.rows < best.sizes.rows)]
         return int(fewer.max(initial=0))
 
 
 def _falls_then_rises(scores: Sequence[float]) -> bool:
-    """Whether numbers fall to the least one and rise after it."""
+    """Whether the scores decrease up to the least one and increase after it."""
     least = int(np.argmin(scores))
     steps = np.diff(scores)
     return bool(np.all(steps[:least] <= 0) and np.all(steps[least:] >= 0))

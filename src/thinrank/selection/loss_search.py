@@ -1,4 +1,4 @@
-"""The search for the sizes of least held-out loss, for any loss that can be split into folds."""
+"""Search for the sizes with the least held-out loss, for any loss with the capability folds."""
 
 from __future__ import annotations
 
@@ -23,38 +23,39 @@ from thinrank.solvers import Pursuit
 
 __all__ = ["LossSearch"]
 
-# Rank of the first models; moves find others.
+# Rank of the first models; a low rank is enough to compare numbers of rows.
 _FIRST_RANK = 2
 # Tolerance of pursuit in the search: held-out losses of models differ by more than this.
 _TOLERANCE = 1e-4
-# Steps of the moves, from coarse to fine: factors on rows, columns and rank, and numbers of places
-# on the list of ridges.
+# Steps of the moves, from coarse to fine: factors of rows, columns and rank, and numbers of
+# positions in the list of ridges.
 _STEPS = ((2.0, 4), (1.4, 2), (1.0, 1))
 
 
 class LossSearch:
-    """Coordinate moves over rank, rows, columns and ridge, judged by the loss on held-out folds.
+    """Coordinate search over rank, rows, columns and ridge by the loss on held-out folds.
 
-    For least squares one exact fit tells the scores of other ranks and numbers of columns, and
-    :class:`thinrank.selection.held_out_search.HeldOutSearch` makes use of it. Other losses have
-    no such tables, so that each model is fitted: some numbers of rows first, then from the best
-    of these to larger and smaller values of every size, by steps that get finer.
+    For least squares one exact fit gives the scores of other ranks and numbers of columns, which
+    :class:`thinrank.selection.held_out_search.HeldOutSearch` uses. For other losses each model is
+    fitted: some numbers of rows first, then larger and smaller values of every size, starting from
+    the best model and with decreasing steps.
 
     Parameters
     ----------
     loss : Loss
-        With the capabilities ``folds`` and ``with_ridge``.
+        A loss with the capabilities ``folds`` and ``with_ridge``.
     space : Space
-        What may be chosen.
+        The sizes to choose from.
     solver : Solver
-        Without sizes.
+        The solver; its sizes are set for each model.
     start : Start
-        Where fits begin.
+        Starting point of each fit.
     folds : int, default=5
+        Number of folds.
     seed : int, default=0
-        Of the folds, and of randomised decompositions in the start.
+        Seed of the folds and of randomised decompositions in the start.
     callback : callable or None, default=None
-        Called with a Record after each model; returning True ends the search.
+        Called with a Record after each model; if it returns True, the search ends.
     """
 
     def __init__(
@@ -88,15 +89,15 @@ class LossSearch:
 
     @property
     def best(self) -> Evaluation:
-        """The model of least held-out loss."""
+        """The model with the least held-out loss."""
         return min(self._known.values(), key=lambda e: e.score)
 
     def chosen(self, rule: RefitRule = "best") -> Evaluation:
-        """What a rule chooses among the models that were fitted."""
+        """The model that a rule chooses."""
         return thinnest(rule, self.evaluations, self.shape[0])
 
     def run(self) -> Evaluation:
-        """Search, and return the best model; after an interruption the best so far."""
+        """Search and return the best model found, also after an interruption."""
         try:
             self._search()
         except (StopSearch, KeyboardInterrupt):
@@ -129,7 +130,7 @@ class LossSearch:
                         break
 
     def _moves(self, here: Sizes, factor: float, places: int) -> Iterator[Sizes]:
-        """Models that differ in one size; the ridge may have to follow the rows."""
+        """Models that differ in one size; more rows than samples may need another ridge."""
         space = self._space
         for rows in _around(space.rows, here.rows, factor):
             yield space.like(rows, here)
@@ -179,7 +180,7 @@ class LossSearch:
 
 
 def _around(values: np.ndarray, here: int, factor: float) -> list[int]:
-    """Allowed values on both sides, at least one place away and about a factor."""
+    """Allowed values on both sides, about a factor apart and at least the next ones."""
     place = int(np.searchsorted(values, here))
     low = min(int(np.searchsorted(values, here / factor)), place - 1)
     high = max(int(np.searchsorted(values, here * factor, "right")) - 1, place + 1)

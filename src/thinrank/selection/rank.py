@@ -1,4 +1,4 @@
-"""How many directions of Y the predictors explain."""
+"""Estimates of the rank of the coefficients, without sparsity."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ __all__ = ["estimate_rank"]
 
 Method = Literal["rsc", "authors", "bcv"]
 
-# Residual degrees of freedom below which their mean square is too unsteady to stand on.
-_FEWEST_RESIDUALS = 20
-# Singular values without which their median says nothing about the noise.
-_FEWEST_VALUES = 5
-# Chance at which a direction counts as signal while the noise level is sought.
-_CLEAR = 0.01
-# Random halvings of rows and columns in bi-cross-validation.
+# Least number of residual degrees of freedom for an estimate of the noise from their mean square,
+# with a relative standard error of √(2/20) = 32 %.
+_MIN_RESIDUALS = 20
+# Least number of singular values for an estimate of the noise from their median. Rule of thumb.
+_MIN_VALUES = 5
+# Probability with which noise counts as signal while the noise level is estimated.
+_SIGNAL_LEVEL = 0.01
+# Number of random partitions into halves in bi-cross-validation.
 _REPEATS = 5
 
 
@@ -38,42 +39,45 @@ def estimate_rank(
 ) -> int:
     r"""Estimate the rank of Θ in Y = XΘ + E, without sparsity.
 
-    Every method looks at the singular values of P_X Y, the projection of Y on the columns of X,
-    in which noise of standard deviation σ makes values up to about σ(√k + √q), q the rank of X.
+    Every method uses the singular values of P_X Y, the projection of Y on the columns of X. Noise
+    of standard deviation σ leads to singular values up to about σ(√k + √q), where k is the number
+    of responses and q the rank of X.
 
     Parameters
     ----------
-    X : array, scipy sparse matrix, LinearOperator or Design of shape (n, p)
-    Y : array of shape (n, k) or (n,)
-    method : {"rsc", "authors", "bcv"}
+    X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
+        Predictors.
+    Y : array of shape (n_samples, n_targets) or (n_samples,)
+        Responses.
+    method : {"rsc", "authors", "bcv"}, default="rsc"
         "rsc" counts squared singular values of at least 2S²(k + q), the rank selection criterion
-        of Bunea, She & Wegkamp (2011) [1]_. S² is the mean square of the residuals when there
-        are enough of them (n > q); otherwise the mean square of Y without the directions that
-        stand out from its median singular value [2]_. Fast, and sure for strong signals; it
-        misses directions that are weaker than all the noise together.
+        of Bunea, She & Wegkamp (2011) [1]_. S² is the mean square of the residuals if there are
+        enough of them (n > q); otherwise the mean square of Y without the directions that are
+        large compared with its median singular value [2]_. It is fast and reliable for strong
+        signals, but misses directions that are weaker than all the noise together.
 
-        "authors" counts singular values above (√(2k) + √(2·min(n, p)))·m/√max(n, k)/1.5, m the
-        median singular value of Y: the rule of the authors' script, which tends to
-        over-estimate a little. For reproducing the paper.
+        "authors" counts singular values above (√(2k) + √(2·min(n, p)))·m/√max(n, k)/1.5, where m is
+        the median singular value of Y. This is the rule of the authors' script, which tends to
+        overestimate the rank slightly. Use it to reproduce the paper.
 
-        "bcv" is bi-cross-validation [3]_: the rank whose truncated decomposition of three
-        quarters of the matrix predicts the remaining quarter best. It assumes no noise level
-        and finds weaker directions; slower, and random.
-    level : float, optional
-        "rsc" only: a finite-sample correction. The threshold as printed bounds the noise on
-        average; where q is near k it sits on its edge, and is exceeded by chance. With
-        ``level=0.01`` the threshold is raised, where needed, to what pure noise exceeds with
-        probability 0.01 [4]_. None is the rule as printed.
-    fit_intercept : bool, default False
-        Whether to take the means out of X and Y first. Do so for data that are not centred: a
-        mean counts as a direction.
-    random_state : int
-        Of the folds of "bcv".
+        "bcv" is bi-cross-validation [3]_: the rank whose truncated decomposition of three quarters
+        of the matrix predicts the remaining quarter best. It needs no noise level and finds weaker
+        directions; it is slower and depends on random partitions.
+    level : float, default=None
+        A finite-sample correction of "rsc". The threshold of the criterion bounds the noise on
+        average; if q is close to k, it is exceeded by chance. With ``level=0.01`` the threshold is
+        increased, if necessary, to the value that pure noise exceeds with probability 0.01 [4]_.
+        None for no correction.
+    fit_intercept : bool, default=False
+        Whether to subtract the means from X and Y first. Use it for data that are not centred,
+        since means count as a direction.
+    random_state : int, default=0
+        Seed of the partitions of "bcv".
 
     Returns
     -------
     int
-        0 when no direction stands out.
+        The estimated rank, possibly 0.
 
     References
     ----------
@@ -117,10 +121,11 @@ class _Projected:
     Attributes
     ----------
     coordinates : ndarray of shape (q, k)
-        With the singular values of P_X Y.
+        Coordinates of P_X Y, which have its singular values.
     Y : ndarray of shape (n, k)
+        The responses.
     samples : int
-        n, less the mean that was taken out.
+        n, or n − 1 if the means were subtracted.
     features : int
         p.
     """
@@ -136,7 +141,7 @@ class _Projected:
 
 
 def _as_matrices(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Both as float64 matrices; the decompositions need all of X."""
+    """X and Y as float64 matrices; the decompositions need all of X."""
     design = as_design(X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64))
     everything = arrays.indices(range(design.shape[1]), design.prototype)
     dense = arrays.to_numpy(design.columns(everything)).astype(np.float64)
@@ -145,7 +150,7 @@ def _as_matrices(X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
         target = target[:, None]
     if target.ndim != 2 or target.shape[0] != dense.shape[0]:
         raise ValueError(
-            f"Y must be a matrix with {dense.shape[0]} rows, as X has; it has shape {target.shape}"
+            f"Y must be a matrix with {dense.shape[0]} rows, like X; got shape {target.shape}"
         )
     check_finite("X", dense)
     check_finite("Y", target)
@@ -168,18 +173,18 @@ def _rank_selection_criterion(projected: _Projected, level: float | None) -> int
     if squares.size == 0 or squares[0] == 0:
         return 0
     residuals = projected.samples - q
-    if residuals * k >= _FEWEST_RESIDUALS or (residuals > 0 and min(q, k) < _FEWEST_VALUES):
+    if residuals * k >= _MIN_RESIDUALS or (residuals > 0 and min(q, k) < _MIN_VALUES):
         left_over = max(float(np.sum(projected.Y**2) - np.sum(squares)), 0.0)
         variance = left_over / (residuals * k)
     else:
         variance = _noise_variance(squares, (q, k))
-    # without noise the threshold is rounding, and so are values that exceed it
+    # without noise the threshold, and values slightly above it, are rounding errors
     floor = squares[0] * (max(q, k) * np.finfo(np.float64).eps) ** 2
     return int(np.count_nonzero(squares >= max(_noise_edge(q, k, level) * variance, floor)))
 
 
 def _noise_edge(q: int, k: int, level: float | None) -> float:
-    """The squared singular value from which a direction counts, for noise of variance 1."""
+    """The least squared singular value of a signal, for noise of variance 1."""
     printed = 2.0 * (q + k)
     if level is None:
         return printed
@@ -191,13 +196,13 @@ def _noise_edge(q: int, k: int, level: float | None) -> float:
 
 
 def _noise_variance(squares: np.ndarray, shape: tuple[int, int]) -> float:
-    """Mean square of the noise in a matrix of full row rank, from its squared singular values.
+    """Variance of the noise in a matrix of full row rank, from its squared singular values.
 
-    A first guess comes from their median, which a low rank does not move much; then the mean
-    square of what is left without the directions that stand out clearly.
+    The first estimate comes from their median, which a signal of low rank changes little. It is
+    then replaced by the mean square without the directions that are clearly signal.
     """
     count, short, long = 0, min(shape), max(shape)
-    clear = _noise_edge(*shape, _CLEAR)
+    clear = _noise_edge(*shape, _SIGNAL_LEVEL)
     typical = float(np.median(squares[:short]))
     variance = typical / (long * median_noise_eigenvalue(short / long))
     for _ in range(short):
@@ -215,7 +220,7 @@ def _authors_rule(projected: _Projected) -> int:
     width = (2 * k) ** 0.5 + (2 * min(n, p)) ** 0.5
     threshold = width * median / max(n, k) ** 0.5 / 1.5
     values = projected.singular_values
-    # with no noise at all the threshold is rounding too, and so are the values that exceed it
+    # without noise the threshold, and values slightly above it, are rounding errors
     floor = values[0] * max(values.size, 1) * np.finfo(np.float64).eps if values.size else 0.0
     return int(np.count_nonzero(values > max(threshold, floor)))
 
@@ -224,7 +229,7 @@ def _bi_cross_validation(matrix: np.ndarray, seed: int) -> int:
     """Owen & Perry's Gabriel hold-outs: [A B; C D], A predicted by B D_r⁺ C."""
     q, k = matrix.shape
     if min(q, k) < 2:
-        # too small to hold anything out of: a direction counts if it is there
+        # too small to hold out a block
         return int(np.any(matrix != 0))
     rng = np.random.default_rng(seed)
     errors = sum(

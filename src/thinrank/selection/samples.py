@@ -1,4 +1,4 @@
-"""A set of rows to fit."""
+"""Base class of samples: rows to fit, with scores for models."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _AUTO = Auto(exchanges_rows=True)
 
 
 class Sample(abc.ABC):
-    """Rows to fit, and the scores of what was fitted; less is better.
+    """Rows to fit, with scores of the fits; lower scores are better.
 
     Parameters
     ----------
     form : QuadraticForm
-        Of the rows, without ridge.
+        The form of the rows, without ridge.
     noise : callable
-        Returns the standard deviation of the noise, for convex starts.
+        ``noise() -> float``: the standard deviation of the noise, for convex starts.
     start : Start, default=Auto(exchanges_rows=True)
-        Where fits begin.
+        Starting point of each fit.
     seed : int, default=0
-        Of randomised decompositions in the start.
+        Seed of randomised decompositions in the start.
     """
 
     def __init__(
@@ -62,36 +62,33 @@ class Sample(abc.ABC):
         """Score of a fit of these sizes."""
 
     def eliminated(self, rows: int, ridge: float) -> RowFit:
-        """What tables need of a fit on the rows that elimination leaves."""
+        """A fit without coefficients, for tables, on the rows that backward elimination leaves."""
         form = self.form.with_ridge(ridge)
         left = self._elimination.rows(rows)
         everything = arrays.indices(range(self.form.shape[1]), self.form.prototype)
         return _on_rows(form, left, everything)
 
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
-        """The fit that the estimator would make of these rows from its own start.
-
-        None when there is nothing to fit.
-        """
+        """The fit of the estimator to these rows; None if there is nothing to fit."""
         found = solve(self._loss(sizes.ridge), solver, self._start, self._seed, records=False)
         return None if found is None else found.state
 
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
-        """A fit that begins from one of other sizes."""
+        """A fit that starts from a fit of other sizes."""
         found = solve(self._loss(sizes.ridge), solver, _trimmed(near, sizes), records=False)
         return near if found is None else found.state
 
     def refit(self, near: Fit | None, ridge: float) -> RowFit | None:
-        """What tables need of a fit with another ridge on the rows of a fit."""
+        """A fit without coefficients, for tables, with another ridge on the rows of a fit."""
         if near is None:
             return None
         return _on_rows(self.form.with_ridge(ridge), near.rows, near.columns)
 
     @abc.abstractmethod
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
-        """Scores to be expected of other numbers of rows, all else being equal.
+        """Forecast scores of other numbers of rows, with the other sizes unchanged.
 
-        Infinite where that cannot be told.
+        Infinite where there is no forecast.
         """
 
     def _loss(self, ridge: float) -> FormLoss:
@@ -100,7 +97,7 @@ class Sample(abc.ABC):
         return self._losses[ridge]
 
     def _start(self, loss: FormLoss, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """The start; rows are eliminated once for all sizes and ridges."""
+        """The start; backward elimination is done once for all sizes and ridges."""
         start = self._given_start
         if isinstance(start, Auto):
             start = start.suited(loss, rows)
@@ -132,7 +129,7 @@ def _on_rows(form: QuadraticForm, rows: Array, columns: Array) -> _Rows:
 
 
 def _trimmed(near: Fit, sizes: Sizes) -> Factors:
-    """The fit without its cheapest rows."""
+    """The factors of a fit without the rows of least cost."""
     xp = arrays.namespace(near.U)
     rows, U = near.rows, near.U
     excess = rows.shape[0] - sizes.rows

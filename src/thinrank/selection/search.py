@@ -1,4 +1,4 @@
-"""A warm-started search over rank, row sparsity, column sparsity and ridge."""
+"""Base class of searches over rank, number of rows, number of columns and ridge."""
 
 from __future__ import annotations
 
@@ -22,31 +22,32 @@ from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["Search", "mean_score", "mean_table", "table_entry"]
 
-# Moves of rank, columns and ridge on one number of rows.
-_MOST_MOVES = 4
-# By how much a promise must be better after one that was not kept.
-_DOUBT = 3.0
-# Numbers of rows that forecasts may propose.
-_MOST_FORECASTS = 12
-# Every so many ridges are looked at before those next to the best.
+# Largest number of moves of rank and columns for one number of rows.
+_MAX_MOVES = 4
+# Factor on the least predicted gain of a move after a predicted gain was not confirmed.
+_AFTER_FAILURE = 3.0
+# Largest number of numbers of rows that are tried because of forecasts.
+_MAX_FORECASTS = 12
+# Every third ridge is examined before those next to the best.
 _COARSE_RIDGES = 3
-# Entries of the matrices of all samples' fits up to which they are dealt with together.
+# Samples are processed together, which saves function calls, up to this number of matrix entries.
 _SMALL_GROUP = 100_000
 _PURSUIT = Pursuit()
 
 
-class Judged(NamedTuple):
-    """What fitting a point to one sample showed.
+class Fitted(NamedTuple):
+    """Results of a point for one sample.
 
     Attributes
     ----------
     fit : Fit or None
-        What is remembered of it.
+        The fit, possibly without its coefficients.
     score : float
-    table : ndarray of shape (q, k)
+        The score of the fit.
+    table : ndarray of shape (q, n_targets)
         Scores of other ranks and numbers of columns on the same rows.
     errors : ndarray of shape (h,) or None
-        Squared errors of the rows held out.
+        Squared errors of the held-out rows.
     """
 
     fit: Fit | None
@@ -56,30 +57,31 @@ class Judged(NamedTuple):
 
 
 class StopSearch(Exception):  # noqa: N818 (not an error)
-    """The callback has seen enough."""
+    """Raised when the callback ends the search."""
 
 
 class Search(abc.ABC):
-    """Find the sizes of least score.
+    """Search for the sizes with the least score.
 
-    On each number of rows a table (one fit tells about all ranks and numbers of columns)
-    proposes, and a fit confirms; so it goes with the ridge. Other numbers of rows are proposed by
-    what the costs and gains of single rows forecast. What is returned is the best of all the
-    points that were fitted.
+    One fit gives a table of the scores of all ranks and numbers of columns on its rows. The best
+    entry is a predicted score, which a fit with these sizes confirms or not; ridges are compared in
+    the same way. Scores of other numbers of rows are forecast from the costs and gains of single
+    rows. The result is the best of all points that were fitted.
 
     Parameters
     ----------
     samples : sequence of Sample
+        The samples; the score of a point is the mean over them.
     space : Space
-        What may be chosen.
-    records : list of Record, optional
-        Of an earlier search that this one goes on from; new ones are appended.
+        The sizes to choose from.
+    records : list of Record, default=None
+        Records of an earlier search that this one continues; new ones are appended.
     solver : Pursuit, default=Pursuit()
-        Without sizes.
-    n_jobs : int, optional
-        Number of threads, over samples and points.
-    callback : callable, optional
-        Called with a Record after each point; returning True ends the search.
+        The solver; its sizes are set for each point.
+    n_jobs : int, default=None
+        Number of threads over samples and points.
+    callback : callable, default=None
+        Called with a Record after each point; if it returns True, the search ends.
     """
 
     def __init__(
@@ -96,14 +98,14 @@ class Search(abc.ABC):
         self._space = space
         self._pursuit = solver
         self._n_jobs = n_jobs
-        # enough points at a time to keep the workers busy, and no more: callbacks may stop it
+        # only as many points at a time as there are workers, since a callback may end the search
         self._at_once = -(-effective_n_jobs(n_jobs) // len(samples))
         self._callback = callback
         self._known: dict[Sizes, Evaluation] = {}
         self.records: list[Record] = [] if records is None else records
         self._began = time.perf_counter() - (self.records[-1].seconds if self.records else 0.0)
         self.stopped = False
-        self._doubt = 1.0  # grows with every promise that is not kept
+        self._gain_factor = 1.0  # larger after a predicted gain was not confirmed
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -122,16 +124,16 @@ class Search(abc.ABC):
 
     @property
     def best(self) -> Evaluation:
-        """The point of least score; of equals the one evaluated first."""
+        """The point with the least score, the first of several."""
         return min(self._known.values(), key=lambda e: e.score)
 
     def run(self) -> Evaluation:
-        """Search, and return the best point; after an interruption the best so far."""
+        """Search and return the best point found, also after an interruption."""
         self._until_stopped(self._search)
         return self.best
 
     def _until_stopped(self, work: Callable[[], None]) -> None:
-        """Do some work that a callback or Ctrl-C may end, once there is a point to return."""
+        """Call ``work``, which a callback or Ctrl-C may end if there is a point to return."""
         try:
             work()
         except (StopSearch, KeyboardInterrupt):
@@ -141,7 +143,7 @@ class Search(abc.ABC):
 
     @property
     def message(self) -> str:
-        """How it went, in words."""
+        """How the search ended, as a sentence."""
         how = "was stopped" if self.stopped else "is complete"
         return f"The search {how} after {len(self.records)} models; the best of them is kept."
 
@@ -161,14 +163,16 @@ class Search(abc.ABC):
         self._keep(null)
 
     def _evaluate(self, points: Iterable[Sizes], screened: bool = False) -> list[Evaluation]:
-        """Evaluate what is not yet known, in parallel over points and samples."""
+        """Evaluate the points that are not yet known, in parallel over points and samples."""
         points = list(points)
         new = [sizes for sizes in dict.fromkeys(points) if sizes not in self._known]
         for first in range(0, len(new), self._at_once):
             some = new[first : first + self._at_once]
             began = time.perf_counter()
             jobs = [(sizes, i, screened) for sizes in some for i in self._groups(sizes.rows)]
-            results = [judged for group in self._in_parallel(self._judge, jobs) for judged in group]
+            results = [
+                result for group in self._in_parallel(self._fit_group, jobs) for result in group
+            ]
             seconds = (time.perf_counter() - began) / len(some)
             for j, sizes in enumerate(some):
                 mine = results[j * len(self._samples) : (j + 1) * len(self._samples)]
@@ -179,11 +183,7 @@ class Search(abc.ABC):
         return [self._known[sizes] for sizes in points]
 
     def _groups(self, rows: int) -> list[tuple[int, ...]]:
-        """Samples to be dealt with together.
-
-        Where fits of so many rows are small that saves time; where they are large, or there are
-        several threads, each sample is dealt with by itself.
-        """
+        """One group of all samples if fits of ``rows`` rows are small, else one per sample."""
         count, form = len(self._samples), self._samples[0].form
         entries = count * min(rows, form.samples) * (rows + form.shape[1])
         if effective_n_jobs(self._n_jobs) == 1 and entries <= _SMALL_GROUP:
@@ -195,12 +195,12 @@ class Search(abc.ABC):
             return [work(*job) for job in jobs]
         return Parallel(self._n_jobs, prefer="threads")(delayed(work)(*job) for job in jobs)
 
-    def _judge(self, sizes: Sizes, group: Sequence[int], screened: bool) -> list[Judged]:
-        """Fit a point to some samples, and keep what later moves may ask for."""
+    def _fit_group(self, sizes: Sizes, group: Sequence[int], screened: bool) -> list[Fitted]:
+        """Fit a point to some samples and compute scores, tables and errors."""
         fits = [self._fit(sizes, i, screened) for i in group]
         tables = self._tables(group, fits, sizes.ridge, self._space.most_ranks(sizes))
         return [
-            Judged(
+            Fitted(
                 None if fit is None else self._to_keep(fit),
                 self._samples[i].score(fit, sizes),
                 table,
@@ -215,7 +215,7 @@ class Search(abc.ABC):
     ) -> list[np.ndarray]:
         """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of the fits.
 
-        One table a sample; entry (r − 1, s − 1) is for rank r and s columns.
+        One table per sample; entry (r − 1, s − 1) is for rank r and s columns.
         """
 
     @abc.abstractmethod
@@ -223,15 +223,15 @@ class Search(abc.ABC):
         """The fit of a point to sample i."""
 
     def _to_keep(self, fit: Fit) -> Fit:
-        """What is remembered of a fit."""
+        """The fit to keep in memory."""
         return fit
 
     def _errors(self, i: int, fit: Fit | None) -> np.ndarray | None:
-        """Errors of the rows that sample i holds out, if it does."""
+        """Errors of the held-out rows of sample i; None without held-out rows."""
         return None
 
     def _row_errors(self, errors: Sequence[np.ndarray | None]) -> np.ndarray | None:
-        """Errors of all rows, from those of the samples, if they hold rows out."""
+        """Errors of all rows, from those of the samples; None without held-out rows."""
         return None
 
     def _keep(self, evaluation: Evaluation) -> None:
@@ -250,34 +250,34 @@ class Search(abc.ABC):
 
     # ------------------------------------------------------------------ coordinates
 
-    _optimism = 0.0
+    _ridge_tolerance = 0.0
 
     def _least_gain(self, score: float) -> float:
-        """What a move must promise."""
+        """The least predicted gain for which a move is tried."""
         return 0.0
 
-    def _settle(self, start: Evaluation, bar: float = math.inf) -> Evaluation:
-        """Move to the rank and columns that the table promises, while fits confirm it.
+    def _settle(self, start: Evaluation, limit: float = math.inf) -> Evaluation:
+        """Move to the best rank and columns of the table, while fits confirm its prediction.
 
-        Promises that are no better than ``bar`` are not looked into.
+        Moves whose predicted score is not below ``limit`` are not tried.
         """
         best = start
-        for _ in range(_MOST_MOVES):
+        for _ in range(_MAX_MOVES):
             choice = self._space.best_of(best.table, best.sizes)
-            bar = min(bar, best.score - self._least_gain(best.score))
-            if choice in self._known or not table_entry(best.table, choice) < bar:
+            limit = min(limit, best.score - self._least_gain(best.score))
+            if choice in self._known or not table_entry(best.table, choice) < limit:
                 break
             moved = self._evaluate([choice])[0]
             if not moved.score < best.score:
-                self._doubt = _DOUBT
+                self._gain_factor = _AFTER_FAILURE
                 break
             best = moved
         return best
 
     def _by_forecast(self, start: Evaluation) -> Evaluation:
-        """On to the numbers of rows that are forecast, while fits confirm it."""
+        """Move to the number of rows with the best forecast, while fits confirm it."""
         best = start
-        for _ in range(_MOST_FORECASTS):
+        for _ in range(_MAX_FORECASTS):
             wanted = self._forecast(best)
             if wanted is None or wanted in self._tried_rows(best.sizes.ridge):
                 break
@@ -287,14 +287,14 @@ class Search(abc.ABC):
         return best
 
     def _forecast(self, near: Evaluation) -> int | None:
-        """The number of rows with the least score to be expected."""
+        """The number of rows with the least forecast score; None without forecasts."""
         rows = self._space.rows
         expected = np.where(rows < self._space.ranks[0], np.inf, self._expected(near))
         least = int(np.argmin(expected))
         return int(rows[least]) if np.isfinite(expected[least]) else None
 
     def _expected(self, near: Evaluation) -> np.ndarray:
-        """Scores to be expected of all numbers of rows; infinite where that cannot be told."""
+        """Forecast scores of all numbers of rows; infinite where there is no forecast."""
         rows = self._space.rows
         forecasts = [
             sample.rows_forecast(fit, near.sizes, rows)
@@ -304,7 +304,7 @@ class Search(abc.ABC):
         return np.mean(forecasts, axis=0) if forecasts else np.full(len(rows), np.inf)
 
     def _neighbours(self, best: Evaluation) -> Evaluation:
-        """Numbers of rows next to the best, as long as that is better."""
+        """Move to a neighbouring number of rows, while that is better."""
         while True:
             around = self._space.next_to(best.sizes.rows)
             tried = self._tried_rows(best.sizes.ridge)
@@ -314,7 +314,7 @@ class Search(abc.ABC):
             best = self._best_with(probes, best, screened=True)
 
     def _tried_rows(self, ridge: float) -> set[int]:
-        """Numbers of rows tried at a ridge, or at one next to it: that changes little."""
+        """Numbers of rows tried with a ridge or one next to it, which changes little."""
         ridges = self._space.ridges
         here = ridges.index(ridge)
         near = ridges[max(here - 1, 0) : here + 2]
@@ -323,20 +323,20 @@ class Search(abc.ABC):
     def _best_with(
         self, probes: Sequence[int], best: Evaluation, screened: bool = False
     ) -> Evaluation:
-        """The best of a point and of others like it with other numbers of rows."""
+        """The best of a point and of similar points with other numbers of rows."""
         points = [self._space.like(rows, best.sizes) for rows in probes]
         for tried in self._evaluate(points, screened):
-            settled = self._settle(tried, bar=best.score)
+            settled = self._settle(tried, limit=best.score)
             if settled.score < best.score:
                 best = settled
         return best
 
     def _over_ridges(self, best: Evaluation) -> Evaluation:
-        """The ridge that the tables promise on the rows of the best fits, if a fit confirms it."""
+        """Move to the ridge with the best predicted score, if a fit confirms it."""
         ridges = self._space.ridges
         if len(ridges) < 2:
             return best
-        promises: dict[int, tuple[float, Sizes]] = {}
+        predicted: dict[int, tuple[float, Sizes]] = {}
         look = {ridges.index(best.sizes.ridge)}
         if best.sizes.ridge == ridges[0]:
             look.update(range(0, len(ridges), _COARSE_RIDGES))
@@ -345,20 +345,21 @@ class Search(abc.ABC):
             return best
         while look := look & allowed:
             for i in look:
-                promises[i] = self._promise(best, ridges[i])
-            leader = min(promises, key=lambda i: promises[i][0])
+                predicted[i] = self._predicted(best, ridges[i])
+            leader = min(predicted, key=lambda i: predicted[i][0])
             around = (leader - 1, leader + 1)
-            look = set(around) - promises.keys()
-        others = [promises[i] for i in promises if ridges[i] != best.sizes.ridge]
-        promised, choice = min(others, key=lambda promise: promise[0])
-        # the fits of another ridge have other rows, which can only be better
-        if choice in self._known or not promised < best.score + self._optimism * abs(best.score):
+            look = set(around) - predicted.keys()
+        others = [predicted[i] for i in predicted if ridges[i] != best.sizes.ridge]
+        score, choice = min(others, key=lambda prediction: prediction[0])
+        # a fit with this ridge chooses its own rows and may be better than predicted
+        limit = best.score + self._ridge_tolerance * abs(best.score)
+        if choice in self._known or not score < limit:
             return best
         moved = self._settle(self._evaluate([choice])[0])
         return moved if moved.score < best.score else best
 
-    def _promise(self, near: Evaluation, ridge: float) -> tuple[float, Sizes]:
-        """The best score at a ridge, on the rows of known fits."""
+    def _predicted(self, near: Evaluation, ridge: float) -> tuple[float, Sizes]:
+        """The best sizes with a ridge, and their score, on the rows of known fits."""
         sizes, table = near.sizes._replace(ridge=ridge), near.table
         if ridge != near.sizes.ridge:
             most = self._space.most_ranks(sizes)
@@ -374,25 +375,25 @@ class Search(abc.ABC):
 
 
 def mean_score(parts: Sequence[float]) -> float:
-    """Mean over samples, to half of its digits: a score that is lower by rounding is no better."""
+    """Mean over samples, to half of its digits, so that rounding errors decide nothing."""
     return float(_half_the_digits(np.asarray(np.mean(parts))))
 
 
 def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
     """Mean over samples, to half of its digits.
 
-    Ranks beyond what a sample has stand for that sample's last.
+    Ranks beyond the last one of a sample have the scores of its last rank.
     """
     height = max(table.shape[0] for table in tables)
     return _half_the_digits(np.mean([to_height(table, height) for table in tables], axis=0))
 
 
 def _half_the_digits(scores: np.ndarray) -> np.ndarray:
-    """The same for scores, some of which may be infinite."""
+    """Round scores, some of which may be infinite, to half of their digits."""
     finite = np.isfinite(scores)
     return np.where(finite, arrays.half_the_digits(np.where(finite, scores, 0.0)), scores)
 
 
 def table_entry(table: np.ndarray, sizes: Sizes) -> float:
-    """Score of a rank and number of columns; the last rank stands for the ranks beyond."""
+    """Score of a rank and number of columns; higher ranks have the score of the last one."""
     return float(table[min(sizes.rank, table.shape[0]) - 1, sizes.columns - 1])

@@ -1,4 +1,4 @@
-"""What a search may choose from."""
+"""The sizes that a search may choose from."""
 
 from __future__ import annotations
 
@@ -15,32 +15,34 @@ from thinrank.minimize import check_size
 
 __all__ = ["Space", "as_choices", "check_axes", "make_space"]
 
-# Grids of at most this many points are evaluated in full.
+# All points of a given grid are evaluated if there are at most this number of them.
 _SMALL_GRID = 100
-# Ranks beyond the present one that a table covers: twice as many, and these.
+# A table covers this number of ranks more than twice the present one.
 _FURTHER_RANKS = 8
 # Number of ridges on the coarse grid.
 _COARSE_RIDGES = 4
-# Numbers of rows beyond the number of samples, each this many times the one before.
+# Ratio of consecutive numbers of rows above the number of samples, about √2.
 _THICK_STEP = 1.4
 
 
 @dataclass(frozen=True)
 class Space:
-    """Allowed values, each axis sorted.
+    """Allowed values of each size, sorted.
 
     Attributes
     ----------
     ranks, rows, columns : ndarray of int
+        Allowed ranks, numbers of rows and numbers of columns.
     ridges : tuple of float
+        Allowed ridges.
     null : bool
-        Whether rank 0 competes.
+        Whether rank 0 is allowed.
     explicit : bool
-        Whether all axes were given as lists.
+        Whether ranks, rows and columns were all given as lists.
     most_unshrunk : int
-        Most rows of a fit without ridge.
+        Largest number of rows of a fit without ridge.
     unlimited : (int or None, int or None)
-        Numbers of rows and of columns that stand for no limit.
+        Numbers of rows and of columns that mean no limit, if None was among the given values.
     """
 
     ranks: np.ndarray
@@ -54,7 +56,7 @@ class Space:
 
     @cached_property
     def exhaustive(self) -> list[Sizes] | None:
-        """Every point of a small grid that was given in full, else None."""
+        """All points of a small grid if the values were given; otherwise None."""
         if not self.explicit:
             return None
         product = itertools.product(
@@ -70,7 +72,7 @@ class Space:
         ]
 
     def params(self, sizes: Sizes) -> dict[str, Any]:
-        """The keys with which SparseReducedRankRegressor fits that model."""
+        """The parameters of SparseReducedRankRegressor for this model."""
         all_rows, all_columns = self.unlimited
         return {
             "rank": sizes.rank,
@@ -80,15 +82,15 @@ class Space:
         }
 
     def thin(self) -> Space:
-        """The same with the least ridge only, and at most a third as many rows as samples."""
+        """The same space with only the least ridge and at most a third as many rows as samples."""
         few = self.rows[self.rows <= max(self.most_unshrunk // 3, int(self.rows[0]))]
         return replace(self, ridges=self.ridges[:1], rows=few)
 
     def coarse_grid(self) -> list[tuple[int, list[float]]]:
-        """Some numbers of rows, each with some ridges; more rows than samples need a ridge.
+        """Some numbers of rows, each with some ridges.
 
-        Rows are powers of two, of four beyond the number of samples, and the largest value;
-        ridges the least one and a few others.
+        Numbers of rows are powers of two (of four above the number of samples) and the largest
+        value. Ridges are the least one and a few others; it is positive for more rows than samples.
         """
         most, thin = int(self.rows[-1]), self.most_unshrunk
         powers = [2**i for i in range(most.bit_length()) if 2**i <= thin or i % 2 == 0]
@@ -101,12 +103,12 @@ class Space:
         ]
 
     def ridges_for(self, rows: int) -> set[int]:
-        """Positions of the ridges that go with a number of rows: more than samples need one."""
+        """Positions of the ridges allowed for a number of rows; positive for more than samples."""
         thick = rows > self.most_unshrunk
         return {i for i, ridge in enumerate(self.ridges) if ridge > 0 or not thick}
 
     def between(self, low: int, high: int) -> int | None:
-        """An allowed number of rows about half way, in ratio, between two; None without one."""
+        """An allowed number of rows close to the geometric mean of two; None if there is none."""
         inside = self.rows[(self.rows > max(low, int(self.ranks[0]) - 1)) & (self.rows < high)]
         if inside.size == 0:
             return None
@@ -114,25 +116,25 @@ class Space:
         return int(inside[np.argmin(np.abs(np.log(inside / middle)))])
 
     def row_grid(self) -> list[int]:
-        """Powers of four, moved to allowed values, and the largest value."""
+        """Powers of four, rounded up to allowed values, and the largest value."""
         most = int(self.rows[-1])
         powers = [4**i for i in range((most.bit_length() + 1) // 2)] + [most]
         grid = np.unique(self.rows[np.searchsorted(self.rows, powers)])
         return [int(rows) for rows in grid if rows >= self.ranks[0]]
 
     def next_to(self, rows: int) -> list[int]:
-        """The allowed numbers of rows next to one."""
+        """The allowed numbers of rows next to ``rows``."""
         here = int(np.searchsorted(self.rows, rows))
         around = self.rows[[i for i in (here - 1, here + 1) if 0 <= i < len(self.rows)]]
         return [int(count) for count in around if count >= self.ranks[0]]
 
     def like(self, rows: int, near: Sizes | None) -> Sizes:
-        """A point with so many rows, otherwise like another one or as small as can be."""
+        """A point with ``rows`` rows, otherwise similar to ``near``; of least rank without that."""
         if near is None:
             near = Sizes(int(self.ranks[0]), rows, int(self.columns[-1]), self.ridges[0])
         columns = _at_most(self.columns, near.columns)
         fitting = self.ranks[self.ranks <= min(rows, columns)]
-        if fitting.size == 0:  # columns for the least rank that is allowed
+        if fitting.size == 0:  # more columns, for the least allowed rank
             fitting = self.ranks[:1]
             columns = int(self.columns[self.columns >= self.ranks[0]][0])
         rank = _at_most(fitting, near.rank)
@@ -142,17 +144,17 @@ class Space:
         return Sizes(rank, rows, columns, ridge)
 
     def most_ranks(self, sizes: Sizes) -> int:
-        """How many ranks a table about a point should cover."""
+        """Number of ranks in the table of a point."""
         return min(int(self.ranks[-1]), 2 * sizes.rank + _FURTHER_RANKS, sizes.rows)
 
     def above(self, rows: int) -> int | None:
-        """An allowed number of rows about half again as large; None when there is none."""
+        """An allowed number of rows about 1.5 times as large; None if there is none."""
         place = min(int(np.searchsorted(self.rows, 3 * rows // 2 + 1)), len(self.rows) - 1)
         larger = int(self.rows[place])
         return larger if larger > rows else None
 
     def fewest_columns(self, table: np.ndarray, sizes: Sizes, limit: float) -> Sizes:
-        """A point with the fewest columns whose score in its table is within a limit."""
+        """The point with the fewest columns whose score in the table is at most ``limit``."""
         scores = table[min(sizes.rank, table.shape[0]) - 1, self.columns - 1]
         allowed = (self.columns >= sizes.rank) & (self.columns < sizes.columns) & (scores <= limit)
         fewer = self.columns[allowed]
@@ -165,7 +167,7 @@ class Space:
         scores = table[np.ix_(np.minimum(ranks, table.shape[0]) - 1, self.columns - 1)]
         scores = np.where(ranks[:, None] <= self.columns[None, :], scores, np.inf)
         i, j = np.unravel_index(int(np.argmin(scores)), scores.shape)
-        if not np.isfinite(scores[i, j]):  # all near saturation: nothing to choose from
+        if not np.isfinite(scores[i, j]):  # all models are near saturation
             return sizes
         return sizes._replace(rank=int(ranks[i]), columns=int(self.columns[j]))
 
@@ -186,20 +188,31 @@ def make_space(
     thick: bool = False,
     most_rows: int | None = None,
 ) -> Space:
-    """Validated axes; None is everything that makes sense.
+    """The space of allowed sizes, after a check of given values.
 
     Parameters
     ----------
-    shape : (p, k)
+    shape : (int, int)
+        Shape of Θ.
     samples : float
         Number of rows of data in the smallest sample.
-    thick : bool
-        Whether models with a ridge and more rows than samples compete.
-    most_rows : int, optional
-        Limit on the rows when these are not given.
+    ranks : sequence of int or None
+        Allowed ranks; None for all up to the numbers of rows, columns and samples.
+    rows, columns : sequence of (int or None), or None
+        Allowed numbers of rows and columns, in which None means no limit; None for all.
+    ridges : sequence of float
+        Allowed ridges.
+    thick : bool, default=False
+        Whether models with a ridge and more rows than samples are allowed.
+    most_rows : int, default=None
+        Largest number of rows, if ``rows`` is None.
+
+    Returns
+    -------
+    Space
     """
     p, k = shape
-    # as many predictors as rows of data would fit anything
+    # with as many predictors as rows of data the fit is perfect
     unshrunk = min(p, max(int(samples) - 1, 1), p if most_rows is None else most_rows)
     row_axis = np.arange(1, unshrunk + 1)
     if rows is not None:
@@ -225,7 +238,7 @@ def make_space(
 
 
 def _thick_rows(most: int, p: int) -> np.ndarray:
-    """From the number of samples to p: a geometric sequence that has p/2 and p in it."""
+    """Numbers of rows from the number of samples to p, a geometric sequence with p/2 and p."""
     half = max(p // 2, 1)
     steps = [p, half]
     while steps[-1] / _THICK_STEP > most:
@@ -234,7 +247,7 @@ def _thick_rows(most: int, p: int) -> np.ndarray:
 
 
 def check_axes(shape: tuple[int, int], ranks: Any, rows: Any, columns: Any) -> None:
-    """Raise a ValueError unless the values to choose from are sizes of a matrix of this shape."""
+    """Raise a ValueError unless the given values are possible for a matrix of this shape."""
     p, k = shape
     limits = {
         "rank": (ranks, min(p, k)),
@@ -247,7 +260,7 @@ def check_axes(shape: tuple[int, int], ranks: Any, rows: Any, columns: Any) -> N
 
 
 def as_choices(name: str, values: Any) -> list[Any]:
-    """A list of at least one value."""
+    """The values as a list; raise a ValueError if there are none."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ValueError(f"{name} must be a list of values to choose from, got {values!r}")
     values = list(values)

@@ -22,7 +22,8 @@ from thinrank.selection.held_out_sample import HeldOut, HeldOutSample
 
 __all__ = ["held_out_samples"]
 
-# A copy of rows that makes predictions faster may take one part in so many of the memory budget.
+# Held-out rows are copied, for faster predictions, if X fits this number of times into the memory
+# budget.
 _PART_OF_BUDGET = 64
 
 
@@ -39,19 +40,23 @@ def held_out_samples(
     Parameters
     ----------
     loss : LeastSquares
-        On all the rows, centred if ``center``, without ridge.
-    splits : iterable of (training rows, held-out rows)
-        Sets of indices, as scikit-learn's splitters give them.
+        The loss of all rows, centred if ``center``, without ridge.
+    splits : iterable of (ndarray, ndarray)
+        Training and held-out rows, as indices or masks.
     center, scale : bool
-        Whether each training part is centred and brought to unit columns by itself.
+        Whether to centre each training part, and to scale its columns to unit root mean square.
     **options
         ``start`` and ``seed`` of :class:`thinrank.selection.samples.Sample`.
+
+    Returns
+    -------
+    list of HeldOutSample
     """
     rows = loss.X.shape[0]
     splits = [(_as_index(train, rows), _as_index(test, rows)) for train, test in splits]
     for train, test in splits:
         _check_split(train, test)
-    loss.quadratic()  # decides whether XᵀX is held
+    loss.quadratic()  # decides whether XᵀX is kept
     make = _from_the_whole if loss.moments.gram_is_held else _from_its_rows
     parts = [
         make(loss, np.sort(train), np.sort(test), center=center, scale=scale)
@@ -66,7 +71,7 @@ _Part = tuple[QuadraticForm, Callable[[], float], HeldOut]
 def _from_the_whole(
     loss: LeastSquares, train: np.ndarray, test: np.ndarray, *, center: bool, scale: bool
 ) -> _Part:
-    """XᵀX and XᵀY of the training rows are those of all rows less those of the others."""
+    """A split whose XᵀX and XᵀY are those of all rows minus those of the other rows."""
     removed = np.setdiff1d(np.arange(loss.X.shape[0]), train)
     X, Y, roots = _rows(loss, removed)
     if not float(arrays.norm(roots)) ** 2 < loss.samples * (1 - 1e-9):
@@ -86,7 +91,7 @@ def _from_the_whole(
 def _from_its_rows(
     loss: LeastSquares, train: np.ndarray, test: np.ndarray, *, center: bool, scale: bool
 ) -> _Part:
-    """The training rows as a regression of its own: where XᵀX is too large to be held."""
+    """A split with a regression of its own, for XᵀX too large to be kept."""
     index = arrays.indices(train.tolist(), loss.prototype)
     weight = None if loss.sample_weight is None else arrays.take_rows(loss.sample_weight, index)
     xp = arrays.namespace(loss.prototype)
@@ -116,7 +121,7 @@ def _check_weight(held_out: HeldOut) -> None:
 
 
 def _training_noise(loss: LeastSquares, train: np.ndarray, training: TrainingRows) -> float:
-    """The noise level that the training rows alone show."""
+    """The noise level, estimated from the training rows."""
     _, Y, roots = loss.rows(arrays.indices(train.tolist(), loss.prototype))
     everything = arrays.indices(range(Y.shape[1]), loss.prototype)
     centred = Y.columns(everything) - roots[:, None] * training.center_y
@@ -124,7 +129,7 @@ def _training_noise(loss: LeastSquares, train: np.ndarray, training: TrainingRow
 
 
 def _rows(loss: LeastSquares, index: np.ndarray) -> tuple[Design, Design, Array]:
-    """Rows of X and Y times the roots of their weights; X is copied where that is cheap."""
+    """Rows of X and Y, multiplied by the roots of their weights; X is copied if it is small."""
     X, Y, roots = loss.rows(arrays.indices(index.tolist(), loss.prototype))
     entries = loss.X.shape[0] * loss.shape[0]
     if memory.fits(_PART_OF_BUDGET * entries, arrays.itemsize(loss.prototype)):
@@ -138,15 +143,15 @@ def _as_index(rows: np.ndarray, count: int) -> np.ndarray:
     if rows.dtype == bool:
         rows = np.flatnonzero(rows)
     if len(rows) and not (rows.min() >= 0 and rows.max() < count):
-        raise ValueError(f"cv must name rows from 0 to {count - 1}, got {rows.min()}..{rows.max()}")
+        raise ValueError(f"cv must give rows from 0 to {count - 1}, got {rows.min()}..{rows.max()}")
     return rows
 
 
 def _check_split(train: np.ndarray, test: np.ndarray) -> None:
     if len(train) == 0 or len(test) == 0:
         raise ValueError(
-            f"cv must leave rows on both sides of every split; one has {len(train)} training "
-            f"and {len(test)} held-out rows"
+            f"every split of cv must have training and held-out rows, got one with {len(train)} "
+            f"training and {len(test)} held-out rows"
         )
     if len(np.unique(train)) < len(train) or len(np.unique(test)) < len(test):
         raise ValueError("cv must not repeat a row within a split; use sample_weight for that")

@@ -1,4 +1,4 @@
-"""How often each predictor and each response is selected when the data change."""
+"""Stability selection: how often predictors and responses are selected in random half-samples."""
 
 from __future__ import annotations
 
@@ -32,44 +32,47 @@ def stability(
 ) -> pd.DataFrame:
     """Selection frequencies over complementary half-samples.
 
-    The rows of the data are split at random into two halves, ``n_resamples`` times; the estimator
-    is fitted to each half, 2·n_resamples fits in all. Shah & Samworth bound the number of wrong
-    selections among those whose frequency reaches a threshold, without assumptions on the data or
-    on the estimator.
+    The rows of the data are split into two random halves ``n_resamples`` times, and the estimator
+    is fitted to each half. Shah & Samworth give bounds on the number of wrong selections among
+    those whose frequency reaches a threshold, without assumptions on the data or the estimator.
 
     Parameters
     ----------
     est : estimator
-        With ``row_support_`` and, if responses are selected too, ``column_support_`` after fit.
-        It is cloned. Sizes that are "auto" are chosen anew in each half.
-    X, Y : array, data frame or sparse matrix
-    n_resamples : int
-        Number of pairs of halves, B.
-    threshold : float
-        Frequency τ > ½ from which a row or column counts as selected.
-    random_state : int, RandomState, Generator or None
-        Of the halves; None is 0.
-    n_jobs : int, optional
-        Threads.
+        An estimator with ``row_support_`` and, if responses are selected, ``column_support_`` after
+        fit. It is cloned. Sizes that are "auto" are chosen again for each half.
+    X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        Predictors.
+    Y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
+        Responses.
+    n_resamples : int, default=50
+        Number B of pairs of halves.
+    threshold : float, default=0.75
+        Frequency τ > ½ from which a predictor or response is stable.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the halves; None is 0.
+    n_jobs : int, default=None
+        Number of threads.
 
     Returns
     -------
     DataFrame
-        One line for each predictor, then one for each response, with the columns
+        One row per predictor, then one per response, with the columns
 
         ``axis``
             "row" (predictor) or "column" (response).
         ``index``, ``name``
-            Position, and name in the data frame if X or Y is one.
+            Position, and name if X or Y is a data frame.
         ``frequency``
-            Part of the 2B fits that select it.
+            Fraction of the 2B fits that select it.
         ``stable``
-            Whether that reaches the threshold.
+            Whether the frequency reaches the threshold.
         ``bound``
-            Bound on the expected number of stable ones of this axis that a random half selects no
-            more often than it would by chance, q/p, where q is the mean number selected of p.
+            Bound on the expected number of wrong selections: stable predictors (or responses) that
+            a random half selects with probability at most q/p, as by chance, where q of p are
+            selected on average.
         ``unimodal_bound``
-            A smaller one, if the frequencies of those have a unimodal distribution.
+            A smaller bound, valid if the frequencies of these have a unimodal distribution.
 
     References
     ----------
@@ -92,7 +95,7 @@ def stability(
         raise ValueError(f"threshold must be above 0.5 and at most 1, got {threshold!r}")
     n = X.shape[0]
     if n < 4:
-        raise ValueError(f"X must have at least 4 rows to be halved, it has {n}")
+        raise ValueError(f"X must have at least 4 rows, got {n}")
     halves = list(_halves(n, n_resamples, seed_from(random_state)))
     supports = Parallel(n_jobs, prefer="threads")(
         delayed(_supports)(est, X, Y, half) for half in halves
@@ -112,16 +115,20 @@ def error_bound(mean: float, among: int, threshold: float, pairs: int, unimodal:
     Parameters
     ----------
     mean : float
-        q: how many a half-sample selects on average.
+        Mean number q of selections in a half-sample.
     among : int
-        p.
+        Number p of predictors or responses.
     threshold : float
-        τ.
+        Frequency τ from which one is stable.
     pairs : int
-        B.
+        Number B of pairs of halves.
     unimodal : bool
-        Whether the frequencies of what is selected by chance may be taken as unimodal; that
-        holds for θ = q/p up to 1/√3.
+        Whether to assume that the frequencies of those selected by chance have a unimodal
+        distribution. The bound then applies if q/p is at most 1/√3.
+
+    Returns
+    -------
+    float
     """
     share = mean / among
     if not unimodal or share > 3**-0.5:
@@ -175,5 +182,5 @@ def _table(
 def _names(data: Any) -> Any:
     if hasattr(data, "columns"):
         return data.columns
-    name = getattr(data, "name", None)  # of a series
+    name = getattr(data, "name", None)  # the name of a series
     return None if name is None else [name]

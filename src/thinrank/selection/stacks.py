@@ -1,7 +1,7 @@
-"""Fits to several samples, judged on their held-out rows together.
+"""Fits to several samples, whose held-out errors are computed together.
 
-On small data one product of two small matrices takes less time than the call that asks for it, so
-that the tables of five samples cost little more than those of one.
+On small data a product of two small matrices takes less time than the function call, so that the
+tables of five samples take little longer than those of one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ __all__ = ["Stack"]
 
 
 class Stack:
-    """Fits, one a sample, with what they predict for the held-out rows.
+    """One fit per sample, with predictions for the held-out rows.
 
     Parameters
     ----------
     samples : sequence of HeldOutSample
+        The samples.
     fits : sequence of (RowFit or None)
-        None, or a fit on no row, is the zero matrix.
+        The fits; None, or a fit without rows, is the zero matrix.
     """
 
     def __init__(self, samples: Sequence[HeldOutSample], fits: Sequence[RowFit | None]) -> None:
@@ -53,21 +54,22 @@ class Stack:
     def tables(self, most: int, *, of_all: bool = False) -> list[np.ndarray]:
         """Mean squared errors of all ranks up to ``most`` and all numbers of columns.
 
-        Entry (r − 1, s − 1) of a table is for rank r and s columns; ranks that the rows do not
-        have are left out, and a fit of nothing is the zero matrix at any size. Two models are
-        known for each entry, one from the directions of the columns in use and one from those of
-        all columns; the better counts.
+        Entry (r − 1, s − 1) of a table is for rank r and s columns. Ranks above the rank of the
+        fits are left out; without a fit the table has one row, for the zero matrix. Every entry is
+        the lower error of two models, one with the directions of the columns in use and one with
+        those of all columns.
 
         Parameters
         ----------
         most : int
+            Largest rank.
         of_all : bool, default=False
-            Whether those of all columns alone will do.
+            Whether to use only the directions of all columns.
 
         Returns
         -------
-        list of ndarray of shape (q, k)
-            One a sample.
+        list of ndarray of shape (q, n_targets)
+            One table per sample.
         """
         known = iter(self._live_tables(most, of_all) if self._fits else ())
         nothing = (np.full((1, s.form.shape[1]), s.null()) for s in self._rest)
@@ -84,8 +86,8 @@ class Stack:
 
         Returns
         -------
-        list of ndarray of shape (k,)
-            One a sample.
+        list of ndarray of shape (n_targets,)
+            One array per sample.
         """
         known = iter(self._live_response_errors() if self._fits else ())
         nothing = (sample.null_errors() for sample in self._rest)
@@ -107,7 +109,7 @@ class Stack:
         null = np.array([sample.null() for sample in self._samples])[:, None, None]
         entries = np.array([sample.entries for sample in self._samples])[:, None, None]
         errors = null + error_table(known, products, inner) / entries
-        # what is left of a perfect prediction is rounding, and no reason to prefer a model
+        # errors below this are rounding errors
         return np.maximum(errors, PERFECT * null)
 
     def _all_in_use(self, fit: RowFit) -> bool:
@@ -115,7 +117,7 @@ class Stack:
 
     @cached_property
     def _columns_in_use(self) -> Array:
-        """1 for the columns in use, 0 for the others, of shape (samples, k)."""
+        """1 for the columns in use, 0 for the others, of shape (n_fits, n_targets)."""
         k = self._whitened.shape[-1]
         masks = np.zeros((len(self._fits), k))
         for mask, fit in zip(masks, self._fits, strict=True):
@@ -124,15 +126,15 @@ class Stack:
 
 
 def _stacked(blocks: Sequence[Array]) -> Array:
-    """Matrices along a new first axis, filled up with zeros to the shape of the largest."""
+    """Matrices along a new first axis, padded with zeros to the shape of the largest."""
     xp = arrays.namespace(blocks[0])
     if len(blocks) == 1:
         return blocks[0][None, ...]
     shape = tuple(max(block.shape[i] for block in blocks) for i in (0, 1))
-    return xp.stack([_filled_up(block, shape) for block in blocks])
+    return xp.stack([_padded(block, shape) for block in blocks])
 
 
-def _filled_up(block: Array, shape: tuple[int, int]) -> Array:
+def _padded(block: Array, shape: tuple[int, int]) -> Array:
     for axis in (0, 1):
         missing = shape[axis] - block.shape[axis]
         if missing:

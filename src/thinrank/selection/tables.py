@@ -1,10 +1,11 @@
-"""The errors of every rank and number of columns at once, from one set of rows.
+"""Errors of all ranks and numbers of columns on one set of rows, from one decomposition.
 
-On given rows S reduced-rank regression is Θ_S = Rᵀ L W with R the whitening root, L the left
-singular vectors of R C_S and W = Lᵀ R C_S; rank r keeps the first r of them, and s₂ columns those
-where W is largest. The squared error ‖B − A Rᵀ L W‖² of any rows (A, B) splits into one term for
-each direction and column, so that the errors of all ranks and all numbers of columns are two
-cumulative sums. Everything here is for one fit, or for a stack of fits along leading axes.
+On given rows S reduced-rank regression is Θ_S = Rᵀ L W, where R is the inverse root of H_SS, the
+columns of L are the left singular vectors of R C_S, and W = Lᵀ R C_S. A model of rank r uses the
+first r directions, and a model with s₂ columns those where W is largest. The squared error
+‖B − A Rᵀ L W‖² on any rows (A, B) is a sum of one term per direction and column, so that the errors
+of all ranks and numbers of columns are two cumulative sums. All functions accept one fit, or a
+stack of fits along leading axes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["Directions", "RowFit", "directions", "error_table", "lower_table", "
 
 
 class RowFit(Protocol):
-    """What tables need of a fit on rows S; see :class:`thinrank.solvers.fits.Fit`."""
+    """The part of a fit on rows S that tables need; see :class:`thinrank.solvers.fits.Fit`."""
 
     @property
     def rows(self) -> Array:
@@ -46,16 +47,16 @@ class RowFit(Protocol):
 
 @dataclass(frozen=True)
 class Directions:
-    """What a fit on rows S knows about models of other ranks and columns.
+    """The directions of a fit on rows S, from which models of all ranks and columns follow.
 
     Attributes
     ----------
     map : array of shape (..., |S|, q)
-        Rᵀ L: coefficients of the directions.
+        Rᵀ L, the coefficients of the directions.
     weights : ndarray of shape (..., q, k)
         W.
     order : ndarray of int, of shape (..., q, k)
-        For every rank the columns, those that it explains most first.
+        For every rank the columns, in decreasing order of the explained sum of squares.
     """
 
     map: Array
@@ -71,8 +72,13 @@ def directions(root: Array, whitened: Array, most: int, columns: Array | None = 
     root, whitened : arrays of shapes (..., s, |S|) and (..., s, k)
         R and R C_S.
     most : int
-    columns : array of shape (..., k), optional
-        1 for the columns whose directions are wanted, 0 for the others.
+        Largest number of directions.
+    columns : array of shape (..., k), default=None
+        1 for the columns whose directions are computed, 0 for the others; None for all columns.
+
+    Returns
+    -------
+    Directions
     """
     xp = arrays.namespace(whitened)
     matrix = whitened if columns is None else whitened * columns[..., None, :]
@@ -84,13 +90,14 @@ def directions(root: Array, whitened: Array, most: int, columns: Array | None = 
 
 
 def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """By how much each rank and number of columns lowers the squared error from that of zero.
+    """Changes of the squared error relative to zero, for all ranks and numbers of columns.
 
     Parameters
     ----------
     known : Directions
+        The directions.
     products : ndarray of shape (..., q, k)
-        (A Rᵀ L)ᵀ B, the directions' images times the responses.
+        (A Rᵀ L)ᵀ B, the products of the predictions of the directions with the responses.
     inner : ndarray of shape (..., q, q)
         (A Rᵀ L)ᵀ (A Rᵀ L).
 
@@ -108,7 +115,7 @@ def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> n
 
 
 def to_height(table: np.ndarray, height: int) -> np.ndarray:
-    """A table of so many ranks: the last that it has stands for those beyond."""
+    """A table with ``height`` ranks; further ranks have the errors of the last one."""
     return table[..., np.minimum(np.arange(height), table.shape[-2] - 1), :]
 
 
@@ -119,10 +126,10 @@ def lower_table(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _left_vectors(matrix: Array, most: int) -> Array:
-    """Leading left singular vectors, through the smaller of the two Gram matrices.
+    """Leading left singular vectors, from the smaller of the two Gram matrices.
 
-    Directions that carry less than rounding of the squares are left out; in a stack, those that
-    some have and others have not are zeros in the others.
+    Directions whose squared singular values are rounding errors are left out; in a stack they are
+    zero if other fits have directions at the same position.
     """
     xp = arrays.namespace(matrix)
     transposed = xp.matrix_transpose(matrix)

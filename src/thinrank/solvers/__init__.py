@@ -21,13 +21,13 @@ def as_solver(solver: Any, max_iter: Any = None, tol: Any = None, loss: Any = No
     Parameters
     ----------
     solver : {"auto", "pursuit", "gdt"} or Solver
-        "auto" is pursuit where the loss allows it, else gradient descent.
+        "auto" is "pursuit" if the loss has a majorizer, else "gdt".
     max_iter : int or None, default=None
-        Largest number of iterations of a solver that is given by its name; None for its own.
+        Largest number of iterations of a solver that is given by its name; None for its default.
     tol : float or None, default=None
-        Tolerance of a solver that is given by its name; None for its own.
+        Tolerance of a solver that is given by its name; None for its default.
     loss : Loss or None, default=None
-        What "auto" depends on; None is a loss that pursuit can take.
+        The loss, which determines the choice of "auto"; None is treated as a loss with a majorizer.
 
     Returns
     -------

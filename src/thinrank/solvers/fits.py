@@ -1,4 +1,4 @@
-"""A fit on given rows, and what leaving out or taking in single rows would change."""
+"""A fit on given rows, and the effect on the objective of removing or adding single rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Fit", "Prospects"]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The best Φ found on rows S: Φ_S = U Qᵀ, Q orthonormal with its rows in T.
+    """The best Φ found on rows S: Φ_S = U Qᵀ, with Q orthonormal and zero outside T.
 
-    Φ is Θ, or Θ·diag(column_scale) for a form that has one.
+    Φ is Θ, or Θ·diag(column_scale) for a form with a column_scale.
 
     Attributes
     ----------
@@ -24,18 +24,23 @@ class Fit:
         S and T, sorted.
     root : array of shape (q, |S|)
         R with R H_SS Rᵀ = I and q = |S|: the inverse of the lower Cholesky factor. With more rows
-        than samples q is the number of samples at most.
+        than samples q is at most the number of samples.
     whitened : array of shape (q, m2)
-        R C_S, whose squares are what each column explains.
-    U : array of shape (|S|, q)
-    Q : array of shape (m2, q)
+        R C_S; the squared norm of a column is what S explains of that response.
+    U : array of shape (|S|, r)
+        Coefficients of the rows in S.
+    Q : array of shape (m2, r)
+        Orthonormal basis of the row space.
     objective : float
+        The objective of the fit.
+    shape : (m1, m2)
+        Shape of Θ.
     column_scale : array of shape (m2,), or None
-        That of the form.
+        The column_scale of the form.
     change : float
         Relative decrease of the objective in the last iteration.
     final : bool
-        Whether no exchange helps.
+        Whether no exchange improves the fit.
     """
 
     rows: Array
@@ -52,17 +57,17 @@ class Fit:
 
     @cached_property
     def costs(self) -> Array:
-        """Twice what leaving out each row would add to the objective, Q held fixed.
+        """Twice the increase of the objective if a row is removed, with Q held fixed.
 
-        With more rows than samples, where a row is replaced by others at no cost, the squared
-        norms of the coefficients.
+        With more rows than samples other rows can replace a row without an increase; the result
+        is then the squared norm of the coefficients of each row.
         """
         if self.has_more_rows_than_samples:
             return arrays.row_norms_squared(self.U)
         return arrays.row_norms_squared(self.U) / arrays.column_norms_squared(self.root)
 
     def supports_alone(self) -> Fit:
-        """The rows and columns without coefficients, to remember many fits of many rows."""
+        """The fit without its coefficients, so that many fits can be kept in memory."""
         nothing = self.U[:0, :0]
         return replace(self, root=nothing, whitened=nothing, U=nothing, Q=nothing)
 
@@ -80,29 +85,29 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Prospects:
-    """What the rows of a fit cost and what the others promise, Q held fixed.
+    """Costs of removing the rows of a fit and gains of adding other rows, with Q held fixed.
 
-    Costs and gains are twice the changes of the objective. Gains are exact for the rows at
-    ``exact`` and bounded from below for the others; what follows it is about the exact ones.
+    Costs and gains are twice the changes of the objective. Gains are exact for the candidates at
+    the positions ``exact`` and lower bounds for the others.
 
     Attributes
     ----------
     costs : array of shape (|S|,)
-        What leaving out each row of S costs.
+        Cost of removing each row of S.
     candidates : array of shape (m1 − |S|,)
         The rows outside S, sorted.
     gains : array of shape (m1 − |S|,)
-        What taking in each of them brings.
+        Gain of adding each candidate.
     exact : array of shape (e,)
-        Positions in ``candidates``, sorted.
-    slopes : array of shape (e, q)
-        Gradient of the objective along Q.
+        Positions in ``candidates`` of the rows with exact gains, sorted.
+    slopes : array of shape (e, r)
+        Rows of the gradient of the objective along Q, for the rows with exact gains.
     curvature : array of shape (e,)
-        H_jj.
+        H_jj for these rows.
     left_over : array of shape (e,)
-        What S does not explain of H_jj.
+        The part of H_jj that S does not explain.
     whitened : array of shape (|S|, e)
-        R H_Sj.
+        R H_Sj for these rows.
     """
 
     costs: Array
@@ -115,16 +120,17 @@ class Prospects:
     whitened: Array
 
     def of_pairs(self, fit: Fit) -> Array:
-        """Twice the decrease of the objective when row i of S makes place for row j, Q held fixed.
+        """Twice the decrease of the objective if row j replaces row i of S, with Q held fixed.
 
-        With B = H_SS⁻¹ and aᵢⱼ = (B H_Sj)ᵢ, leaving out row i changes the gradient of row j to
-        gⱼ − aᵢⱼUᵢ/Bᵢᵢ, and raises what S does not explain of it by aᵢⱼ²/Bᵢᵢ. The squared norm of
-        the one over the other is the gain of j once i has left. For predictors that resemble one
-        another it is far from the gain of j while i is there.
+        With B = H_SS⁻¹ and aᵢⱼ = (B H_Sj)ᵢ, removing row i changes the gradient of row j to
+        gⱼ − aᵢⱼUᵢ/Bᵢᵢ and increases the part of H_jj that S does not explain by aᵢⱼ²/Bᵢᵢ. The
+        squared norm of the former divided by the latter is the gain of j after i was removed. For
+        strongly correlated predictors it differs much from the gain of j before.
 
         Returns
         -------
         array of shape (|S|, e)
+            Entry (i, j) is the decrease for row i of S and the j-th row with an exact gain.
         """
         xp = arrays.namespace(fit.U)
         inverse = arrays.column_norms_squared(fit.root)[:, None]  # Bᵢᵢ

@@ -18,16 +18,16 @@ __all__ = ["GDT"]
 Update = Literal["simultaneous", "sequential"]
 _UPDATES = get_args(Update)
 
-# A refused step is halved; after this many refusals in one iteration nothing is left of it.
-_MOST_REFUSALS = 60
+# Number of trial steps per iteration. A rejected step is halved, so the last is below rounding.
+_MAX_TRIALS = 60
 
 
 @dataclass(frozen=True)
 class State:
-    """An iterate and everything known at it.
+    """An iterate, with the objective and its gradient.
 
-    ``penalized`` is F = f + g, ``gradient_u`` and ``gradient_v`` are those of F, ``step`` is the
-    size that the next iteration tries first.
+    ``objective`` is f, ``penalized`` is F = f + g, ``gradient_u`` and ``gradient_v`` are the
+    gradients of F, and ``step`` is the step size that the next iteration tries first.
     """
 
     factors: Factors
@@ -41,20 +41,20 @@ class State:
 
 @dataclass(frozen=True, init=False, repr=False)
 class GDT(Sized):
-    """Minimise f(UVᵀ) + g(U, V) over U with s₁ non-zero rows and V with s₂.
+    """Minimise f(UVᵀ) + g(U, V) over U with s₁ and V with s₂ non-zero rows.
 
-    g(U, V) = balance/4·‖UᵀU − VᵀV‖² selects the balanced one among the factorisations of Θ.
+    g(U, V) = balance/4·‖UᵀU − VᵀV‖² selects the balanced factorisation of Θ.
 
     Parameters
     ----------
     step : {"auto", "theory", "backtracking"}, float or StepRule, default="auto"
-        Step size η. "auto" adapts to the curvature that it meets and never lets the objective
-        rise. "backtracking" does the same but tries twice the last step first, which takes two
-        evaluations per iteration. "theory" is the constant of the paper's theorem, which is safe
-        and slow. A number is used as it is, and the run may diverge.
+        Step size η. "auto" adapts to the local curvature and never increases the objective.
+        "backtracking" does the same but tries twice the last step first, which takes about two
+        evaluations per iteration. "theory" is the constant step of the paper's theorem, which is
+        safe and slow. A number is used in every iteration, and the run may diverge.
     update : {"simultaneous", "sequential"}, default="simultaneous"
-        "simultaneous" moves V and U from the same iterate, as the paper prints it. "sequential"
-        moves U first, then V with the new U, as the authors' own script does.
+        "simultaneous" updates V and U from the same iterate, as in the paper. "sequential" updates
+        U first, then V with the new U, as the authors' script does.
     balance : float, default=1.0
         Weight of the penalty g; 1 in the paper.
     max_iter : int, default=10_000
@@ -105,7 +105,7 @@ class GDT(Sized):
             "tol": float(tol),
         }
         for key, value in own.items():
-            object.__setattr__(self, key, value)  # frozen; ``step`` is the name of a method
+            object.__setattr__(self, key, value)  # frozen, and ``step`` is a method
 
     def __repr__(self) -> str:
         return (
@@ -119,14 +119,14 @@ class GDT(Sized):
         return isinstance(self.step_rule, Safeguarded)
 
     def init(self, loss: Any, start: Factors) -> State:
-        """Lines 3 and 4: balanced factors of Θ⁰, thresholded."""
+        """Lines 3 and 4 of the algorithm: balanced factors of Θ⁰, thresholded."""
         balanced = start.balanced()
         factors = self._threshold(balanced.U, balanced.V)
         step = self.step_rule.first(loss, factors, self.balance)
         return self._evaluate(loss, factors, step)
 
     def step(self, loss: Any, state: State) -> State:
-        """Lines 6 to 9."""
+        """Lines 6 to 9 of the algorithm: one iteration."""
         if self.update == "simultaneous":
             new, moved = self._move(loss, state, moves_u=True, moves_v=True)
         else:
@@ -141,7 +141,7 @@ class GDT(Sized):
         )
 
     def done(self, state: State) -> bool:
-        """Whether the last step was short."""
+        """Whether the relative change in the last iteration was below ``tol``."""
         return state.change < self.tol
 
     def _move(
@@ -149,10 +149,10 @@ class GDT(Sized):
     ) -> tuple[State, float]:
         """One gradient step and threshold on U, V or both; the new state and ‖ΔZ‖²."""
         U, V, eta = state.factors.U, state.factors.V, state.step
-        for _ in range(_MOST_REFUSALS):
+        for _ in range(_MAX_TRIALS):
             half_v = V - eta * state.gradient_v if moves_v else V  # line 6
             half_u = U - eta * state.gradient_u if moves_u else U  # line 8
-            candidate = self._evaluate(loss, self._threshold(half_u, half_v), eta)  # 7 and 9
+            candidate = self._evaluate(loss, self._threshold(half_u, half_v), eta)  # lines 7, 9
             trial = _trial(loss, state, candidate)
             if self.step_rule.accepts(trial):
                 return candidate, trial.length_squared

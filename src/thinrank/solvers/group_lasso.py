@@ -12,16 +12,16 @@ from sklearn.linear_model import lasso_path
 
 __all__ = ["group_lasso", "group_lasso_path", "largest_penalty", "nonzero_rows"]
 
-# Rule of thumb: up to this many predictors the overhead of a working set exceeds its gain.
+# Rule of thumb: up to this number of predictors the overhead of a working set exceeds its gain.
 _SMALL = 150
-# A row outside the working set violates its condition if it exceeds the penalty by this fraction
-# of it; well above the rounding errors of the correlations.
+# A row outside the working set violates its condition if its correlation exceeds the penalty by
+# this fraction; well above the rounding errors of the correlations.
 _SLACK = 1e-7
 # Iteration limit of scikit-learn's coordinate descent. Its default is 1000; columns that are nearly
 # dependent need more.
 _MAX_SWEEPS = 20_000
-# A working set may always grow by this many rows at a time, however small it is. Rule of thumb.
-_LEAST_GROWTH = 50
+# A working set may always grow by this number of rows, however small it is. Rule of thumb.
+_MIN_GROWTH = 50
 
 
 def largest_penalty(cross: np.ndarray, n_samples: int) -> float:
@@ -48,6 +48,7 @@ def nonzero_rows(theta: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     theta : ndarray of shape (n_features, n_targets)
+        Coefficients.
 
     Returns
     -------
@@ -66,19 +67,21 @@ def group_lasso_path(
 ) -> Iterator[np.ndarray]:
     """Solve the group lasso for one penalty after another, each from the solution before.
 
-    The solutions are computed one at a time, as they are asked for: a caller that stops early
-    does not pay for the rest of the path.
+    The solutions are computed one at a time, so that a caller who stops early does not compute
+    the rest of the path.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
+        Predictors.
     Y : ndarray of shape (n_samples, n_targets)
+        Responses.
     penalties : iterable of float
-        Best in decreasing order, from :func:`largest_penalty` down.
+        The penalties, preferably in decreasing order from :func:`largest_penalty`.
     start : ndarray of shape (n_features, n_targets), default=None
-        Where to start for the first penalty; None for zero.
+        Coefficients to start from with the first penalty; None for zeros.
     tol : float, default=1e-6
-        As for :func:`group_lasso`.
+        Tolerance, as in :func:`group_lasso`.
 
     Yields
     ------
@@ -110,12 +113,13 @@ def group_lasso(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Fastest in Fortran order.
+        Predictors; Fortran order is fastest.
     Y : ndarray of shape (n_samples, n_targets)
+        Responses.
     penalty : float
-        At least 0.
+        The penalty, at least 0.
     start : ndarray of shape (n_features, n_targets), default=None
-        Where to start; None for zero.
+        Coefficients to start from; None for zeros.
     tol : float, default=1e-6
         Tolerance for the duality gap, relative to ‖Y‖².
 
@@ -140,8 +144,8 @@ def group_lasso(
         violated = np.flatnonzero(strength > penalty * (1 + _SLACK))
         if violated.size == 0:
             return B
-        # the set at most doubles: few rounds, and few rows in it that turn out to be zero
-        most = max(working.size, _LEAST_GROWTH)
+        # the set at most doubles, so that few of its rows turn out to be zero
+        most = max(working.size, _MIN_GROWTH)
         worst = violated[np.argsort(-strength[violated], kind="stable")[:most]]
         working = np.union1d(working, worst)  # the set only grows, so the loop ends
         B[working] = _descend(X[:, working], Y, penalty, B[working], tol)

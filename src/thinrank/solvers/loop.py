@@ -1,4 +1,4 @@
-"""The one loop: it owns iteration, history, callbacks, time and the check for non-finite values."""
+"""The loop over iterations, with history, callbacks, times and the check for non-finite values."""
 
 from __future__ import annotations
 
@@ -24,15 +24,30 @@ def run(
     *,
     records: bool = True,
 ) -> tuple[Any, History, Status]:
-    """Iterate a solver from a start until it is done, stopped, or at its limit.
+    """Iterate a solver until it is done, is stopped by the callback or reaches its limit.
 
-    A state whose objective is not finite is discarded: the last finite one is returned, with a
-    status that says so. Without ``records`` the history stays empty, which saves time in small
-    fits, and no callback is called.
+    Parameters
+    ----------
+    solver : Solver
+        The solver, with sizes.
+    loss : Loss
+        The loss.
+    start : Factors
+        The starting point.
+    callback : callable or None, default=None
+        Called with the record of each iteration; if it returns True, the run stops.
+    records : bool, default=True
+        Whether to keep one record per iteration. If False, no callback is called, which saves
+        time in small fits.
 
     Returns
     -------
-    state, history, status
+    state : object
+        The last state of the solver whose objective is finite.
+    history : History
+        The records.
+    status : Status
+        How the run ended.
     """
     began = time.perf_counter()
     state = solver.init(loss, start)
@@ -67,7 +82,7 @@ def run(
 
 
 def _same_or_new(old: Array | None, new: Array) -> Array:
-    """The old support when the new one equals it, so that a long history shares its arrays."""
+    """The old support if the new one is equal, so that the records of a run share arrays."""
     if old is None or old.shape != new.shape:
         return new
     return old if bool(arrays.namespace(new).all(old == new)) else new
@@ -86,7 +101,7 @@ def _converged(iteration: int, change: float) -> Status:
 def _at_limit(limit: int, change: float) -> Status:
     message = (
         f"Reached the limit of {_times(limit)} before convergence "
-        f"(relative change {change:.1e}); raise max_iter or tol."
+        f"(relative change {change:.1e}); increase max_iter or tol."
     )
     return Status(Outcome.ITERATION_LIMIT, message)
 
@@ -94,6 +109,6 @@ def _at_limit(limit: int, change: float) -> Status:
 def _diverged(iteration: int) -> Status:
     message = (
         f"Diverged: the objective was not finite at iteration {iteration}; the iterate before it "
-        'is returned. A fixed step that is too long does this: use tr.solvers.GDT(step="auto").'
+        'is returned. A fixed step may be too long: use tr.solvers.GDT(step="auto").'
     )
     return Status(Outcome.DIVERGED, message)

@@ -1,8 +1,8 @@
-"""The supports next to that of a fit, judged by exact fits, many at a time.
+"""Search for a better support among those that differ from the current one in one row or column.
 
-Where pursuit's own exchanges, which rest on what single rows are worth with the row space held
-fixed, find nothing more, supports next to the current one may still have a lower objective. For
-small supports the objectives of hundreds of them come from one batch of small eigenproblems.
+Pursuit chooses exchanges by the gains of single rows with the row space held fixed. When these show
+no improvement, a support that differs in one row may still have a lower objective. For small
+supports the objectives of hundreds of them are computed exactly by one batch of eigenproblems.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from thinrank.solvers.fits import Fit, Prospects
 
 __all__ = ["Neighbour", "next_columns", "next_rows"]
 
-# Supports in one batch. All sets of 3 out of 10 or 11 rows are among those that can be tried.
-_MOST_SUPPORTS = 256
-# Multiplications, up to constants, of one batch: a few milliseconds.
-_MOST_WORK = 500_000
-# Where not all exchanges can be tried, one is not if its gain is less than its cost by this factor.
-_HOPELESS = 4.0
-# Passes of alternating columns and directions.
-_MOST_PASSES = 8
+# Largest number of supports in one batch: enough for all sets of 3 out of 12 rows.
+_MAX_SUPPORTS = 256
+# Largest number of multiplications in one batch, up to constants: a few milliseconds.
+_MAX_WORK = 500_000
+# If not all exchanges can be tried, those whose cost exceeds this number times their gain are not.
+# A rule of thumb: with Q held fixed the gain underestimates the effect.
+_MAX_COST_RATIO = 4.0
+# Largest number of alternations between columns and directions.
+_MAX_ALTERNATIONS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +38,9 @@ class Neighbour:
     Attributes
     ----------
     rows, columns : arrays of int
-        Sorted.
+        The support, sorted.
     exchanged : int
-        Number of rows that are new.
+        Number of rows that are not in the current support.
     """
 
     rows: Array
@@ -50,31 +51,33 @@ class Neighbour:
 def next_rows(
     form: QuadraticForm, fit: Fit, prospects: Prospects, rank: int, columns: int, margin: float
 ) -> Neighbour | None:
-    """The best set of as many rows: of all sets where there are few, else of all single exchanges.
+    """The best set of the same number of rows, among all sets or all exchanges of one row.
 
-    Where there are too many exchanges to try them all, those that promise most with Q held fixed
-    are tried. Where supports are so large that each is a matter of milliseconds, only an exchange
-    is proposed that is certain to help: one that lowers the objective by more than the margin
-    with Q held fixed.
+    All sets are tried if there are few of them, otherwise all exchanges of one row. If these are
+    too many, the ones with the largest decrease of the objective with Q held fixed are tried. If
+    supports are so large that one evaluation takes milliseconds, none is evaluated, and the best
+    exchange is returned if it decreases the objective by more than the margin with Q held fixed.
 
     Parameters
     ----------
     form : QuadraticForm
+        The form.
     fit : Fit
+        The current fit.
     prospects : Prospects
-        Of the fit.
+        Costs and gains at the fit.
     rank, columns : int
         Largest rank and number of columns.
     margin : float
-        What the exchange of a row must bring.
+        The decrease of the objective required for each exchanged row.
 
     Returns
     -------
     Neighbour or None
-        The one with the least objective, the margin added for each row exchanged.
+        The support with the lowest objective plus the margin for each exchanged row.
     """
     size = fit.rows.shape[0]
-    most = min(_MOST_SUPPORTS, _MOST_WORK // (size**2 * (size + form.shape[1])))
+    most = min(_MAX_SUPPORTS, _MAX_WORK // (size**2 * (size + form.shape[1])))
     if math.comb(form.shape[0], size) <= most:
         everything = arrays.indices(range(form.shape[0]), form.prototype)
         supports = np.array(list(combinations(range(form.shape[0]), size)))
@@ -83,37 +86,37 @@ def next_rows(
         return None
     xp = arrays.namespace(fit.rows)
     nets = arrays.to_numpy(arrays.half_the_digits(prospects.of_pairs(fit)))
-    promising = arrays.take_rows(prospects.candidates, prospects.exact)
+    candidates = arrays.take_rows(prospects.candidates, prospects.exact)
     if most == 0:
         i, j = np.unravel_index(np.argmax(nets), nets.shape)
         if not nets[i, j] > 2 * margin:
             return None
-        rows = xp.concat([fit.rows[:i], fit.rows[i + 1 :], promising[j : j + 1]])
+        rows = xp.concat([fit.rows[:i], fit.rows[i + 1 :], candidates[j : j + 1]])
         return Neighbour(xp.sort(rows), fit.columns, 1)
     pairs = np.array(list(product(range(size), range(size, size + nets.shape[1]))))
     if len(pairs) > most:
         costs = arrays.to_numpy(prospects.costs)[:, None]
-        hopeful = np.ravel(_HOPELESS * (nets + costs) >= costs)
-        order = np.argsort(np.where(hopeful, -np.ravel(nets), np.inf), kind="stable")
-        pairs = pairs[order[: min(most, int(hopeful.sum()))]]
+        allowed = np.ravel(_MAX_COST_RATIO * (nets + costs) >= costs)
+        order = np.argsort(np.where(allowed, -np.ravel(nets), np.inf), kind="stable")
+        pairs = pairs[order[: min(most, int(allowed.sum()))]]
     if len(pairs) == 0:
         return None
     supports = np.tile(np.arange(size), (len(pairs), 1))
     supports[np.arange(len(pairs)), pairs[:, 0]] = pairs[:, 1]
-    return _best(form, fit, xp.concat([fit.rows, promising]), supports, rank, columns, margin)
+    return _best(form, fit, xp.concat([fit.rows, candidates]), supports, rank, columns, margin)
 
 
 def next_columns(fit: Fit, rank: int, columns: int) -> Neighbour | None:
     """The best columns after a single exchange of columns, on the rows of a fit.
 
-    None where the columns are settled by their norms (no limit on the rank or on the columns) or
-    exchanges are too many.
+    None if there are too many exchanges, or if the norms determine the best columns (because there
+    is no limit on the rank or on the columns).
     """
     size, total = fit.whitened.shape
     if rank >= size or columns >= total or fit.columns.shape[0] < columns:
         return None
     count = columns * (total - columns)
-    if count > min(_MOST_SUPPORTS, _MOST_WORK // (size**2 * (size + total))):
+    if count > min(_MAX_SUPPORTS, _MAX_WORK // (size**2 * (size + total))):
         return None
     inside = arrays.to_numpy(fit.columns)
     outside = np.setdiff1d(np.arange(total), inside)
@@ -139,7 +142,7 @@ def _best(
 ) -> Neighbour:
     """The best of some supports, given as positions in ``rows``.
 
-    The search for columns begins twice, from all of them and from those of the fit.
+    The columns are searched for twice, starting from all columns and from those of the fit.
     """
     xp = arrays.namespace(fit.whitened)
     size, total = supports.shape[1], form.shape[1]
@@ -165,7 +168,7 @@ def _best(
 
 
 def _whitened(gram: Array, cross: Array, index: Array) -> Array:
-    """H_SS^(−½) C_S, of shape (supports, s, m2), up to rotations; a pseudo-inverse if singular."""
+    """H_SS^(−½) C_S, of shape (supports, s, m2), up to rotations, by a pseudo-inverse."""
     xp = arrays.namespace(gram)
     count, size = index.shape
     total, width = cross.shape
@@ -182,21 +185,24 @@ def _whitened(gram: Array, cross: Array, index: Array) -> Array:
 
 
 def _explained(whitened: Array, rank: int, columns: int, mask: Array | None) -> tuple[Array, Array]:
-    """What the best ``rank`` directions explain of the best columns, alternating between the two.
+    """The sum of squares explained by the best directions and columns, found by alternation.
 
     Parameters
     ----------
     whitened : array of shape (supports, s, m2)
+        The matrices H_SS^(−½) C_S.
     rank, columns : int
+        Number of directions and of columns.
     mask : array of shape (supports, m2), or None
-        1 for the columns to begin with, 0 for the others; None for all of them. Either array may
-        have 1 for the number of supports.
+        1 for the columns to begin with, 0 for the others; None for all columns. The first
+        dimension of either array may be 1, for all supports.
 
     Returns
     -------
     values : array of shape (supports,)
+        The explained sums of squares.
     weights : array of shape (supports, m2)
-        What each column explains; the largest are in use.
+        The sum of squares explained in each column; the columns with the largest are used.
     """
     xp = arrays.namespace(whitened)
     size, total = whitened.shape[1:]
@@ -204,7 +210,7 @@ def _explained(whitened: Array, rank: int, columns: int, mask: Array | None) -> 
         weights = xp.sum(whitened**2, axis=1)
         return xp.sum(_descending(weights)[:, :columns], axis=1), weights
     last: Array | None = None
-    for _ in range(_MOST_PASSES):
+    for _ in range(_MAX_ALTERNATIONS):
         part = whitened if mask is None else whitened * mask[:, None, :]
         _, vectors = xp.linalg.eigh(part @ xp.matrix_transpose(part))
         right = xp.matrix_transpose(whitened) @ vectors[:, :, size - rank :]

@@ -33,17 +33,17 @@ class Proximal:
     """Minimise f(Θ) + Σⱼ λⱼ·pen(Θⱼ) over dense Θ.
 
     FISTA (Beck & Teboulle 2009) with the gradient restart of O'Donoghue & Candès (2015). All
-    columns of Θ move together, as one matrix product an iteration.
+    columns of Θ are updated together, with one matrix product per iteration.
 
     Parameters
     ----------
     prox : callable
         Proximal map of the penalty: :func:`shrink_entries` or :func:`shrink_rows`.
-    max_iter : int
-        Iteration limit.
-    tol : float
-        Stop when the gradient mapping, L times the last step, is below ``tol`` times the largest
-        entry of ∇f(0), entry by entry.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    tol : float, default=1e-4
+        Stop when no entry of the gradient mapping, L times the last step, exceeds ``tol`` times
+        the largest entry of ∇f(0).
     """
 
     prox: Prox
@@ -51,7 +51,7 @@ class Proximal:
     tol: float = 1e-4
 
     def solve(self, loss: Any, penalty: Array, start: Array | None = None) -> Array:
-        """The minimiser, for row penalties λ of shape (m1,)."""
+        """The minimiser for row penalties λ of shape (m1,), computed from ``start`` or zero."""
         xp = arrays.namespace(loss.prototype)
         smooth = loss.smoothness()
         theta = arrays.zeros(loss.shape, like=loss.prototype) if start is None else start

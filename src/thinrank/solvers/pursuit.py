@@ -1,11 +1,11 @@
 """Pursuit: exact fits on given supports, and exchanges of rows.
 
 For a quadratic form c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ the best Θ on given rows S and columns T is
-reduced-rank regression, in closed form; given the row space the best columns are exact too. What
-remains is the choice of S, by exchanging the rows whose loss costs least for those that promise
-most. An exchange is made only when it lowers the objective by enough. Where no such exchange is
-left, the supports next to S are tried as well (:mod:`thinrank.solvers.neighbours`). A loss that is
-not quadratic is seen through its majorizers.
+reduced-rank regression, in closed form; the best columns for a given row space are exact, too. S is
+improved by replacing the rows whose removal costs least with those whose addition gains most. An
+exchange is made only if it lowers the objective by a margin. When none is left, supports that
+differ in one row or column are tried (:mod:`thinrank.solvers.neighbours`). For a loss that is not
+quadratic, majorizers take the place of the form.
 """
 
 from __future__ import annotations
@@ -28,57 +28,56 @@ from thinrank.solvers.sized import Sized, check_iterations, check_number
 
 __all__ = ["Fit", "Pursuit"]
 
-# Rows outside the support whose gain is computed exactly; the others' gains are bounded below.
+# Number of rows whose gains are computed exactly, with lower bounds for the others. Rule of thumb.
 _EXACT_GAINS = 128
-# Rows that may leave, and rows that may enter, in single exchanges before giving up.
+# Number of rows to remove, and of rows to add, in the single exchanges tried at the end.
 _LAST_EXCHANGES = 2
-# A row that costs this many times what another promises will not be exchanged for it.
-_HOPELESS = 1.2
-# Fits of alternating columns and factors on one set of rows.
-_MOST_COLUMN_CHANGES = 20
-# Majorizers on one set of rows: with curvatures that differ by a factor of 4 fifty leave less than
-# a millionth of the distance.
-_MOST_MAJORIZERS = 50
-# Part of the size of a loss below which it is not made much smaller by majorizers, whose steps get
-# shorter with it.
+# A row is not exchanged for another if its cost exceeds this number times the gain. Rule of thumb.
+_MAX_COST_RATIO = 1.2
+# Largest number of alternations between columns and factors on one set of rows.
+_MAX_ALTERNATIONS = 20
+# Largest number of majorizers on one set of rows: with curvatures that differ by a factor of 4,
+# fifty reduce the distance to the minimum to less than a millionth.
+_MAX_MAJORIZERS = 50
+# A loss below this part of its magnitude is compared as if it were that large: near a perfect fit
+# the relative decrease stays the same from one majorizer to the next. Rule of thumb.
 _NEARLY_PERFECT = 1e-4
-# All further majorizers together are expected to bring less than this many times the last one.
-_FURTHER = 10.0
-# Single exchanges tried where the form is a majorizer, which promises less than they bring.
-_MOST_EXCHANGES = 16
-# Relative decrease of a loss below which its fit is good enough to be compared with another: a
-# tenth of what an exchange must bring where the data have 1000 entries.
-_ENOUGH_TO_COMPARE = 2e-4
+# All further majorizers are assumed to decrease the loss by less than this times the last one.
+_MAX_FURTHER_DECREASE = 10.0
+# Single exchanges tried if the form is a majorizer, for which gains are underestimated.
+_MAX_EXCHANGES = 16
+# A fit of a loss is precise enough for comparisons if its relative decrease is below this: a tenth
+# of the margin of an exchange for data with 1000 entries.
+_COMPARISON_TOL = 2e-4
 
 
 @dataclass(frozen=True)
 class Pursuit(Sized):
     """Minimise a loss by exact fits of a quadratic form and exchanges of rows.
 
-    For a quadratic loss the form is the loss itself. For any other it is a majorizer, made anew at
-    every fit; a fit on given rows is then repeated until the loss no longer decreases, and
-    whether an exchange helps is decided by the loss.
+    For a quadratic loss the form is the loss itself. For any other it is a majorizer, computed anew
+    for every fit; a fit on given rows is then repeated until the loss no longer decreases, and
+    exchanges are accepted or rejected by the value of the loss.
 
     Parameters
     ----------
     max_iter : int, default=100
-        Largest number of iterations; each makes one exchange of one or more rows.
+        Largest number of iterations; each exchanges one or more rows.
     tol : float, default=1e-7
-        An exchange must lower the objective by more than this part of it; the run ends when none
-        does.
+        An exchange must decrease the objective by more than this fraction of it; the run ends when
+        no exchange does.
     exchange_penalty : float, default=2.0
-        An exchange must also lower the deviance N·log(objective), N the number of entries of
-        the data, by this much for each of the r coefficients of each row exchanged; 2 is the
-        penalty of AIC. Where more rows are allowed than needed, the superfluous ones could be
-        exchanged for others that fit the noise better for a long time, to no good. With 0 every
-        exchange that lowers the objective is made: the objective is lower, and in simulations the
-        error on fresh data is higher.
+        An exchange must also decrease the deviance N·log(objective), where N is the number of
+        entries of the data, by this number for each of the r coefficients of each exchanged row; 2
+        is the penalty of AIC. Without a penalty superfluous rows could be exchanged many times for
+        others that fit the noise better. With 0 every exchange that decreases the objective is
+        made: the objective is lower, but in simulations the error on new data is higher.
     thorough : bool, default=True
-        Whether single exchanges that need not be worth the penalty are tried before the end, and
-        supports next to the current one.
+        Whether to try, at the end, single exchanges without the penalty, and the supports of
+        ``neighbours``.
     neighbours : bool, default=True
-        Whether supports next to the current one are tried by exact fits before the end: all of
-        them where they are small and few, the most promising otherwise.
+        Whether to try, at the end, supports that differ in one row or column by exact fits: all of
+        them if they are small and few, otherwise those with the largest gains.
     """
 
     name: ClassVar[str] = "pursuit"
@@ -103,7 +102,7 @@ class Pursuit(Sized):
         rows = arrays.top_rows(start.U, self.rows)
         columns = arrays.top_rows(start.V, self.columns)
         fit = self._fit(loss, form, rows, columns, start.V)
-        if fit.U.shape[1] == 0:  # rows that explain nothing show no way to better ones
+        if fit.U.shape[1] == 0:  # rows without effect have no gradient to improve them
             by_row, by_column = form.cross_norms()
             rows = arrays.top_rows(
                 arrays.divide_or_zero(by_row, form.diagonal())[:, None], rows.shape[0]
@@ -113,11 +112,11 @@ class Pursuit(Sized):
         return fit
 
     def step(self, loss: Any, state: Fit) -> Fit:
-        """The largest exchange of rows that lowers the objective; the state is final if none."""
+        """The largest exchange of rows that lowers the objective; final if there is none."""
         form = loss.majorizer(state.factors)
-        if state.has_more_rows_than_samples:  # any exchange would fit as well
+        if state.has_more_rows_than_samples:  # all sets of rows fit equally well
             return self._without_exchange(loss, form, state)
-        # costs and gains are those of a fit of this form
+        # costs and gains must be those of a fit of this form
         here = state
         if not form.exact:
             here = self._fit_form(form, state.rows, state.columns, state.Q)
@@ -143,11 +142,11 @@ class Pursuit(Sized):
         return self._without_exchange(loss, form, state)
 
     def done(self, state: Fit) -> bool:
-        """Whether no exchange helps."""
+        """Whether no exchange improves the fit."""
         return state.final
 
     def _without_exchange(self, loss: Any, form: QuadraticForm, state: Fit) -> Fit:
-        """The same supports: final, unless a better fit of a loss that is not quadratic is left."""
+        """The same supports; final, unless further majorizers decrease the loss."""
         if not form.exact:
             again = self._fit(loss, form, state.rows, state.columns, state.Q, self.tol)
             decrease = state.objective - again.objective
@@ -159,7 +158,7 @@ class Pursuit(Sized):
     def _last_trials(
         self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects
     ) -> Iterator[tuple[Fit, float]]:
-        """Fits to try before the end, and the decrease that each must bring."""
+        """Fits to try at the end, each with the decrease of the objective that it requires."""
         if self.neighbours and here.U.shape[1] > 0:
             sizes = self.rank, self.columns
             margin = self._margin(form, here, best_of=form.shape[0])
@@ -174,30 +173,30 @@ class Pursuit(Sized):
             near = next_columns(here, *sizes)
             if near is not None:
                 yield self._fit(loss, form, near.rows, near.columns, here.Q), 0.0
-        evident = self._evident(loss, form, here, prospects)
-        if evident is not None:
-            yield evident, 0.0
+        significant = self._significant(loss, form, here, prospects)
+        if significant is not None:
+            yield significant, 0.0
 
-    def _evident(
+    def _significant(
         self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects
     ) -> Fit | None:
-        """The best of a few single exchanges whose newcomer is evidently not noise, if any helps.
+        """The best of a few single exchanges whose new row is clearly not noise, if any helps.
 
-        Costs and gains hold Q fixed, so that an exchange may bring more than they promise. A row
-        of noise explains a deviance of χ² with r degrees of freedom: a newcomer that would
-        explain more than the best of m1 such rows need not bring the penalty.
+        Costs and gains hold Q fixed, so an exchange may decrease the objective by more. A row of
+        noise explains a deviance of χ² with r degrees of freedom. A new row that would explain more
+        than the best of m1 such rows does not need to exceed the penalty.
         """
         costs, candidates, gains = prospects.costs, prospects.candidates, prospects.gains
         xp = arrays.namespace(gains)
         unit = 2 * here.objective / form.observations  # gains and costs are doubled
-        evident = _largest_noise(form.shape[0], here.U.shape[1]) * unit
+        threshold = _largest_noise(form.shape[0], here.U.shape[1]) * unit
         best = None
         least = (1 - self.tol) * here.objective
         for j in _descending(gains)[: min(_LAST_EXCHANGES, gains.shape[0])]:
-            if not gains[j] > evident:
+            if not gains[j] > threshold:
                 break
             for i in _ascending(costs)[: min(_LAST_EXCHANGES, costs.shape[0])]:
-                if costs[i] > _HOPELESS * gains[j]:
+                if costs[i] > _MAX_COST_RATIO * gains[j]:
                     break
                 others = xp.arange(costs.shape[0], device=arrays.device_of(costs)) != i
                 kept = arrays.take_rows(here.rows, arrays.true_positions(others))
@@ -208,10 +207,10 @@ class Pursuit(Sized):
         return best
 
     def _margin(self, form: QuadraticForm, fit: Fit, best_of: int = 1) -> float:
-        """The decrease of the objective that the exchange of a row must bring.
+        """The decrease of the objective required for each exchanged row.
 
         AIC's 2 per coefficient is twice what a row of noise explains on average. The best of many
-        such rows explains more, so where the newcomer is the best of them it must bring that.
+        such rows explains more, so this is required if the new row is the best of ``best_of``.
         """
         rank = fit.U.shape[1]
         coefficients = max(rank, _largest_noise(best_of, rank) / 2 if best_of > 1 else 0)
@@ -225,37 +224,36 @@ class Pursuit(Sized):
         rows: Array,
         columns: Array,
         guess: Array,
-        enough: float = _ENOUGH_TO_COMPARE,
+        enough: float = _COMPARISON_TOL,
         target: float = math.inf,
     ) -> Fit:
         """The best fit on given rows, with the loss as its objective.
 
-        A fit of a majorizer lowers the loss; it is repeated with majorizers that hold on these
-        rows only, which are closer, while that lowers the loss by the part ``enough`` of it and
-        may still bring it below ``target``.
+        A fit of a majorizer decreases the loss. It is repeated with closer majorizers, valid on
+        these rows only, while the relative decrease is above ``enough`` and the loss may still
+        become lower than ``target``.
         """
         fit = self._fit_form(form, rows, columns, guess)
         if form.exact:
             return fit
         fit = replace(fit, objective=_value(loss, fit))
-        last, age = fit, 0
-        for _ in range(_MOST_MAJORIZERS):
-            # beyond the last fit, as in accelerated gradient methods, and from it after a failure
-            point = (
-                _extrapolated(last.factors, fit.factors, age / (age + 3)) if age else fit.factors
-            )
-            nearer = loss.majorizer(point, fit.rows)
-            trial = self._fit_form(nearer, fit.rows, fit.columns, fit.Q)
+        last, count = fit, 0
+        for _ in range(_MAX_MAJORIZERS):
+            point = fit.factors
+            if count:  # extrapolate, as accelerated gradient methods do
+                point = _extrapolated(last.factors, point, count / (count + 3))
+            trial = self._fit_form(loss.majorizer(point, fit.rows), fit.rows, fit.columns, fit.Q)
             trial = replace(trial, objective=_value(loss, trial))
             if not trial.objective < fit.objective:
-                if age == 0:
+                if count == 0:
                     break
-                age = 0
+                count = 0  # once more without extrapolation
                 continue
-            last, fit, age = fit, trial, age + 1
+            last, fit, count = fit, trial, count + 1
             decrease = last.objective - fit.objective
             size = max(last.objective, _NEARLY_PERFECT * loss.magnitude)
-            if decrease <= enough * size or fit.objective - _FURTHER * decrease > target:
+            further = _MAX_FURTHER_DECREASE * decrease
+            if decrease <= enough * size or fit.objective - further > target:
                 break
         return fit
 
@@ -265,9 +263,9 @@ class Pursuit(Sized):
         cross = form.cross_rows(rows)
         whitened = root @ cross  # (|S|, m2)
         xp = arrays.namespace(whitened)
-        # what rounding makes of zeros in the whitened matrix
+        # size of the rounding errors in the whitened matrix
         floor = rows.shape[0] * arrays.eps(root) * _largest(root) * _largest(cross)
-        for _ in range(_MOST_COLUMN_CHANGES):
+        for _ in range(_MAX_ALTERNATIONS):
             left = linalg.leading_left_vectors(
                 arrays.take_columns(whitened, columns),
                 self.rank,
@@ -294,21 +292,17 @@ class Pursuit(Sized):
         return Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
 
     def costs_and_gains(self, form: QuadraticForm, fit: Fit) -> tuple[Array, Array, Array]:
-        """What leaving out each row of S costs, and what each row outside would gain, Q held fixed.
+        """Costs of removing the rows of S, the other rows, and their gains, with Q held fixed.
 
-        Leaving out row i raises the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Taking in row j lowers it by
-        ½‖gⱼ‖²/(H_jj − H_jS H_SS⁻¹ H_Sj), g the gradient; the denominator is at most H_jj, which
-        bounds all gains from below, and the most promising get theirs exactly.
-
-        Returns
-        -------
-        costs of the rows in S, the rows outside, and their gains
+        Removing row i increases the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Adding row j decreases it by
+        ½‖gⱼ‖²/(H_jj − H_jS H_SS⁻¹ H_Sj), where g is the gradient. The denominator is at most H_jj,
+        which gives lower bounds; the largest gains are computed exactly. All are doubled.
         """
         prospects = self._prospects(form, fit)
         return prospects.costs, prospects.candidates, prospects.gains
 
     def _prospects(self, form: QuadraticForm, fit: Fit) -> Prospects:
-        """Costs and gains, with what pairs of them need."""
+        """Costs and gains of single rows, with the arrays for the gains of pairs."""
         xp = arrays.namespace(fit.U)
         costs = fit.costs
         inside = arrays.scatter_rows(costs * 0 + 1, fit.rows, form.shape[0])
@@ -321,7 +315,7 @@ class Pursuit(Sized):
         if candidates.shape[0] > count:
             free = self.rows - fit.rows.shape[0]
             if _promising(costs, gains, free, 0.0) > count:
-                # long before the end: so many exchanges are sure to help that the bounds will do
+                # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
                 count = 0
         exact = xp.sort(_descending(gains)[:count])
         whitened = arrays.zeros((fit.rows.shape[0], 0), like=gains)
@@ -331,7 +325,7 @@ class Pursuit(Sized):
         if count:
             whitened = fit.root @ form.gram_between(fit.rows, rows)
         left_over = curvature - arrays.column_norms_squared(whitened)
-        # a column that S explains to rounding would bring nothing but instability
+        # a column that S explains up to rounding would only make the fit unstable
         clear = left_over > 1e3 * arrays.eps(curvature) * curvature
         best = arrays.divide_or_zero(slopes, xp.where(clear, left_over, 0.0))
         gains = arrays.put_rows(gains, exact, best)
@@ -340,9 +334,9 @@ class Pursuit(Sized):
     def _exchanged(
         self, rows: Array, costs: Array, candidates: Array, gains: Array, size: int
     ) -> Array:
-        """S without the ``size`` cheapest rows, filled up with the most promising ones.
+        """S with the ``size`` rows of largest gain added, and rows of least cost removed.
 
-        Costs come with a constant added, beside which the rounding of small ones vanishes.
+        The caller adds a constant to the costs, so that rounding errors of small costs vanish.
         """
         xp = arrays.namespace(costs)
         leaving = max(size - (self.rows - rows.shape[0]), 0)
@@ -353,7 +347,7 @@ class Pursuit(Sized):
 
 @functools.lru_cache(maxsize=256)
 def _largest_noise(count: int, degrees: int) -> float:
-    """What the largest of ``count`` χ² numbers typically comes to."""
+    """Typical size of the largest of ``count`` χ² variables."""
     return float(chi2.isf(1 / max(count, 2), max(degrees, 1)))
 
 
@@ -363,20 +357,20 @@ def _largest(block: Array) -> float:
 
 
 def _ascending(values: Array) -> Array:
-    """Positions of the smallest first; of equal ones, to half of their digits, the first."""
+    """Positions in ascending order of values; values are compared to half of their digits."""
     return arrays.namespace(values).argsort(arrays.half_the_digits(values))
 
 
 def _descending(values: Array) -> Array:
-    """Positions of the largest first; of equal ones, to half of their digits, the first."""
+    """Positions in descending order of values; values are compared to half of their digits."""
     return _ascending(-values)
 
 
 def _promising(costs: Array, gains: Array, free: int, margin: float) -> int:
-    """The number of exchanges that promise a lower objective: best gains against least costs.
+    """The number of exchanges whose gain exceeds their cost: largest gains for smallest costs.
 
-    ``free`` rows may enter without another leaving. Costs and gains are twice the changes of the
-    objective, hence twice the margin.
+    ``free`` rows may be added without removing others. Costs and gains are twice the changes of
+    the objective, hence twice the margin.
     """
     xp = arrays.namespace(costs)
     costs, gains = xp.sort(costs), -xp.sort(-gains)
@@ -389,14 +383,14 @@ def _promising(costs: Array, gains: Array, free: int, margin: float) -> int:
 
 
 def _best_exchanges(fit: Fit, prospects: Prospects) -> Iterator[Array]:
-    """Rows after the single exchanges that promise most, the best first."""
+    """Rows after the single exchanges with the largest net gains, the best first."""
     if prospects.exact.shape[0] == 0:
         return
     xp = arrays.namespace(fit.rows)
     nets = arrays.half_the_digits(prospects.of_pairs(fit))
     width = nets.shape[1]
     entering = arrays.take_rows(prospects.candidates, prospects.exact)
-    for place in arrays.to_numpy(_descending(xp.reshape(nets, (-1,))))[:_MOST_EXCHANGES].tolist():
+    for place in arrays.to_numpy(_descending(xp.reshape(nets, (-1,))))[:_MAX_EXCHANGES].tolist():
         i, j = divmod(place, width)
         yield xp.sort(xp.concat([fit.rows[:i], fit.rows[i + 1 :], entering[j : j + 1]]))
 

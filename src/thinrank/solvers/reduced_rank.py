@@ -12,14 +12,16 @@ __all__ = ["ThinSVD", "reduced_rank_from_svd", "reduced_rank_regression", "thin_
 
 
 class ThinSVD(NamedTuple):
-    """X = left · diag(values) · rightᵀ, without the singular values that are zero to rounding.
+    """X = left · diag(values) · rightᵀ, without singular values that are zero up to rounding.
 
     Attributes
     ----------
     left : ndarray of shape (n_samples, q)
+        Left singular vectors.
     values : ndarray of shape (q,)
-        Positive, in decreasing order.
+        Singular values, positive and in decreasing order.
     right : ndarray of shape (n_features, q)
+        Right singular vectors.
     """
 
     left: np.ndarray
@@ -33,6 +35,7 @@ def thin_svd(X: np.ndarray) -> ThinSVD:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
+        Predictors.
 
     Returns
     -------
@@ -46,7 +49,7 @@ def thin_svd(X: np.ndarray) -> ThinSVD:
 
 
 def reduced_rank_from_svd(svd: ThinSVD, Y: np.ndarray, rank: int, ridge: float = 0.0) -> Factors:
-    """Reduced-rank regression for an X whose decomposition is known.
+    """Reduced-rank regression from the singular value decomposition of X.
 
     Use it instead of :func:`reduced_rank_regression` to try several ranks or ridges on one X.
 
@@ -55,6 +58,7 @@ def reduced_rank_from_svd(svd: ThinSVD, Y: np.ndarray, rank: int, ridge: float =
     svd : ThinSVD
         Decomposition of X.
     Y : ndarray of shape (n_samples, n_targets)
+        Responses.
     rank : int
         Largest rank of Θ, at least 0.
     ridge : float, default=0.0
@@ -88,7 +92,9 @@ def reduced_rank_regression(X: np.ndarray, Y: np.ndarray, rank: int, ridge: floa
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
+        Predictors.
     Y : ndarray of shape (n_samples, n_targets)
+        Responses.
     rank : int
         Largest rank of Θ, at least 0.
     ridge : float, default=0.0

@@ -13,34 +13,40 @@ from thinrank.core.factors import Factors
 
 __all__ = ["Constant", "Safeguarded", "Theory", "as_step_rule"]
 
-# Within this many roundings values of F cannot tell a good step from a bad one.
-_INDISTINCT = 1e3
+# Differences between values of F below this number of rounding errors are not significant.
+_ROUNDINGS = 1e3
 
 
 class _Fixed:
-    """A step that is never questioned: the run may diverge, and the loop then says so."""
+    """A step that is always accepted; if the run diverges, the loop reports it."""
 
     def accepts(self, trial: Trial) -> bool:
-        """Always."""
+        """True for every step."""
         return True
 
     def shorter(self, step: float) -> float:
-        """Never called, since nothing is refused."""
+        """The same step; not used, since no step is rejected."""
         return step
 
     def longer(self, step: float) -> float:
-        """The step stays what it is."""
+        """The same step."""
         return step
 
 
 @dataclass(frozen=True)
 class Constant(_Fixed):
-    """A given step size at every iteration."""
+    """A given step size in every iteration.
+
+    Parameters
+    ----------
+    size : float
+        The step size.
+    """
 
     size: float
 
     def first(self, loss: Any, factors: Factors, balance: float) -> float:
-        """The given size."""
+        """The given step size."""
         return self.size
 
 
@@ -53,7 +59,7 @@ class Theory(_Fixed):
     """
 
     def first(self, loss: Any, factors: Factors, balance: float) -> float:
-        """η from the start."""
+        """η, computed at the start."""
         require(loss, "curvature", 'step="theory"')
         mu, smooth = loss.curvature(factors.row_support)
         curvature = 2 * (mu + smooth)
@@ -62,30 +68,30 @@ class Theory(_Fixed):
 
 @dataclass(frozen=True)
 class Safeguarded:
-    """A step that adapts to the curvature it meets, and never lets the objective rise.
+    """A step size that adapts to the local curvature and never increases the objective.
 
-    A trial step η to Z⁺ = Z + Δ is taken when F(Z⁺) ≤ F(Z) + ⟨∇F(Z), Δ⟩ + ‖Δ‖²/(2η). Hard
-    thresholding of the gradient step minimises the right-hand side over the sparse factors, Z
-    itself included, so an accepted step never raises F, changes of support included; and any η
-    below one over the local curvature is accepted. An accepted trial costs nothing extra: its
-    gradient is the next iteration's.
+    A trial step η to Z⁺ = Z + Δ is accepted if F(Z⁺) ≤ F(Z) + ⟨∇F(Z), Δ⟩ + ‖Δ‖²/(2η). Hard
+    thresholding of the gradient step minimises the right-hand side over the sparse factors, which
+    include Z. So an accepted step does not increase F, even if the support changes, and any η
+    below one over the local curvature is accepted. An accepted trial takes no additional
+    evaluation, since its gradient is used in the next iteration.
 
-    Where the values of F agree to rounding the same inequality is checked through gradients,
+    If the values of F agree up to rounding errors, the gradients are compared instead:
     ⟨∇F(Z⁺) − ∇F(Z), Δ⟩ ≤ ‖Δ‖²/η.
 
     Parameters
     ----------
-    growth : float
-        Factor on the step after an accepted one.
-    shrinkage : float
-        Factor on the step after a refused one.
+    growth : float, default=1.02
+        Factor on the step size after a step was accepted.
+    shrinkage : float, default=0.5
+        Factor on the step size after a step was rejected.
     """
 
     growth: float = 1.02
     shrinkage: float = 0.5
 
     def first(self, loss: Any, factors: Factors, balance: float) -> float:
-        """One over a bound of the curvature of F at the start; 1/‖Z⁰‖² if the loss has none."""
+        """One over a bound on the curvature of F at the start; 1/‖Z⁰‖² if no bound is known."""
         smooth = 1.0
         if "curvature" in loss.capabilities:
             smooth = loss.curvature(factors.row_support)[1]
@@ -97,23 +103,33 @@ class Safeguarded:
         """The inequality of the class docstring."""
         model = trial.before + trial.slope_before + 0.5 * trial.length_squared / trial.step
         excess = trial.after - model
-        if not excess <= _INDISTINCT * trial.rounding:  # NaN too
+        if not excess <= _ROUNDINGS * trial.rounding:  # NaN too
             return False
-        if excess <= -_INDISTINCT * trial.rounding:
+        if excess <= -_ROUNDINGS * trial.rounding:
             return True
         return trial.slope_after - trial.slope_before <= trial.length_squared / trial.step
 
     def shorter(self, step: float) -> float:
-        """Shrink."""
+        """The step size times ``shrinkage``."""
         return step * self.shrinkage
 
     def longer(self, step: float) -> float:
-        """Grow."""
+        """The step size times ``growth``."""
         return step * self.growth
 
 
 def as_step_rule(step: Any) -> StepRule:
-    """Turn the ``step`` parameter of the public interface into a rule."""
+    """Turn the ``step`` parameter of the public interface into a step rule.
+
+    Parameters
+    ----------
+    step : {"auto", "theory", "backtracking"}, float or StepRule
+        As in :class:`thinrank.solvers.GDT`.
+
+    Returns
+    -------
+    StepRule
+    """
     if is_auto(step):
         return Safeguarded()
     if step == "backtracking":

@@ -1,4 +1,4 @@
-"""The default start: cheap on easy designs, right on hard ones."""
+"""The default start, chosen by the solver, the size of the data and correlations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from thinrank.starts.spectral import Spectral
 
 __all__ = ["Auto"]
 
-# Predictors that screening picked are misleading when two of them are correlated beyond this.
-_TOO_CORRELATED = 0.75
-# Predictors, the first that screening picks, among which such a pair is looked for.
-_ENOUGH_ROWS = 1000
-# Multiplications of one proximal step beyond which gradient descent does not start from the lasso.
+# Screening is not used if two of the predictors that it selects have a larger correlation.
+_MAX_CORRELATION = 0.75
+# Number of predictors selected by screening whose correlations are computed.
+_MAX_COMPARED = 1000
+# Gradient descent does not start from the lasso if a proximal step takes more multiplications than
+# this, some milliseconds, since the lasso takes up to 1000 steps.
 _SLOW_STEP = 5_000_000
-# Multiplications of backward elimination up to which it is the start whatever the predictors.
+# Backward elimination is used without a look at the correlations if it takes at most this number of
+# multiplications, some tenths of a second.
 _QUICK_ELIMINATION = 100_000_000
 
 
@@ -32,13 +34,15 @@ _QUICK_ELIMINATION = 100_000_000
 class Auto:
     """A start that suits the solver and the predictors.
 
-    Pursuit, which exchanges rows, begins from backward elimination. Where that would take long, it
-    begins from screening, which costs nothing beside XᵀY, unless two of the predictors that
-    screening selects are correlated beyond 0.75: these may stand for others that matter. Then it
-    begins from backward elimination all the same. For a loss that is not quadratic this is done
-    with its majorizer at zero. Gradient descent, which seldom leaves the rows it starts from,
-    begins from the lasso, or, where that would be slow, like pursuit; from the spectral start if
-    the loss is not quadratic or too large for a dense Θ.
+    Pursuit, which exchanges rows, starts from backward elimination. If that takes long, it starts
+    from screening, which only needs XᵀY, unless two of the predictors that screening selects have
+    a correlation above 0.75. Such predictors may have been selected only because they are
+    correlated with relevant ones, so backward elimination is used then, too. For a loss that is
+    not quadratic its majorizer at zero is used.
+
+    Gradient descent, which rarely changes the rows of its start, starts from the lasso; if that is
+    slow, it starts like pursuit. If the loss is not quadratic or a dense Θ does not fit into the
+    memory budget, it starts from the spectral start.
 
     Parameters
     ----------
@@ -55,7 +59,7 @@ class Auto:
         return self.suited(loss, rows)(loss, rank, rows, columns, seed)
 
     def suited(self, loss: Any, rows: int) -> Start:
-        """The start that is used for a number of rows."""
+        """The start to use for a fit with ``rows`` rows."""
         m1, m2 = loss.shape
         dense_fits = memory.fits(m1 * m2, arrays.itemsize(loss.prototype))
         if not self.exchanges_rows:
@@ -69,11 +73,11 @@ class Auto:
         screening = Screening(fit=not self.exchanges_rows)
         if rows >= m1:  # nothing to choose
             return screening
-        form, some = loss.quadratic(), min(rows, _ENOUGH_ROWS)
+        form, some = loss.quadratic(), min(rows, _MAX_COMPARED)
         return Backward() if _correlated(form, screening.picked_rows(form, some)) else screening
 
     def _of_majorizer(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """The start for the quadratic form that touches the loss at zero."""
+        """The start for the majorizer of the loss at zero."""
         blocks = (arrays.zeros((size, 1), loss.prototype) for size in loss.shape)
         form = loss.majorizer(Factors(*blocks))
         found = self(FormLoss(form), rank, rows, columns, seed)
@@ -92,4 +96,4 @@ def _correlated(form: QuadraticForm, rows: Array) -> bool:
     gram *= inverse
     gram *= inverse[:, None]
     gram -= arrays.identity(gram.shape[0], like=gram)
-    return max(float(xp.max(gram)), -float(xp.min(gram))) > _TOO_CORRELATED
+    return max(float(xp.max(gram)), -float(xp.min(gram))) > _MAX_CORRELATION

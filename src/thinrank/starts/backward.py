@@ -1,4 +1,4 @@
-"""Backward elimination: from a ridge fit on all rows, the smallest leave, again and again."""
+"""Backward elimination: repeated ridge fits, each without the smallest rows of the last."""
 
 from __future__ import annotations
 
@@ -13,31 +13,30 @@ from thinrank.core.memory import budget_bytes
 
 __all__ = ["MOST_ROWS", "Backward", "Elimination", "most_at_once", "on_rows", "solution"]
 
-# Ridge of the fits, in units of the mean curvature. Between a hundredth and ten times as much made
-# no difference on eight sets of real data; less is worse where signals are weak and predictors
-# strongly correlated.
+# Ridge of the fits, in units of the mean curvature. Values from 0.01 to 10 made no difference on
+# eight real data sets; smaller ones are worse for weak signals and strongly correlated predictors.
 _RIDGE = 1.0
-# Part of the rows that stays at each stage; fewer at the beginning, where fits cost most.
+# Fraction of the rows kept at each stage; fewer at the beginning, where fits take longest.
 _KEPT, _KEPT_AT_FIRST = 0.7, 0.5
-# An n × n or p × p matrix of this size is factorised in about a second.
+# A matrix with this number of rows and columns is factorised in about a second.
 MOST_ROWS = 2000
-# Columns of X that are held at the same time may take one part in so many of the memory budget.
+# The columns of X in memory at the same time may take the memory budget divided by this number.
 _PARTS = 50
 
 
 class Elimination:
     """Sets of rows of every size, from one sequence of ridge fits.
 
-    A fit on all rows has a row of coefficients for each predictor. The rows of largest norm stay
-    and are fitted again, until few are left (recursive feature elimination, Guyon et al. 2002,
-    with several responses). With more predictors than samples each fit costs an n × n
-    factorisation, so that the sequence is cheap whatever p. Where both n and p are above 2000 it
-    begins with the rows of largest covariance with the responses, at most 2000.
+    A fit on all rows has one row of coefficients per predictor. The rows of largest norm are kept
+    and fitted again, until few are left (recursive feature elimination, Guyon et al. 2002, with
+    several responses). With more predictors than samples each fit takes the factorisation of an
+    n × n matrix, whatever the number of predictors. If both numbers are above 2000, the sequence
+    begins with the predictors of largest covariance with the responses, at most 2000.
 
     Parameters
     ----------
     form : QuadraticForm
-        Of any ridge; the fits have their own.
+        The form; its ridge is replaced by that of the fits.
     """
 
     def __init__(self, form: QuadraticForm) -> None:
@@ -50,13 +49,13 @@ class Elimination:
             by_row = arrays.divide_or_zero(form.cross_norms()[0], self._diagonal)
             live = _largest(by_row, most_at_once(form))
         self._left = live
-        self._fits: list[tuple[Array, Array]] = []  # rows, and their squared norms
+        self._fits: list[tuple[Array, Array]] = []  # rows and their squared norms, one pair per fit
         self._known: dict[int, Array] = {}
 
     def rows(self, count: int) -> Array:
-        """At most ``count`` rows, sorted: those of largest norm in the smallest fit that has them.
+        """The ``count`` rows of largest norm in the smallest fit with more rows, sorted.
 
-        All rows when there are not more.
+        All rows if there are at most ``count``.
         """
         if count not in self._known:
             self._known[count] = self._rows(count)
@@ -73,7 +72,7 @@ class Elimination:
 
     def _fit_once_more(self) -> None:
         rows = self._left
-        scale = arrays.take_rows(self._diagonal, rows)  # whatever the units of the predictors
+        scale = arrays.take_rows(self._diagonal, rows)  # removes the units of the predictors
         squares = arrays.row_norms_squared(solution(self._form, rows)) * scale
         self._fits.append((rows, squares))
         part = _KEPT_AT_FIRST if rows.shape[0] > 2 * self._samples else _KEPT
@@ -81,39 +80,39 @@ class Elimination:
 
 
 def most_at_once(form: QuadraticForm) -> int:
-    """Rows whose columns of X fit into a part of the memory budget."""
+    """Number of rows whose columns of X fit into the allowed part of the memory budget."""
     itemsize = arrays.itemsize(form.prototype)
     return int(min(max(budget_bytes() / (_PARTS * itemsize * form.samples), 1), MOST_ROWS))
 
 
 def _largest(squares: Array, count: int) -> Array:
-    """Sorted positions of the largest, zeros never among them."""
+    """Sorted positions of the ``count`` largest values, without zeros."""
     return arrays.top_rows(arrays.namespace(squares).sqrt(squares)[:, None], count)
 
 
 @dataclass(frozen=True)
 class Backward:
-    """Fit all rows with a ridge, drop the smallest, and so on down to the rows asked for.
+    """Fit all rows with a ridge, remove the smallest, and repeat until ``rows`` are left.
 
-    A predictor is judged together with all others, so that of several which resemble one another
-    those stay that predict best together. See :class:`Elimination`.
+    A predictor is assessed together with all others, so that among correlated predictors those are
+    kept that predict best together. See :class:`Elimination`.
     """
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """Factors of rank at most ``rank`` of the ridge fit on the rows that are left."""
+        """Factors of rank at most ``rank`` of the fit on the rows that are left."""
         require(loss, "quadratic", 'start="backward"')
         form = loss.quadratic()
         return on_rows(form, Elimination(form).rows(rows), rank)
 
 
 def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
-    """The best approximation of rank ``rank`` of the fit on given rows, as their H weighs it."""
+    """The best fit of rank ``rank`` on given rows, in closed form."""
     if rows.shape[0] == 0:
         return Factors.zero(form.shape, like=form.prototype)
     root, _ = form.inverse_root(rows)
     whitened = root @ form.cross_rows(rows)  # W, with ΘᵀHΘ = WᵀW, and Θ = RᵀW
     xp = arrays.namespace(whitened)
-    if whitened.shape[0] < whitened.shape[1]:  # through the smaller of WWᵀ and WᵀW
+    if whitened.shape[0] < whitened.shape[1]:  # use the smaller of WWᵀ and WᵀW
         left = xp.flip(xp.linalg.eigh(whitened @ whitened.T)[1], axis=1)[:, :rank]
         V = whitened.T @ left
         V = V * xp.sqrt(arrays.divide_or_zero(1.0, arrays.column_norms_squared(V)))
@@ -123,6 +122,6 @@ def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
 
 
 def solution(form: QuadraticForm, rows: Array) -> Array:
-    """H_SS⁻¹C_S: the coefficients of rows S without a limit on the rank."""
+    """H_SS⁻¹C_S, the coefficients of the rows S without a limit on the rank."""
     root, _ = form.inverse_root(rows)
     return root.T @ (root @ form.cross_rows(rows))

@@ -20,16 +20,16 @@ __all__ = ["ConvexStart", "GroupLasso", "Lasso"]
 class ConvexStart:
     """Θ⁰ = argmin f(Θ) + Σⱼ λⱼ·pen(Θⱼ), solved by accelerated proximal gradient.
 
-    The responses are solved together, as the columns of one matrix. Holds a few dense (m1, m2)
-    matrices and refuses when one is over the memory budget.
+    All columns of Θ are computed together. A few dense matrices of the shape of Θ are needed; a
+    MemoryError is raised if one of them is over the memory budget.
 
     Parameters
     ----------
-    penalty : "auto", "authors", "cv" or a number
+    penalty : {"auto", "authors", "cv"} or float, default="auto"
         λ; see :func:`thinrank.starts.penalties.row_penalties`.
-    max_iter : int
-        Iteration limit of the proximal gradient.
-    tol : float
+    max_iter : int, default=1000
+        Largest number of iterations of the proximal gradient method.
+    tol : float, default=1e-4
         Its tolerance, relative to the largest entry of the gradient at zero.
     """
 
@@ -49,7 +49,7 @@ class ConvexStart:
         return Factors.from_theta(self.solution(loss, seed), rank)
 
     def solution(self, loss: Any, seed: int) -> Array:
-        """The minimiser, dense: it does not depend on the sizes that a fit shall have."""
+        """The minimiser as a dense matrix, which does not depend on the sizes of the fit."""
         purpose = f'start="{self.name}"'
         require(loss, "full_gradient", purpose)
         require(loss, "smoothness", purpose)
@@ -62,23 +62,23 @@ class ConvexStart:
 
 @dataclass(frozen=True)
 class Lasso(ConvexStart):
-    """Θ⁰ = argmin f(Θ) + λ‖Θ‖₁: the start of the paper's simulations."""
+    """Θ⁰ = argmin f(Θ) + λ‖Θ‖₁, the start of the paper's simulations; see :class:`ConvexStart`."""
 
     name: ClassVar[str] = "lasso"
 
     @property
     def prox(self) -> Prox:
-        """Entries shrink."""
+        """Soft thresholding of the entries."""
         return shrink_entries
 
 
 @dataclass(frozen=True)
 class GroupLasso(ConvexStart):
-    """Θ⁰ = argmin f(Θ) + λ‖Θ‖₂,₁: whole rows enter or leave together."""
+    """Θ⁰ = argmin f(Θ) + λ‖Θ‖₂,₁, with whole rows zero or not; see :class:`ConvexStart`."""
 
     name: ClassVar[str] = "group_lasso"
 
     @property
     def prox(self) -> Prox:
-        """Rows shrink."""
+        """Soft thresholding of the rows."""
         return shrink_rows

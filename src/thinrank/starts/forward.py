@@ -1,4 +1,4 @@
-"""Forward selection: rows enter a few at a time, each judged beside those already taken."""
+"""Forward selection: rows are added a few at a time, each given the rows already selected."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["Forward"]
 
-# Rows that enter together, as a part of those already taken: single rows up to 7, then a quarter.
+# Number of rows added together, as a fraction of those selected; single rows for up to 7.
 _GROWTH = 0.25
-# Rows among which those that enter together are chosen, beside twice their number.
+# Least length of the short list from which the rows to add are chosen; at least twice their number.
 _SHORTLIST = 64
-# Directions beyond the rank in the sketch of the gradient: its row norms are then known to about
-# a quarter, enough for a short list.
+# Number of directions beyond the rank in the sketch of the gradient: the relative error of its row
+# norms is then about a quarter, which is enough for a short list.
 _OVERSAMPLING = 24
-# A row is looked at if it would be the best of all with this part of its variance unexplained.
-_LEAST_LEFT_OVER = 1 / 64
-# Rows outside whose inner products with those taken are held at a time.
+# A row is a candidate if it would be the best when this fraction of its variance is unexplained.
+_MIN_LEFT_OVER = 1 / 64
+# Number of candidates whose inner products with the selected rows are in memory at a time.
 _BLOCK_ROWS = 1024
 
 
 @dataclass(frozen=True)
 class Forward:
-    """Grow the set of rows from nothing, with an exact fit after every enlargement.
+    """Add rows to an empty set, with an exact fit after every addition.
 
-    A row is judged by how much taking it in would lower the objective while the coefficients of
-    the rows already taken adapt. So a predictor that resembles one already taken, and only for
-    that reason looks good, has no advantage: the start for strongly correlated predictors. It
-    works with rows of XᵀX and XᵀY that are in use and one product with Xᵀ per enlargement, and
-    never holds an array of shape (p, p) or (p, k).
+    A row is assessed by the decrease of the objective if it is added and the coefficients of the
+    selected rows are fitted again. So a predictor has no advantage from a correlation with a
+    selected one, which makes this a start for strongly correlated predictors. It needs the rows of
+    XᵀX and XᵀY for the selected predictors and one product with Xᵀ per addition, and never forms
+    an array of shape (n_features, n_features) or (n_features, n_targets).
 
-    While there are fewer rows than the rank, a row is judged by all responses (through a random
-    sketch of the gradient first, then exactly on a short list), after that along the row space of
-    the fit. Rows that enter together are picked one by one, the gains of the others brought up to
-    date in between, so that near copies do not enter together.
+    While there are fewer rows than the rank, a row is assessed with all responses (first with a
+    random sketch of the gradient, then exactly on a short list); after that along the row space of
+    the fit. Rows that are added together are selected one by one, and the gains of the others are
+    updated in between, so that predictors that are almost equal are not added together.
 
     Parameters
     ----------
     exchanges : int, default=3
-        Largest number of iterations of pursuit after each enlargement but the last, which the
-        solver continues from.
+        Largest number of iterations of pursuit after each addition, except for the last one, from
+        which the solver continues.
 
     Examples
     --------
@@ -59,9 +59,9 @@ class Forward:
     exchanges: int = 3
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """Balanced factors with ``rows`` rows and ``columns`` columns that are not zero.
+        """Balanced factors with ``rows`` non-zero rows and ``columns`` non-zero columns.
 
-        Fewer when no further row would lower the objective.
+        The number of rows is smaller if no further row decreases the objective.
         """
         require(loss, "quadratic", 'start="forward"')
         form = loss.quadratic()
@@ -91,7 +91,7 @@ class Forward:
 
 
 def _sketch(form: QuadraticForm, rank: int, seed: int) -> Array:
-    """Random directions whose products keep squared norms on average; all, where there are few."""
+    """Random directions that preserve squared norms on average; the identity if there are few."""
     width = rank + _OVERSAMPLING
     if form.shape[1] <= width:
         return arrays.identity(form.shape[1], like=form.prototype)
@@ -99,17 +99,23 @@ def _sketch(form: QuadraticForm, rank: int, seed: int) -> Array:
 
 
 def _best_rows(form: QuadraticForm, fit: Fit | None, count: int, sketch: Array | None) -> Array:
-    """The ``count`` rows that bring most to a fit, sorted.
+    """The ``count`` rows outside a fit with the largest gains, sorted.
 
     Parameters
     ----------
     form : QuadraticForm
+        The form.
     fit : Fit or None
-        None for the zero matrix.
+        The current fit; None for the zero matrix.
     count : int
-    sketch : array of shape (m2, any), or None
-        What to judge the rows by first, when they may bring new directions; None to judge them
-        along the row space of the fit.
+        Number of rows.
+    sketch : array of shape (m2, q), or None
+        Random directions for a first assessment of the rows, if they may increase the rank; None
+        to assess them along the row space of the fit.
+
+    Returns
+    -------
+    array of int
     """
     xp = arrays.namespace(form.prototype)
     diagonal = form.diagonal()
@@ -121,10 +127,9 @@ def _best_rows(form: QuadraticForm, fit: Fit | None, count: int, sketch: Array |
         ones = arrays.zeros((fit.rows.shape[0],), like=gradient) + 1
         inside = arrays.scatter_rows(ones, fit.rows, form.shape[0])
         squares = xp.where(inside > 0, 0.0, arrays.row_norms_squared(gradient))
-    bounds = arrays.divide_or_zero(
-        squares, diagonal
-    )  # as if the rows taken explained nothing of them
-    candidates = arrays.true_positions(bounds > _LEAST_LEFT_OVER * float(xp.max(bounds)))
+    # lower bounds of the gains: as if the selected rows explained nothing of the others
+    bounds = arrays.divide_or_zero(squares, diagonal)
+    candidates = arrays.true_positions(bounds > _MIN_LEFT_OVER * float(xp.max(bounds)))
     if candidates.shape[0] == 0:
         return candidates
     left_over = _left_over(form, fit, candidates, arrays.take_rows(diagonal, candidates))
@@ -149,7 +154,7 @@ def _best_rows(form: QuadraticForm, fit: Fit | None, count: int, sketch: Array |
 
 
 def _left_over(form: QuadraticForm, fit: Fit | None, rows: Array, diagonal: Array) -> Array:
-    """What the rows of a fit do not explain of H_jj for others; 0 where it is mere rounding."""
+    """The part of H_jj that the rows of a fit do not explain; 0 if it is a rounding error."""
     if fit is None:
         return diagonal
     xp = arrays.namespace(diagonal)
@@ -162,23 +167,28 @@ def _left_over(form: QuadraticForm, fit: Fit | None, rows: Array, diagonal: Arra
 
 
 def _clear(left_over: Array, diagonal: Array) -> Array:
-    """Zero in place of differences that are mere rounding."""
+    """The differences, with zero for those that are rounding errors."""
     xp = arrays.namespace(left_over)
     return xp.where(left_over > 1e3 * arrays.eps(diagonal) * diagonal, left_over, 0.0)
 
 
 def _one_by_one(slopes: Array, kernel: Array, diagonal: Array, count: int) -> list[int]:
-    """Positions of ``count`` rows, each the best once those before it have entered.
+    """Positions of ``count`` rows, each the best after those before it were added.
 
     Parameters
     ----------
-    slopes : array of shape (m, any)
-        Gradients of the objective at the rows.
+    slopes : array of shape (m, q)
+        Rows of the gradient of the objective.
     kernel : array of shape (m, m)
-        H between the rows, without what the rows of the fit explain of it.
+        H between the rows, minus the part explained by the rows of the fit.
     diagonal : array of shape (m,)
         H_jj.
     count : int
+        Number of rows to select.
+
+    Returns
+    -------
+    list of int
     """
     xp = arrays.namespace(slopes)
     picked: list[int] = []

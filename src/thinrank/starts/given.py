@@ -1,4 +1,4 @@
-"""A start that the user has."""
+"""A start given by the user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ __all__ = ["Given"]
 
 @dataclass(frozen=True)
 class Given:
-    """Θ⁰ itself: a dense array of shape (m1, m2), or factors of it."""
+    """A given Θ⁰.
+
+    Parameters
+    ----------
+    theta : array of shape (n_features, n_targets) or Factors
+        Θ⁰.
+    """
 
     theta: Array | Factors
 
@@ -24,8 +30,8 @@ class Given:
         theta = self.theta
         if tuple(theta.shape) != tuple(loss.shape):
             raise ValueError(
-                f"start must have shape {tuple(loss.shape)}, one row a predictor and one column "
-                f"a response; it has {tuple(theta.shape)}"
+                f"start must have shape {tuple(loss.shape)}, one row per predictor and one column "
+                f"per response; got shape {tuple(theta.shape)}"
             )
         if isinstance(theta, Factors):
             balanced = Factors(_like(theta.U, loss), _like(theta.V, loss)).balanced()
@@ -35,7 +41,7 @@ class Given:
 
 
 def _like(array: Array, loss: Any) -> Array:
-    """The array in the library, dtype and device of the loss, if its entries are finite."""
+    """The array in the library, dtype and device of the loss, after a check that it is finite."""
     array = arrays.from_numpy(array, loss.prototype)
     check_finite("start", array)
     return array

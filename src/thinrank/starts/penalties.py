@@ -1,4 +1,4 @@
-"""How much to penalise in a convex start."""
+"""The penalties of the convex starts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ __all__ = ["Penalty", "row_penalties"]
 
 Penalty = float | Literal["auto", "authors", "cv"]
 
-# Never less than this part of the penalty that makes everything zero: without noise the rule
-# would ask for no penalty at all.
-_LEAST_PART = 1e-3
+# Least penalty of the rule "auto", relative to the smallest one for which Θ is zero: for data
+# without noise the rule would be no penalty at all.
+_MIN_FRACTION = 1e-3
+# Cross-validation: number of penalties, ratio of the smallest to the largest, and number of folds.
+# A coarse path is enough for a start; 5 is the number of folds usual in scikit-learn.
 _PATH_LENGTH = 15
 _PATH_END = 1e-2
 _FOLDS = 5
@@ -30,22 +32,27 @@ def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
     Parameters
     ----------
     loss : Loss
-        With full_gradient, smoothness and, unless ``penalty`` is a number, what the rule needs.
-    penalty : "auto", "authors", "cv" or a number
-        "auto" is ½·σ̂·√(log p/n) times the scale of the predictor, σ̂ the noise estimate of the
-        loss (for groups ½·σ̂·(√k + √(2·log p))/√n): the same whatever the units. "authors" is
-        ½·√(log p/n), the literal rule of the authors' script, for noise of standard deviation 1
-        and predictors of unit scale. "cv" is the best of a path of 15 by 5-fold
-        cross-validation. A number is λ itself for all rows.
+        A loss with full_gradient, smoothness and, unless ``penalty`` is a number, the capabilities
+        that the rule needs.
+    penalty : {"auto", "authors", "cv"} or float
+        "auto" is ½·σ̂·√(log p/n) times the scale of the predictor, where σ̂ is the noise estimate
+        of the loss (for groups ½·σ̂·(√k + √(2·log p))/√n); it does not depend on the units.
+        "authors" is ½·√(log p/n), the rule of the authors' script, for noise of standard deviation
+        1 and predictors of unit scale. "cv" is the best of 15 penalties by 5-fold
+        cross-validation. A number is λ for all rows.
     prox : callable
-        The penalty's proximal map, shrink_entries or shrink_rows.
+        Proximal map of the penalty, shrink_entries or shrink_rows.
     seed : int
-        Of the folds.
+        Seed of the folds.
+
+    Returns
+    -------
+    array of shape (m1,)
     """
     ones = arrays.zeros((loss.shape[0],), like=loss.prototype) + 1
     if isinstance(penalty, Real) and not isinstance(penalty, bool):
         if not 0 <= penalty < math.inf:
-            raise ValueError(f"penalty must be at least 0 and finite, got {penalty!r}")
+            raise ValueError(f"penalty must be non-negative and finite, got {penalty!r}")
         return float(penalty) * ones
     if penalty == "authors":
         require(loss, "samples", 'penalty="authors"')
@@ -54,7 +61,7 @@ def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
         for capability in ("samples", "noise", "row_scales"):
             require(loss, capability, 'penalty="auto"')
         most, scales = _largest_penalty(loss, prox)
-        return max(_noise_level(loss, prox), _LEAST_PART * most) * scales
+        return max(_noise_level(loss, prox), _MIN_FRACTION * most) * scales
     if penalty == "cv":
         return _cross_validated(loss, prox, seed)
     raise ValueError(f'penalty must be "auto", "authors", "cv" or a number, got {penalty!r}')
@@ -69,7 +76,7 @@ def _noise_level(loss: Any, prox: Prox) -> float:
 
 
 def _largest_penalty(loss: Any, prox: Prox) -> tuple[float, Array]:
-    """The least λ that makes Θ zero, per unit of scale, and the scales."""
+    """The smallest λ for which Θ is zero, relative to the scales, and the scales."""
     xp = arrays.namespace(loss.prototype)
     scales = loss.row_scales()
     gradient = loss.full_gradient(arrays.zeros(loss.shape, like=loss.prototype))[1]
@@ -88,7 +95,7 @@ def _cross_validated(loss: Any, prox: Prox, seed: int) -> Array:
     errors = [0.0] * _PATH_LENGTH
     for training, held_out in loss.folds(_FOLDS, seed):
         theta = None
-        for i, part in enumerate(parts):  # from all zero downwards, each from the one before
+        for i, part in enumerate(parts):  # in decreasing order, each solution from the one before
             theta = solver.solve(training, part * most * scales, theta)
             errors[i] += held_out.samples * held_out.full_gradient(theta)[0]
     best = min(range(_PATH_LENGTH), key=errors.__getitem__)

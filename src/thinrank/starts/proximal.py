@@ -1,4 +1,4 @@
-"""A few proximal-gradient steps from zero: the paper's advice where a convex solver is slow."""
+"""A few proximal gradient steps from zero, as the paper advises if a convex solver is slow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ProximalSteps"]
 
 @dataclass(frozen=True)
 class ProximalSteps(Lasso):
-    """The lasso's proximal gradient from zero, stopped after a few steps."""
+    """The proximal gradient method for the lasso from zero, stopped after ``max_iter`` steps."""
 
     max_iter: int = 10
 

@@ -1,4 +1,4 @@
-"""Row and column screening (Fan & Lv 2008), then an exact fit on what is left."""
+"""Screening of rows and columns (Fan & Lv 2008), then a fit on those that are kept."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ __all__ = ["Screening"]
 
 @dataclass(frozen=True)
 class Screening:
-    """Keep the rows and columns where the gradient at zero is large, and fit those.
+    """Keep the rows and columns with a large gradient at zero, and fit those.
 
-    For regression the gradient at zero is −XᵀY/n: marginal covariances, here per unit of scale
-    of the predictor. Cheap; good when predictors are nearly uncorrelated, misled when they are
-    not.
+    For regression the gradient at zero is −XᵀY/n, the covariances of predictors and responses;
+    they are divided by the scales of the predictors. Fast, and good for predictors with small
+    correlations; with large correlations it may select the wrong rows.
 
     Parameters
     ----------
-    excess : float
-        Rows and columns kept, as a multiple of the sparsities asked for.
-    fit : bool
-        Whether to fit what is kept. Pursuit fits it anyway; without, the start is a quick look
-        at the leading directions of the covariances that were kept.
+    excess : float, default=1.0
+        Number of rows and columns kept, as a multiple of the requested numbers.
+    fit : bool, default=True
+        Whether to compute a fit on the rows and columns. If False, which is enough for pursuit,
+        the leading directions of their covariances are approximated.
     """
 
     excess: float = 1.0
     fit: bool = True
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """Factors of the fit's best rank-``rank`` approximation."""
+        """Factors of the best rank-``rank`` approximation of the fit."""
         require(loss, "quadratic", 'start="screening"')
         form = loss.quadratic()
         kept_rows = self.picked_rows(form, rows)
@@ -59,7 +59,7 @@ class Screening:
 
 
 def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
-    """The cross-covariances on a subspace that one pass of power iteration finds."""
+    """Approximate leading directions of the covariances, by one step of power iteration."""
     xp = arrays.namespace(cross)
     sketch = cross @ linalg.random_block(cross.shape[1], rank, cross, seed)
     basis, _ = xp.linalg.qr(cross.T @ sketch)
@@ -67,6 +67,6 @@ def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
 
 
 def _largest(squares: Array, count: int) -> Array:
-    """Sorted indices of the ``count`` largest, zeros never among them."""
+    """Sorted positions of the ``count`` largest values, without zeros."""
     xp = arrays.namespace(squares)
     return arrays.top_rows(xp.sqrt(squares)[:, None], count)

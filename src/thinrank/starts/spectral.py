@@ -1,4 +1,4 @@
-"""The leading singular vectors of the gradient at zero, and completion by them."""
+"""The start from leading singular vectors of the gradient at zero, and completion of the rank."""
 
 from __future__ import annotations
 
@@ -17,22 +17,37 @@ __all__ = ["Spectral", "complete_rank"]
 class Spectral:
     """Θ⁰ = t·(best rank-r approximation of −∇f(0)), t by line search.
 
-    For regression −∇f(0) = XᵀY/n. Needs products of the gradient with thin blocks only, so it
-    works for every loss and never holds a matrix of the size of Θ.
+    For regression −∇f(0) = XᵀY/n. Only products of the gradient with thin blocks are needed, so
+    that it works for every loss, without a matrix of the size of Θ.
     """
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """Balanced factors; of rank 0 when the gradient at zero vanishes."""
+        """Balanced factors, of rank 0 if the gradient at zero vanishes."""
         zero = Factors.zero(loss.shape, like=loss.prototype)
         return complete_rank(zero, loss, rank, seed)
 
 
 def complete_rank(start: Factors, loss: Any, rank: int, seed: int) -> Factors:
-    """Bring a start of lower rank to ``rank`` with directions from the gradient at zero.
+    """Increase the rank of a start to ``rank`` with directions of the gradient at zero.
 
-    The directions are the leading singular pairs of −∇f(0) orthogonal to the start's row and
-    column spaces. The answer has a lower rank when there are not enough of them: rank 0 when
-    the start and the gradient are both zero.
+    The directions are the leading singular pairs of −∇f(0) orthogonal to the row and column space
+    of the start. The rank of the result is lower than ``rank`` if there are too few of them, and
+    0 if the start and the gradient are both zero.
+
+    Parameters
+    ----------
+    start : Factors
+        The start.
+    loss : Loss
+        The loss.
+    rank : int
+        Rank of the result.
+    seed : int
+        Seed of the randomised singular value decomposition.
+
+    Returns
+    -------
+    Factors
     """
     if start.row_support.shape[0] == 0 or start.column_support.shape[0] == 0:
         start = Factors.zero(start.shape, like=start.U)
@@ -73,7 +88,7 @@ def _deflated_svd(start: Factors, loss: Any, rank: int, seed: int) -> tuple[Arra
 
 
 def _gradient_size(start: Factors, loss: Any) -> float:
-    """Size of ∇f(0) along the start, against which rounding in its deflation is judged."""
+    """Norm of ∇f(0) along the start, which determines the rounding errors of the deflation."""
     if start.rank == 0:
         return 0.0
     xp = arrays.namespace(loss.prototype)
@@ -96,15 +111,15 @@ def _line_search(start: Factors, direction: Factors, loss: Any) -> float:
     value, gradient_u, _ = loss.value_and_gradient(_joined(start, direction, 0.0))
     slope = arrays.inner(gradient_u[:, start.rank :], direction.U)
     if slope >= 0:
-        # not a way down from here; still the solver may use the directions, so keep them small
+        # the objective does not decrease: add the directions with a small factor for the solver
         least = float(start.singular_values()[-1]) if start.rank else 1.0
         return 1e-2 * least / float(direction.singular_values()[0])
-    # as f >= 0 the answer is no longer than this, and there the bend is as large as f itself
+    # since f >= 0, the minimum is not beyond this point, where the quadratic term is at least f
     trial = 2 * value / -slope if value > 0 else 1.0
     for _ in range(100):
-        bend = 2 * (loss.value_and_gradient(_joined(start, direction, trial))[0] - value)
-        bend = (bend - 2 * trial * slope) / trial**2
-        if math.isfinite(bend) and bend > 0:
-            return -slope / bend
+        curvature = 2 * (loss.value_and_gradient(_joined(start, direction, trial))[0] - value)
+        curvature = (curvature - 2 * trial * slope) / trial**2
+        if math.isfinite(curvature) and curvature > 0:
+            return -slope / curvature
         trial = trial * 0.1
     return trial
