@@ -10,18 +10,22 @@ quadratic, majorizers take the place of the form.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from scipy.stats import chi2
-
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
+from thinrank.solvers.exchanges import (
+    ascending,
+    best_exchanges,
+    descending,
+    largest_noise,
+    promising,
+)
 from thinrank.solvers.fits import Fit, Prospects
 from thinrank.solvers.neighbours import next_columns, next_rows
 from thinrank.solvers.sized import Sized, check_iterations, check_number
@@ -44,8 +48,6 @@ _MAX_MAJORIZERS = 50
 _NEARLY_PERFECT = 1e-4
 # All further majorizers are assumed to decrease the loss by less than this times the last one.
 _MAX_FURTHER_DECREASE = 10.0
-# Single exchanges tried if the form is a majorizer, for which gains are underestimated.
-_MAX_EXCHANGES = 16
 # A fit of a loss is precise enough for comparisons if its relative decrease is below this: a tenth
 # of the margin of an exchange for data with 1000 entries.
 _COMPARISON_TOL = 2e-4
@@ -125,7 +127,7 @@ class Pursuit(Sized):
         costs, candidates, gains = prospects.costs, prospects.candidates, prospects.gains
         free = self.rows - state.rows.shape[0]
         margin = self._margin(form, state)
-        size = _promising(costs, gains, free, margin)
+        size = promising(costs, gains, free, margin)
         rounding = 10 * arrays.eps(form.prototype) * form.constant
         while size > 0:
             rows = self._exchanged(state.rows, costs + form.constant, candidates, gains, size)
@@ -163,7 +165,7 @@ class Pursuit(Sized):
             sizes = self.rank, self.columns
             margin = self._margin(form, here, best_of=form.shape[0])
             if not form.exact:
-                for rows in _best_exchanges(here, prospects):
+                for rows in best_exchanges(here, prospects):
                     trial = self._fit(loss, form, rows, here.columns, here.Q, target=here.objective)
                     yield trial, margin
             near = next_rows(form, here, prospects, *sizes, margin)
@@ -189,13 +191,13 @@ class Pursuit(Sized):
         costs, candidates, gains = prospects.costs, prospects.candidates, prospects.gains
         xp = arrays.namespace(gains)
         unit = 2 * here.objective / form.observations  # gains and costs are doubled
-        threshold = _largest_noise(form.shape[0], here.U.shape[1]) * unit
+        threshold = largest_noise(form.shape[0], here.U.shape[1]) * unit
         best = None
         least = (1 - self.tol) * here.objective
-        for j in _descending(gains)[: min(_LAST_EXCHANGES, gains.shape[0])]:
+        for j in descending(gains)[: min(_LAST_EXCHANGES, gains.shape[0])]:
             if not gains[j] > threshold:
                 break
-            for i in _ascending(costs)[: min(_LAST_EXCHANGES, costs.shape[0])]:
+            for i in ascending(costs)[: min(_LAST_EXCHANGES, costs.shape[0])]:
                 if costs[i] > _MAX_COST_RATIO * gains[j]:
                     break
                 others = xp.arange(costs.shape[0], device=arrays.device_of(costs)) != i
@@ -213,7 +215,7 @@ class Pursuit(Sized):
         such rows explains more, so this is required if the new row is the best of ``best_of``.
         """
         rank = fit.U.shape[1]
-        coefficients = max(rank, _largest_noise(best_of, rank) / 2 if best_of > 1 else 0)
+        coefficients = max(rank, largest_noise(best_of, rank) / 2 if best_of > 1 else 0)
         penalty = self.exchange_penalty * coefficients / form.observations
         return max(self.tol, penalty) * fit.objective
 
@@ -314,10 +316,10 @@ class Pursuit(Sized):
         count = min(candidates.shape[0], _EXACT_GAINS)
         if candidates.shape[0] > count:
             free = self.rows - fit.rows.shape[0]
-            if _promising(costs, gains, free, 0.0) > count:
+            if promising(costs, gains, free, 0.0) > count:
                 # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
                 count = 0
-        exact = xp.sort(_descending(gains)[:count])
+        exact = xp.sort(descending(gains)[:count])
         whitened = arrays.zeros((fit.rows.shape[0], 0), like=gains)
         rows, slopes, curvature, gradient = (
             arrays.take_rows(x, exact) for x in (candidates, slopes, curvature, gradient)
@@ -340,59 +342,14 @@ class Pursuit(Sized):
         """
         xp = arrays.namespace(costs)
         leaving = max(size - (self.rows - rows.shape[0]), 0)
-        kept = arrays.take_rows(rows, _ascending(costs)[leaving:])
-        entering = arrays.take_rows(candidates, _descending(gains)[:size])
+        kept = arrays.take_rows(rows, ascending(costs)[leaving:])
+        entering = arrays.take_rows(candidates, descending(gains)[:size])
         return xp.sort(xp.concat([kept, entering]))
-
-
-@functools.lru_cache(maxsize=256)
-def _largest_noise(count: int, degrees: int) -> float:
-    """Typical size of the largest of ``count`` χ² variables."""
-    return float(chi2.isf(1 / max(count, 2), max(degrees, 1)))
 
 
 def _largest(block: Array) -> float:
     xp = arrays.namespace(block)
     return max(float(xp.max(block)), -float(xp.min(block)))
-
-
-def _ascending(values: Array) -> Array:
-    """Positions in ascending order of values; values are compared to half of their digits."""
-    return arrays.namespace(values).argsort(arrays.half_the_digits(values))
-
-
-def _descending(values: Array) -> Array:
-    """Positions in descending order of values; values are compared to half of their digits."""
-    return _ascending(-values)
-
-
-def _promising(costs: Array, gains: Array, free: int, margin: float) -> int:
-    """The number of exchanges whose gain exceeds their cost: largest gains for smallest costs.
-
-    ``free`` rows may be added without removing others. Costs and gains are twice the changes of
-    the objective, hence twice the margin.
-    """
-    xp = arrays.namespace(costs)
-    costs, gains = xp.sort(costs), -xp.sort(-gains)
-    free = min(free, gains.shape[0])
-    entering = int(xp.count_nonzero(gains[:free] > 0))
-    if entering < free:
-        return entering
-    pairs = min(costs.shape[0], gains.shape[0] - free)
-    return free + int(xp.count_nonzero(gains[free : free + pairs] > costs[:pairs] + 2 * margin))
-
-
-def _best_exchanges(fit: Fit, prospects: Prospects) -> Iterator[Array]:
-    """Rows after the single exchanges with the largest net gains, the best first."""
-    if prospects.exact.shape[0] == 0:
-        return
-    xp = arrays.namespace(fit.rows)
-    nets = arrays.half_the_digits(prospects.of_pairs(fit))
-    width = nets.shape[1]
-    entering = arrays.take_rows(prospects.candidates, prospects.exact)
-    for place in arrays.to_numpy(_descending(xp.reshape(nets, (-1,))))[:_MAX_EXCHANGES].tolist():
-        i, j = divmod(place, width)
-        yield xp.sort(xp.concat([fit.rows[:i], fit.rows[i + 1 :], entering[j : j + 1]]))
 
 
 def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:

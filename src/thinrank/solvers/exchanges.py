@@ -1,0 +1,62 @@
+"""Which exchanges of rows are promising, by costs and gains with the row space held fixed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+from scipy.stats import chi2
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.solvers.fits import Fit, Prospects
+
+__all__ = ["ascending", "best_exchanges", "descending", "largest_noise", "promising"]
+
+# Single exchanges tried if the form is a majorizer, for which gains are underestimated.
+_MAX_EXCHANGES = 16
+
+
+@functools.lru_cache(maxsize=256)
+def largest_noise(count: int, degrees: int) -> float:
+    """Typical size of the largest of ``count`` χ² variables."""
+    return float(chi2.isf(1 / max(count, 2), max(degrees, 1)))
+
+
+def promising(costs: Array, gains: Array, free: int, margin: float) -> int:
+    """The number of exchanges whose gain exceeds their cost: largest gains for smallest costs.
+
+    ``free`` rows may be added without removing others. Costs and gains are twice the changes of
+    the objective, hence twice the margin.
+    """
+    xp = arrays.namespace(costs)
+    costs, gains = xp.sort(costs), -xp.sort(-gains)
+    free = min(free, gains.shape[0])
+    entering = int(xp.count_nonzero(gains[:free] > 0))
+    if entering < free:
+        return entering
+    pairs = min(costs.shape[0], gains.shape[0] - free)
+    return free + int(xp.count_nonzero(gains[free : free + pairs] > costs[:pairs] + 2 * margin))
+
+
+def best_exchanges(fit: Fit, prospects: Prospects) -> Iterator[Array]:
+    """Rows after the single exchanges with the largest net gains, the best first."""
+    if prospects.exact.shape[0] == 0:
+        return
+    xp = arrays.namespace(fit.rows)
+    nets = arrays.half_the_digits(prospects.of_pairs(fit))
+    width = nets.shape[1]
+    entering = arrays.take_rows(prospects.candidates, prospects.exact)
+    for place in arrays.to_numpy(descending(xp.reshape(nets, (-1,))))[:_MAX_EXCHANGES].tolist():
+        i, j = divmod(place, width)
+        yield xp.sort(xp.concat([fit.rows[:i], fit.rows[i + 1 :], entering[j : j + 1]]))
+
+
+def ascending(values: Array) -> Array:
+    """Positions in ascending order of values; values are compared to half of their digits."""
+    return arrays.namespace(values).argsort(arrays.half_the_digits(values))
+
+
+def descending(values: Array) -> Array:
+    """Positions in descending order of values; values are compared to half of their digits."""
+    return ascending(-values)
