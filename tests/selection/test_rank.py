@@ -54,7 +54,7 @@ def test_rsc_is_the_printed_count(shape, deficient):
 
 
 @pytest.mark.parametrize("shape", [(50, 100, 50), (60, 20, 8), (30, 12, 40)])
-def test_gdt_is_the_authors_count(shape):
+def test_the_authors_rule_is_a_count(shape):
     n, p, k = shape
     counts = set()
     for seed in range(8):
@@ -175,7 +175,7 @@ def test_every_library(library):
         ({"method": "aic"}, r'method must be "rsc", "authors" or "bcv", got \'aic\''),
         ({"level": 0.0}, r"level must be a probability .*level=0.0"),
         ({"level": 1.0}, r"level must be a probability .*level=1.0"),
-        ({"level": 0.1, "method": "authors"}, r'"rsc" only.*method=\'gdt\''),
+        ({"level": 0.1, "method": "authors"}, r'"rsc" only.*method=\'authors\''),
         ({"level": 0.1, "method": "bcv"}, r'"rsc" only.*method=\'bcv\''),
     ],
 )

@@ -128,10 +128,11 @@ def test_only_quadratic_losses():
 )
 def test_what_auto_comes_to(p, rho, solver, kind):
     X, Y, _ = correlated(0, p=p, rho=rho)
-    assert type(Auto(solver).suited(LeastSquares(X, Y), 10)) is kind
+    exchanges_rows = solver == "pursuit"
+    assert type(Auto(exchanges_rows).suited(LeastSquares(X, Y), 10)) is kind
 
 
 def test_auto_does_not_choose_where_all_rows_may_enter(monkeypatch):
     X, Y, _ = correlated(0, rho=0.98)
     monkeypatch.setattr("thinrank.starts.auto._QUICK_ELIMINATION", 0)
-    assert type(Auto("pursuit").suited(LeastSquares(X, Y), 30)) is Screening
+    assert type(Auto(exchanges_rows=True).suited(LeastSquares(X, Y), 30)) is Screening
