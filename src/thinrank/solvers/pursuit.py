@@ -43,6 +43,8 @@ _MAX_ALTERNATIONS = 20
 # Largest number of majorizers on one set of rows: with curvatures that differ by a factor of 4,
 # fifty reduce the distance to the minimum to less than a millionth.
 _MAX_MAJORIZERS = 50
+# Largest number of series of majorizers on the final rows in one iteration.
+_MAX_REFITS = 20
 # A loss below this part of its magnitude is compared as if it were that large: near a perfect fit
 # the relative decrease stays the same from one majorizer to the next. Rule of thumb.
 _NEARLY_PERFECT = 1e-4
@@ -117,7 +119,7 @@ class Pursuit(Sized):
         """The largest exchange of rows that lowers the objective; final if there is none."""
         form = loss.majorizer(state.factors)
         if state.has_more_rows_than_samples:  # all sets of rows fit equally well
-            return self._without_exchange(loss, form, state)
+            return self._refitted(loss, form, state) or replace(state, change=0.0, final=True)
         # costs and gains must be those of a fit of this form
         here = state
         if not form.exact:
@@ -136,26 +138,34 @@ class Pursuit(Sized):
             if decrease > max(size - free, 0) * margin + rounding:
                 return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
+        refitted = self._refitted(loss, form, state)
+        if refitted is not None:
+            return refitted
         if self.thorough:
             for trial, price in self._last_trials(loss, form, here, prospects):
                 decrease = state.objective - trial.objective
                 if decrease > max(price, self.tol * state.objective) + rounding:
                     return replace(trial, change=decrease / state.objective)
-        return self._without_exchange(loss, form, state)
+        return replace(state, change=0.0, final=True)
 
     def done(self, state: Fit) -> bool:
         """Whether no exchange improves the fit."""
         return state.final
 
-    def _without_exchange(self, loss: Any, form: QuadraticForm, state: Fit) -> Fit:
-        """The same supports; final, unless further majorizers decrease the loss."""
-        if not form.exact:
-            again = self._fit(loss, form, state.rows, state.columns, state.Q, self.tol)
-            decrease = state.objective - again.objective
-            size = max(state.objective, _NEARLY_PERFECT * loss.magnitude)
-            if decrease > self.tol * size:
-                return replace(again, change=decrease / state.objective)
-        return replace(state, change=0.0, final=True)
+    def _refitted(self, loss: Any, form: QuadraticForm, state: Fit) -> Fit | None:
+        """A better fit on the same rows, if further majorizers decrease the loss."""
+        fit = state
+        for _ in range(_MAX_REFITS if not form.exact else 0):
+            before = fit.objective
+            fit = self._fit(loss, form, fit.rows, fit.columns, fit.Q, self.tol)
+            size = max(before, _NEARLY_PERFECT * loss.magnitude)
+            if not before - fit.objective > self.tol * size:
+                break
+            form = loss.majorizer(fit.factors)
+        decrease = state.objective - fit.objective
+        if decrease > self.tol * max(state.objective, _NEARLY_PERFECT * loss.magnitude):
+            return replace(fit, change=decrease / state.objective)
+        return None
 
     def _last_trials(
         self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects
