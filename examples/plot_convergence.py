@@ -3,8 +3,8 @@ Linear convergence without noise
 ================================
 
 The paper's figure "No error case". With Y = XΘ* exactly and the sizes known, gradient descent
-with hard thresholding approaches Θ* by a constant factor an iteration: a straight line on a
-logarithmic axis. The dimensions are the paper's, p = 100, k = 50, r = 8 and s₁ = s₂ = 10; the
+with hard thresholding approaches Θ* by a constant factor per iteration, which is a straight line on
+a logarithmic axis. The dimensions are the paper's, p = 100, k = 50, r = 8 and s₁ = s₂ = 10; the
 paper does not print n, here it is 200.
 """
 

@@ -61,6 +61,7 @@ def noise(n=40, p=12, k=6, seed=1):
 
 def test_finds_the_truth(small, fitted):
     _, _, truth = small
+    assert len(fitted.search_) >= len(fitted.cv_results_["params"])
     assert sorted(fitted.best_params_) == KEYS
     assert fitted.best_params_["rank"] == 2
     assert set(truth.row_support) <= set(fitted.row_support_)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from thinrank.core.result import History, Status
+from thinrank.core.result import History, Record, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.problem import Problem
@@ -104,6 +104,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         are negative mean squared errors over all responses, on the splits of ``cv`` without the
         further partitions. With ``standardize=True`` they are in units of the noise in each
         response, not of Y, and only serve to compare these models.
+    search_ : list of Record
+        One record per model that was tried.
     n_splits_ : int
         Number of splits in ``cv_results_``.
     factors_, coef_, intercept_, rank_, row_support_, column_support_
@@ -170,6 +172,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     best_index_: int
     best_score_: float
     cv_results_: dict[str, Any]
+    search_: list[Record]
     n_splits_: int
     n_iter_: int
     status_: Status
@@ -242,6 +245,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             )
         for message in found.warnings:
             warnings.warn(message, SelectionWarning, stacklevel=2)
+        self.search_ = found.records
         self._keep_results(found)
         self._refit(X, y, sample_weight)
         keep_target_names(self, names)

@@ -1,4 +1,4 @@
-"""A regression in the solver's units, and the way back to the user's."""
+"""A regression in the units of the solver, and the conversion to those of the user."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from thinrank.losses import LeastSquares
 
 __all__ = ["Problem"]
 
-# A response that the model explains almost completely may count for more than the others, but
-# not without limit: its noise is taken to be at least this part of its standard deviation.
-_LEAST_NOISE = 0.1
-# Degrees of freedom with which an estimate of the noise counts as much as the standard deviation
-# of the response.
-_DOUBT = 2.0
-# Scales whose logarithms differ by less are about the same.
+# The noise in a response is taken to be at least this fraction of its standard deviation, so that
+# a response that is explained almost completely does not outweigh all others. Rule of thumb.
+_MIN_NOISE = 0.1
+# With this many degrees of freedom an estimate of the noise has the same weight as the standard
+# deviation of the response. Rule of thumb.
+_PRIOR_FREEDOM = 2.0
+# Scales are about the same if their logarithms differ by less than this. Rule of thumb.
 _SAME_SCALE = 0.1
 
 
@@ -41,9 +41,9 @@ class Problem:
         What was done to X.
     target_mean : array of shape (k,) or None
         What was taken out of Y.
-    target_scale : array of shape (live responses,) or None
+    target_scale : array of shape (n_live_targets,) or None
         What the responses were divided by.
-    deviations : array of shape (live responses,) or None
+    deviations : array of shape (n_live_targets,) or None
         Standard deviations of the responses.
     live_rows, live_columns : array of int, or None
         Predictors and responses that are not constant; None for all.
@@ -123,18 +123,18 @@ class Problem:
 
         Parameters
         ----------
-        noise : array of shape (live responses,)
+        noise : array of shape (n_live_targets,)
             Standard deviations in the units of the present loss.
         """
         if self.target_scale is None or self.deviations is None:
             return self
         xp = arrays.namespace(self.target_scale)
-        scale = xp.maximum(noise * self.target_scale, _LEAST_NOISE * self.deviations)
+        scale = xp.maximum(noise * self.target_scale, _MIN_NOISE * self.deviations)
         loss = self.loss.with_target_scale(scale / self.target_scale)
         return replace(self, loss=loss, target_scale=scale)
 
     def has_about_the_scales_of(self, other: Problem) -> bool:
-        """Whether no response is divided by a number that differs by more than a tenth."""
+        """Whether the scales of all responses differ by less than 10 % from those of another."""
         if self.target_scale is None or other.target_scale is None:
             return self.target_scale is other.target_scale
         xp = arrays.namespace(self.target_scale)
@@ -142,21 +142,31 @@ class Problem:
         return bool(xp.all(change < _SAME_SCALE))
 
     def noise_matters(self, rows: int) -> bool:
-        """Whether responses shall be counted by the noise that a fit of so many rows leaves.
+        """Whether to weight the responses by the noise, estimated from a fit with ``rows`` rows.
 
-        Not without standardisation, nor for a single response; and a fit with more rows than half
-        of the samples says little about the noise.
+        False without standardisation, for a single response, and if there are more rows than half
+        of the samples, since the residuals of such a fit say little about the noise.
         """
         able = "target_scale" in self.loss.capabilities and self.loss.shape[1] > 1
         return able and self.target_scale is not None and 2 * rows <= self.loss.samples
 
     def noise(self, factors: Factors) -> Array:
-        """Standard deviations of what a fit leaves of the responses, in the units of the loss.
+        """Standard deviations of the noise in the responses, in the units of the loss.
 
-        The residual sums of squares are divided by ν = n − 1 less the degrees of freedom that
-        each response in use has its share of, (s₁ + s₂ − r)·r/s₂, but not by less than n/2. With
-        few samples that is uncertain, so it is averaged, in logarithms, with the standard
-        deviation of the response: the one counts ν/(ν + 2), the other the rest.
+        They are estimated from the residuals of a fit. The sums of squares are divided by
+        ν = n − 1 − (s₁ + s₂ − r)·r/s₂, where the last term is the share of a response in use in
+        the degrees of freedom of the fit, but not by less than n/2. As the estimate is uncertain
+        with few samples, it is averaged on the logarithmic scale with the standard deviation of
+        the response, with weights ν/(ν + 2) and 2/(ν + 2).
+
+        Parameters
+        ----------
+        factors : Factors
+            Coefficients, in the units of the loss.
+
+        Returns
+        -------
+        array of shape (n_live_targets,)
         """
         squares = self.loss.residual_squares(factors)
         n = self.loss.samples
@@ -168,19 +178,19 @@ class Problem:
         xp = arrays.namespace(squares)
         freedom = xp.clip(n - 1 - used, min=n / 2)
         total = xp.clip(self.loss.residual_squares(Factors.zero(factors.shape, factors.U)), min=0.0)
-        trust = freedom / (freedom + _DOUBT)
+        trust = freedom / (freedom + _PRIOR_FREEDOM)
         noise, deviation = xp.sqrt(squares / freedom), xp.sqrt(total / n)
         return noise**trust * deviation ** (1 - trust)
 
     def in_units_of(self, other: Problem, factors: Factors) -> Factors:
-        """Coefficients of this problem in the units of one with other scales of the responses."""
+        """Convert coefficients to the units of a problem with other scales of the responses."""
         if self.target_scale is None or other.target_scale is None:
             return factors
         ratio = self.target_scale / other.target_scale
         return Factors(factors.U, factors.V * ratio[:, None]).balanced()
 
     def limited(self, rank: int, rows: int | None, columns: int | None) -> tuple[int, int, int]:
-        """Sizes with no more rows and columns than are not constant."""
+        """The sizes, limited by the numbers of predictors and responses that are not constant."""
         p, k = self.loss.shape
         rows = p if rows is None else min(rows, p)
         columns = k if columns is None else min(columns, k)

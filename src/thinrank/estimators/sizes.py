@@ -30,8 +30,9 @@ from thinrank.starts.backward import MOST_ROWS, most_at_once
 
 __all__ = ["Found", "check_criterion", "find_sizes"]
 
-# Fits from which the noise in every response is estimated, each in the units of the one before.
-_MOST_SCALINGS = 3
+# Largest number of fits from which the noise in the responses is estimated, each with responses
+# divided by the last estimate. The estimates seldom change after the second.
+_MAX_SCALINGS = 3
 _NOTHING = "The predictors or the responses are constant: all coefficients are zero."
 # Criteria that mean the error on held-out rows.
 _HELD_OUT = ("auto", "cv")
@@ -39,20 +40,20 @@ _HELD_OUT = ("auto", "cv")
 
 @dataclass(frozen=True)
 class Found:
-    """What a search came to.
+    """The result of a search for sizes.
 
     Attributes
     ----------
     search : Search or None
-        None when the responses or the predictors are all constant.
+        The search; None if all responses or all predictors are constant.
     space : Space
-        What it could choose from.
+        The values that could be chosen.
     chosen : Evaluation
-        The model to fit.
+        The chosen model.
     params : dict
-        Its sizes.
+        Its sizes, as parameters of the regressor.
     warnings : list of str
-        What a user should know about it.
+        Messages for the user.
     """
 
     search: Search | None
@@ -182,7 +183,7 @@ def _by_criterion(
     """Search by a criterion, again while the choice changes the noise that it is made with."""
     search = by_criterion(problem.loss, space, criterion, **options)
     rescaled = _rescaled(problem)
-    for _ in range(_MOST_SCALINGS - 1):
+    for _ in range(_MAX_SCALINGS - 1):
         before = search.best.sizes
         if search.stopped or before.rank == 0 or not problem.noise_matters(before.rows):
             break
@@ -203,7 +204,7 @@ def _rescaled(
             return problem.loss, np.ones(problem.loss.shape[1])
         solver = Pursuit(thorough=False).sized(*sizes[:3])
         scaled, near = problem, Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0)
-        for _ in range(_MOST_SCALINGS):
+        for _ in range(_MAX_SCALINGS):
             start = functools.partial(_as_it_is, near)
             found = solve(scaled.loss.with_ridge(sizes.ridge), solver, start, records=False)
             if found is None:
