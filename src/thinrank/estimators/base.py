@@ -117,7 +117,7 @@ class FactorRegressor(
 
         Returns
         -------
-        array of shape (n_samples, rank_)
+        array of shape (n_samples, n_components)
             Latent factors.
         """
         check_is_fitted(self, "factors_")
