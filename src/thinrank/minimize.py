@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thinrank import arrays
 from thinrank.core.contracts import Start, require
 from thinrank.core.factors import Factors
 from thinrank.core.result import Callback, History, Outcome, Solution, Status
@@ -185,9 +184,7 @@ def seed_from(random_state: Any) -> int:
 
 
 def _nothing_to_fit(loss: Any) -> Solution:
-    m1, m2 = loss.shape
-    flat = Factors(arrays.zeros((m1, 1), loss.prototype), arrays.zeros((m2, 1), loss.prototype))
-    value = loss.value_and_gradient(flat)[0]
+    value = loss.value_and_gradient(Factors.zero(loss.shape, loss.prototype, rank=1))[0]
     message = "The gradient at zero vanishes: there is nothing to fit, and the estimate has rank 0."
     zero = Factors.zero(loss.shape, like=loss.prototype)
     return Solution(zero, value, Status(Outcome.ZERO, message))

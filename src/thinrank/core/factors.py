@@ -72,9 +72,9 @@ class Factors:
         return cls(left[:, :kept] * root, right[:, :kept] * root)
 
     @classmethod
-    def zero(cls, shape: tuple[int, int], like: Array) -> Factors:
-        """The zero matrix: rank 0, empty supports."""
-        return cls(arrays.zeros((shape[0], 0), like), arrays.zeros((shape[1], 0), like))
+    def zero(cls, shape: tuple[int, int], like: Array, rank: int = 0) -> Factors:
+        """The zero matrix, with empty supports; rank 1 for losses that do not take rank 0."""
+        return cls(arrays.zeros((shape[0], rank), like), arrays.zeros((shape[1], rank), like))
 
     @property
     def shape(self) -> tuple[int, int]:

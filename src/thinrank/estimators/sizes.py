@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.factors import Factors
 from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
 from thinrank.estimators.problem import Problem
@@ -25,7 +24,7 @@ from thinrank.selection.held_out_search import HeldOutSearch
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
 from thinrank.solvers.pursuit import Pursuit
-from thinrank.starts import Auto, Given
+from thinrank.starts import Auto, Given, complete_rank
 from thinrank.starts.backward import MOST_ROWS, most_at_once
 
 __all__ = ["Found", "check_criterion", "find_sizes"]
@@ -142,7 +141,7 @@ def find_sizes(
         ranks=None if ranks is None else _at_most(ranks, min(p, k)),
         rows=None if rows is None else _at_most(rows, p),
         columns=None if columns is None else _at_most(columns, k),
-        ridges=automatic_ridges(loss) if ridges is None else ridges,
+        ridges=automatic_ridges(loss.quadratic().diagonal()) if ridges is None else ridges,
         thick=known is None and small,
         most_rows=None if small else most_at_once(loss.quadratic()),
     )
@@ -205,8 +204,9 @@ def _rescaled(
         solver = Pursuit(thorough=False).sized(*sizes[:3])
         scaled, near = problem, Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0)
         for _ in range(_MAX_SCALINGS):
-            start = functools.partial(_as_it_is, near)
-            found = solve(scaled.loss.with_ridge(sizes.ridge), solver, start, records=False)
+            loss = scaled.loss.with_ridge(sizes.ridge)
+            near = complete_rank(near, loss, sizes.rank, 0)
+            found = solve(loss, solver, near, records=False)
             if found is None:
                 break
             factors = scaled.in_units_of(problem, found.state.factors)
@@ -225,11 +225,6 @@ def _rescaled(
         return left_by(sizes)
 
     return rescaled
-
-
-def _as_it_is(start: Factors, *_: Any) -> Factors:
-    """A Start that returns what there is."""
-    return start
 
 
 def _count(rows: np.ndarray, weight: np.ndarray | None) -> int:

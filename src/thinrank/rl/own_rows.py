@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from thinrank import arrays
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
@@ -18,28 +16,27 @@ from thinrank.core.sizes import Sizes
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.losses import PerTask
 from thinrank.minimize import minimize, seed_from
+from thinrank.selection.automatic import automatic_ridges
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.loss_search import LossSearch
 from thinrank.selection.space import make_space
 from thinrank.solvers import as_solver
 from thinrank.starts import Given, as_start
 
-__all__ = ["OwnRows", "check_takes_own_rows"]
+__all__ = ["OwnRows", "cannot_take_own_rows"]
 
 # Folds of a search for sizes if the regressor's ``cv`` is not a number.
 _FOLDS = 5
 
 
-def check_takes_own_rows(regressor: Any) -> None:
-    """Raise a TypeError unless a regressor of thinrank works on the data as they are."""
-    parameters = regressor.get_params(deep=False)
-    if parameters["standardize"] or parameters["fit_intercept"]:
-        raise TypeError(
-            f"the tasks have transitions at states of their own, which {regressor!r} cannot take "
-            "with standardize=True or fit_intercept=True: pass standardize=False and "
-            "fit_intercept=False, or a regressor of scikit-learn (one is fitted per task and "
-            "action), or pooled=True"
-        )
+def cannot_take_own_rows(regressor: Any) -> TypeError:
+    """The error for a regressor that needs the same rows for all tasks."""
+    return TypeError(
+        f"the tasks have transitions at states of their own, which {regressor!r} cannot take; "
+        "what can: SparseReducedRankRegressor and SparseReducedRankRegressorCV with "
+        "standardize=False and fit_intercept=False, any regressor of scikit-learn (one is fitted "
+        "per task and action), and every regressor with pooled=True"
+    )
 
 
 class OwnRows:
@@ -56,9 +53,10 @@ class OwnRows:
     """
 
     def __init__(self, regressor: Any) -> None:
-        check_takes_own_rows(regressor)
         self._grids = isinstance(regressor, SparseReducedRankRegressorCV)
         self._given = regressor.get_params(deep=False)
+        if self._given["standardize"] or self._given["fit_intercept"]:
+            raise cannot_take_own_rows(regressor)
         self._chosen: Sizes | None = None
 
     def fit(self, loss: PerTask, start: Any, tune: bool) -> Factors:
@@ -102,17 +100,13 @@ class OwnRows:
 
     def _choose(self, loss: PerTask, solver: Solver, start: Any) -> Sizes:
         """The sizes as given, or chosen where they are "auto"."""
-        ranks, rows, columns, ridges = self._axes(loss)
         folds = self._given["cv"]
         folds = int(folds) if isinstance(folds, (int, np.integer)) else _FOLDS
         space = make_space(
             loss.shape,
             max(loss.samples * (1 - 1 / folds), 1.0),
-            ranks=ranks,
-            rows=rows,
-            columns=columns,
-            ridges=ridges,
             thick=True,
+            **cast(Any, self._axes(loss)),
         )
         only = space.exhaustive
         if only is not None and len(only) == 1:
@@ -132,27 +126,30 @@ class OwnRows:
         search.run()
         return search.chosen(check_refit_rule(self._given["refit_rule"])).sizes
 
-    def _axes(
-        self, loss: PerTask
-    ) -> tuple[list[Any] | None, list[Any] | None, list[Any] | None, list[float]]:
-        """Values to choose from for rank, rows and columns (None for all), and for the ridge."""
+    def _axes(self, loss: PerTask) -> dict[str, list[Any] | None]:
+        """Values to choose from; None for all ranks, rows or columns."""
         given = self._given
         if self._grids:
-            names = ("ranks", "row_sparsities", "column_sparsities")
-            values: Sequence[Any] = [given[name] for name in names]
-            ranks, rows, columns = (None if v is None else list(v) for v in values)
-            ridges = given["ridges"]
-            return ranks, rows, columns, _ridges(loss) if ridges is None else list(ridges)
-        names = ("rank", "row_sparsity", "column_sparsity")
-        ranks, rows, columns = (None if is_auto(given[n]) else [given[n]] for n in names)
-        ridge = given["ridge"]
-        if is_auto(ridge):
-            given_sizes = ranks is not None and rows is not None and columns is not None
-            return ranks, rows, columns, [0.0] if given_sizes else _ridges(loss)
-        return ranks, rows, columns, [float(ridge)]
-
-
-def _ridges(loss: PerTask) -> list[float]:
-    """Zero, and from 1e-4 to 1e3 times the mean curvature of the loss, two per decade."""
-    mean = float(np.mean(arrays.to_numpy(loss.row_scales()) ** 2))
-    return [0.0, *(mean * np.geomspace(1e-4, 1e3, 15)).tolist()]
+            axes = {
+                "ranks": given["ranks"],
+                "rows": given["row_sparsities"],
+                "columns": given["column_sparsities"],
+                "ridges": given["ridges"],
+            }
+        else:
+            one = {
+                "ranks": given["rank"],
+                "rows": given["row_sparsity"],
+                "columns": given["column_sparsity"],
+                "ridges": given["ridge"],
+            }
+            axes = {name: None if is_auto(value) else [value] for name, value in one.items()}
+            if axes["ridges"] is None and None not in (
+                axes["ranks"],
+                axes["rows"],
+                axes["columns"],
+            ):
+                axes["ridges"] = [0.0]  # as in the regressor with given sizes
+        if axes["ridges"] is None:
+            axes["ridges"] = automatic_ridges(loss.row_scales() ** 2)
+        return axes

@@ -25,7 +25,7 @@ from thinrank.estimators.base import FactorRegressor
 from thinrank.losses import PerTask
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
 from thinrank.rl.features import Features
-from thinrank.rl.own_rows import OwnRows
+from thinrank.rl.own_rows import OwnRows, cannot_take_own_rows
 from thinrank.rl.rows import Rows
 from thinrank.solvers import Pursuit, as_solver
 
@@ -134,7 +134,7 @@ class BlockwiseRegression:
     def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> ActionValues:
         """Fit one block after another."""
         if rows.owner is not None and self._together:
-            raise TypeError(_cannot_take_own_rows(self._regressor))
+            raise cannot_take_own_rows(self._regressor)
         groups = 1 if self._together else rows.n_tasks
         actions, width = len(rows.blocks), rows.n_features
         theta = np.zeros((actions, width, rows.n_tasks))
@@ -248,12 +248,3 @@ def _is_linear(est: Any, X: Any) -> bool:
     some = X[:_ROWS_TO_TRY]
     predicted = np.asarray(est.predict(some)).reshape(some.shape[0], -1)
     return np.allclose(some @ _coefficients(est) + est.intercept_, predicted)
-
-
-def _cannot_take_own_rows(regressor: Any) -> str:
-    return (
-        f"the tasks have transitions at states of their own, which {regressor!r} cannot take; "
-        "what can: SparseReducedRankRegressor and SparseReducedRankRegressorCV with "
-        "standardize=False and fit_intercept=False, any regressor of scikit-learn (one is fitted "
-        "per task and action), and every regressor with pooled=True"
-    )

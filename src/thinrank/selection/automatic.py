@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
+from thinrank.arrays import Array
 from thinrank.core.contracts import Start
 from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
@@ -20,6 +21,7 @@ from thinrank.selection.held_out_sample import HeldOutSample
 from thinrank.selection.held_out_search import HeldOutSearch
 from thinrank.selection.space import Space
 from thinrank.selection.splits import held_out_samples
+from thinrank.solvers import Pursuit
 from thinrank.starts import Auto
 
 __all__ = ["automatic_ridges", "by_criterion", "by_held_out"]
@@ -31,12 +33,22 @@ _MAX_SEARCHES = 3
 # Estimates of the noise are considered equal if their logarithms differ by at most this (22 %).
 _SAME_NOISE = 0.2
 _AUTO = Auto(exchanges_rows=True)
+_PURSUIT = Pursuit()
 
 
-def automatic_ridges(loss: LeastSquares) -> list[float]:
-    """Zero, and 15 values from 1e-4 to 1e3 times the mean curvature of the loss, two per decade."""
-    diagonal = loss.quadratic().diagonal()
-    mean = float(arrays.namespace(diagonal).mean(diagonal))
+def automatic_ridges(curvatures: Array) -> list[float]:
+    """Zero, and 15 values from 1e-4 to 1e3 times the mean of the curvatures, two per decade.
+
+    Parameters
+    ----------
+    curvatures : array of shape (n_features,)
+        Diagonal of H, the curvature of the loss in each predictor.
+
+    Returns
+    -------
+    list of float
+    """
+    mean = float(arrays.namespace(curvatures).mean(curvatures))
     return [0.0, *(mean * np.geomspace(1e-4, 1e3, 15)).tolist()]
 
 
@@ -91,6 +103,7 @@ def by_held_out(
     scale: bool,
     rule: RefitRule = "best",
     rescaled: Callable[[Sizes | np.ndarray], tuple[LeastSquares, np.ndarray]] | None = None,
+    solver: Pursuit = _PURSUIT,
     start: Start = _AUTO,
     seed: int = 0,
     **options: Any,
@@ -116,6 +129,8 @@ def by_held_out(
         and the noise, as estimated by a fit of the given sizes (or given as an array). It is
         called after a coarse search, and again while better sizes change the noise. None not to
         scale the responses.
+    solver : Pursuit, default=Pursuit()
+        The solver; its sizes are set for each point.
     start : Start, default=Auto(exchanges_rows=True)
         Starting point of each fit.
     seed : int, default=0
@@ -129,6 +144,7 @@ def by_held_out(
         The finished search.
     """
     rows = loss.X.shape[0]
+    fits: dict[str, Any] = {"solver": solver, "start": start, "seed": seed}
 
     def samples(loss: LeastSquares, splits: Splits) -> list[HeldOutSample]:
         return held_out_samples(loss, splits, center=center, scale=scale, start=start, seed=seed)
@@ -137,7 +153,9 @@ def by_held_out(
 
     def search_in(loss: LeastSquares) -> HeldOutSearch:
         held_out = samples(loss, splits)
-        return HeldOutSearch(held_out, space, rule=rule, rows=rows, records=records, **options)
+        return HeldOutSearch(
+            held_out, space, rule=rule, rows=rows, records=records, solver=solver, **options
+        )
 
     search = search_in(loss)
     if space.exhaustive is not None:
@@ -145,10 +163,10 @@ def by_held_out(
         return _finished(search, samples, loss, further)
     coarse = search.coarse()
     if rescaled is None:
-        search.run_from([*coarse.starts, *_guide(loss, space, start, seed)])
+        search.run_from([*coarse.starts, *_guide(loss, space, **fits)])
         return _finished(search, samples, loss, further)
     loss, noise = rescaled(coarse.noise)
-    guides = _guide(loss, space, start, seed)
+    guides = _guide(loss, space, **fits)
     for guide in guides:
         loss, noise = rescaled(guide)
     search = search_in(loss)
@@ -185,7 +203,7 @@ def _finished(
     return search
 
 
-def _guide(loss: LeastSquares, space: Space, start: Start, seed: int) -> list[Sizes]:
+def _guide(loss: LeastSquares, space: Space, **options: Any) -> list[Sizes]:
     """The sizes that the predictive information criterion chooses on all rows; empty for rank 0.
 
     The criterion assumes independent noise. If that is true, it is more precise than held-out
@@ -194,5 +212,5 @@ def _guide(loss: LeastSquares, space: Space, start: Start, seed: int) -> list[Si
     thin = space.thin()
     if thin.rows[-1] < thin.ranks[0]:
         return []
-    guide = by_criterion(loss, thin, Criterion(), start=start, seed=seed, rough=True).best.sizes
+    guide = by_criterion(loss, thin, Criterion(), rough=True, **options).best.sizes
     return [space.like(guide.rows, guide)] if guide.rank > 0 else []

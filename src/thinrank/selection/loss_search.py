@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from thinrank import arrays
 from thinrank.core.contracts import Start, require
 from thinrank.core.factors import Factors
-from thinrank.core.result import Callback, Record
+from thinrank.core.result import Callback
 from thinrank.core.sizes import Sizes
 from thinrank.minimize import solve
+from thinrank.selection.base_search import BaseSearch
 from thinrank.selection.choice import RefitRule, thinnest
 from thinrank.selection.evaluation import Evaluation
-from thinrank.selection.search import StopSearch, mean_score
+from thinrank.selection.search import mean_score
 from thinrank.selection.space import Space
 from thinrank.solvers import Pursuit
 
@@ -32,7 +32,7 @@ _TOLERANCE = 1e-4
 _STEPS = ((2.0, 4), (1.4, 2), (1.0, 1))
 
 
-class LossSearch:
+class LossSearch(BaseSearch):
     """Coordinate search over rank, rows, columns and ridge by the loss on held-out folds.
 
     For least squares one exact fit gives the scores of other ranks and numbers of columns, which
@@ -69,42 +69,19 @@ class LossSearch:
         seed: int = 0,
         callback: Callback | None = None,
     ) -> None:
+        super().__init__(callback=callback)
         for capability in ("folds", "with_ridge"):
             require(loss, capability, "a search for sizes")
         if isinstance(solver, Pursuit):
             solver = replace(solver, tol=max(solver.tol, _TOLERANCE))
         self._space, self._solver, self._start = space, solver, start
         self._pairs = loss.folds(folds, seed)
-        self._seed, self._callback = seed, callback
-        self._known: dict[Sizes, Evaluation] = {}
-        self._began = time.perf_counter()
+        self._seed = seed
         self.shape: tuple[int, int] = loss.shape
-        self.records: list[Record] = []
-        self.stopped = False
-
-    @property
-    def evaluations(self) -> list[Evaluation]:
-        """All models, in the order in which they were fitted."""
-        return list(self._known.values())
-
-    @property
-    def best(self) -> Evaluation:
-        """The model with the least held-out loss."""
-        return min(self._known.values(), key=lambda e: e.score)
 
     def chosen(self, rule: RefitRule = "best") -> Evaluation:
         """The model that a rule chooses."""
         return thinnest(rule, self.evaluations, self.shape[0])
-
-    def run(self) -> Evaluation:
-        """Search and return the best model found, also after an interruption."""
-        try:
-            self._search()
-        except (StopSearch, KeyboardInterrupt):
-            if not self._known:
-                raise
-            self.stopped = True
-        return self.best
 
     def _search(self) -> None:
         space = self._space
@@ -152,24 +129,12 @@ class LossSearch:
         parts = tuple(self._score(training, test, sizes) for training, test in self._pairs)
         seconds = time.perf_counter() - began
         found = Evaluation(sizes, mean_score(parts), parts, (), np.empty((0, 0)), seconds)
-        self._known[sizes] = found
-        record = Record(
-            stage="search",
-            iteration=len(self.records) + 1,
-            objective=found.score,
-            seconds=time.perf_counter() - self._began,
-            sizes=sizes,
-            best=self.best.score,
-        )
-        self.records.append(record)
-        if self._callback is not None and self._callback(record):
-            raise StopSearch
+        self._keep(found)
         return found
 
     def _score(self, training: Any, held_out: Any, sizes: Sizes) -> float:
         """The held-out loss, without ridge, of a fit to the training rows."""
-        blocks = (arrays.zeros((size, 1), training.prototype) for size in self.shape)
-        factors = Factors(*blocks)
+        factors = Factors.zero(self.shape, like=training.prototype, rank=1)
         if sizes.rank > 0:
             bound = self._solver.sized(*sizes[:3])
             loss = training.with_ridge(sizes.ridge)

@@ -12,8 +12,8 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from thinrank import arrays
-from thinrank.core.result import Callback, Record
 from thinrank.core.sizes import Sizes
+from thinrank.selection.base_search import BaseSearch
 from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.samples import Sample
 from thinrank.selection.space import Space
@@ -56,11 +56,7 @@ class Fitted(NamedTuple):
     errors: np.ndarray | None
 
 
-class StopSearch(Exception):  # noqa: N818 (not an error)
-    """Raised when the callback ends the search."""
-
-
-class Search(abc.ABC):
+class Search(BaseSearch):
     """Search for the sizes with the least score.
 
     One fit gives a table of the scores of all ranks and numbers of columns on its rows. The best
@@ -74,14 +70,12 @@ class Search(abc.ABC):
         The samples; the score of a point is the mean over them.
     space : Space
         The sizes to choose from.
-    records : list of Record, default=None
-        Records of an earlier search that this one continues; new ones are appended.
     solver : Pursuit, default=Pursuit()
         The solver; its sizes are set for each point.
     n_jobs : int, default=None
         Number of threads over samples and points.
-    callback : callable, default=None
-        Called with a Record after each point; if it returns True, the search ends.
+    **options
+        Of :class:`thinrank.selection.base_search.BaseSearch`.
     """
 
     def __init__(
@@ -89,22 +83,17 @@ class Search(abc.ABC):
         samples: Sequence[Sample],
         space: Space,
         *,
-        records: list[Record] | None = None,
         solver: Pursuit = _PURSUIT,
         n_jobs: int | None = None,
-        callback: Callback | None = None,
+        **options: Any,
     ) -> None:
+        super().__init__(**options)
         self._samples = samples
         self._space = space
         self._pursuit = solver
         self._n_jobs = n_jobs
         # only as many points at a time as there are workers, since a callback may end the search
         self._at_once = -(-effective_n_jobs(n_jobs) // len(samples))
-        self._callback = callback
-        self._known: dict[Sizes, Evaluation] = {}
-        self.records: list[Record] = [] if records is None else records
-        self._began = time.perf_counter() - (self.records[-1].seconds if self.records else 0.0)
-        self.stopped = False
         self._gain_factor = 1.0  # larger after a predicted gain was not confirmed
 
     @property
@@ -116,40 +105,6 @@ class Search(abc.ABC):
     def null_score(self) -> float:
         """Score of the zero matrix."""
         return float(np.mean([sample.null() for sample in self._samples]))
-
-    @property
-    def evaluations(self) -> list[Evaluation]:
-        """All points, in the order of their evaluation."""
-        return list(self._known.values())
-
-    @property
-    def best(self) -> Evaluation:
-        """The point with the least score, the first of several."""
-        return min(self._known.values(), key=lambda e: e.score)
-
-    def run(self) -> Evaluation:
-        """Search and return the best point found, also after an interruption."""
-        self._until_stopped(self._search)
-        return self.best
-
-    def _until_stopped(self, work: Callable[[], None]) -> None:
-        """Call ``work``, which a callback or Ctrl-C may end if there is a point to return."""
-        try:
-            work()
-        except (StopSearch, KeyboardInterrupt):
-            if not self._known:
-                raise
-            self.stopped = True
-
-    @property
-    def message(self) -> str:
-        """How the search ended, as a sentence."""
-        how = "was stopped" if self.stopped else "is complete"
-        return f"The search {how} after {len(self.records)} models; the best of them is kept."
-
-    @abc.abstractmethod
-    def _search(self) -> None:
-        """Evaluate points until there is nothing more to find."""
 
     # ------------------------------------------------------------------ one point
 
@@ -233,20 +188,6 @@ class Search(abc.ABC):
     def _row_errors(self, errors: Sequence[np.ndarray | None]) -> np.ndarray | None:
         """Errors of all rows, from those of the samples; None without held-out rows."""
         return None
-
-    def _keep(self, evaluation: Evaluation) -> None:
-        self._known[evaluation.sizes] = evaluation
-        record = Record(
-            stage="search",
-            iteration=len(self.records) + 1,
-            objective=evaluation.score,
-            seconds=time.perf_counter() - self._began,
-            sizes=evaluation.sizes,
-            best=self.best.score,
-        )
-        self.records.append(record)
-        if self._callback is not None and self._callback(record):
-            raise StopSearch
 
     # ------------------------------------------------------------------ coordinates
 

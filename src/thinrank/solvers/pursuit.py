@@ -158,12 +158,11 @@ class Pursuit(Sized):
         for _ in range(_MAX_REFITS if not form.exact else 0):
             before = fit.objective
             fit = self._fit(loss, form, fit.rows, fit.columns, fit.Q, self.tol)
-            size = max(before, _NEARLY_PERFECT * loss.magnitude)
-            if not before - fit.objective > self.tol * size:
+            if not before - fit.objective > self.tol * _size(loss, before):
                 break
             form = loss.majorizer(fit.factors)
         decrease = state.objective - fit.objective
-        if decrease > self.tol * max(state.objective, _NEARLY_PERFECT * loss.magnitude):
+        if decrease > self.tol * _size(loss, state.objective):
             return replace(fit, change=decrease / state.objective)
         return None
 
@@ -263,9 +262,8 @@ class Pursuit(Sized):
                 continue
             last, fit, count = fit, trial, count + 1
             decrease = last.objective - fit.objective
-            size = max(last.objective, _NEARLY_PERFECT * loss.magnitude)
             further = _MAX_FURTHER_DECREASE * decrease
-            if decrease <= enough * size or fit.objective - further > target:
+            if decrease <= enough * _size(loss, last.objective) or fit.objective - further > target:
                 break
         return fit
 
@@ -371,9 +369,10 @@ def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
 
 def _value(loss: Any, fit: Fit) -> float:
     """The loss at a fit."""
-    factors = fit.factors
-    if factors.rank == 0:
-        like = fit.root
-        blocks = (arrays.zeros((size, 1), like) for size in fit.shape)
-        factors = Factors(*blocks)
+    factors = fit.factors if fit.U.shape[1] else Factors.zero(fit.shape, fit.root, rank=1)
     return loss.value_and_gradient(factors)[0]
+
+
+def _size(loss: Any, objective: float) -> float:
+    """What decreases of the loss are compared with."""
+    return max(objective, _NEARLY_PERFECT * loss.magnitude)

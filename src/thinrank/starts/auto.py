@@ -78,8 +78,7 @@ class Auto:
 
     def _of_majorizer(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """The start for the majorizer of the loss at zero."""
-        blocks = (arrays.zeros((size, 1), loss.prototype) for size in loss.shape)
-        form = loss.majorizer(Factors(*blocks))
+        form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
         found = self(FormLoss(form), rank, rows, columns, seed)
         if form.column_scale is None:
             return found
