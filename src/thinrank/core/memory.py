@@ -6,7 +6,7 @@ import os
 
 __all__ = ["budget_bytes", "check_fits", "fits"]
 
-# A choice that leaves room for the data on a machine with 8 GiB.
+# Rule of thumb; the environment variable THINRANK_MEMORY_GIB states another budget.
 _DEFAULT_GIB = 4.0
 
 

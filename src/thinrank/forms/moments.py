@@ -18,11 +18,11 @@ __all__ = ["FormName", "Moments"]
 
 FormName = Literal["auto", "direct", "gram"]
 
-# XᵀX is computed for a single fit if it takes at most this number of multiplications: some
-# hundredths of a second.
+# XᵀX is computed for a single fit if it takes at most this number of multiplications: a
+# few milliseconds with one thread.
 _CHEAP_GRAM = 50_000_000
-# XᵀX is computed for a search for sizes if it takes at most this number of multiplications: less
-# than a second, which is short compared with a search.
+# XᵀX is computed for a search for sizes if it takes at most this number of multiplications:
+# some hundredths of a second with one thread, which is short compared with a search.
 _CHEAP_FOR_SEARCH = 1_000_000_000
 # XᵀX is kept if it has at most _GRAM_PER_SAMPLE times as many rows as X, or at most _SMALL_GRAM
 # rows. Products with a larger XᵀX take longer than products with X.

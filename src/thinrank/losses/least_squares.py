@@ -20,7 +20,7 @@ from thinrank.losses.quadratic import Quadratic
 __all__ = ["LeastSquares"]
 
 # Up to this number of rows or columns all eigenvalues of the Gram matrix are computed. A rule of
-# thumb: it takes some hundredths of a second.
+# thumb: it takes about ten milliseconds.
 _EXACT_SPECTRUM = 400
 
 
