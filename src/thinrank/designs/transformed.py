@@ -155,6 +155,12 @@ class Standardization:
         """One over ``scale``, and 0 for constant columns."""
         return None if self.scale is None else _inverse(self.scale)
 
+    def applied_to(self, design: Design) -> Design:
+        """Other rows, with the same means subtracted and divided by the same scales."""
+        if self.center is None and self.scale is None:
+            return design
+        return Transformed(design, center=self.center, column_scale=self.inverse_scale)
+
 
 def standardize(
     design: Design, *, sample_weight: Array | None = None, center: bool = True, scale: bool = True

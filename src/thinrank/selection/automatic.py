@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,14 +18,13 @@ from thinrank.selection.choice import RefitRule
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
-from thinrank.selection.held_out_sample import HeldOutSample
 from thinrank.selection.held_out_search import HeldOutSearch
 from thinrank.selection.space import Space
 from thinrank.selection.splits import held_out_samples
 from thinrank.solvers import Pursuit
 from thinrank.starts import Auto
 
-__all__ = ["automatic_ridges", "by_criterion", "by_held_out"]
+__all__ = ["automatic_ridges", "by_criterion", "by_held_out", "in_held_out_rows"]
 
 Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 
@@ -143,19 +143,63 @@ def by_held_out(
     HeldOutSearch
         The finished search.
     """
-    rows = loss.X.shape[0]
     fits: dict[str, Any] = {"solver": solver, "start": start, "seed": seed}
+    return in_held_out_rows(
+        loss,
+        space,
+        splits,
+        functools.partial(held_out_samples, center=center, scale=scale, start=start, seed=seed),
+        guide=functools.partial(_guide, space=space, **fits),
+        further=further,
+        rule=rule,
+        rescaled=rescaled,
+        solver=solver,
+        **options,
+    )
 
-    def samples(loss: LeastSquares, splits: Splits) -> list[HeldOutSample]:
-        return held_out_samples(loss, splits, center=center, scale=scale, start=start, seed=seed)
 
+def in_held_out_rows(
+    loss: Any,
+    space: Space,
+    splits: Splits,
+    samples: Callable[[Any, Splits], Sequence[Any]],
+    *,
+    guide: Callable[[Any], list[Sizes]] | None = None,
+    further: Sequence[Splits] = (),
+    rule: RefitRule = "best",
+    rescaled: Callable[[Sizes | np.ndarray], tuple[Any, np.ndarray]] | None = None,
+    **options: Any,
+) -> HeldOutSearch:
+    """Search by a score on held-out rows, for any loss.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss without ridge.
+    space, splits, further, rule, rescaled
+        As in :func:`by_held_out`.
+    samples : callable
+        ``samples(loss, splits) -> list``: one sample per split, with the methods of
+        :class:`thinrank.selection.held_out_sample.HeldOutSample`.
+    guide : callable, default=None
+        ``guide(loss) -> list of Sizes``: further sizes to start from.
+    **options
+        Options of :class:`thinrank.selection.search.Search`.
+
+    Returns
+    -------
+    HeldOutSearch
+        The finished search.
+    """
+    rows = loss.X.shape[0]
     records: list[Record] = []
 
-    def search_in(loss: LeastSquares) -> HeldOutSearch:
+    def guides(loss: Any) -> list[Sizes]:
+        return [] if guide is None else guide(loss)
+
+    def search_in(loss: Any) -> HeldOutSearch:
         held_out = samples(loss, splits)
-        return HeldOutSearch(
-            held_out, space, rule=rule, rows=rows, records=records, solver=solver, **options
-        )
+        return HeldOutSearch(held_out, space, rule=rule, rows=rows, records=records, **options)
 
     search = search_in(loss)
     if space.exhaustive is not None:
@@ -163,14 +207,14 @@ def by_held_out(
         return _finished(search, samples, loss, further)
     coarse = search.coarse()
     if rescaled is None:
-        search.run_from([*coarse.starts, *_guide(loss, space, **fits)])
+        search.run_from([*coarse.starts, *guides(loss)])
         return _finished(search, samples, loss, further)
     loss, noise = rescaled(coarse.noise)
-    guides = _guide(loss, space, **fits)
-    for guide in guides:
-        loss, noise = rescaled(guide)
+    guided = guides(loss)
+    for sizes in guided:
+        loss, noise = rescaled(sizes)
     search = search_in(loss)
-    starts = [*coarse.starts, *guides]
+    starts = [*coarse.starts, *guided]
     found = search.first_look(starts).sizes
     for i in range(_MAX_SEARCHES):
         if search.stopped or found.rank == 0:
@@ -192,8 +236,8 @@ def by_held_out(
 
 def _finished(
     search: HeldOutSearch,
-    samples: Callable[[LeastSquares, Splits], list[HeldOutSample]],
-    loss: LeastSquares,
+    samples: Callable[[Any, Splits], Sequence[Any]],
+    loss: Any,
     further: Sequence[Splits],
 ) -> HeldOutSearch:
     if not search.stopped:

@@ -14,6 +14,7 @@ from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.sizes import Sizes
 from thinrank.selection.elimination import held_out_changes
 from thinrank.selection.samples import Sample
+from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit
 
 __all__ = ["MOST_FORECAST", "PERFECT", "HeldOut", "HeldOutSample"]
@@ -87,6 +88,15 @@ class HeldOutSample(Sample):
 
     def null(self) -> float:
         """Mean squared error of the training means."""
+        return self._null
+
+    def view(self, fit: RowFit) -> HeldOutSample:
+        """The responses, and the score of the zero matrix, that tables of a fit use."""
+        return self
+
+    @property
+    def base(self) -> float:
+        """Mean squared error of the training means, from which tables count."""
         return self._null
 
     def score(self, fit: Fit | None, sizes: Sizes) -> float:

@@ -20,7 +20,7 @@ from thinrank.losses import LeastSquares
 from thinrank.losses.noise import noise_scale
 from thinrank.selection.held_out_sample import HeldOut, HeldOutSample
 
-__all__ = ["held_out_samples"]
+__all__ = ["checked_splits", "held_out_samples"]
 
 # Held-out rows are copied, for faster predictions, if X fits this number of times into the memory
 # budget.
@@ -52,17 +52,23 @@ def held_out_samples(
     -------
     list of HeldOutSample
     """
-    rows = loss.X.shape[0]
-    splits = [(_as_index(train, rows), _as_index(test, rows)) for train, test in splits]
-    for train, test in splits:
-        _check_split(train, test)
     loss.quadratic()  # decides whether XᵀX is kept
     make = _from_the_whole if loss.moments.gram_is_held else _from_its_rows
     parts = [
-        make(loss, np.sort(train), np.sort(test), center=center, scale=scale)
-        for train, test in splits
+        make(loss, train, test, center=center, scale=scale)
+        for train, test in checked_splits(splits, loss.X.shape[0])
     ]
     return [HeldOutSample(*part, **options) for part in parts]
+
+
+def checked_splits(
+    splits: Iterable[tuple[np.ndarray, np.ndarray]], rows: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Sorted positions of training and held-out rows; raise a ValueError if a split is invalid."""
+    checked = [(_as_index(train, rows), _as_index(test, rows)) for train, test in splits]
+    for train, test in checked:
+        _check_split(train, test)
+    return [(np.sort(train), np.sort(test)) for train, test in checked]
 
 
 _Part = tuple[QuadraticForm, Callable[[], float], HeldOut]

@@ -47,9 +47,11 @@ class Stack:
             return
         self._root = _stacked([fit.root for fit in self._fits])
         self._whitened = _stacked([fit.whitened for fit in self._fits])
-        pairs = zip(self._samples, self._fits, strict=True)
+        pairs = list(zip(self._samples, self._fits, strict=True))
         self._predictors = _stacked([sample.predictors(fit.rows) for sample, fit in pairs])
-        self._targets = _stacked([sample.targets for sample in self._samples])
+        views = [sample.view(fit) for sample, fit in pairs]
+        self._targets = _stacked([view.targets for view in views])
+        self._bases = np.array([view.base for view in views])[:, None, None]
 
     def tables(self, most: int, *, of_all: bool = False) -> list[np.ndarray]:
         """Mean squared errors of all ranks up to ``most`` and all numbers of columns.
@@ -108,7 +110,7 @@ class Stack:
         inner = arrays.to_numpy(transposed @ image).astype(np.float64)
         null = np.array([sample.null() for sample in self._samples])[:, None, None]
         entries = np.array([sample.entries for sample in self._samples])[:, None, None]
-        errors = null + error_table(known, products, inner) / entries
+        errors = self._bases + error_table(known, products, inner) / entries
         # errors below this are rounding errors
         return np.maximum(errors, PERFECT * null)
 

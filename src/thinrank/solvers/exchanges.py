@@ -11,8 +11,11 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.solvers.fits import Fit, Prospects
 
-__all__ = ["ascending", "best_exchanges", "descending", "largest_noise", "promising"]
+__all__ = ["MAX_COST_RATIO", "ascending", "best_exchanges", "descending", "largest_noise", "promising"]
 
+# An exchange is not tried if its cost exceeds this number times its gain. A rule of thumb: with the
+# row space held fixed the gain underestimates the effect.
+MAX_COST_RATIO = 4.0
 # Single exchanges tried if the form is a majorizer, for which gains are underestimated.
 _MAX_EXCHANGES = 16
 
@@ -40,15 +43,21 @@ def promising(costs: Array, gains: Array, free: int, margin: float) -> int:
 
 
 def best_exchanges(fit: Fit, prospects: Prospects) -> Iterator[Array]:
-    """Rows after the single exchanges with the largest net gains, the best first."""
+    """Rows after the single exchanges with the largest net gains, the best first.
+
+    Exchanges that cost more than 4 times their gain are left out.
+    """
     if prospects.exact.shape[0] == 0:
         return
     xp = arrays.namespace(fit.rows)
     nets = arrays.half_the_digits(prospects.of_pairs(fit))
     width = nets.shape[1]
     entering = arrays.take_rows(prospects.candidates, prospects.exact)
+    hopeless = arrays.to_numpy(nets < (1 / MAX_COST_RATIO - 1) * prospects.costs[:, None])
     for place in arrays.to_numpy(descending(xp.reshape(nets, (-1,))))[:_MAX_EXCHANGES].tolist():
         i, j = divmod(place, width)
+        if hopeless[i, j]:
+            continue
         yield xp.sort(xp.concat([fit.rows[:i], fit.rows[i + 1 :], entering[j : j + 1]]))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
+from thinrank.solvers.exchanges import MAX_COST_RATIO
 from thinrank.solvers.fits import Fit, Prospects
 
 __all__ = ["Neighbour", "next_columns", "next_rows"]
@@ -24,9 +25,6 @@ __all__ = ["Neighbour", "next_columns", "next_rows"]
 _MAX_SUPPORTS = 256
 # Largest number of multiplications in one batch, up to constants: a few milliseconds.
 _MAX_WORK = 500_000
-# If not all exchanges can be tried, those whose cost exceeds this number times their gain are not.
-# A rule of thumb: with Q held fixed the gain underestimates the effect.
-_MAX_COST_RATIO = 4.0
 # Largest number of alternations between columns and directions.
 _MAX_ALTERNATIONS = 8
 
@@ -96,7 +94,7 @@ def next_rows(
     pairs = np.array(list(product(range(size), range(size, size + nets.shape[1]))))
     if len(pairs) > most:
         costs = arrays.to_numpy(prospects.costs)[:, None]
-        allowed = np.ravel(_MAX_COST_RATIO * (nets + costs) >= costs)
+        allowed = np.ravel(MAX_COST_RATIO * (nets + costs) >= costs)
         order = np.argsort(np.where(allowed, -np.ravel(nets), np.inf), kind="stable")
         pairs = pairs[order[: min(most, int(allowed.sum()))]]
     if len(pairs) == 0:

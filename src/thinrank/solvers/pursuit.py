@@ -27,6 +27,7 @@ from thinrank.solvers.exchanges import (
     promising,
 )
 from thinrank.solvers.fits import Fit, Prospects
+from thinrank.solvers.gauss_newton import refined
 from thinrank.solvers.neighbours import next_columns, next_rows
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 
@@ -247,6 +248,8 @@ class Pursuit(Sized):
         fit = self._fit_form(form, rows, columns, guess)
         if form.exact:
             return fit
+        if "gauss_newton" in loss.capabilities:
+            return self._refined(loss, form, fit, enough, target)
         fit = replace(fit, objective=_value(loss, fit))
         last, count = fit, 0
         for _ in range(_MAX_MAJORIZERS):
@@ -266,6 +269,32 @@ class Pursuit(Sized):
             if decrease <= enough * _size(loss, last.objective) or fit.objective - further > target:
                 break
         return fit
+
+    def _refined(self, loss: Any, form: QuadraticForm, fit: Fit, tol: float, target: float) -> Fit:
+        """The best fit on the rows of a fit, by Gauss-Newton steps."""
+        best = None
+        for _ in range(_MAX_ALTERNATIONS):
+            if fit.U.shape[1] == 0:
+                return replace(fit, objective=_value(loss, fit)) if best is None else best
+            inner = loss.restrict(fit.rows, fit.columns)
+            start = _lowest(inner, fit, form.factors)
+            factors, value = refined(inner, start, tol)
+            V = arrays.scatter_rows(factors.V, fit.columns, form.shape[1])
+            full = Factors(arrays.scatter_rows(factors.U, fit.rows, form.shape[0]), V)
+            form = loss.majorizer(full, fit.rows)
+            found = _as_fit(form, fit, full, value)
+            if best is not None and not value < best.objective:
+                return best
+            settled = best is not None and best.objective - value <= tol * _size(loss, value)
+            best = found
+            fit = self._fit_form(form, fit.rows, fit.columns, found.Q)
+            same = fit.columns.shape == best.columns.shape and bool(
+                arrays.namespace(fit.columns).all(fit.columns == best.columns)
+            )
+            if same or settled:
+                break
+        assert best is not None
+        return best
 
     def _fit_form(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
@@ -358,6 +387,30 @@ class Pursuit(Sized):
 def _largest(block: Array) -> float:
     xp = arrays.namespace(block)
     return max(float(xp.max(block)), -float(xp.min(block)))
+
+
+def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
+    """The start of lower loss: a fit of the form, or the factors around which it was made."""
+    proposal = Factors(
+        arrays.take_rows(fit.factors.U, fit.rows), arrays.take_rows(fit.factors.V, fit.columns)
+    )
+    old = Factors(arrays.take_rows(before.U, fit.rows), arrays.take_rows(before.V, fit.columns))
+    value = inner.value(proposal)
+    if old.rank != proposal.rank or value <= inner.value(old):
+        return proposal
+    return old
+
+
+def _as_fit(form: QuadraticForm, fit: Fit, factors: Factors, value: float) -> Fit:
+    """Factors on the supports of a fit as a fit of a form."""
+    xp = arrays.namespace(factors.U)
+    root, _ = form.inverse_root(fit.rows)
+    whitened = root @ form.cross_rows(fit.rows)
+    V = arrays.take_rows(factors.V * form.column_scale[:, None], fit.columns)
+    Q, triangle = xp.linalg.qr(V)
+    U = arrays.take_rows(factors.U, fit.rows) @ triangle.T
+    Q = arrays.scatter_rows(Q, fit.columns, form.shape[1])
+    return Fit(fit.rows, fit.columns, root, whitened, U, Q, value, form.shape, form.column_scale)
 
 
 def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:

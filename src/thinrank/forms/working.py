@@ -1,0 +1,144 @@
+"""The quadratic form of a loss around one point, as a regression of working responses."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design, QuadraticForm
+from thinrank.core.factors import Factors
+from thinrank.forms.base import blockwise_cross_norms
+
+__all__ = ["WorkingForm"]
+
+
+class WorkingForm:
+    """q(Φ) = f(Θ₀) + ⟨∇f(Θ₀), Θ − Θ₀⟩ + ½⟨Φ − Φ₀, H(Φ − Φ₀)⟩, with Φ = Θ·diag(s).
+
+    Here f(Θ) is a sum over entries of XΘ plus ridge/2·‖Θ‖², and H = XᵀX/n + ridge/mean(s²)·I. So q
+    is least squares with responses W = XΦ₀ − R/s, where Rᵢⱼ is the derivative of entry (i, j), up
+    to a correction for the ridge, which is not the same for all responses in units of Φ. It is a
+    local approximation: whether it lies above f depends on s.
+
+    Nothing of the shape of Θ is computed unless norms of all rows of C are asked for.
+
+    Parameters
+    ----------
+    curvature : QuadraticForm
+        A form with the matrix XᵀX/n; only H is used.
+    X : Design of shape (n_samples, n_features)
+        The predictors, multiplied by the roots of the sample weights.
+    factors : Factors
+        Θ₀.
+    working : array of shape (n_samples, n_targets)
+        W, multiplied by the roots of the sample weights.
+    column_scale : array of shape (m2,)
+        s, positive.
+    ridge : float
+        Weight of ½‖Θ‖².
+    value : float
+        f(Θ₀), without the ridge.
+    slope : float
+        ⟨∇f(Θ₀), Θ₀⟩, without the ridge.
+    fitted : float
+        ‖XΦ₀‖²/n.
+    samples, observations : float
+        Number of samples and of entries of the data.
+    """
+
+    exact = False
+
+    def __init__(
+        self,
+        curvature: QuadraticForm,
+        X: Any,
+        factors: Factors,
+        working: Array,
+        column_scale: Array,
+        ridge: float,
+        *,
+        value: float,
+        slope: float,
+        fitted: float,
+        samples: float,
+        observations: float,
+    ) -> None:
+        self._X: Design = X
+        self._working = working
+        self.column_scale = column_scale
+        self.samples, self.observations = samples, observations
+        self.shape = (X.shape[1], working.shape[1])
+        self.prototype = X.prototype
+        self._bare = curvature
+        self.factors = factors
+        self._data = value, slope, fitted
+        self._set_ridge(ridge)
+
+    def _set_ridge(self, ridge: float) -> None:
+        """H, and what the ridge adds to C and to the constant."""
+        xp = arrays.namespace(self.prototype)
+        squares = self.column_scale**2
+        common = ridge / float(xp.mean(squares)) if ridge else 0.0
+        self._curvature = self._bare.with_ridge(common)
+        U, V = self.factors.U, self.factors.V
+        scaled = V * self.column_scale[:, None]  # Φ₀ = U·scaledᵀ
+        value, slope, squared = self._data
+        # the gradient of the ridge at Φ₀ differs from that of H by this matrix, U·correctionᵀ
+        self._correction = (common - ridge / squares)[:, None] * scaled if ridge else None
+        if ridge:
+            UU = U.T @ U
+            square = arrays.inner(UU, V.T @ V)
+            value, slope = value + 0.5 * ridge * square, slope + ridge * square
+            squared += common * arrays.inner(UU, scaled.T @ scaled)
+        self.constant = 2 * (value - slope) + squared
+
+    def with_ridge(self, ridge: float) -> Self:
+        """The form of the same loss, around the same point, with another ridge."""
+        other = copy.copy(self)
+        other._set_ridge(ridge)
+        return other
+
+    def diagonal(self) -> Array:
+        """Diagonal of H."""
+        return self._curvature.diagonal()
+
+    def cross_rows(self, rows: Array) -> Array:
+        """Rows of C."""
+        cross = self._X.columns(rows).T @ self._working / self.samples
+        if self._correction is not None:
+            cross = cross + arrays.take_rows(self.factors.U, rows) @ self._correction.T
+        return cross
+
+    def cross_columns(self, first: int, last: int) -> Array:
+        """Columns of C from ``first`` to before ``last``."""
+        cross = self._X.transposed_product(self._working[:, first:last]) / self.samples
+        if self._correction is not None:
+            cross = cross + self.factors.U @ self._correction[first:last, :].T
+        return cross
+
+    def cross_norms(self) -> tuple[Array, Array]:
+        """Squared norms of the rows and of the columns of C."""
+        return blockwise_cross_norms(self)
+
+    def gram(self, rows: Array) -> Array:
+        """H over ``rows``."""
+        return self._curvature.gram(rows)
+
+    def gram_between(self, rows: Array, others: Array) -> Array:
+        """H between ``rows`` and ``others``."""
+        return self._curvature.gram_between(rows, others)
+
+    def inverse_root(self, rows: Array) -> tuple[Array, bool]:
+        """R with Rᵀ R = H_SS⁻¹."""
+        return self._curvature.inverse_root(rows)
+
+    def gradient(self, rows: Array, U: Array, V: Array) -> Array:
+        """H[:, rows] @ U − C @ V."""
+        nothing = arrays.zeros((self._curvature.shape[1], U.shape[1]), like=U)
+        gradient = self._curvature.gradient(rows, U, nothing)
+        gradient -= self._X.transposed_product(self._working @ V) / self.samples
+        if self._correction is not None:
+            gradient -= self.factors.U @ (self._correction.T @ V)
+        return gradient

@@ -1,0 +1,382 @@
+"""The loss of a generalised linear model with many responses, missing entries and offsets."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays, linalg
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design, QuadraticForm
+from thinrank.core.factors import Factors
+from thinrank.designs import Dense, Transformed, as_design, take_rows
+from thinrank.forms import Moments
+from thinrank.forms.working import WorkingForm
+from thinrank.losses.profile import profiled
+
+__all__ = ["GeneralizedLinear", "Point"]
+
+# Lower limit of curvatures relative to the largest, since a scale of zero has no inverse.
+_MIN_CURVATURE = 1e-6
+# Number of points whose fitted values are kept: the current fit and a trial.
+_MAX_POINTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The loss at Θ = UVᵀ, with the free coefficients at their best.
+
+    Attributes
+    ----------
+    factors : Factors
+        Θ.
+    free : array of shape (n_free, n_targets)
+        β.
+    scores : array of shape (n_samples, r)
+        XU.
+    linear : array of shape (n_samples, n_targets)
+        The linear predictors η.
+    value : float
+        The loss, without ridge.
+    derivative, curvature : arrays of shape (n_samples, n_targets)
+        Derivatives of the entries with respect to η, and positive curvatures, times the weights.
+    """
+
+    factors: Factors
+    free: Array
+    scores: Array
+    linear: Array
+    value: float
+    derivative: Array
+    curvature: Array
+
+
+class GeneralizedLinear:
+    """f(Θ) = min over β of 1/n·Σᵢⱼ wᵢⱼ·v(yᵢⱼ, ηᵢⱼ) + ridge/2·‖Θ‖², η = O + Zβ + XΘ·diag(unit).
+
+    v is the value of a family, half of the deviance of an entry. The coefficients β of the columns
+    of Z, such as the intercept, are free: neither limited nor shrunk. They are computed inside the
+    loss, so that solvers do not see them.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix, LinearOperator or Design of shape (n_samples, n_features)
+        Predictors. They should be orthogonal to the columns of Z (centred, for an intercept);
+        otherwise quadratic approximations are less accurate and fits take longer.
+    Y : array of shape (n_samples, n_targets)
+        Responses; entries of weight 0 may have any value that is not NaN.
+    family : Family
+        The family, with parameters for every response.
+    entry_weight : array of shape (n_samples, n_targets), default=None
+        Weights of the entries, 0 for those that are missing; None for ones.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the rows; None for ones.
+    offset : array of shape (n_samples, n_targets), default=None
+        O; None for zeros.
+    free : array of shape (n_samples, n_free), default=None
+        Z; None for no free coefficients.
+    unit : array of shape (n_targets,), default=None
+        Units of the columns of Θ; None for ones.
+    ridge : float, default=0.0
+        Weight of ½‖Θ‖².
+
+    Examples
+    --------
+    Counts of three responses, of which two depend on the second predictor:
+
+    >>> import numpy as np, thinrank as tr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 4))
+    >>> Y = rng.poisson(np.exp(np.outer(X[:, 1], [1.0, -0.5, 0.0])))
+    >>> loss = tr.losses.GeneralizedLinear(X, Y, tr.losses.families.Poisson())
+    >>> answer = tr.minimize(loss, rank=1, row_sparsity=1, column_sparsity=2, solver="pursuit")
+    >>> answer.factors.theta.round(1)
+    array([[ 0. ,  0. ,  0. ],
+           [ 1. , -0.5,  0. ],
+           [ 0. ,  0. ,  0. ],
+           [ 0. ,  0. ,  0. ]])
+    """
+
+    capabilities = frozenset(
+        {"full_gradient", "gauss_newton", "majorizer", "row_scales", "samples", "with_ridge"}
+    )
+
+    def __init__(
+        self,
+        X: Any,
+        Y: Any,
+        family: Any,
+        *,
+        entry_weight: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+        free: Any = None,
+        unit: Any = None,
+        ridge: float = 0.0,
+    ) -> None:
+        self.X: Design = as_design(X)
+        self.prototype = self.X.prototype
+        self.family = family
+        n, p = self.X.shape
+        self.Y = self._matrix("Y", Y, n)
+        k = self.Y.shape[1]
+        self.shape = (p, k)
+        self.offset = None if offset is None else self._matrix("offset", offset, n, k)
+        self.entry_weight = (
+            None if entry_weight is None else self._matrix("entry_weight", entry_weight, n, k)
+        )
+        self.sample_weight = (
+            None
+            if sample_weight is None
+            else arrays.from_numpy(arrays.as_float_array(sample_weight), self.prototype)
+        )
+        self.free = None if free is None else self._matrix("free", free, n)
+        xp = arrays.namespace(self.prototype)
+        self.unit = (
+            arrays.zeros((k,), self.prototype) + 1
+            if unit is None
+            else arrays.from_numpy(arrays.as_float_array(unit), self.prototype)
+        )
+        self.ridge = float(ridge)
+        self.samples = float(n if self.sample_weight is None else xp.sum(self.sample_weight))
+        self._weight = _combined(self.entry_weight, self.sample_weight)
+        self.observations = float(n * k)
+        if self._weight is not None:
+            self.observations = float(xp.count_nonzero(self._weight))
+        self._share: dict[str, Any] = {}  # what depends on X only, shared by copies
+        self._last_free: Array | None = None
+        self._constant = 0.0
+
+    @classmethod
+    def _matrix_like(cls, x: Any, like: Array) -> Array:
+        return arrays.from_numpy(arrays.as_float_array(x), like)
+
+    def _matrix(self, name: str, x: Any, rows: int, columns: int | None = None) -> Array:
+        x = self._matrix_like(x, self.prototype)
+        if x.ndim != 2 or x.shape[0] != rows or columns not in (None, x.shape[1]):
+            expected = f"{rows} rows" + ("" if columns is None else f" and {columns} columns")
+            raise ValueError(f"{name} must be a matrix with {expected}, got shape {tuple(x.shape)}")
+        return x
+
+    # ------------------------------------------------------------------ values
+
+    @cached_property
+    def magnitude(self) -> float:
+        """The loss at Θ = 0."""
+        return max(self.null.value, arrays.eps(self.prototype))
+
+    @cached_property
+    def null(self) -> Point:
+        """The loss at Θ = 0."""
+        return self._computed(Factors.zero(self.shape, self.prototype, rank=1))
+
+    def at(self, factors: Factors) -> Point:
+        """The loss at Θ, computed once for the last few points."""
+        points = self._share.setdefault("points", [])
+        for point in points:
+            if point.factors is factors:
+                return point
+        point = self._computed(factors)
+        self._share["points"] = [point, *points[: _MAX_POINTS - 1]]
+        return point
+
+    def _computed(self, factors: Factors) -> Point:
+        scores = self._scores(factors)
+        linear = scores @ (factors.V * self.unit[:, None]).T
+        if self.offset is not None:
+            linear = linear + self.offset
+        free, linear, value, derivative, curvature = profiled(
+            self.family, self.Y, self._weight, linear, self.free, self._last_free
+        )
+        self._last_free = free
+        return Point(factors, free, scores, linear, value / self.samples + self._constant, derivative, curvature)
+
+    def _scores(self, factors: Factors) -> Array:
+        """XU, from the columns in use if they are few."""
+        rows = factors.row_support
+        if 2 * rows.shape[0] > self.shape[0]:
+            return self.X @ factors.U
+        return self.columns(rows) @ arrays.take_rows(factors.U, rows)
+
+    def columns(self, rows: Array) -> Array:
+        """Columns of X; those of the last call are kept."""
+        last = self._share.get("columns")
+        if last is None or not (
+            last[0].shape == rows.shape
+            and bool(arrays.namespace(rows).all(last[0] == rows))
+        ):
+            last = self._share["columns"] = rows, self.X.columns(rows)
+        return last[1]
+
+    def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
+        """f(UVᵀ), ∇f·V and ∇fᵀ·U."""
+        point = self.at(factors)
+        U, V = factors.U, factors.V
+        slope = point.derivative * (self.unit / self.samples)
+        gradient_u = self.X.transposed_product(slope @ V)
+        gradient_v = slope.T @ point.scores
+        value = point.value
+        if self.ridge:
+            UU, VV = U.T @ U, V.T @ V
+            value += 0.5 * self.ridge * arrays.inner(UU, VV)
+            gradient_u = gradient_u + self.ridge * (U @ VV)
+            gradient_v = gradient_v + self.ridge * (V @ UU)
+        return value, gradient_u, gradient_v
+
+    def value(self, factors: Factors) -> float:
+        """f(UVᵀ)."""
+        value = self.at(factors).value
+        if self.ridge:
+            U, V = factors.U, factors.V
+            value += 0.5 * self.ridge * arrays.inner(U.T @ U, V.T @ V)
+        return value
+
+    def full_gradient(self, theta: Array) -> tuple[float, Array]:
+        """Value and gradient of f at a dense Θ."""
+        factors = Factors(theta, arrays.identity(self.shape[1], like=theta))
+        value, gradient, _ = self.value_and_gradient(factors)
+        return value, gradient
+
+    # ------------------------------------------------------------------ quadratic approximations
+
+    def majorizer(
+        self, factors: Factors, rows: Array | None = None, damping: float = 1.0
+    ) -> QuadraticForm:
+        """The quadratic form around UVᵀ, with the mean curvature of every response.
+
+        Its curvature is that of f on average over the samples, times ``damping``. It is not an
+        upper bound of f: where a fit of it does not decrease f, a larger damping does.
+        """
+        point = self.at(factors)
+        relative = self.unit**2 * self.mean_curvatures(point) * damping
+        xp = arrays.namespace(relative)
+        relative = xp.clip(relative, min=_MIN_CURVATURE * max(float(xp.max(relative)), 1e-300))
+        scale = xp.sqrt(relative)
+        residual = point.derivative * (self.unit / scale)
+        fitted = point.scores @ (factors.V * scale[:, None]).T
+        slope = arrays.inner(point.derivative * self.unit, point.scores @ factors.V.T)
+        if self.sample_weight is not None:
+            root = xp.sqrt(self.sample_weight)[:, None]
+            fitted = fitted * root
+            residual = residual * arrays.divide_or_zero(1.0, root)
+        return WorkingForm(
+            self._curvature(),
+            self._weighted(),
+            factors,
+            fitted - residual,
+            scale,
+            self.ridge,
+            value=point.value,
+            slope=slope / self.samples,
+            fitted=arrays.inner(fitted, fitted) / self.samples,
+            samples=self.samples,
+            observations=self.observations,
+        )
+
+    def mean_curvatures(self, point: Point) -> Array:
+        """Mean over the samples of the curvatures of every response."""
+        return arrays.namespace(point.curvature).sum(point.curvature, axis=0) / self.samples
+
+    def _weighted(self) -> Design:
+        """X, multiplied by the roots of the sample weights."""
+        if self.sample_weight is None:
+            return self.X
+        root = arrays.namespace(self.prototype).sqrt(self.sample_weight)
+        return Transformed(self.X, row_scale=root)
+
+    def _curvature(self) -> QuadraticForm:
+        """XᵀX/n."""
+        if "curvature" not in self._share:
+            nothing = Dense(arrays.zeros((self.X.shape[0], 1), self.prototype))
+            # "direct": products with XᵀX are not what takes time here
+            moments = Moments(self._weighted(), nothing, self.samples, "direct")
+            self._share["curvature"] = moments.form()
+        return self._share["curvature"]
+
+    def restrict(self, rows: Array, columns: Array) -> GeneralizedLinear:
+        """f over the Θ that vanish outside ``rows`` and ``columns``; values equal those of f."""
+        other = copy.copy(self)
+        other.X = Dense(self.columns(rows))
+        other.shape = (rows.shape[0], columns.shape[0])
+        other.family = self.family.take(columns)
+        other.Y = arrays.take_columns(self.Y, columns)
+        other.unit = arrays.take_rows(self.unit, columns)
+        if self.offset is not None:
+            other.offset = arrays.take_columns(self.offset, columns)
+        if self._weight is not None and self._weight.shape[1] > 1:
+            other._weight = arrays.take_columns(self._weight, columns)
+        other._last_free = None if self._last_free is None else arrays.take_columns(self._last_free, columns)
+        other._share = {}
+        xp = arrays.namespace(self.prototype)
+        total = self._null_values
+        other._constant = self._constant + float(xp.sum(total) - xp.sum(arrays.take_rows(total, columns)))
+        return other
+
+    @cached_property
+    def _null_values(self) -> Array:
+        """The loss of every response at Θ = 0."""
+        values = self.family.value(self.Y, self.null.linear)
+        if self._weight is not None:
+            values = values * self._weight
+        return arrays.namespace(values).sum(values, axis=0) / self.samples
+
+    def everything(self) -> Array:
+        """X as an array, multiplied by nothing; for restricted losses."""
+        return self.X.columns(arrays.indices(range(self.shape[0]), self.prototype)) if not hasattr(self.X, "array") else self.X.array
+
+    def gram(self, ridge: float) -> Array:
+        """XᵀX/n + ridge·I."""
+        if "gram" not in self._share:
+            self._share["gram"] = self._weighted().gram() / self.samples
+        return arrays.add_to_diagonal(self._share["gram"] + 0.0, ridge)
+
+    # ------------------------------------------------------------------ the rest
+
+    def row_scales(self) -> Array:
+        """Root mean squares of the columns of X."""
+        return self._weighted().column_norms() / self.samples**0.5
+
+    def with_ridge(self, ridge: float) -> GeneralizedLinear:
+        """The same loss with another ridge; results that do not depend on it are shared."""
+        other = copy.copy(self)
+        other.ridge = float(ridge)
+        return other
+
+    def with_family(self, family: Any, unit: Any) -> GeneralizedLinear:
+        """The same loss with another family and other units of the columns of Θ."""
+        return self._with(family=family, unit=unit)
+
+    def with_predictors(self, X: Any) -> GeneralizedLinear:
+        """The same loss with other predictors."""
+        return self._with(X=X)
+
+    def of_rows(self, index: Array) -> GeneralizedLinear:
+        """The loss of some of the samples."""
+        parts = {
+            name: arrays.take_rows(getattr(self, name), index)
+            for name in ("Y", "entry_weight", "sample_weight", "offset", "free")
+            if getattr(self, name) is not None
+        }
+        return self._with(X=take_rows(self.X, index), **parts)
+
+    def weights(self) -> Array:
+        """Weights of all entries, of shape (n_samples, n_targets)."""
+        return self.Y * 0 + (1.0 if self._weight is None else self._weight)
+
+    def _with(self, **changes: Any) -> GeneralizedLinear:
+        names = ("X", "Y", "family", "entry_weight", "sample_weight", "offset", "free", "unit")
+        given = {name: getattr(self, name) for name in (*names, "ridge")} | changes
+        return GeneralizedLinear(**given)
+
+
+def _combined(entry_weight: Array | None, sample_weight: Array | None) -> Array | None:
+    if sample_weight is None:
+        return entry_weight
+    if entry_weight is None:
+        return sample_weight[:, None]
+    return entry_weight * sample_weight[:, None]

@@ -1,0 +1,124 @@
+"""The best coefficients of free predictors, such as the intercept, by Newton's method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+
+__all__ = ["profiled"]
+
+# Largest number of Newton steps, and of times that a step is halved. Rules of thumb: a start from
+# the last point takes one or two steps.
+_MAX_STEPS = 50
+_MAX_HALVINGS = 30
+# Newton's method ends when the expected decrease is below this fraction of the value.
+_TOL = 1e-12
+# Largest change of a linear predictor in one step, which avoids overflow in exponentials.
+_MAX_CHANGE = 10.0
+
+
+def profiled(
+    family: Any,
+    y: Array,
+    weight: Array | None,
+    linear: Array,
+    free: Array | None,
+    start: Array | None,
+) -> tuple[Array, Array, float, Array, Array]:
+    """Minimise Σᵢⱼ wᵢⱼ·v(yᵢⱼ, linearᵢⱼ + (Zβ)ᵢⱼ) over β, one problem per response.
+
+    Parameters
+    ----------
+    family : Family
+        The family.
+    y, linear : arrays of shape (n_samples, n_targets)
+        Responses, and linear predictors without the free ones.
+    weight : array that broadcasts to (n_samples, n_targets), or None
+        Weights of the entries.
+    free : array of shape (n_samples, n_free), or None
+        Z.
+    start : array of shape (n_free, n_targets), or None
+        Where to begin; None for the intercepts of the family.
+
+    Returns
+    -------
+    beta : array of shape (n_free, n_targets)
+        The coefficients.
+    linear : array of shape (n_samples, n_targets)
+        The linear predictors, with the free ones.
+    value : float
+        The minimum.
+    derivative, curvature : arrays of shape (n_samples, n_targets)
+        Derivatives and positive curvatures at the minimum, times the weights.
+    """
+    xp = arrays.namespace(y)
+    if free is None or free.shape[1] == 0:
+        value, derivative, curvature = _entries(family, y, weight, linear)
+        beta = arrays.zeros((0, y.shape[1]), like=y)
+        return beta, linear, float(xp.sum(value)), derivative, curvature
+    beta = _first(family, y, weight, linear, free) if start is None else start
+    here = linear + free @ beta
+    value, derivative, curvature = _entries(family, y, weight, here)
+    totals = xp.sum(value, axis=0)
+    for _ in range(_MAX_STEPS):
+        slope = free.T @ derivative
+        step = _newton(free, slope, curvature)
+        expected = xp.sum(slope * step, axis=0)  # twice the decrease
+        total = float(xp.sum(totals))
+        if not float(xp.sum(expected)) > _TOL * max(total, arrays.eps(y)):
+            break
+        size = arrays.zeros((y.shape[1],), like=y) + 1
+        change = free @ step
+        largest = xp.max(xp.abs(change), axis=0)
+        size = xp.where(largest > _MAX_CHANGE, _MAX_CHANGE * arrays.divide_or_zero(1.0, largest), size)
+        for _ in range(_MAX_HALVINGS):
+            trial = here - change * size
+            new_value, new_derivative, new_curvature = _entries(family, y, weight, trial)
+            new_totals = xp.sum(new_value, axis=0)
+            worse = ~(new_totals <= totals + 1e-12 * xp.abs(totals))
+            if not bool(xp.any(worse)):
+                break
+            size = xp.where(worse, 0.5 * size, size)
+        else:
+            break
+        beta = beta - step * size
+        here, totals = trial, new_totals
+        derivative, curvature = new_derivative, new_curvature
+    return beta, here, float(xp.sum(totals)), derivative, curvature
+
+
+def _first(family: Any, y: Array, weight: Array | None, linear: Array, free: Array) -> Array:
+    """Coefficients whose linear predictors are closest to the intercepts of the family."""
+    xp = arrays.namespace(y)
+    ones = arrays.zeros((y.shape[0], 1), like=y) + 1
+    best = xp.linalg.pinv(free) @ ones
+    full = None if weight is None else weight + 0 * y
+    start = family.null_link(y, full) - xp.mean(linear, axis=0)
+    return best * start
+
+
+def _entries(
+    family: Any, y: Array, weight: Array | None, linear: Array
+) -> tuple[Array, Array, Array]:
+    value, derivative, curvature = family.value_and_derivatives(y, linear)
+    if weight is not None:
+        value, derivative, curvature = value * weight, derivative * weight, curvature * weight
+    return value, derivative, curvature
+
+
+def _newton(free: Array, slope: Array, curvature: Array) -> Array:
+    """Newton steps of all responses, of shape (n_free, n_targets)."""
+    xp = arrays.namespace(free)
+    q, k = slope.shape
+    if q == 1:
+        return arrays.divide_or_zero(slope, (free**2).T @ curvature)
+    n = free.shape[0]
+    products = xp.reshape(free[:, :, None] * free[:, None, :], (n, q * q))
+    hessian = xp.reshape(curvature.T @ products, (k, q, q))
+    trace = xp.sum(hessian * arrays.identity(q, like=free), axis=(1, 2)) / q
+    # keeps the matrices regular if predictors are dependent or curvatures vanish
+    floor = 1e3 * arrays.eps(free) * trace + 1e-300
+    hessian = hessian + floor[:, None, None] * arrays.identity(q, like=free)
+    return xp.linalg.solve(hessian, slope.T[:, :, None])[:, :, 0].T

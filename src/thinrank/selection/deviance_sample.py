@@ -1,0 +1,252 @@
+"""The training rows of a split under any family, with models scored by held-out deviance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design, QuadraticForm, Start
+from thinrank.core.factors import Factors
+from thinrank.core.sizes import Sizes
+from thinrank.losses.generalized_linear import GeneralizedLinear
+from thinrank.minimize import solve
+from thinrank.selection.elimination import held_out_changes
+from thinrank.selection.held_out_sample import MOST_FORECAST, PERFECT
+from thinrank.selection.tables import RowFit
+from thinrank.solvers.pursuit import Fit, Pursuit
+from thinrank.starts import Auto, Backward
+from thinrank.starts.backward import Elimination, on_rows
+
+__all__ = ["DevianceSample", "HeldOutEntries"]
+
+_AUTO = Auto(exchanges_rows=True)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutEntries:
+    """The held-out rows of a split.
+
+    Attributes
+    ----------
+    index : ndarray of int, of shape (h,)
+        Positions of the rows in the data.
+    X : Design of shape (h, n_features)
+        Predictors, centred and scaled like the training rows.
+    Y : array of shape (h, n_targets)
+        Responses.
+    weight : array of shape (h, n_targets)
+        Weights of the entries, 0 for missing ones.
+    offset : array of shape (h, n_targets) or None
+        Offsets.
+    free : array of shape (h, n_free) or None
+        Free predictors.
+    """
+
+    index: np.ndarray
+    X: Design
+    Y: Array
+    weight: Array
+    offset: Array | None
+    free: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """A fit without coefficients, for tables, from a quadratic approximation around a fit."""
+
+    rows: Array
+    columns: Array
+    root: Array
+    whitened: Array
+    around: Fit | None
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """Held-out responses that squared errors approximate the held-out deviance with.
+
+    Attributes
+    ----------
+    targets : array of shape (h, n_targets)
+        Working responses.
+    base : float
+        Score of the zero matrix by this approximation.
+    """
+
+    targets: Array
+    base: float
+
+
+class DevianceSample:
+    """The training rows of a split, with models scored by the mean deviance of held-out entries.
+
+    Tables and forecasts come from a quadratic approximation of the deviance around a fit, with the
+    mean curvature of every response, so that they agree with the deviance at the fit itself.
+
+    Parameters
+    ----------
+    training : GeneralizedLinear
+        The loss of the training rows, without ridge.
+    held_out : HeldOutEntries
+        The held-out rows.
+    start : Start, default=Auto(exchanges_rows=True)
+        Starting point of each fit.
+    seed : int, default=0
+        Seed of randomised decompositions in the start.
+    """
+
+    def __init__(
+        self,
+        training: GeneralizedLinear,
+        held_out: HeldOutEntries,
+        start: Start = _AUTO,
+        seed: int = 0,
+    ) -> None:
+        self._training, self._held_out = training, held_out
+        self._given_start, self._seed = start, seed
+        self._losses: dict[float, GeneralizedLinear] = {}
+        self.index = held_out.index
+        xp = arrays.namespace(held_out.weight)
+        self.entries = float(xp.sum(held_out.weight))
+        self.weight = self.entries / training.shape[1]
+        self._null_deviances = self._deviances(self._linear(None))
+        self._null = float(xp.sum(self._null_deviances)) / self.entries
+
+    @cached_property
+    def form(self) -> QuadraticForm:
+        """The quadratic approximation around zero, without ridge."""
+        return self._training.majorizer(self._training.null.factors)
+
+    # ------------------------------------------------------------------ scores
+
+    def null(self) -> float:
+        """Mean deviance without predictors."""
+        return self._null
+
+    def null_errors(self) -> np.ndarray:
+        """Deviances without predictors, summed over the rows; of shape (n_targets,)."""
+        total = arrays.namespace(self._null_deviances).sum(self._null_deviances, axis=0)
+        return arrays.to_numpy(total).astype(np.float64)
+
+    def score(self, fit: Fit | None, sizes: Sizes) -> float:
+        """Mean deviance, at least 1e-10 times that without predictors."""
+        error = float(np.sum(self.row_errors(fit))) / self.entries
+        return max(error, PERFECT * self._null)
+
+    def row_errors(self, fit: Fit | None) -> np.ndarray:
+        """Deviances of the held-out rows, summed over the responses; of shape (h,)."""
+        deviances = self._null_deviances
+        if fit is not None and fit.U.shape[1] > 0:
+            deviances = self._deviances(self._linear(fit))
+        total = arrays.namespace(deviances).sum(deviances, axis=1)
+        return arrays.to_numpy(total).astype(np.float64)
+
+    def _linear(self, fit: Fit | None) -> Array:
+        """Linear predictors of the held-out entries."""
+        point = self._training.null if fit is None else self._training.at(fit.factors)
+        held_out = self._held_out
+        linear = held_out.Y * 0
+        if fit is not None:
+            scores = self.predictors(fit.rows) @ arrays.take_rows(fit.factors.U, fit.rows)
+            linear = linear + scores @ (fit.factors.V * self._training.unit[:, None]).T
+        if held_out.offset is not None:
+            linear = linear + held_out.offset
+        if held_out.free is not None:
+            linear = linear + held_out.free @ point.free
+        return linear
+
+    def _deviances(self, linear: Array) -> Array:
+        held_out = self._held_out
+        return self._training.family.deviance(held_out.Y, linear) * held_out.weight
+
+    def predictors(self, rows: Array) -> Array:
+        """The held-out rows of some predictors, centred and scaled like the training rows."""
+        return self._held_out.X.columns(rows)
+
+    # ------------------------------------------------------------------ fits
+
+    def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
+        """The fit of the estimator to these rows; None if there is nothing to fit."""
+        found = solve(self._loss(sizes.ridge), solver, self._start, self._seed, records=False)
+        return None if found is None else found.state
+
+    def eliminated(self, rows: int, ridge: float) -> RowFit:
+        """A fit without coefficients, for tables, on the rows that backward elimination leaves."""
+        left = self._elimination.rows(rows)
+        return _on_rows(self.form.with_ridge(ridge), left, None)
+
+    def refit(self, near: Fit | None, ridge: float) -> RowFit | None:
+        """A fit without coefficients, for tables, with another ridge on the rows of a fit."""
+        if near is None:
+            return None
+        form = self._training.majorizer(near.factors).with_ridge(ridge)
+        return _on_rows(form, near.rows, near)
+
+    def _loss(self, ridge: float) -> GeneralizedLinear:
+        if ridge not in self._losses:
+            self._losses[ridge] = self._training.with_ridge(ridge)
+        return self._losses[ridge]
+
+    def _start(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """The start; backward elimination is done once for all sizes and ridges."""
+        if not isinstance(self._given_start, (Auto, Backward)):
+            return self._given_start(loss, rank, rows, columns, seed)
+        form = self.form.with_ridge(loss.ridge)
+        found = on_rows(form, self._elimination.rows(rows), rank)
+        assert form.column_scale is not None
+        return Factors(found.U, found.V / form.column_scale[:, None])
+
+    @cached_property
+    def _elimination(self) -> Elimination:
+        return Elimination(self.form)
+
+    # ------------------------------------------------------------------ tables
+
+    def view(self, fit: RowFit) -> _View:
+        """Working responses of the held-out entries, around a fit."""
+        around = getattr(fit, "around", fit)
+        training, held_out = self._training, self._held_out
+        linear = self._linear(around)
+        scale = self.form.column_scale if around is None else around.column_scale
+        assert scale is not None
+        xp = arrays.namespace(scale)
+        derivative = training.family.derivative(held_out.Y, linear) * held_out.weight
+        targets = -derivative * (training.unit / scale)
+        score, fitted = self._null, None
+        if around is not None:
+            fitted = (self.predictors(around.rows) @ around.U) @ around.Q.T
+            targets = targets + fitted
+            score = float(xp.sum(self._deviances(linear))) / self.entries
+            score -= arrays.inner(fitted, fitted - 2 * targets) / self.entries
+        return _View(targets, score)
+
+    def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
+        """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
+        scores = np.full(int(rows[-1]) + 1, np.inf)
+        if fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples:
+            view = self.view(fit)
+            X = arrays.to_numpy(self.predictors(fit.rows)).astype(np.float64)
+            root, U, Q, Y = (
+                arrays.to_numpy(x).astype(np.float64)
+                for x in (fit.root, fit.U, fit.Q, view.targets)
+            )
+            changes = held_out_changes(root, U, X, Y @ Q) / self.entries
+            known = min(len(changes), len(scores))
+            scores[:known] = view.base + changes[:known]
+        return scores[rows]
+
+
+def _on_rows(form: QuadraticForm, rows: Array, near: Fit | None) -> _Around:
+    columns = arrays.indices(range(form.shape[1]), form.prototype)
+    if near is not None:
+        columns = near.columns
+    if rows.shape[0] == 0:
+        nothing = arrays.zeros((0, 0), form.prototype)
+        return _Around(rows, columns, nothing, nothing, near)
+    root, _ = form.inverse_root(rows)
+    return _Around(rows, columns, root, root @ form.cross_rows(rows), near)

@@ -1,0 +1,203 @@
+"""Gauss-Newton steps for the factors of Θ on given supports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from thinrank import arrays, linalg
+from thinrank.arrays import Array
+from thinrank.core.factors import Factors
+
+__all__ = ["refined"]
+
+# Largest number of Gauss-Newton steps, of conjugate gradient iterations for one step, and of times
+# that a step is halved.
+_MAX_STEPS = 50
+_MAX_PRODUCTS = 50
+_MAX_HALVINGS = 20
+# Conjugate gradients end when the residual is below this fraction of the gradient, in the metric
+# of the preconditioner: more precise steps hardly decrease the loss more.
+_PRECISION = 0.05
+# A step must decrease the loss by this fraction of what its slope promises (Armijo's rule).
+_SUFFICIENT = 1e-4
+
+
+def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
+    """Decrease a loss over the factors, without limits on rows and columns.
+
+    The loss is approximated by a quadratic function of dη = X(dU·Vᵀ + U·dVᵀ) + Z·dβ, with the
+    curvature of every entry, and minimised by conjugate gradients.
+
+    Parameters
+    ----------
+    loss : Loss
+        A loss with the capability ``gauss_newton``.
+    factors : Factors
+        Where to begin; their rank is that of the result.
+    tol : float
+        The relative decrease of the loss in one step below which the iteration ends.
+
+    Returns
+    -------
+    factors : Factors
+        The factors.
+    value : float
+        The loss.
+    """
+    value = loss.value(factors)
+    for _ in range(_MAX_STEPS):
+        model = _Model(loss, factors)
+        step, slope = model.step()
+        if not slope < 0:
+            break
+        size, found = 1.0, None
+        for _ in range(_MAX_HALVINGS):
+            trial = model.moved(step, size)
+            lower = loss.value(trial)
+            if lower <= value + _SUFFICIENT * size * slope:
+                found = trial
+                break
+            size *= 0.5
+        if found is None:
+            break
+        decrease, value, factors = value - lower, lower, found
+        if decrease <= tol * max(value, 1e-4 * loss.magnitude):
+            break
+    return factors, value
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """Changes of U, V and β."""
+
+    U: Array
+    V: Array
+    free: Array
+
+    def plus(self, factor: float, other: _Step) -> _Step:
+        return _Step(
+            self.U + factor * other.U, self.V + factor * other.V, self.free + factor * other.free
+        )
+
+    def dot(self, other: _Step) -> float:
+        return (
+            arrays.inner(self.U, other.U)
+            + arrays.inner(self.V, other.V)
+            + arrays.inner(self.free, other.free)
+        )
+
+
+class _Model:
+    """The quadratic approximation of a loss around one point, as a function of U, V and β.
+
+    U is chosen such that UᵀHU is the identity, with H = XᵀX/n.
+    """
+
+    def __init__(self, loss: Any, factors: Factors) -> None:
+        self._loss = loss
+        point = loss.at(factors)
+        xp = arrays.namespace(point.scores)
+        n, ridge = loss.samples, loss.ridge
+        self._X = loss.everything()
+        triangle = xp.linalg.qr(point.scores / n**0.5)[1]
+        sign = xp.linalg.diagonal(triangle)
+        ok = bool(xp.all(xp.abs(sign) > 1e-12 * float(xp.max(xp.abs(triangle)))))
+        self._factors = factors
+        self._scores = point.scores
+        self._free = loss.free
+        if ok:
+            inverse = xp.linalg.inv(triangle)
+            self._factors = Factors(factors.U @ inverse, factors.V @ triangle.T)
+            self._scores = point.scores @ inverse
+        self._U, self._V = self._factors.U, self._factors.V
+        self._mixing = self._V * loss.unit[:, None]
+        self._weight = point.curvature / n
+        slope = point.derivative / n
+        gradient_u = self._X.T @ (slope @ self._mixing)
+        gradient_v = (slope.T @ self._scores) * loss.unit[:, None]
+        self._UU, self._VV = self._U.T @ self._U, self._V.T @ self._V
+        if ridge:
+            gradient_u = gradient_u + ridge * (self._U @ self._VV)
+            gradient_v = gradient_v + ridge * (self._V @ self._UU)
+        # the free coefficients are at their best, so that their slopes vanish
+        nothing = arrays.zeros((0 if self._free is None else self._free.shape[1], self._V.shape[0]), self._U)
+        self._gradient = _Step(gradient_u, gradient_v, nothing)
+        self._prepare(loss, point, ridge)
+
+    def _prepare(self, loss: Any, point: Any, ridge: float) -> None:
+        """The preconditioner: the blocks of the Hessian with the mean curvature of each response."""
+        xp = arrays.namespace(self._U)
+        mean = loss.mean_curvatures(point)
+        floor = 1e-6 * float(xp.max(mean)) + 1e-300
+        mean = xp.clip(mean, min=floor)
+        relative = mean * loss.unit**2
+        self._inverse_mean = 1.0 / mean
+        inner = (self._V * relative[:, None]).T @ self._V
+        small = 1e-10 * float(xp.max(xp.abs(inner))) + 1e-300
+        self._inverse_inner = xp.linalg.inv(arrays.add_to_diagonal(inner + 0.0, small))
+        common = ridge / float(xp.mean(relative)) if ridge else 0.0
+        self._root, _ = linalg.inverse_cholesky(loss.gram(common))
+        kernel = self._scores.T @ self._scores / loss.samples
+        kernel = arrays.add_to_diagonal(kernel + 0.0, common + 1e-10)
+        self._inverse_kernel = xp.linalg.inv(kernel)
+        self._inverse_relative = 1.0 / relative
+        self._inverse_free = None
+        if self._free is not None:
+            gram = self._free.T @ self._free / loss.samples
+            trace = float(xp.sum(xp.linalg.diagonal(gram)))
+            self._inverse_free = xp.linalg.inv(
+                arrays.add_to_diagonal(gram, 1e-10 * trace / gram.shape[0] + 1e-300)
+            )
+
+    def _preconditioned(self, step: _Step) -> _Step:
+        U = self._root.T @ (self._root @ (step.U @ self._inverse_inner))
+        V = (step.V @ self._inverse_kernel) * self._inverse_relative[:, None]
+        free = step.free
+        if self._inverse_free is not None:
+            free = (self._inverse_free @ free) * self._inverse_mean
+        return _Step(U, V, free)
+
+    def _product(self, step: _Step) -> _Step:
+        """The Gauss-Newton matrix times a step."""
+        loss = self._loss
+        change = (self._X @ step.U) @ self._mixing.T
+        change += self._scores @ (step.V * loss.unit[:, None]).T
+        if self._free is not None:
+            change += self._free @ step.free
+        change *= self._weight
+        U = self._X.T @ (change @ self._mixing)
+        V = (change.T @ self._scores) * loss.unit[:, None]
+        free = step.free if self._free is None else self._free.T @ change
+        ridge = loss.ridge
+        if ridge:
+            U = U + ridge * (step.U @ self._VV + self._U @ (step.V.T @ self._V))
+            V = V + ridge * (step.V @ self._UU + self._V @ (step.U.T @ self._U))
+        return _Step(U, V, free)
+
+    def step(self) -> tuple[_Step, float]:
+        """The step of conjugate gradients, and the slope of the loss along it."""
+        residual = self._gradient
+        zero = _Step(0 * residual.U, 0 * residual.V, 0 * residual.free)
+        solution = zero
+        z = self._preconditioned(residual)
+        direction = zero.plus(-1.0, z)
+        size = first = residual.dot(z)
+        for _ in range(_MAX_PRODUCTS):
+            if not size > _PRECISION**2 * first or not size > 0:
+                break
+            image = self._product(direction)
+            curvature = direction.dot(image)
+            if not curvature > 0:
+                break
+            length = size / curvature
+            solution = solution.plus(length, direction)
+            residual = residual.plus(length, image)
+            z = self._preconditioned(residual)
+            last, size = size, residual.dot(z)
+            direction = zero.plus(-1.0, z).plus(size / last, direction)
+        return solution, self._gradient.dot(solution)
+
+    def moved(self, step: _Step, size: float) -> Factors:
+        """The factors after a step."""
+        return Factors(self._U + size * step.U, self._V + size * step.V)
