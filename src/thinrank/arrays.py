@@ -31,10 +31,13 @@ __all__ = [
     "Array",
     "add_to_diagonal",
     "as_float_array",
+    "at_least",
+    "at_most",
     "column_norms_squared",
     "device_of",
     "divide_or_zero",
     "eps",
+    "expit",
     "from_numpy",
     "half_the_digits",
     "identity",
@@ -42,6 +45,8 @@ __all__ = [
     "inner",
     "is_array",
     "itemsize",
+    "log1p_exp",
+    "log_or_smallest",
     "namespace",
     "norm",
     "put_rows",
@@ -151,6 +156,54 @@ def divide_or_zero(numerator: Array | float, denominator: Array) -> Array:
     xp = namespace(denominator)
     live = denominator > 0
     return xp.where(live, numerator / xp.where(live, denominator, denominator * 0 + 1), 0.0)
+
+
+# --------------------------------------------------------------------------- functions of entries
+
+
+def at_least(x: Array, bound: Array | float) -> Array:
+    """The larger of ``x`` and a number or an array that broadcasts to it."""
+    if type(x) is np.ndarray:
+        return np.maximum(x, bound)
+    return namespace(x).maximum(x, _broadcastable(bound, x))
+
+
+def at_most(x: Array, bound: Array | float) -> Array:
+    """The smaller of ``x`` and a number or an array that broadcasts to it."""
+    if type(x) is np.ndarray:
+        return np.minimum(x, bound)
+    return namespace(x).minimum(x, _broadcastable(bound, x))
+
+
+def _broadcastable(bound: Array | float, like: Array) -> Array:
+    return bound if is_array(bound) else zeros((), like) + bound
+
+
+def log1p_exp(x: Array) -> Array:
+    """log(1 + exp(x)), without overflow."""
+    xp = namespace(x)
+    return at_least(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
+def expit(x: Array) -> Array:
+    """1/(1 + exp(−x)), without overflow and with small relative error for negative ``x``."""
+    xp = namespace(x)
+    decay = xp.exp(-xp.abs(x))
+    return xp.where(x >= 0, 1.0, decay) / (1.0 + decay)
+
+
+def log_or_smallest(x: Array) -> Array:
+    """log(x), where numbers below the smallest normal number of the dtype count as that number.
+
+    Thus x·log_or_smallest(x) is x·log(x) with the value 0 at x = 0.
+    """
+    xp = namespace(x)
+    return xp.log(at_least(x, _smallest_normal(xp, x.dtype)))
+
+
+@functools.lru_cache(maxsize=16)
+def _smallest_normal(xp: Any, dtype: Any) -> float:
+    return float(xp.finfo(dtype).smallest_normal)
 
 
 # --------------------------------------------------------------------------- rows and columns

@@ -1,0 +1,243 @@
+"""What every loss family provides for one entry of the responses."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+
+__all__ = ["Family", "observed_mean", "refuse"]
+
+
+class Family(ABC):
+    """The loss of one entry y of the responses as a function of its linear predictor η.
+
+    The arrays ``y`` and ``eta`` have shape (n, q): n samples and q responses, the columns. They
+    must be finite, also where an entry is missing: callers fill missing entries with a number
+    that is valid for the family, such as 0, and give the entry no weight.
+
+    The loss is half of the unit deviance: the negative log-likelihood minus that of the saturated
+    model, which has one parameter per entry. It is not negative and is 0 for a perfect fit.
+
+    Attributes
+    ----------
+    name : str
+        Name of the family in messages, and for :func:`as_family`.
+    units : bool
+        Whether the responses have units. If so, the loss has a scale for each column.
+    separable : bool
+        Whether the loss of an entry depends on its own η only. If not, all columns belong to one
+        block.
+    curvature_bound : float or None
+        A number that no second derivative of the loss exceeds; None if there is none. For
+        families with a scale σ it is in units of 1/σ².
+    """
+
+    name: str = ""
+    units: bool = False
+    separable: bool = True
+    curvature_bound: float | None = None
+    # What check expects, in the words of its message.
+    expected: str = "finite numbers"
+    # Names of the parameters, for repr.
+    parameters: tuple[str, ...] = ()
+
+    # ----------------------------------------------------------------- the loss and derivatives
+
+    @abstractmethod
+    def value(self, y: Array, eta: Array) -> Array:
+        """Half of the unit deviance of every entry.
+
+        Parameters
+        ----------
+        y, eta : arrays of shape (n, q)
+            Responses and linear predictors.
+
+        Returns
+        -------
+        array of shape (n, q)
+        """
+
+    @abstractmethod
+    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+        """The value and its first and second derivatives with respect to η.
+
+        They are computed together, so that exponentials are evaluated once.
+
+        Parameters
+        ----------
+        y, eta : arrays of shape (n, q)
+            Responses and linear predictors.
+
+        Returns
+        -------
+        value, derivative, curvature : arrays of shape (n, q)
+            New arrays, which callers may overwrite.
+        """
+
+    def derivative(self, y: Array, eta: Array) -> Array:
+        """First derivative of the value with respect to η, of shape (n, q)."""
+        return self.value_and_derivatives(y, eta)[1]
+
+    def curvature(self, y: Array, eta: Array) -> Array:
+        """Second derivative of the value with respect to η, of shape (n, q)."""
+        return self.value_and_derivatives(y, eta)[2]
+
+    def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
+        """The second derivative, applied to a direction.
+
+        Parameters
+        ----------
+        y, eta, direction : arrays of shape (n, q)
+            Responses, linear predictors and a change of the linear predictors.
+
+        Returns
+        -------
+        array of shape (n, q)
+            Change of the derivative per unit step along ``direction``.
+        """
+        return self.curvature(y, eta) * direction
+
+    def weight_for_fit(self, y: Array, eta: Array) -> Array:
+        """The curvature to use in a quadratic model of the loss around ``eta``, (n, q).
+
+        It is the curvature unless a family has a better one. It is not negative, but can be 0 by
+        rounding where the fit is saturated.
+        """
+        return self.curvature(y, eta)
+
+    def deviance(self, y: Array, eta: Array) -> Array:
+        """Unit deviance of every entry: twice the value."""
+        return 2.0 * self.value(y, eta)
+
+    # ----------------------------------------------------------------- means
+
+    @abstractmethod
+    def mean(self, eta: Array) -> Array:
+        """Mean of the response, the inverse of the link, of shape (n, q)."""
+
+    @abstractmethod
+    def link(self, mean: Array) -> Array:
+        """The linear predictor of a mean; means outside of the valid range are moved into it."""
+
+    @abstractmethod
+    def null_link(self, y: Array, weight: Array | None = None) -> Array:
+        """Intercepts to start from: the link of the mean of each column.
+
+        Means on the border of the valid range, whose link is infinite, are replaced by that of
+        half an event in n + 1 observations.
+
+        Parameters
+        ----------
+        y : array of shape (n, q)
+            Responses.
+        weight : array of shape (n, q), default=None
+            Weights of the entries, 0 for missing ones; None for equal weights. Their scale does
+            not matter.
+
+        Returns
+        -------
+        array of shape (q,)
+            Finite numbers.
+        """
+
+    # ----------------------------------------------------------------- checks and parameters
+
+    def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
+        """Raise a ValueError if an observed entry is not valid for the family.
+
+        Parameters
+        ----------
+        y : array of shape (n, q)
+            Responses.
+        observed : boolean array of shape (n, q), or None
+            Which entries to check; None for all of them.
+        names : sequence of q str
+            Names of the responses in the message.
+        """
+        refuse(self, y, ~self._valid(y), observed, names)
+
+    def _valid(self, y: Array) -> Array:
+        return arrays.namespace(y).isfinite(y)
+
+    def take(self, columns: Any) -> Family:
+        """The family of some of the columns, in the given order.
+
+        Parameters
+        ----------
+        columns : array of int, of shape (k,)
+            Positions of the columns.
+
+        Returns
+        -------
+        Family
+        """
+        return self
+
+    def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Family:
+        """The family with its parameters estimated from the residuals of a fit.
+
+        Parameters
+        ----------
+        y, eta : arrays of shape (n, q)
+            Responses and fitted linear predictors.
+        weight : array of shape (n, q) or None
+            Weights of the entries, 0 for missing ones; None for equal weights.
+        freedom : float or array of shape (q,)
+            Positive residual degrees of freedom of each column: the sum of its weights minus the
+            number of its parameters.
+
+        Returns
+        -------
+        Family
+            This object if there is nothing to estimate.
+        """
+        return self
+
+    def scale_of(self, count: int) -> np.ndarray:
+        """Scale of each of ``count`` columns; 1 for families without a scale."""
+        return np.ones(count)
+
+    def units_of(self, count: int) -> np.ndarray:
+        """Whether each of ``count`` columns has units."""
+        return np.full(count, self.units)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)
+        return f"{type(self).__name__}({given})"
+
+
+def refuse(
+    family: Family, y: Array, bad: Array, observed: Array | None, names: Sequence[str]
+) -> None:
+    """Raise a ValueError about the first response with an entry that is ``bad`` and observed."""
+    xp = arrays.namespace(y)
+    if observed is not None:
+        bad = bad & observed
+    if not bool(xp.any(bad)):
+        return
+    column = int(arrays.true_positions(xp.any(bad, axis=0))[0])
+    row = int(arrays.true_positions(bad[:, column])[0])
+    raise ValueError(
+        f"Response {names[column]!r} must contain {family.expected} for the family "
+        f"{family.name!r}, but {float(y[row, column]):g} was found in row {row}"
+    )
+
+
+def observed_mean(y: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Weighted mean of each column, and the number of entries with weight, both of shape (q,).
+
+    The mean of a column without observed entries is 0.
+    """
+    xp = arrays.namespace(y)
+    if weight is None:
+        weight = xp.ones_like(y)
+    live = weight > 0
+    total = xp.sum(weight, axis=0)
+    sums = xp.sum(xp.where(live, weight * y, 0.0), axis=0)
+    return arrays.divide_or_zero(sums, total), xp.sum(xp.astype(live, y.dtype), axis=0)

@@ -1,0 +1,114 @@
+"""Squared errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.losses.families.base import Family, observed_mean
+from thinrank.losses.families.parameters import Parameter, as_parameter, entries, matched, taken
+
+__all__ = ["Gaussian"]
+
+
+class Gaussian(Family):
+    """(y − η)²/(2σ²), with mean η.
+
+    The curvature is 1/σ², so that ``curvature_bound`` is 1 in units of 1/σ².
+
+    Parameters
+    ----------
+    scale : float or array of shape (q,), default=None
+        Standard deviation σ of each column; None for 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Gaussian(scale=2.0).value(np.array([[3.0]]), np.array([[1.0]]))
+    array([[0.5]])
+    """
+
+    name = "gaussian"
+    units = True
+    curvature_bound = 1.0
+    parameters = ("scale",)
+
+    def __init__(self, scale: Any = None) -> None:
+        self.scale: Parameter = as_parameter("scale", scale)
+
+    def value(self, y: Array, eta: Array) -> Array:
+        """(y − η)²/(2σ²)."""
+        residual = eta - y
+        residual *= residual
+        residual *= 0.5 * self._precision(eta)
+        return residual
+
+    def derivative(self, y: Array, eta: Array) -> Array:
+        """(η − y)/σ²."""
+        residual = eta - y
+        if self.scale is not None:
+            residual *= self._precision(eta)
+        return residual
+
+    def curvature(self, y: Array, eta: Array) -> Array:
+        """1/σ², as an array of shape (n, q)."""
+        ones = arrays.namespace(eta).ones_like(eta)
+        if self.scale is not None:
+            ones *= self._precision(eta)
+        return ones
+
+    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+        """(y − η)²/(2σ²), (η − y)/σ² and 1/σ²."""
+        derivative = eta - y
+        value = 0.5 * derivative
+        value *= derivative
+        if self.scale is not None:
+            precision = self._precision(eta)
+            value *= precision
+            derivative *= precision
+        return value, derivative, self.curvature(y, eta)
+
+    def mean(self, eta: Array) -> Array:
+        """η itself."""
+        return eta
+
+    def link(self, mean: Array) -> Array:
+        """The mean itself."""
+        return mean
+
+    def null_link(self, y: Array, weight: Array | None = None) -> Array:
+        """Weighted mean of each column, of shape (q,)."""
+        return observed_mean(y, weight)[0]
+
+    def take(self, columns: Any) -> Gaussian:
+        """The family with the scales of some of the columns."""
+        return Gaussian(taken(self.scale, columns))
+
+    def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Gaussian:
+        """The family with σ² = Σ w(y − η)² / ``freedom`` in each column.
+
+        A perfect fit would give σ = 0. Therefore σ is at least the rounding error of the
+        responses, and 1 in columns of zeros that are fitted by zeros.
+        """
+        xp = arrays.namespace(y, eta)
+        if weight is None:
+            weight = xp.ones_like(y)
+        live = weight > 0
+        squares = xp.sum(xp.where(live, weight * (y - eta) ** 2, 0.0), axis=0)
+        sizes = xp.sum(xp.where(live, weight * y**2, 0.0), axis=0)
+        total = np.asarray(arrays.to_numpy(squares), dtype=np.float64)
+        floor = np.asarray(arrays.to_numpy(sizes), dtype=np.float64) * arrays.eps(y) ** 2
+        if arrays.is_array(freedom):
+            freedom = arrays.to_numpy(freedom)
+        scale = np.sqrt(np.maximum(total, floor) / np.asarray(freedom, dtype=np.float64))
+        return Gaussian(np.where(scale > 0, scale, 1.0))
+
+    def scale_of(self, count: int) -> np.ndarray:
+        """σ of each of ``count`` columns."""
+        return entries(self.scale, count)
+
+    def _precision(self, like: Array) -> Array | float:
+        return 1.0 if self.scale is None else matched(self.scale**-2.0, like)
