@@ -11,7 +11,9 @@ from thinrank.core.contracts import Design, is_design
 from thinrank.designs.block_diagonal import BlockDiagonal
 from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.dense import Dense
+from thinrank.designs.kept_basis import KeptBasis, kept_basis, project_out
 from thinrank.designs.operator import Operator
+from thinrank.designs.projected import Projected
 from thinrank.designs.recursive_filter import RecursiveFilter
 from thinrank.designs.row_subset import take_rows
 from thinrank.designs.sparse import Sparse
@@ -21,12 +23,16 @@ __all__ = [
     "BlockDiagonal",
     "ColumnSubset",
     "Dense",
+    "KeptBasis",
     "Operator",
+    "Projected",
     "RecursiveFilter",
     "Sparse",
     "Standardization",
     "Transformed",
     "as_design",
+    "kept_basis",
+    "project_out",
     "standardize",
     "take_rows",
 ]

@@ -8,13 +8,20 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 
-__all__ = ["blockwise_column_norms", "blockwise_gram", "column_means"]
+__all__ = [
+    "blockwise_column_norms",
+    "blockwise_gram",
+    "column_blocks",
+    "column_means",
+    "slices",
+]
 
 # Columns formed at a time. A rule of thumb: enough for fast products, in little memory.
 _BLOCK_COLUMNS = 256
 
 
-def _blocks(design: Design) -> Iterator[Array]:
+def column_blocks(design: Design) -> Iterator[Array]:
+    """Indices of all columns, in blocks."""
     xp = arrays.namespace(design.prototype)
     device = arrays.device_of(design.prototype)
     for first in range(0, design.shape[1], _BLOCK_COLUMNS):
@@ -25,7 +32,7 @@ def blockwise_column_norms(design: Design, row_scale: Array | None, center: Arra
     """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), a block of columns at a time."""
     xp = arrays.namespace(design.prototype)
     norms = []
-    for index in _blocks(design):
+    for index in column_blocks(design):
         block = design.columns(index)
         if center is not None:
             block = block - arrays.take_rows(center, index)
@@ -38,7 +45,7 @@ def blockwise_column_norms(design: Design, row_scale: Array | None, center: Arra
 def blockwise_gram(design: Design) -> Array:
     """XᵀX, as Xᵀ times one block of columns after another."""
     xp = arrays.namespace(design.prototype)
-    products = [design.transposed_product(design.columns(index)) for index in _blocks(design)]
+    products = [design.transposed_product(design.columns(index)) for index in column_blocks(design)]
     return xp.concat(products, axis=1)
 
 
@@ -53,5 +60,13 @@ def column_means(design: Design, weight: Array) -> Array:
     mean = design.transposed_product(share)
     if arrays.itemsize(design.prototype) >= 8:
         return mean
-    left_over = [share @ (design.columns(i) - arrays.take_rows(mean, i)) for i in _blocks(design)]
+    left_over = [
+        share @ (design.columns(i) - arrays.take_rows(mean, i)) for i in column_blocks(design)
+    ]
     return mean + xp.concat(left_over)
+
+
+def slices(size: int, width: int = 64) -> Iterator[slice]:
+    """Slices of some columns at a time, for products that would take much memory at once."""
+    for first in range(0, size, width):
+        yield slice(first, min(first + width, size))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram, column_means
+from thinrank.designs.blockwise import (
+    blockwise_column_norms,
+    blockwise_gram,
+    column_means,
+    slices,
+)
 from thinrank.designs.row_subset import take_rows
 
 __all__ = ["Standardization", "Transformed", "standardize"]
@@ -69,7 +73,7 @@ class Transformed:
             if block.ndim == 1:
                 product -= self.center * total
             else:
-                for few in _slices(block.shape[1]):  # needs less memory than one outer product
+                for few in slices(block.shape[1]):  # needs less memory than one outer product
                     product[:, few] -= self.center[:, None] * total[few]
         if self.column_scale is not None:
             product *= self.column_scale if block.ndim == 1 else self.column_scale[:, None]
@@ -228,8 +232,3 @@ def _times_rows(block: Array, scale: Array | None) -> Array:
     if scale is None:
         return block
     return block * scale if block.ndim == 1 else block * scale[:, None]
-
-
-def _slices(size: int, width: int = 64) -> Iterator[slice]:
-    for first in range(0, size, width):
-        yield slice(first, min(first + width, size))

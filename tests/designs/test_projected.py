@@ -1,0 +1,203 @@
+"""A design without what kept columns explain, against residuals by numpy.linalg.lstsq."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.linalg import aslinearoperator
+from test_designs import BASES, TOL, N, P, assert_acts_like, matrix, peak_of
+
+from thinrank.designs import (
+    ColumnSubset,
+    Dense,
+    Projected,
+    Transformed,
+    as_design,
+    kept_basis,
+    project_out,
+    take_rows,
+)
+
+
+def kept(n=N):
+    rng = np.random.default_rng(4)
+    return rng.standard_normal((n, 3)) * [1e4, 1.0, 1e-3] + [0.0, 5.0, 0.0]
+
+
+def weights(n=N):
+    weight = np.random.default_rng(5).uniform(0.5, 2, n)
+    weight[2] = 0
+    return weight
+
+
+def explained(Z, M, weight):
+    """Coefficients of the weighted regression of M on Z."""
+    root = np.sqrt(weight)[:, None]
+    return np.linalg.lstsq(root * Z, root * M, rcond=1e-12)[0]
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_numpy_designs(base, dtype):
+    def convert(x):
+        return x if x.dtype.kind == "i" else x.astype(dtype)
+
+    def check(out):
+        assert type(out) is np.ndarray
+        assert out.dtype == dtype
+
+    X, Z, weight = matrix(), kept(), weights()
+    design, _ = project_out(as_design(BASES[base](matrix(dtype))), Z, weight)
+    expected = X - Z @ explained(Z, X, weight)
+    assert_acts_like(design, expected, convert, np.asarray, check, TOL[dtype])
+    rows = np.array([0, 2, 7])
+    part = take_rows(design, rows)
+    assert_acts_like(part, expected[rows], convert, np.asarray, check, TOL[dtype])
+
+
+def test_every_library(library, dtype):
+    def convert(x):
+        return library.index(x) if x.dtype.kind == "i" else library.array(x, dtype)
+
+    def check(out):
+        library.check(out, dtype=dtype)
+
+    X, Z, weight = matrix(), kept(), weights()
+    design, basis = project_out(Dense(convert(X)), convert(Z), convert(weight))
+    for each in (basis.basis, basis.dual, basis.transform, basis.sizes):
+        check(each)
+    expected = X - Z @ explained(Z, X, weight)
+    assert_acts_like(design, expected, convert, library.numpy, check, TOL[dtype])
+
+
+@pytest.mark.parametrize("weight", [None, weights()])
+def test_basis_is_orthonormal_and_spans_the_columns(weight):
+    Z = kept()
+    basis = kept_basis(Z, like=Z, sample_weight=weight, center=False)
+    np.testing.assert_allclose(basis.dual.T @ basis.basis, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(basis.of_rows(Z), basis.basis, atol=1e-10)
+    ones = np.ones(N) if weight is None else weight
+    np.testing.assert_allclose(basis.dual, ones[:, None] * basis.basis, atol=1e-12)
+    coefficients = basis.coefficients(basis.loadings(as_design(Z)))
+    np.testing.assert_allclose(
+        coefficients * Z.std(axis=0)[:, None] / Z.std(axis=0), np.eye(3), atol=1e-10
+    )
+
+
+def test_centring_is_a_column_of_ones():
+    X, Z, weight = matrix(), kept(), weights()
+    mean = weight @ X / weight.sum()
+    centred, basis = project_out(Transformed(as_design(X), center=mean), Z, weight, center=True)
+    with_ones, longer = project_out(as_design(X), np.c_[np.ones(N), Z], weight)
+    everything = np.arange(P)
+    np.testing.assert_allclose(
+        centred.columns(everything), with_ones.columns(everything), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        basis.coefficients(centred.loadings),
+        longer.coefficients(with_ones.loadings)[1:],
+        rtol=1e-6,
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        lambda Z: Z[:, :1],
+        lambda Z: Z[:, :1] - 7 * Z[:, 1:2],
+        lambda Z: np.full((len(Z), 1), 3.0),
+        lambda Z: np.zeros((len(Z), 1)),
+    ],
+    ids=["duplicate", "combination", "constant", "zero"],
+)
+def test_dependent_columns_do_not_matter(extra):
+    X, Z, weight = matrix(), kept(), weights()
+    X = X - weight @ X / weight.sum()
+    design, basis = project_out(as_design(X), Z, weight, center=True)
+    more = np.c_[Z, extra(Z)]
+    again, longer = project_out(as_design(X), more, weight, center=True)
+    assert longer.basis.shape == (N, 3)
+    everything = np.arange(P)
+    np.testing.assert_allclose(again.columns(everything), design.columns(everything), atol=1e-9)
+    fitted = more @ longer.coefficients(again.loadings)
+    expected = Z @ basis.coefficients(design.loadings)
+    fitted, expected = fitted - fitted[0], expected - expected[0]
+    np.testing.assert_allclose(fitted, expected, atol=1e-9)
+
+
+def test_duplicates_share_the_coefficient():
+    Z = kept()[:, :1]
+    _, basis = project_out(as_design(Z), np.c_[Z, 2 * Z], center=False)
+    coefficients = basis.coefficients(basis.loadings(as_design(Z)))
+    np.testing.assert_allclose(coefficients[:, 0], [0.5, 0.25])
+
+
+def test_nothing_is_left_of_as_many_columns_as_rows():
+    rng = np.random.default_rng(0)
+    design, basis = project_out(as_design(rng.standard_normal((5, 4))), rng.standard_normal((5, 9)))
+    assert basis.basis.shape == (5, 5)
+    np.testing.assert_allclose(design.columns(np.arange(4)), 0, atol=1e-12)
+
+
+def test_constant_columns_only():
+    X, Z = matrix(), np.full((N, 2), 7.0)
+    design, basis = project_out(as_design(X), Z, center=True)
+    assert basis.basis.shape == (N, 0)
+    np.testing.assert_array_equal(design.columns(np.arange(P)), X)
+    np.testing.assert_array_equal(basis.coefficients(design.loadings), np.zeros((2, P)))
+
+
+def test_nearly_dependent_columns():
+    """The basis is orthonormal, even if rounding errors are magnified by the inverse."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal(200)
+    Z = np.c_[z, z + 1e-9 * rng.standard_normal(200)]
+    basis = kept_basis(Z, like=Z)
+    assert basis.basis.shape == (200, 2)
+    np.testing.assert_allclose(basis.basis.T @ basis.basis, np.eye(2), atol=1e-13)
+
+
+def test_explained_columns_are_within_rounding_errors(dtype):
+    rng = np.random.default_rng(0)
+    Z = (rng.standard_normal((500, 4)) * [1, 1e3, 1e-3, 1] + [0, 1e4, 0, 3]).astype(dtype)
+    X = np.c_[Z, 5 * Z, Z @ rng.standard_normal((4, 3)), rng.standard_normal((500, 2))]
+    X = X.astype(dtype)
+    design, basis = project_out(as_design(X), Z)
+    left = design.column_norms() / 500**0.5
+    floor = basis.rounding_errors(design.loadings)
+    assert (left <= floor).tolist() == [True] * 11 + [False] * 2
+
+
+def test_infinite_sums_of_squares_are_refused():
+    with pytest.raises(ValueError, match="sums of squares"), np.errstate(over="ignore"):
+        kept_basis(np.full((3, 1), 1e200), like=np.zeros(0))
+
+
+def test_under_and_above_other_designs():
+    X, Z = matrix(), kept()
+    index, scale = np.arange(10, 200, 3), np.random.default_rng(1).uniform(1, 2, P)
+    expected = (X - Z @ explained(Z, X, np.ones(N))) * scale
+    design, _ = project_out(as_design(sp.csr_array(X)), Z)
+    assert isinstance(design, Projected)
+    outer = ColumnSubset(Transformed(design, column_scale=scale), index)
+
+    def check(out):
+        assert out.dtype == np.float64
+
+    assert_acts_like(outer, expected[:, index], lambda x: x, np.asarray, check, 1e-10)
+    inner, _ = project_out(ColumnSubset(as_design(aslinearoperator(X)), index), Z)
+    expected = X - Z @ explained(Z, X, np.ones(N))
+    assert_acts_like(inner, expected[:, index], lambda x: x, np.asarray, check, 1e-10)
+
+
+def test_sparse_stays_sparse():
+    rng = np.random.default_rng(0)
+    n, p = 1000, 50_000
+    X = sp.random_array((n, p), density=1e-3, rng=rng, format="csr")
+    Z = rng.standard_normal((n, 5))
+
+    def work():
+        design, _ = project_out(as_design(X), Z)
+        design.transposed_product(design @ np.ones((p, 2)))
+        design.column_norms(np.ones(n), np.ones(p))
+
+    assert peak_of(work) < n * p * 8 / 10
