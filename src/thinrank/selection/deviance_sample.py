@@ -18,9 +18,11 @@ from thinrank.minimize import solve
 from thinrank.selection.elimination import held_out_changes
 from thinrank.selection.held_out_sample import MOST_FORECAST, PERFECT
 from thinrank.selection.tables import RowFit
-from thinrank.solvers.pursuit import Fit, Pursuit
+from thinrank.solvers.fits import Fit, as_fit
+from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, Backward
-from thinrank.starts.backward import Elimination, on_rows
+from thinrank.starts.backward import on_rows
+from thinrank.starts.loss_elimination import LossElimination
 
 __all__ = ["DevianceSample", "HeldOutEntries"]
 
@@ -110,6 +112,7 @@ class DevianceSample:
         self._training, self._held_out = training, held_out
         self._given_start, self._seed = start, seed
         self._losses: dict[float, GeneralizedLinear] = {}
+        self._stages: dict[int, tuple[Fit | None, QuadraticForm]] = {}
         self.index = held_out.index
         xp = arrays.namespace(held_out.weight)
         self.entries = float(xp.sum(held_out.weight))
@@ -178,7 +181,17 @@ class DevianceSample:
     def eliminated(self, rows: int, ridge: float) -> RowFit:
         """A fit without coefficients, for tables, on the rows that backward elimination leaves."""
         left = self._elimination.rows(rows)
-        return _on_rows(self.form.with_ridge(ridge), left, None)
+        if rows not in self._stages:
+            self._stages[rows] = self._as_fit(left, self._elimination.fitted(rows))
+        around, form = self._stages[rows]
+        return _on_rows(form.with_ridge(ridge), left, around)
+
+    def _as_fit(self, rows: Array, factors: Factors) -> tuple[Fit | None, QuadraticForm]:
+        """Factors as a fit, around which tables are computed, and the approximation there."""
+        form = self._training.majorizer(factors)
+        if rows.shape[0] == 0:
+            return None, form
+        return as_fit(form, rows, _all_columns(form), factors), form
 
     def refit(self, near: Fit | None, ridge: float) -> RowFit | None:
         """A fit without coefficients, for tables, with another ridge on the rows of a fit."""
@@ -196,14 +209,15 @@ class DevianceSample:
         """The start; backward elimination is done once for all sizes and ridges."""
         if not isinstance(self._given_start, (Auto, Backward)):
             return self._given_start(loss, rank, rows, columns, seed)
-        form = self.form.with_ridge(loss.ridge)
-        found = on_rows(form, self._elimination.rows(rows), rank)
+        left = self._elimination.rows(rows)
+        form = self._training.majorizer(self._elimination.fitted(rows)).with_ridge(loss.ridge)
+        found = on_rows(form, left, rank)
         assert form.column_scale is not None
         return Factors(found.U, found.V / form.column_scale[:, None])
 
     @cached_property
-    def _elimination(self) -> Elimination:
-        return Elimination(self.form)
+    def _elimination(self) -> LossElimination:
+        return LossElimination(self._training)
 
     # ------------------------------------------------------------------ tables
 
@@ -242,11 +256,13 @@ class DevianceSample:
 
 
 def _on_rows(form: QuadraticForm, rows: Array, near: Fit | None) -> _Around:
-    columns = arrays.indices(range(form.shape[1]), form.prototype)
-    if near is not None:
-        columns = near.columns
+    columns = _all_columns(form) if near is None else near.columns
     if rows.shape[0] == 0:
         nothing = arrays.zeros((0, 0), form.prototype)
         return _Around(rows, columns, nothing, nothing, near)
     root, _ = form.inverse_root(rows)
     return _Around(rows, columns, root, root @ form.cross_rows(rows), near)
+
+
+def _all_columns(form: QuadraticForm) -> Array:
+    return arrays.indices(range(form.shape[1]), form.prototype)

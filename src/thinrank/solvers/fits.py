@@ -7,9 +7,10 @@ from functools import cached_property
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 
-__all__ = ["Fit", "Prospects"]
+__all__ = ["Fit", "Prospects", "as_fit"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,38 @@ class Fit:
         """Θ as factors."""
         V = self.Q if self.column_scale is None else self.Q / self.column_scale[:, None]
         return Factors(arrays.scatter_rows(self.U, self.rows, self.shape[0]), V)
+
+
+def as_fit(
+    form: QuadraticForm, rows: Array, columns: Array, factors: Factors, objective: float = 0.0
+) -> Fit:
+    """Factors on given supports as a fit of a form.
+
+    Parameters
+    ----------
+    form : QuadraticForm
+        The form, with a column_scale.
+    rows, columns : arrays of int
+        The supports, sorted.
+    factors : Factors
+        Θ, which vanishes outside the supports.
+    objective : float, default=0.0
+        The objective of the fit.
+
+    Returns
+    -------
+    Fit
+    """
+    xp = arrays.namespace(factors.U)
+    root, _ = form.inverse_root(rows)
+    whitened = root @ form.cross_rows(rows)
+    assert form.column_scale is not None
+    V = arrays.take_rows(factors.V * form.column_scale[:, None], columns)
+    U = arrays.take_rows(factors.U, rows)
+    Q, triangle = xp.linalg.qr(V)
+    U = U @ triangle.T
+    Q = arrays.scatter_rows(Q, columns, form.shape[1])
+    return Fit(rows, columns, root, whitened, U, Q, objective, form.shape, form.column_scale)
 
 
 @dataclass(frozen=True, eq=False)

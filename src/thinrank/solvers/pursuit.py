@@ -26,7 +26,7 @@ from thinrank.solvers.exchanges import (
     largest_noise,
     promising,
 )
-from thinrank.solvers.fits import Fit, Prospects
+from thinrank.solvers.fits import Fit, Prospects, as_fit
 from thinrank.solvers.gauss_newton import refined
 from thinrank.solvers.neighbours import next_columns, next_rows
 from thinrank.solvers.sized import Sized, check_iterations, check_number
@@ -282,7 +282,7 @@ class Pursuit(Sized):
             V = arrays.scatter_rows(factors.V, fit.columns, form.shape[1])
             full = Factors(arrays.scatter_rows(factors.U, fit.rows, form.shape[0]), V)
             form = loss.majorizer(full, fit.rows)
-            found = _as_fit(form, fit, full, value)
+            found = as_fit(form, fit.rows, fit.columns, full, value)
             if best is not None and not value < best.objective:
                 return best
             settled = best is not None and best.objective - value <= tol * _size(loss, value)
@@ -399,18 +399,6 @@ def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
     if old.rank != proposal.rank or value <= inner.value(old):
         return proposal
     return old
-
-
-def _as_fit(form: QuadraticForm, fit: Fit, factors: Factors, value: float) -> Fit:
-    """Factors on the supports of a fit as a fit of a form."""
-    xp = arrays.namespace(factors.U)
-    root, _ = form.inverse_root(fit.rows)
-    whitened = root @ form.cross_rows(fit.rows)
-    V = arrays.take_rows(factors.V * form.column_scale[:, None], fit.columns)
-    Q, triangle = xp.linalg.qr(V)
-    U = arrays.take_rows(factors.U, fit.rows) @ triangle.T
-    Q = arrays.scatter_rows(Q, fit.columns, form.shape[1])
-    return Fit(fit.rows, fit.columns, root, whitened, U, Q, value, form.shape, form.column_scale)
 
 
 def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:

@@ -43,7 +43,8 @@ class Elimination:
         self._diagonal = form.with_ridge(0.0).diagonal()
         live = arrays.true_positions(self._diagonal > 0)
         total = float(arrays.namespace(self._diagonal).sum(self._diagonal))
-        self._form = form.with_ridge(_RIDGE * total / max(live.shape[0], 1))
+        self.ridge = _RIDGE * total / max(live.shape[0], 1)
+        self._form = form.with_ridge(self.ridge)
         self._samples = form.samples
         if min(live.shape[0], form.samples) > MOST_ROWS:
             by_row = arrays.divide_or_zero(form.cross_norms()[0], self._diagonal)
@@ -73,10 +74,14 @@ class Elimination:
     def _fit_once_more(self) -> None:
         rows = self._left
         scale = arrays.take_rows(self._diagonal, rows)  # removes the units of the predictors
-        squares = arrays.row_norms_squared(solution(self._form, rows)) * scale
+        squares = arrays.row_norms_squared(self._coefficients(rows)) * scale
         self._fits.append((rows, squares))
         part = _KEPT_AT_FIRST if rows.shape[0] > 2 * self._samples else _KEPT
         self._left = arrays.take_rows(rows, _largest(squares, int(part * rows.shape[0])))
+
+    def _coefficients(self, rows: Array) -> Array:
+        """The coefficients of a ridge fit on some rows."""
+        return solution(self._form, rows)
 
 
 def most_at_once(form: QuadraticForm) -> int:

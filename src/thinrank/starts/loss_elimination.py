@@ -1,0 +1,96 @@
+"""Backward elimination for losses that are not quadratic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.factors import Factors
+from thinrank.starts.backward import Elimination, solution
+
+__all__ = ["LossElimination"]
+
+# Largest number of quadratic approximations of one ridge fit, and the relative decrease of the
+# loss below which there are no more: the fits only serve to compare rows.
+_MAX_APPROXIMATIONS = 20
+_TOL = 1e-3
+# Factor on the curvature of an approximation whose minimum does not decrease the loss, and how
+# often it is applied.
+_DAMPING = 4.0
+_MAX_DAMPINGS = 5
+
+
+class LossElimination(Elimination):
+    """Sets of rows of every size, from ridge fits of the loss itself.
+
+    Each fit minimises quadratic approximations of the loss, around zero first and then around the
+    last minimum. So missing entries are filled in with the fit, and curvatures are those at the
+    fit.
+
+    Parameters
+    ----------
+    loss : Loss
+        A loss with a majorizer, without ridge.
+    """
+
+    def __init__(self, loss: Any) -> None:
+        zero = Factors.zero(loss.shape, loss.prototype, rank=1)
+        form = loss.majorizer(zero)
+        super().__init__(form)
+        self._loss = loss.with_ridge(self.ridge)
+        self._point = zero
+        self._known_fits: dict[int, Factors] = {}
+
+    def fitted(self, count: int) -> Factors:
+        """The ridge fit on ``rows(count)``, with no limit on the rank."""
+        rows = self.rows(count)
+        if count not in self._known_fits:
+            self._known_fits[count] = self._fit(rows, self._point)
+        return self._known_fits[count]
+
+    def _coefficients(self, rows: Array) -> Array:
+        self._point = self._fit(rows, self._point)
+        scale = self._form.column_scale
+        theta = arrays.take_rows(self._point.U, rows) @ self._point.V.T
+        return theta if scale is None else theta * scale
+
+    def _fit(self, rows: Array, near: Factors) -> Factors:
+        """Minimise the loss with its ridge over Θ that vanish outside ``rows``."""
+        inside = arrays.scatter_rows(arrays.take_rows(near.U, rows), rows, near.shape[0])
+        point = Factors(inside, near.V)
+        value, before, count = self._loss.value(point), point, 0
+        for _ in range(_MAX_APPROXIMATIONS):
+            around = point if count == 0 else _extrapolated(before, point, count / (count + 3))
+            trial, lower = self._minimum(around, rows, value)
+            if not lower < value:
+                if count == 0:
+                    break
+                count = 0  # once more without extrapolation
+                continue
+            decrease, value, before, point, count = value - lower, lower, point, trial, count + 1
+            if decrease <= _TOL * max(value, 0.0):
+                break
+        return point
+
+    def _minimum(self, around: Factors, rows: Array, value: float) -> tuple[Factors, float]:
+        """The minimum of the approximation around a point, damped if the loss is not lower."""
+        damping = 1.0
+        for _ in range(_MAX_DAMPINGS):
+            form = self._loss.majorizer(around, rows, damping)
+            phi = solution(form, rows)
+            V = arrays.identity(self._loss.shape[1], like=phi)
+            if form.column_scale is not None:
+                V = V / form.column_scale[:, None]
+            trial = Factors(arrays.scatter_rows(phi, rows, self._loss.shape[0]), V)
+            lower = self._loss.value(trial)
+            if lower < value:
+                break
+            damping *= _DAMPING
+        return trial, lower
+
+
+def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
+    """Θ + momentum·(Θ − Θ before), as accelerated gradient methods do."""
+    change = (1 + momentum) * here.theta - momentum * before.theta
+    return Factors(change, arrays.identity(here.shape[1], like=here.V))
