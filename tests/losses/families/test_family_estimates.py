@@ -172,8 +172,9 @@ def test_null_link_at_the_border():
     np.testing.assert_allclose(NegativeBinomial().null_link(zeros), np.log([half]))
     both = Bernoulli().null_link(np.hstack([zeros, ones]))
     np.testing.assert_allclose(both, [np.log(half / (1 - half)), np.log((1 - half) / half)])
-    shares = Multinomial().mean(Multinomial().null_link(np.hstack([ones, zeros, zeros])))
-    np.testing.assert_allclose(shares, np.array([1.0, half, half]) / (1 + 2 * half))
+    start = Multinomial().null_link(np.hstack([ones, zeros, zeros]))
+    shares = Multinomial().mean(start[None, :])
+    np.testing.assert_allclose(shares, np.array([[1.0, half, half]]) / (1 + 2 * half))
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -103,7 +103,7 @@ def test_negative_binomial_is_a_difference_of_log_probabilities(dispersion):
 
 def test_negative_binomial_without_dispersion_is_poisson():
     y, eta = responses("poisson", N), predictors(3)
-    for dispersion in (0.0, 1e-12):
+    for dispersion in (0.0, 1e-12, np.array([0.0, 1e-12, 1e-10])):
         for one, other in zip(
             NegativeBinomial(dispersion).value_and_derivatives(y, eta),
             Poisson().value_and_derivatives(y, eta),

@@ -51,9 +51,9 @@ class Multinomial(Family):
     def value(self, y: Array, eta: Array) -> Array:
         """y_c·log(y_c/(m·p_c)), of shape (n, q)."""
         xp = arrays.namespace(y, eta)
-        logs = eta - xp.max(eta, axis=1, keepdims=True)
-        logs -= xp.log(xp.sum(xp.exp(logs), axis=1, keepdims=True))
-        return _value(y, logs, xp.sum(y, axis=1, keepdims=True))
+        logs = eta - arrays.row_maxima(eta)
+        logs -= xp.log(arrays.row_sums(xp.exp(logs)))
+        return _value(y, logs, arrays.row_sums(y))
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """m·p − y."""
@@ -64,41 +64,39 @@ class Multinomial(Family):
     def curvature(self, y: Array, eta: Array) -> Array:
         """m·p, the diagonal of a bound of the second derivative."""
         out = self.mean(eta)
-        out *= arrays.namespace(y).sum(y, axis=1, keepdims=True)
+        out *= arrays.row_sums(y)
         return out
 
     def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
         """The value, m·p − y and m·p, from one exponential."""
         xp = arrays.namespace(y, eta)
-        total = xp.sum(y, axis=1, keepdims=True)
-        logs = eta - xp.max(eta, axis=1, keepdims=True)
+        total = arrays.row_sums(y)
+        logs = eta - arrays.row_maxima(eta)
         shares = xp.exp(logs)
-        sums = xp.sum(shares, axis=1, keepdims=True)
+        sums = arrays.row_sums(shares)
         logs -= xp.log(sums)
         shares *= total / sums
         return _value(y, logs, total), shares - y, shares
 
     def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
         """m·(p∘d − p·pᵀd) in every row, for the direction d."""
-        xp = arrays.namespace(y, eta, direction)
         p = self.mean(eta)
-        out = direction - xp.sum(p * direction, axis=1, keepdims=True)
+        out = direction - arrays.row_sums(p * direction)
         out *= p
-        out *= xp.sum(y, axis=1, keepdims=True)
+        out *= arrays.row_sums(y)
         return out
 
     def mean(self, eta: Array) -> Array:
         """The probabilities p, of shape (n, q); rows sum to 1."""
         xp = arrays.namespace(eta)
-        p = xp.exp(eta - xp.max(eta, axis=-1, keepdims=True))
-        p /= xp.sum(p, axis=-1, keepdims=True)
+        p = xp.exp(eta - arrays.row_maxima(eta))
+        p /= arrays.row_sums(p)
         return p
 
     def link(self, mean: Array) -> Array:
         """log(p) minus its mean over the categories, since only differences of η matter."""
-        xp = arrays.namespace(mean)
         logs = arrays.log_or_smallest(mean)
-        return logs - xp.mean(logs, axis=-1, keepdims=True)
+        return logs - arrays.row_sums(logs) / logs.shape[1]
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Link of the share of each category, of shape (q,).
@@ -106,7 +104,8 @@ class Multinomial(Family):
         Categories that do not occur count as half an event in n + 1 observations.
         """
         mean, count = observed_mean(y, weight)
-        return self.link(arrays.namespace(y).where(mean > 0, mean, 0.5 / (count + 1.0)))
+        mean = arrays.namespace(y).where(mean > 0, mean, 0.5 / (count + 1.0))
+        return self.link(mean[None, :])[0, :]
 
     def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
         """Raise a ValueError unless every observed row is valid and complete.
