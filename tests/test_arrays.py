@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy import special
 
 from thinrank import arrays, linalg
 
@@ -354,3 +355,54 @@ def test_leading_left_vectors(library, shape):
 def test_inverse_cholesky_of_what_is_not_finite(library, bad):
     with pytest.raises(ValueError, match="not finite"), np.errstate(invalid="ignore"):
         linalg.inverse_cholesky(library.array(np.full((3, 3), bad), "float64"))
+
+
+# --------------------------------------------------------------------------- functions of entries
+
+
+def test_expit_and_log1p_exp_do_not_overflow(library, dtype):
+    x = np.array([-700.0, -80.0, -1.5, 0.0, 2.0, 80.0, 700.0])
+    tol = 1e-5 if dtype == "float32" else 1e-13
+    own = library.array(x, dtype)
+    found, expected = arrays.expit(own), special.expit(x)
+    library.check(found, arrays.log1p_exp(own), dtype=dtype)
+    np.testing.assert_allclose(library.numpy(found), expected, rtol=tol, atol=1e-40)
+    found = library.numpy(arrays.log1p_exp(own))
+    np.testing.assert_allclose(found, np.logaddexp(0.0, x), rtol=tol, atol=1e-40)
+
+
+def test_limits_of_entries(library, dtype):
+    x = library.array([[-1.0, 0.5], [3.0, -2.0]], dtype)
+    bounds = library.array([0.0, -1.0], dtype)
+    outputs = [
+        (arrays.at_least(x, 0.25), [[0.25, 0.5], [3.0, 0.25]]),
+        (arrays.at_most(x, 0.25), [[-1.0, 0.25], [0.25, -2.0]]),
+        (arrays.at_least(x, bounds), [[0.0, 0.5], [3.0, -1.0]]),
+        (arrays.at_most(x, bounds), [[-1.0, -1.0], [0.0, -2.0]]),
+    ]
+    for found, expected in outputs:
+        library.check(found, dtype=dtype)
+        np.testing.assert_array_equal(library.numpy(found), expected)
+
+
+def test_logarithm_of_zero_is_finite(library, dtype):
+    x = library.array([0.0, 1.0, 5.0], dtype)
+    found = arrays.log_or_smallest(x)
+    library.check(found, x * found, dtype=dtype)
+    tol = 1e-6 if dtype == "float32" else 1e-14
+    smallest = np.log(np.finfo(dtype).tiny)
+    np.testing.assert_allclose(library.numpy(found), [smallest, 0.0, np.log(5.0)], rtol=tol)
+    assert library.numpy(x * found)[0] == 0.0
+
+
+@pytest.mark.parametrize("columns", [1, 3, 20])
+def test_sums_and_maxima_of_rows(library, dtype, rng, columns):
+    x = rng.standard_normal((6, columns))
+    own = library.array(x, dtype)
+    library.check(arrays.row_sums(own), arrays.row_maxima(own), dtype=dtype)
+    tol = 1e-5 if dtype == "float32" else 1e-13
+    for found, expected in [
+        (arrays.row_sums(own), x.sum(axis=1, keepdims=True)),
+        (arrays.row_maxima(own), x.max(axis=1, keepdims=True)),
+    ]:
+        np.testing.assert_allclose(library.numpy(found), expected, rtol=tol, atol=tol)

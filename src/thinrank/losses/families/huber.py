@@ -1,0 +1,173 @@
+"""Squared errors that grow linearly for large residuals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.losses.families.base import Family
+from thinrank.losses.families.medians import weighted_median
+from thinrank.losses.families.parameters import Parameter, as_parameter, entries, matched, taken
+
+__all__ = ["Huber"]
+
+# With this threshold the estimate of a mean has 95 % of the efficiency of least squares if the
+# errors are Gaussian (Huber 1964; Holland and Welsch 1977).
+_THRESHOLD = 1.345
+# The standard deviation of a Gaussian distribution divided by its median absolute deviation, and
+# divided by its mean absolute deviation, sqrt(π/2).
+_PER_MEDIAN_DEVIATION = 1.4826
+_PER_MEAN_DEVIATION = 1.2533
+
+
+class Huber(Family):
+    """t²/2 for |t| ≤ d and d|t| − d²/2 otherwise, where t = (y − η)/σ.
+
+    The curvature is 1/σ² where |t| ≤ d and 0 elsewhere, so that ``curvature_bound`` is 1 in units
+    of 1/σ². The mean is η.
+
+    Parameters
+    ----------
+    threshold : float or array of shape (q,), default=1.345
+        The threshold d, in units of σ. With the default, the estimate of a mean of Gaussian
+        numbers has 95 % of the efficiency of least squares.
+    scale : float or array of shape (q,), default=None
+        Scale σ of each column; None for 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Huber(threshold=1.0).value(np.array([[1.0, 3.0]]), np.array([[0.0, 0.0]]))
+    array([[0.5, 2.5]])
+    """
+
+    name = "huber"
+    units = True
+    curvature_bound = 1.0
+    parameters = ("threshold", "scale")
+
+    def __init__(self, threshold: Any = _THRESHOLD, scale: Any = None) -> None:
+        if threshold is None:
+            threshold = _THRESHOLD
+        self.threshold: Parameter = as_parameter("threshold", threshold)
+        self.scale: Parameter = as_parameter("scale", scale)
+
+    def value(self, y: Array, eta: Array) -> Array:
+        """ψ(t)·(t − ψ(t)/2), where ψ(t) is t moved into [−d, d]."""
+        t = self._residual(y, eta)
+        return _value(t, self._clipped(t))
+
+    def derivative(self, y: Array, eta: Array) -> Array:
+        """−ψ(t)/σ, where ψ(t) is t moved into [−d, d]."""
+        out = self._clipped(self._residual(y, eta))
+        out *= self._per_scale(eta, -1.0)
+        return out
+
+    def curvature(self, y: Array, eta: Array) -> Array:
+        """1/σ² where |t| ≤ d, 0 elsewhere."""
+        t = self._residual(y, eta)
+        return self._inside(t, self._clipped(t))
+
+    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+        """The value, −ψ(t)/σ and the curvature, 1/σ² or 0."""
+        t = self._residual(y, eta)
+        clipped = self._clipped(t)
+        value, curvature = _value(t, clipped), self._inside(t, clipped)
+        clipped *= self._per_scale(eta, -1.0)
+        return value, clipped, curvature
+
+    def weight_for_fit(self, y: Array, eta: Array) -> Array:
+        """ψ(t)/t/σ² = min(1, d/|t|)/σ², the weights of iteratively reweighted least squares.
+
+        With this curvature the quadratic model is nowhere below the loss.
+        """
+        xp = arrays.namespace(y, eta)
+        threshold = matched(self._threshold, eta)
+        weight = threshold / arrays.at_least(xp.abs(self._residual(y, eta)), threshold)
+        if self.scale is not None:
+            weight *= matched(self.scale**-2.0, eta)
+        return weight
+
+    def mean(self, eta: Array) -> Array:
+        """η itself."""
+        return eta
+
+    def link(self, mean: Array) -> Array:
+        """The mean itself."""
+        return mean
+
+    def null_link(self, y: Array, weight: Array | None = None) -> Array:
+        """Weighted median of each column, of shape (q,)."""
+        numbers, weights = _numpy(y, weight)
+        return arrays.from_numpy(weighted_median(numbers, weights), y)
+
+    def take(self, columns: Any) -> Huber:
+        """The family with the parameters of some of the columns."""
+        return Huber(taken(self.threshold, columns), taken(self.scale, columns))
+
+    def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Huber:
+        """The family with a scale from the median absolute deviation of the residuals.
+
+        It is 1.4826 times the weighted median of |r − median(r)|, which is the standard deviation
+        if the residuals are Gaussian. If more than half of the residuals are equal, this is 0 and
+        1.2533 times the mean of |r − median(r)| is used; if that is 0 too, 1. ``freedom`` is not
+        used.
+        """
+        residuals, weights = _numpy(y - eta, weight)
+        residuals = np.where(weights > 0, residuals, 0.0)
+        deviations = np.abs(residuals - weighted_median(residuals, weights))
+        scale = _PER_MEDIAN_DEVIATION * weighted_median(deviations, weights)
+        total = np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
+        means = _PER_MEAN_DEVIATION * (weights * deviations).sum(axis=0) / total
+        # deviations this small are rounding errors
+        least = arrays.eps(y) * np.abs(np.where(weights > 0, _numpy(y, None)[0], 0.0)).max(axis=0)
+        scale = np.where(scale > least, scale, means)
+        return Huber(self.threshold, np.where(scale > least, scale, 1.0))
+
+    def scale_of(self, count: int) -> np.ndarray:
+        """σ of each of ``count`` columns."""
+        return entries(self.scale, count)
+
+    @property
+    def _threshold(self) -> float | np.ndarray:
+        return _THRESHOLD if self.threshold is None else self.threshold
+
+    def _residual(self, y: Array, eta: Array) -> Array:
+        """The residual in units of the scale, t."""
+        t = y - eta
+        if self.scale is not None:
+            t *= matched(1.0 / self.scale, eta)
+        return t
+
+    def _clipped(self, t: Array) -> Array:
+        """t, moved into [−d, d]."""
+        low, high = matched(-self._threshold, t), matched(self._threshold, t)
+        return arrays.at_most(arrays.at_least(t, low), high)
+
+    def _inside(self, t: Array, clipped: Array) -> Array:
+        inside = arrays.namespace(t).astype(t == clipped, t.dtype)
+        if self.scale is not None:
+            inside *= matched(self.scale**-2.0, t)
+        return inside
+
+    def _per_scale(self, like: Array, factor: float) -> Array | float:
+        return factor if self.scale is None else matched(factor / self.scale, like)
+
+
+def _value(t: Array, clipped: Array) -> Array:
+    """One expression for both cases: t·t/2 if t is its own clipped value, else d·(|t| − d/2)."""
+    value = -0.5 * clipped
+    value += t
+    value *= clipped
+    return value
+
+
+def _numpy(x: Array, weight: Array | None) -> tuple[np.ndarray, np.ndarray]:
+    """An array and its weights as float64 arrays of NumPy."""
+    numbers = arrays.to_numpy(x).astype(np.float64)
+    if weight is None:
+        return numbers, np.ones_like(numbers)
+    return numbers, arrays.to_numpy(weight).astype(np.float64)

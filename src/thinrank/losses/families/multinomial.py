@@ -1,0 +1,164 @@
+"""Several columns that are the shares of one categorical response."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.losses.families.base import Family, observed_mean, refuse
+
+__all__ = ["Multinomial"]
+
+
+class Multinomial(Family):
+    """y_c·log(y_c/(m·p_c)) for category c, with p = exp(η)/Σexp(η), over all columns.
+
+    The q columns are the categories of one response. A row of y has a single 1, or proportions,
+    or counts; m is its sum. A row of zeros is a missing response, whose loss is 0. The sum over
+    the row is half of its deviance; it is not negative, but with counts or proportions single
+    entries can be.
+
+    The second derivative of the loss of a row is the matrix m·(diag(p) − ppᵀ), which
+    :meth:`hessian_product` applies. It is at most m·diag(p), whose diagonal m·p is returned as
+    the curvature. ``curvature_bound`` is a bound on the largest eigenvalue of diag(p) − ppᵀ,
+    that is, on the second derivative for m = 1.
+
+    Parameters
+    ----------
+    categories : int, default=None
+        Number of columns, if known: then :meth:`take` and :meth:`check` compare with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Multinomial().value(np.array([[0.0, 1.0]]), np.array([[0.0, 0.0]])).round(4)
+    array([[0.    , 0.6931]])
+    """
+
+    name = "multinomial"
+    separable = False
+    curvature_bound = 0.5
+    expected = "finite numbers that are not negative"
+    parameters = ("categories",)
+
+    def __init__(self, categories: int | None = None) -> None:
+        self.categories = categories
+
+    def value(self, y: Array, eta: Array) -> Array:
+        """y_c·log(y_c/(m·p_c)), of shape (n, q)."""
+        xp = arrays.namespace(y, eta)
+        logs = eta - arrays.row_maxima(eta)
+        logs -= xp.log(arrays.row_sums(xp.exp(logs)))
+        return _value(y, logs, arrays.row_sums(y))
+
+    def derivative(self, y: Array, eta: Array) -> Array:
+        """m·p − y."""
+        out = self.curvature(y, eta)
+        out -= y
+        return out
+
+    def curvature(self, y: Array, eta: Array) -> Array:
+        """m·p, the diagonal of a bound of the second derivative."""
+        out = self.mean(eta)
+        out *= arrays.row_sums(y)
+        return out
+
+    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+        """The value, m·p − y and m·p, from one exponential."""
+        xp = arrays.namespace(y, eta)
+        total = arrays.row_sums(y)
+        logs = eta - arrays.row_maxima(eta)
+        shares = xp.exp(logs)
+        sums = arrays.row_sums(shares)
+        logs -= xp.log(sums)
+        shares *= total / sums
+        return _value(y, logs, total), shares - y, shares
+
+    def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
+        """m·(p∘d − p·pᵀd) in every row, for the direction d."""
+        p = self.mean(eta)
+        out = direction - arrays.row_sums(p * direction)
+        out *= p
+        out *= arrays.row_sums(y)
+        return out
+
+    def mean(self, eta: Array) -> Array:
+        """The probabilities p, of shape (n, q); rows sum to 1."""
+        xp = arrays.namespace(eta)
+        p = xp.exp(eta - arrays.row_maxima(eta))
+        p /= arrays.row_sums(p)
+        return p
+
+    def link(self, mean: Array) -> Array:
+        """log(p) minus its mean over the categories, since only differences of η matter."""
+        logs = arrays.log_or_smallest(mean)
+        return logs - arrays.row_sums(logs) / logs.shape[1]
+
+    def null_link(self, y: Array, weight: Array | None = None) -> Array:
+        """Link of the share of each category, of shape (q,).
+
+        Categories that do not occur count as half an event in n + 1 observations.
+        """
+        mean, count = observed_mean(y, weight)
+        mean = arrays.namespace(y).where(mean > 0, mean, 0.5 / (count + 1.0))
+        return self.link(mean[None, :])[0, :]
+
+    def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
+        """Raise a ValueError unless every observed row is valid and complete.
+
+        A row must have at least one positive entry, and be observed in all columns or in none.
+        """
+        xp = arrays.namespace(y)
+        label = " to ".join(dict.fromkeys((names[0], names[-1])))
+        expected = 2 if self.categories is None else self.categories
+        if y.shape[1] < 2 or (self.categories is not None and y.shape[1] != expected):
+            raise ValueError(
+                f"Response {label!r} must have {'at least ' if self.categories is None else ''}"
+                f"{expected} categories for the family 'multinomial', got {y.shape[1]}"
+            )
+        refuse(self, y, ~(xp.isfinite(y) & (y >= 0)), observed, names)
+        filled = y if observed is None else xp.where(observed, y, 0.0)
+        bad = xp.sum(filled, axis=1) <= 0
+        if observed is not None:
+            _refuse_partial(observed, label)
+            bad = bad & xp.any(observed, axis=1)
+        if bool(xp.any(bad)):
+            raise ValueError(
+                f"Response {label!r} must have a category in every observed row, but row "
+                f"{int(arrays.true_positions(bad)[0])} contains only zeros"
+            )
+
+    def take(self, columns: Any) -> Multinomial:
+        """The family of all columns; other choices of columns are refused."""
+        index = arrays.to_numpy(columns) if arrays.is_array(columns) else np.asarray(columns)
+        count = len(index) if self.categories is None else self.categories
+        if sorted(index.tolist()) != list(range(count)):
+            raise ValueError(
+                "the columns of a multinomial response must be taken together: expected columns "
+                f"0 to {count - 1}, got {index.tolist()}"
+            )
+        return self
+
+
+def _value(y: Array, logs: Array, total: Array) -> Array:
+    """The value, given log(p) and the sums of the rows; overwrites ``logs``."""
+    logs *= -y
+    inside = (y > 0) & (y < total)
+    if bool(arrays.namespace(y).any(inside)):  # otherwise every row has one category, y = m
+        logs += y * (arrays.log_or_smallest(y) - arrays.log_or_smallest(total))
+    return logs
+
+
+def _refuse_partial(observed: Array, label: str) -> None:
+    """Raise a ValueError if a row is observed in some columns only."""
+    xp = arrays.namespace(observed)
+    partial = xp.any(observed, axis=1) & ~xp.all(observed, axis=1)
+    if bool(xp.any(partial)):
+        raise ValueError(
+            f"Response {label!r} must be observed in all of its categories or in none, but row "
+            f"{int(arrays.true_positions(partial)[0])} is observed in some of them"
+        )

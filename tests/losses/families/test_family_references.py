@@ -1,0 +1,156 @@
+"""The losses against scikit-learn and SciPy, and the quadratic models of the families."""
+
+import numpy as np
+import pytest
+from family_points import responses
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special, stats
+from sklearn.metrics import log_loss, mean_poisson_deviance
+
+from thinrank.losses.families import (
+    Bernoulli,
+    Gaussian,
+    Huber,
+    Multinomial,
+    NegativeBinomial,
+    Poisson,
+)
+
+N = 60
+
+
+def predictors(columns=1):
+    return np.random.default_rng(0).standard_normal((N, columns))
+
+
+def test_gaussian_is_a_difference_of_log_densities():
+    y, eta = responses("gaussian", N)[:, :1], predictors()
+    normal = stats.norm(eta, 2.5)
+    expected = stats.norm(y, 2.5).logpdf(y) - normal.logpdf(y)
+    np.testing.assert_allclose(Gaussian(2.5).value(y, eta), expected, atol=1e-12)
+
+
+def test_poisson_deviance():
+    y, eta = responses("poisson", N)[:, :1], predictors()
+    expected = mean_poisson_deviance(y[:, 0], np.exp(eta[:, 0]))
+    assert Poisson().deviance(y, eta).mean() == pytest.approx(expected, rel=1e-12)
+
+
+def test_bernoulli_is_the_log_loss():
+    y, eta = responses("bernoulli", N)[:, :1], predictors()
+    expected = log_loss(y[:, 0], special.expit(eta[:, 0]))
+    assert Bernoulli().value(y, eta).mean() == pytest.approx(expected, rel=1e-12)
+
+
+def test_proportions_are_relative_entropies():
+    y, eta = responses("proportions", N), predictors(3)
+    mean = special.expit(eta)
+    expected = special.rel_entr(y, mean) + special.rel_entr(1 - y, 1 - mean)
+    np.testing.assert_allclose(Bernoulli().value(y, eta), expected, atol=1e-12)
+
+
+def test_multinomial_is_the_log_loss():
+    y, eta = responses("multinomial", N), predictors(3)
+    expected = log_loss(y.argmax(axis=1), special.softmax(eta, axis=1))
+    assert Multinomial().value(y, eta).sum(axis=1).mean() == pytest.approx(expected, rel=1e-12)
+
+
+def test_multinomial_counts_are_differences_of_log_probabilities():
+    y, eta = responses("multinomial counts", N), predictors(3)
+    fitted = stats.multinomial(6, special.softmax(eta, axis=1)).logpmf(y)
+    saturated = stats.multinomial(6, y / 6).logpmf(y)
+    found = Multinomial().value(y, eta).sum(axis=1)
+    np.testing.assert_allclose(found, saturated - fitted, atol=1e-11)
+
+
+def test_multinomial_does_not_depend_on_a_common_shift():
+    y, eta = responses("multinomial counts", N), predictors(3)
+    for one, other in zip(
+        Multinomial().value_and_derivatives(y, eta),
+        Multinomial().value_and_derivatives(y, eta + 650.0),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-11)
+
+
+def test_multinomial_without_an_observed_category():
+    y = np.zeros((2, 3))
+    for output in Multinomial().value_and_derivatives(y, predictors(3)[:2]):
+        np.testing.assert_array_equal(output, 0.0)
+
+
+def test_multinomial_curvature_is_a_bound():
+    """m·diag(p) minus the second derivative has no negative eigenvalue."""
+    y, eta = responses("multinomial counts", N), predictors(3)
+    identity = [np.tile(row, (N, 1)) for row in np.eye(3)]
+    exact = np.stack([Multinomial().hessian_product(y, eta, d) for d in identity], axis=1)
+    bound = Multinomial().curvature(y, eta)[:, :, None] * np.eye(3)
+    assert np.linalg.eigvalsh(bound - exact).min() >= -1e-12
+
+
+@pytest.mark.parametrize("dispersion", [1e-3, 0.4, 1.0, 30.0])
+def test_negative_binomial_is_a_difference_of_log_probabilities(dispersion):
+    y, eta = responses("poisson", N), predictors(3)
+
+    def log_probability(mean):
+        return stats.nbinom(1 / dispersion, 1 / (1 + dispersion * mean)).logpmf(y)
+
+    expected = log_probability(np.maximum(y, 1e-12)) - log_probability(np.exp(eta))
+    found = NegativeBinomial(dispersion).value(y, eta)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
+
+
+def test_negative_binomial_without_dispersion_is_poisson():
+    y, eta = responses("poisson", N), predictors(3)
+    for dispersion in (0.0, 1e-12, np.array([0.0, 1e-12, 1e-10])):
+        for one, other in zip(
+            NegativeBinomial(dispersion).value_and_derivatives(y, eta),
+            Poisson().value_and_derivatives(y, eta),
+            strict=True,
+        ):
+            np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-8)
+
+
+def test_negative_binomial_weight_is_the_mean_of_the_curvature():
+    family, eta = NegativeBinomial(0.7), predictors(3)
+    y = np.exp(eta)  # the curvature is linear in y, so that its mean is that at the mean
+    np.testing.assert_allclose(family.weight_for_fit(0 * y, eta), family.curvature(y, eta))
+    np.testing.assert_allclose(family.weight_for_fit(y, eta), y / (1 + 0.7 * y))
+
+
+def test_huber_against_scipy():
+    y, eta = responses("huber", N), predictors(3)
+    threshold, scale = np.array([0.5, 1.345, 2.0]), np.array([0.7, 1.0, 4.0])
+    found = Huber(threshold, scale).value(y, eta)
+    expected = special.huber(threshold, (y - eta) / scale)
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+@given(
+    residual=st.floats(-50, 50),
+    other=st.floats(-50, 50),
+    threshold=st.floats(0.1, 10),
+    scale=st.floats(0.1, 10),
+)
+def test_huber_quadratic_model_is_not_below_the_loss(residual, other, threshold, scale):
+    family = Huber(threshold, scale)
+    y, at, there = (np.array([[x]]) for x in (0.0, residual, other))
+    value, slope, _ = family.value_and_derivatives(y, at)
+    step = there - at
+    model = value + slope * step + 0.5 * family.weight_for_fit(y, at) * step**2
+    assert model >= family.value(y, there) - 1e-9 * (1 + np.abs(model))
+
+
+@pytest.mark.parametrize("family", [Bernoulli(), Multinomial()])
+def test_small_losses_keep_their_digits(family):
+    """With η = ±40 the loss of the more probable outcome is log(1 + exp(−|Δη|))."""
+    y, eta = np.array([[1.0, 0.0]]), np.array([[40.0, -40.0]])
+    expected = {"bernoulli": [np.exp(-40.0)] * 2, "multinomial": [0.0, 0.0]}[family.name]
+    np.testing.assert_allclose(family.value(y, eta), [expected], rtol=1e-12, atol=1e-33)
+
+
+def test_poisson_overflow_is_infinite_and_silent():
+    y, eta = np.array([[2.0, 0.0]]), np.array([[800.0, 800.0]])
+    for output in Poisson().value_and_derivatives(y, eta):
+        assert np.isposinf(output).all()
