@@ -14,11 +14,13 @@ from thinrank.core.contracts import Start
 from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
 from thinrank.losses import LeastSquares
+from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.selection.choice import RefitRule
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
 from thinrank.selection.held_out_search import HeldOutSearch
+from thinrank.selection.loss_criterion_sample import LossCriterionSample
 from thinrank.selection.space import Space
 from thinrank.selection.splits import held_out_samples
 from thinrank.solvers import Pursuit
@@ -53,7 +55,7 @@ def automatic_ridges(curvatures: Array) -> list[float]:
 
 
 def by_criterion(
-    loss: LeastSquares,
+    loss: LeastSquares | GeneralizedLinear,
     space: Space,
     criterion: Criterion,
     *,
@@ -85,9 +87,13 @@ def by_criterion(
     """
     p, k = loss.shape
     chosen = space.rows[0] < p, space.columns[0] < k
-    sample = CriterionSample(
-        loss.quadratic(), loss.noise, criterion, *chosen, start=start, seed=seed
-    )
+    sample: Any
+    if isinstance(loss, GeneralizedLinear):
+        sample = LossCriterionSample(loss, criterion, *chosen, start=start, seed=seed)
+    else:
+        sample = CriterionSample(
+            loss.quadratic(), loss.noise, criterion, *chosen, start=start, seed=seed
+        )
     search = CriterionSearch([sample], space, **options)
     search.run()
     return search

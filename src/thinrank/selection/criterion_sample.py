@@ -89,9 +89,16 @@ class CriterionSample(Sample):
         overlap = arrays.to_numpy(known.map.T @ known.map).astype(np.float64) * ridge
         # the directions are orthonormal in H, which includes the ridge
         table = error_table(known, known.weights, np.eye(q) - overlap)
-        residual = self.form.samples * (self.form.constant + table)
+        residual = self.form.samples * (self._form_at(fit).constant + table)
+        return self._penalised(residual, self._complexity(fit, known, overlap, ridge))
+
+    def _form_at(self, fit: RowFit) -> QuadraticForm:
+        """The form that the fit is a fit of."""
+        return self.form
+
+    def _penalised(self, residual: np.ndarray, complexity: Complexity) -> np.ndarray:
+        """The criterion of residual sums of squares."""
         null = self.form.samples * self.form.constant
-        complexity = self._complexity(fit, known, overlap, ridge)
         return self._criterion.scores(residual, null, self.form.observations, complexity)
 
     def score(self, fit: Fit | None, sizes: Sizes) -> float:
@@ -107,7 +114,7 @@ class CriterionSample(Sample):
 
         Exact for one row, given Q; for several rows their interactions are neglected.
         """
-        form = self.form.with_ridge(sizes.ridge)
+        form = self._form_at(fit).with_ridge(sizes.ridge)
         solver = Pursuit().sized(*sizes[:3])
         costs, _, gains = solver.costs_and_gains(form, fit)
         costs = np.sort(arrays.to_numpy(costs).astype(np.float64))
@@ -120,8 +127,7 @@ class CriterionSample(Sample):
         rank = fit.U.shape[1]
         degrees = (rows + sizes.columns - rank) * rank
         complexity = Complexity(degrees, rows, sizes.columns, *self.form.shape, *self._selects)
-        null = self.form.samples * self.form.constant
-        return self._criterion.scores(residual, null, self.form.observations, complexity)
+        return self._penalised(residual, complexity)
 
     def _complexity(
         self, fit: RowFit, known: Directions, overlap: np.ndarray, ridge: float

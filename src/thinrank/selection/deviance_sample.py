@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.contracts import Design, QuadraticForm, Start
-from thinrank.core.factors import Factors
+from thinrank.core.contracts import Design
 from thinrank.core.sizes import Sizes
 from thinrank.losses.generalized_linear import GeneralizedLinear
-from thinrank.minimize import solve
 from thinrank.selection.elimination import held_out_changes
 from thinrank.selection.held_out_sample import MOST_FORECAST, PERFECT
+from thinrank.selection.loss_sample import LossSample
 from thinrank.selection.tables import RowFit
-from thinrank.solvers.fits import Fit, as_fit
-from thinrank.solvers.pursuit import Pursuit
-from thinrank.starts import Auto, Backward
-from thinrank.starts.backward import on_rows
-from thinrank.starts.loss_elimination import LossElimination
+from thinrank.solvers.fits import Fit
 
 __all__ = ["DevianceSample", "HeldOutEntries"]
-
-_AUTO = Auto(exchanges_rows=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +50,6 @@ class HeldOutEntries:
 
 
 @dataclass(frozen=True, eq=False)
-class _Around:
-    """A fit without coefficients, for tables, from a quadratic approximation around a fit."""
-
-    rows: Array
-    columns: Array
-    root: Array
-    whitened: Array
-    around: Fit | None
-
-
-@dataclass(frozen=True, eq=False)
 class _View:
     """Held-out responses that squared errors approximate the held-out deviance with.
 
@@ -84,7 +65,7 @@ class _View:
     base: float
 
 
-class DevianceSample:
+class DevianceSample(LossSample):
     """The training rows of a split, with models scored by the mean deviance of held-out entries.
 
     Tables and forecasts come from a quadratic approximation of the deviance around a fit, with the
@@ -96,34 +77,24 @@ class DevianceSample:
         The loss of the training rows, without ridge.
     held_out : HeldOutEntries
         The held-out rows.
-    start : Start, default=Auto(exchanges_rows=True)
-        Starting point of each fit.
-    seed : int, default=0
-        Seed of randomised decompositions in the start.
+    **options
+        ``start`` and ``seed`` of :class:`thinrank.selection.loss_sample.LossSample`.
     """
 
     def __init__(
         self,
         training: GeneralizedLinear,
         held_out: HeldOutEntries,
-        start: Start = _AUTO,
-        seed: int = 0,
+        **options: Any,
     ) -> None:
-        self._training, self._held_out = training, held_out
-        self._given_start, self._seed = start, seed
-        self._losses: dict[float, GeneralizedLinear] = {}
-        self._stages: dict[int, tuple[Fit | None, QuadraticForm]] = {}
+        super().__init__(training, **options)
+        self._held_out = held_out
         self.index = held_out.index
         xp = arrays.namespace(held_out.weight)
         self.entries = float(xp.sum(held_out.weight))
         self.weight = self.entries / training.shape[1]
         self._null_deviances = self._deviances(self._linear(None))
         self._null = float(xp.sum(self._null_deviances)) / self.entries
-
-    @cached_property
-    def form(self) -> QuadraticForm:
-        """The quadratic approximation around zero, without ridge."""
-        return self._training.majorizer(self._training.null.factors)
 
     # ------------------------------------------------------------------ scores
 
@@ -171,54 +142,6 @@ class DevianceSample:
         """The held-out rows of some predictors, centred and scaled like the training rows."""
         return self._held_out.X.columns(rows)
 
-    # ------------------------------------------------------------------ fits
-
-    def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
-        """The fit of the estimator to these rows; None if there is nothing to fit."""
-        found = solve(self._loss(sizes.ridge), solver, self._start, self._seed, records=False)
-        return None if found is None else found.state
-
-    def eliminated(self, rows: int, ridge: float) -> RowFit:
-        """A fit without coefficients, for tables, on the rows that backward elimination leaves."""
-        left = self._elimination.rows(rows)
-        if rows not in self._stages:
-            self._stages[rows] = self._as_fit(left, self._elimination.fitted(rows))
-        around, form = self._stages[rows]
-        return _on_rows(form.with_ridge(ridge), left, around)
-
-    def _as_fit(self, rows: Array, factors: Factors) -> tuple[Fit | None, QuadraticForm]:
-        """Factors as a fit, around which tables are computed, and the approximation there."""
-        form = self._training.majorizer(factors)
-        if rows.shape[0] == 0:
-            return None, form
-        return as_fit(form, rows, _all_columns(form), factors), form
-
-    def refit(self, near: Fit | None, ridge: float) -> RowFit | None:
-        """A fit without coefficients, for tables, with another ridge on the rows of a fit."""
-        if near is None:
-            return None
-        form = self._training.majorizer(near.factors).with_ridge(ridge)
-        return _on_rows(form, near.rows, near)
-
-    def _loss(self, ridge: float) -> GeneralizedLinear:
-        if ridge not in self._losses:
-            self._losses[ridge] = self._training.with_ridge(ridge)
-        return self._losses[ridge]
-
-    def _start(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
-        """The start; backward elimination is done once for all sizes and ridges."""
-        if not isinstance(self._given_start, (Auto, Backward)):
-            return self._given_start(loss, rank, rows, columns, seed)
-        left = self._elimination.rows(rows)
-        form = self._training.majorizer(self._elimination.fitted(rows)).with_ridge(loss.ridge)
-        found = on_rows(form, left, rank)
-        assert form.column_scale is not None
-        return Factors(found.U, found.V / form.column_scale[:, None])
-
-    @cached_property
-    def _elimination(self) -> LossElimination:
-        return LossElimination(self._training)
-
     # ------------------------------------------------------------------ tables
 
     def view(self, fit: RowFit) -> _View:
@@ -254,15 +177,3 @@ class DevianceSample:
             scores[:known] = view.base + changes[:known]
         return scores[rows]
 
-
-def _on_rows(form: QuadraticForm, rows: Array, near: Fit | None) -> _Around:
-    columns = _all_columns(form) if near is None else near.columns
-    if rows.shape[0] == 0:
-        nothing = arrays.zeros((0, 0), form.prototype)
-        return _Around(rows, columns, nothing, nothing, near)
-    root, _ = form.inverse_root(rows)
-    return _Around(rows, columns, root, root @ form.cross_rows(rows), near)
-
-
-def _all_columns(form: QuadraticForm) -> Array:
-    return arrays.indices(range(form.shape[1]), form.prototype)

@@ -21,7 +21,7 @@ from thinrank.solvers.pursuit import Fit, Pursuit
 from thinrank.starts import Auto, Backward
 from thinrank.starts.backward import Elimination, on_rows
 
-__all__ = ["Sample"]
+__all__ = ["Sample", "trimmed"]
 
 _AUTO = Auto(exchanges_rows=True)
 
@@ -75,7 +75,7 @@ class Sample(abc.ABC):
 
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
         """A fit that starts from a fit of other sizes."""
-        found = solve(self._loss(sizes.ridge), solver, _trimmed(near, sizes), records=False)
+        found = solve(self._loss(sizes.ridge), solver, trimmed(near, sizes), records=False)
         return near if found is None else found.state
 
     def refit(self, near: Fit | None, ridge: float) -> RowFit | None:
@@ -128,7 +128,7 @@ def _on_rows(form: QuadraticForm, rows: Array, columns: Array) -> _Rows:
     return _Rows(rows, columns, root, root @ form.cross_rows(rows))
 
 
-def _trimmed(near: Fit, sizes: Sizes) -> Factors:
+def trimmed(near: Fit, sizes: Sizes) -> Factors:
     """The factors of a fit without the rows of least cost."""
     xp = arrays.namespace(near.U)
     rows, U = near.rows, near.U

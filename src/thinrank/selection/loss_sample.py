@@ -1,0 +1,127 @@
+"""Base class of samples under any family: fits of the loss, and approximations around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import QuadraticForm, Start
+from thinrank.core.factors import Factors
+from thinrank.core.sizes import Sizes
+from thinrank.losses.generalized_linear import GeneralizedLinear
+from thinrank.minimize import solve
+from thinrank.selection.samples import trimmed
+from thinrank.selection.tables import RowFit
+from thinrank.solvers.fits import Fit, as_fit
+from thinrank.solvers.pursuit import Pursuit
+from thinrank.starts import Auto, Backward, complete_rank
+from thinrank.starts.backward import on_rows
+from thinrank.starts.loss_elimination import LossElimination
+
+__all__ = ["LossSample"]
+
+_AUTO = Auto(exchanges_rows=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """A fit without coefficients, for tables, from a quadratic approximation around a fit."""
+
+    rows: Array
+    columns: Array
+    root: Array
+    whitened: Array
+    around: Fit | None
+
+
+class LossSample:
+    """Rows to fit with a loss that is not quadratic.
+
+    Tables and forecasts come from a quadratic approximation of the loss around a fit, with the
+    mean curvature of every response.
+
+    Parameters
+    ----------
+    loss : GeneralizedLinear
+        The loss, without ridge.
+    start : Start, default=Auto(exchanges_rows=True)
+        Starting point of each fit.
+    seed : int, default=0
+        Seed of randomised decompositions in the start.
+    """
+
+    def __init__(self, loss: GeneralizedLinear, start: Start = _AUTO, seed: int = 0) -> None:
+        self._training = loss
+        self._given_start, self._seed = start, seed
+        self._losses: dict[float, GeneralizedLinear] = {}
+        self._stages: dict[int, Fit | None] = {}
+
+    @cached_property
+    def form(self) -> QuadraticForm:
+        """The quadratic approximation around zero, without ridge."""
+        return self._training.majorizer(self._training.null.factors)
+
+    def form_around(self, fit: Fit | None) -> QuadraticForm:
+        """The quadratic approximation around a fit, without ridge."""
+        return self.form if fit is None else self._training.majorizer(fit.factors)
+
+    def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
+        """The fit of the estimator to these rows; None if there is nothing to fit."""
+        found = solve(self._loss(sizes.ridge), solver, self._start, self._seed, records=False)
+        return None if found is None else found.state
+
+    def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
+        """A fit that starts from a fit of other sizes."""
+        loss = self._loss(sizes.ridge)
+        start = trimmed(near, sizes)
+        if near.column_scale is not None:
+            start = Factors(start.U, start.V / near.column_scale[:, None])
+        start = complete_rank(start, loss, sizes.rank, self._seed)
+        found = solve(loss, solver, start, records=False)
+        return near if found is None else found.state
+
+    def eliminated(self, rows: int, ridge: float) -> RowFit:
+        """A fit without coefficients, for tables, on the rows that backward elimination leaves."""
+        left = self._elimination.rows(rows)
+        if rows not in self._stages:
+            factors = self._elimination.fitted(rows)
+            form = self._training.majorizer(factors)
+            columns = arrays.indices(range(form.shape[1]), form.prototype)
+            self._stages[rows] = as_fit(form, left, columns, factors) if left.shape[0] else None
+        return self._on_rows(left, ridge, self._stages[rows])
+
+    def refit(self, near: Fit | None, ridge: float) -> RowFit | None:
+        """A fit without coefficients, for tables, with another ridge on the rows of a fit."""
+        return None if near is None else self._on_rows(near.rows, ridge, near)
+
+    def _on_rows(self, rows: Array, ridge: float, near: Fit | None) -> _Around:
+        form = self.form_around(near).with_ridge(ridge)
+        columns = arrays.indices(range(form.shape[1]), form.prototype)
+        if rows.shape[0] == 0:
+            nothing = arrays.zeros((0, 0), form.prototype)
+            return _Around(rows, columns, nothing, nothing, near)
+        root, _ = form.inverse_root(rows)
+        columns = columns if near is None else near.columns
+        return _Around(rows, columns, root, root @ form.cross_rows(rows), near)
+
+    def _loss(self, ridge: float) -> GeneralizedLinear:
+        if ridge not in self._losses:
+            self._losses[ridge] = self._training.with_ridge(ridge)
+        return self._losses[ridge]
+
+    def _start(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        """The start; backward elimination is done once for all sizes and ridges."""
+        if not isinstance(self._given_start, (Auto, Backward)):
+            return self._given_start(loss, rank, rows, columns, seed)
+        left = self._elimination.rows(rows)
+        form = self._training.majorizer(self._elimination.fitted(rows)).with_ridge(loss.ridge)
+        found = on_rows(form, left, rank)
+        assert form.column_scale is not None
+        return Factors(found.U, found.V / form.column_scale[:, None])
+
+    @cached_property
+    def _elimination(self) -> LossElimination:
+        return LossElimination(self._training)
