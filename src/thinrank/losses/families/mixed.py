@@ -62,10 +62,11 @@ class Mixed(Family):
         self.families = tuple(families)
         self.columns = tuple(_positions(index).tolist() for index in columns)
         flat = [column for index in self.columns for column in index]
-        if len(self.families) != len(self.columns) or sorted(flat) != list(range(len(flat))):
+        one_each = len(self.families) == len(self.columns) > 0 and all(self.columns)
+        if not one_each or sorted(flat) != list(range(len(flat))):
             raise ValueError(
-                "columns must have one list per family and contain every column from 0 once, got "
-                f"{list(self.columns)} for {len(self.families)} families"
+                "columns must have one list per family, none of them empty, and contain every "
+                f"column from 0 once, got {list(self.columns)} for {len(self.families)} families"
             )
         self.in_order = flat == sorted(flat)
         self._places = np.argsort(flat, kind="stable").tolist()
@@ -134,7 +135,8 @@ class Mixed(Family):
         wanted = _positions(columns).tolist()
         families, places = [], []
         for family, index in zip(self.families, self.columns, strict=True):
-            own = [place for place, column in enumerate(wanted) if column in set(index)]
+            members = set(index)
+            own = [place for place, column in enumerate(wanted) if column in members]
             if not own:
                 continue
             inner = [index.index(wanted[place]) for place in own]
@@ -194,8 +196,9 @@ def _part(x: Array | None, index: list[int]) -> Any:
     """Some columns of ``x``; a view, without a copy, if they are adjacent."""
     if x is None:
         return None
-    if index == list(range(index[0], index[0] + len(index))):
-        return x[:, index[0] : index[0] + len(index)]
+    first, end = index[0], index[0] + len(index)
+    if index == list(range(first, end)):
+        return x[:, first:end]
     return arrays.take_columns(x, arrays.indices(index, x))
 
 
