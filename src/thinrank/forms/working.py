@@ -38,12 +38,8 @@ class WorkingForm:
         s, positive.
     ridge : float
         Weight of ½‖Θ‖².
-    value : float
-        f(Θ₀), without the ridge.
-    slope : float
-        ⟨∇f(Θ₀), Θ₀⟩, without the ridge.
-    fitted : float
-        ‖XΦ₀‖²/n.
+    value, slope, fitted : arrays of shape (m2,)
+        f(Θ₀), ⟨∇f(Θ₀), Θ₀⟩ and ‖XΦ₀‖²/n, without the ridge, of every response.
     samples, observations : float
         Number of samples and of entries of the data.
     """
@@ -59,9 +55,9 @@ class WorkingForm:
         column_scale: Array,
         ridge: float,
         *,
-        value: float,
-        slope: float,
-        fitted: float,
+        value: Array,
+        slope: Array,
+        fitted: Array,
         samples: float,
         observations: float,
     ) -> None:
@@ -74,7 +70,8 @@ class WorkingForm:
         self.prototype = X.prototype
         self._bare = curvature
         self.factors = factors
-        self._data = value, slope, fitted
+        # twice the values at zero of the responses, without the ridge
+        self.constants = 2 * (value - slope) + fitted
         self._set_ridge(ridge)
 
     def _set_ridge(self, ridge: float) -> None:
@@ -85,15 +82,13 @@ class WorkingForm:
         self._curvature = self._bare.with_ridge(common)
         U, V = self.factors.U, self.factors.V
         scaled = V * self._scale[:, None]  # Φ₀ = U·scaledᵀ
-        value, slope, squared = self._data
         # the gradient of the ridge at Φ₀ differs from that of H by this matrix, U·correctionᵀ
         self._correction = (common - ridge / squares)[:, None] * scaled if ridge else None
+        self.constant = float(xp.sum(self.constants))
         if ridge:
             UU = U.T @ U
-            square = arrays.inner(UU, V.T @ V)
-            value, slope = value + 0.5 * ridge * square, slope + ridge * square
-            squared += common * arrays.inner(UU, scaled.T @ scaled)
-        self.constant = 2 * (value - slope) + squared
+            self.constant += common * arrays.inner(UU, scaled.T @ scaled)
+            self.constant -= ridge * arrays.inner(UU, V.T @ V)
 
     def with_ridge(self, ridge: float) -> Self:
         """The form of the same loss, around the same point, with another ridge."""

@@ -41,8 +41,8 @@ class Point:
         XU.
     linear : array of shape (n_samples, n_targets)
         The linear predictors η.
-    value : float
-        The loss, without ridge.
+    values : array of shape (n_targets,)
+        The losses of the responses, without ridge.
     derivative, curvature : arrays of shape (n_samples, n_targets)
         Derivatives of the entries with respect to η, and positive curvatures, times the weights.
     """
@@ -51,7 +51,7 @@ class Point:
     free: Array
     scores: Array
     linear: Array
-    value: float
+    values: Array
     derivative: Array
     curvature: Array
 
@@ -168,7 +168,7 @@ class GeneralizedLinear:
     @cached_property
     def magnitude(self) -> float:
         """The loss at Θ = 0."""
-        return max(self.null.value, arrays.eps(self.prototype))
+        return max(self._total(self.null), arrays.eps(self.prototype))
 
     @cached_property
     def null(self) -> Point:
@@ -190,11 +190,11 @@ class GeneralizedLinear:
         linear = scores @ (factors.V * self.unit[:, None]).T
         if self.offset is not None:
             linear = linear + self.offset
-        free, linear, value, derivative, curvature = profiled(
+        free, linear, values, derivative, curvature = profiled(
             self.family, self.Y, self._weight, linear, self.free, self._last_free
         )
         self._last_free = free
-        return Point(factors, free, scores, linear, value / self.samples + self._constant, derivative, curvature)
+        return Point(factors, free, scores, linear, values / self.samples, derivative, curvature)
 
     def _scores(self, factors: Factors) -> Array:
         """XU, from the columns in use if they are few."""
@@ -220,7 +220,7 @@ class GeneralizedLinear:
         slope = point.derivative * (self.unit / self.samples)
         gradient_u = self.X.transposed_product(slope @ V)
         gradient_v = slope.T @ point.scores
-        value = point.value
+        value = self._total(point)
         if self.ridge:
             UU, VV = U.T @ U, V.T @ V
             value += 0.5 * self.ridge * arrays.inner(UU, VV)
@@ -230,11 +230,14 @@ class GeneralizedLinear:
 
     def value(self, factors: Factors) -> float:
         """f(UVᵀ)."""
-        value = self.at(factors).value
+        value = self._total(self.at(factors))
         if self.ridge:
             U, V = factors.U, factors.V
             value += 0.5 * self.ridge * arrays.inner(U.T @ U, V.T @ V)
         return value
+
+    def _total(self, point: Point) -> float:
+        return float(arrays.namespace(point.values).sum(point.values)) + self._constant
 
     def full_gradient(self, theta: Array) -> tuple[float, Array]:
         """Value and gradient of f at a dense Θ."""
@@ -259,7 +262,7 @@ class GeneralizedLinear:
         scale = xp.sqrt(relative)
         residual = point.derivative * (self.unit / scale)
         fitted = point.scores @ (factors.V * scale[:, None]).T
-        slope = arrays.inner(point.derivative * self.unit, point.scores @ factors.V.T)
+        slope = xp.sum(residual * fitted, axis=0)
         if self.sample_weight is not None:
             root = xp.sqrt(self.sample_weight)[:, None]
             fitted = fitted * root
@@ -271,9 +274,9 @@ class GeneralizedLinear:
             fitted - residual,
             scale,
             self.ridge,
-            value=point.value,
+            value=point.values,
             slope=slope / self.samples,
-            fitted=arrays.inner(fitted, fitted) / self.samples,
+            fitted=arrays.column_norms_squared(fitted) / self.samples,
             samples=self.samples,
             observations=self.observations,
         )
@@ -313,17 +316,9 @@ class GeneralizedLinear:
         other._last_free = None if self._last_free is None else arrays.take_columns(self._last_free, columns)
         other._share = {}
         xp = arrays.namespace(self.prototype)
-        total = self._null_values
+        total = self.null.values
         other._constant = self._constant + float(xp.sum(total) - xp.sum(arrays.take_rows(total, columns)))
         return other
-
-    @cached_property
-    def _null_values(self) -> Array:
-        """The loss of every response at Θ = 0."""
-        values = self.family.value(self.Y, self.null.linear)
-        if self._weight is not None:
-            values = values * self._weight
-        return arrays.namespace(values).sum(values, axis=0) / self.samples
 
     def everything(self) -> Array:
         """X as an array, multiplied by nothing; for restricted losses."""

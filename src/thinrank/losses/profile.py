@@ -26,7 +26,7 @@ def profiled(
     linear: Array,
     free: Array | None,
     start: Array | None,
-) -> tuple[Array, Array, float, Array, Array]:
+) -> tuple[Array, Array, Array, Array, Array]:
     """Minimise Σᵢⱼ wᵢⱼ·v(yᵢⱼ, linearᵢⱼ + (Zβ)ᵢⱼ) over β, one problem per response.
 
     Parameters
@@ -48,8 +48,8 @@ def profiled(
         The coefficients.
     linear : array of shape (n_samples, n_targets)
         The linear predictors, with the free ones.
-    value : float
-        The minimum.
+    values : array of shape (n_targets,)
+        The minima.
     derivative, curvature : arrays of shape (n_samples, n_targets)
         Derivatives and positive curvatures at the minimum, times the weights.
     """
@@ -57,7 +57,7 @@ def profiled(
     if free is None or free.shape[1] == 0:
         value, derivative, curvature = _entries(family, y, weight, linear)
         beta = arrays.zeros((0, y.shape[1]), like=y)
-        return beta, linear, float(xp.sum(value)), derivative, curvature
+        return beta, linear, xp.sum(value, axis=0), derivative, curvature
     beta = _first(family, y, weight, linear, free) if start is None else start
     here = linear + free @ beta
     value, derivative, curvature = _entries(family, y, weight, here)
@@ -86,7 +86,7 @@ def profiled(
         beta = beta - step * size
         here, totals = trial, new_totals
         derivative, curvature = new_derivative, new_curvature
-    return beta, here, float(xp.sum(totals)), derivative, curvature
+    return beta, here, totals, derivative, curvature
 
 
 def _first(family: Any, y: Array, weight: Array | None, linear: Array, free: Array) -> Array:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from thinrank import arrays
 from thinrank.core.contracts import QuadraticForm
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.selection.criteria import Complexity, Criterion
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.loss_sample import LossSample
-from thinrank.selection.tables import RowFit
+from thinrank.selection.tables import Directions, RowFit, column_changes
 
 __all__ = ["LossCriterionSample"]
 
@@ -19,8 +22,9 @@ __all__ = ["LossCriterionSample"]
 class LossCriterionSample(LossSample, CriterionSample):
     """A sample whose models are scored by the deviance of the training rows plus a penalty.
 
-    Where the noise has a scale that is estimated (Gaussian and Huber families), the logarithm of
-    the deviance takes its place, as for least squares.
+    Where the noise has a scale that is estimated (Gaussian and Huber families), the sum of the
+    logarithms of the deviances of the responses, times their numbers of entries, takes its place.
+    It is the likelihood of responses with a noise level each.
 
     Parameters
     ----------
@@ -48,6 +52,48 @@ class LossCriterionSample(LossSample, CriterionSample):
 
     def _form_at(self, fit: RowFit) -> QuadraticForm:
         return self.form_around(getattr(fit, "around", fit))
+
+    def _scores(self, known: Directions, fit: RowFit, ridge: float) -> np.ndarray:
+        if not self._training.family.units:
+            return super()._scores(known, fit, ridge)
+        overlap = arrays.to_numpy(known.map.T @ known.map).astype(np.float64) * ridge
+        inner = np.eye(len(overlap)) - overlap
+        changes = column_changes(known.weights, known.weights, inner)
+        constants, null = (
+            arrays.to_numpy(form.constants).astype(np.float64)[None, :]
+            for form in (self._form_at(fit), self.form)
+        )
+        left = np.maximum(constants + changes, np.finfo(float).eps * null)
+        gains = self._entries * np.log(np.where(null > 0, left / null, 1.0))
+        # the columns with the largest gains are in use
+        gains = np.cumsum(np.sort(gains, axis=-1), axis=-1)
+        # the criterion of least squares has N·log(RSS): RSS with the same logarithm
+        total = self.form.samples * self.form.constant
+        residual = total * np.exp(gains / self.form.observations)
+        return self._penalised(residual, self._corrected(fit, known, overlap, ridge))
+
+    def _corrected(
+        self, fit: RowFit, known: Directions, overlap: np.ndarray, ridge: float
+    ) -> Complexity:
+        """The complexity, with degrees of freedom as in the AIC for small samples.
+
+        With d degrees of freedom and m entries per response they are counted m/(m − d − 1) times
+        (Hurvich & Tsai 1989), since every response has its own noise level.
+        """
+        complexity = self._complexity(fit, known, overlap, ridge)
+        degrees = np.asarray(complexity.degrees, dtype=float)
+        entries = float(np.mean(self._entries))
+        left = entries - degrees / np.asarray(complexity.columns) - 1
+        return replace(
+            complexity, degrees=degrees * np.where(left > 0, entries / np.maximum(left, 1e-9), 1e9)
+        )
+
+    @cached_property
+    def _entries(self) -> np.ndarray:
+        """Number of observed entries of every response."""
+        weight = self._training.weights()
+        xp = arrays.namespace(weight)
+        return arrays.to_numpy(xp.sum(xp.astype(weight > 0, weight.dtype), axis=0))
 
     def _penalised(self, residual: np.ndarray, complexity: Complexity) -> np.ndarray:
         scores = super()._penalised(residual, complexity)

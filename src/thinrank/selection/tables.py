@@ -18,7 +18,15 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["Directions", "RowFit", "directions", "error_table", "lower_table", "to_height"]
+__all__ = [
+    "Directions",
+    "RowFit",
+    "column_changes",
+    "directions",
+    "error_table",
+    "lower_table",
+    "to_height",
+]
 
 
 class RowFit(Protocol):
@@ -106,12 +114,28 @@ def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> n
     ndarray of shape (..., q, k)
         Entry (r − 1, s − 1) is the change of the error with rank r and s columns.
     """
-    W = known.weights
+    by_rank = column_changes(known.weights, products, inner)
+    return np.cumsum(np.take_along_axis(by_rank, known.order, axis=-1), axis=-1)
+
+
+def column_changes(W: np.ndarray, products: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Changes of the squared error of every column, relative to zero, for all ranks.
+
+    Parameters
+    ----------
+    W : ndarray of shape (..., q, k)
+        Weights of the directions.
+    products, inner
+        As in :func:`error_table`.
+
+    Returns
+    -------
+    ndarray of shape (..., q, k)
+        Entry (r − 1, j) is the change of the error of column j with rank r.
+    """
     before = np.tril(inner, -1) @ W
     diagonal = np.diagonal(inner, axis1=-2, axis2=-1)[..., None]
-    terms = W * (diagonal * W + 2 * before - 2 * products)
-    by_rank = np.cumsum(terms, axis=-2)
-    return np.cumsum(np.take_along_axis(by_rank, known.order, axis=-1), axis=-1)
+    return np.cumsum(W * (diagonal * W + 2 * before - 2 * products), axis=-2)
 
 
 def to_height(table: np.ndarray, height: int) -> np.ndarray:
