@@ -103,6 +103,7 @@ def by_held_out(
     scale: bool,
     rule: RefitRule = "best",
     rescaled: Callable[[Sizes | np.ndarray], tuple[LeastSquares, np.ndarray]] | None = None,
+    kept: Array | None = None,
     solver: Pursuit = _PURSUIT,
     start: Start = _AUTO,
     seed: int = 0,
@@ -129,6 +130,8 @@ def by_held_out(
         and the noise, as estimated by a fit of the given sizes (or given as an array). It is
         called after a coarse search, and again while better sizes change the noise. None not to
         scale the responses.
+    kept : array of shape (n_samples, n_kept), default=None
+        Predictors that are always kept, if they are projected out of X and Y.
     solver : Pursuit, default=Pursuit()
         The solver; its sizes are set for each point.
     start : Start, default=Auto(exchanges_rows=True)
@@ -147,7 +150,9 @@ def by_held_out(
     fits: dict[str, Any] = {"solver": solver, "start": start, "seed": seed}
 
     def samples(loss: LeastSquares, splits: Splits) -> list[HeldOutSample]:
-        return held_out_samples(loss, splits, center=center, scale=scale, start=start, seed=seed)
+        return held_out_samples(
+            loss, splits, center=center, scale=scale, kept=kept, start=start, seed=seed
+        )
 
     records: list[Record] = []
 
