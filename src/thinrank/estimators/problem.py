@@ -134,6 +134,8 @@ class Problem:
         if kept is not None:
             kept = replace(kept, loadings_x=columns.loadings, loadings_y=responses.loadings)
             targets = Projected(targets, kept.basis.basis, responses.loadings)
+            if not (scale_targets and arrays.norm(responses.scale) > 0):
+                targets = responses.design  # explained responses are zero, without rounding errors
             live_rows = kept.others(columns.scale)
         live_columns = _live(responses.scale) if scale_targets else None
         X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)

@@ -33,6 +33,7 @@ __all__ = ["Found", "check_criterion", "find_sizes"]
 # divided by the last estimate. The estimates seldom change after the second.
 _MAX_SCALINGS = 3
 _NOTHING = "The predictors or the responses are constant: all coefficients are zero."
+_KEPT = "the predictors that are always kept"
 _NOTHING_LEFT = (
     "The predictors that are always kept explain all others, or the responses: all other "
     "coefficients are zero."
@@ -180,7 +181,7 @@ def find_sizes(
         )
         search, chosen = held_out, held_out.chosen
     params = space.params(chosen.sizes)
-    null = "the means of the responses" if kept is None else "those that are always kept"
+    null = "the means of the responses" if kept is None else _KEPT
     return Found(search, space, chosen, params, _warnings(search, space, chosen, positive, null))
 
 
@@ -260,7 +261,7 @@ def _warnings(
     if sizes.rank == 0:
         messages.append(
             f"No model predicts better than {null}, by the estimate that chooses the sizes: all "
-            "coefficients are zero."
+            f"{'other ' * (null == _KEPT)}coefficients are zero."
         )
         return messages
     if isinstance(search, HeldOutSearch) and not chosen.score < search.null_score:

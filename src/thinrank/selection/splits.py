@@ -15,7 +15,6 @@ from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.designs import (
     Dense,
     KeptBasis,
-    Projected,
     Standardization,
     Transformed,
     kept_basis,
@@ -132,9 +131,7 @@ def _from_its_rows(
     X = standardize(view_rows(loss.X, index), scale=scale, **units)
     rows_Y = take_rows(loss.Y, index)
     Y = standardize(rows_Y, scale=False, **units)
-    targets: Design = Transformed(rows_Y, center=Y.center)
-    if basis is not None:
-        targets = Projected(targets, basis.basis, Y.loadings)
+    targets = Transformed(rows_Y, center=Y.center) if basis is None else Y.design
     training = LeastSquares(X.design, targets, sample_weight=weight)
     if hold:
         training.hold_for_search()
