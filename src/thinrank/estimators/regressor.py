@@ -68,9 +68,8 @@ class SparseReducedRankRegressor(FactorRegressor):
         Names (if X is a data frame) or indices of predictors that are in every model, such as
         age, sex or batch. Their coefficients are neither limited in rank or sparsity nor shrunk
         by ``ridge``, and they are not counted in ``row_sparsity``. They are regressed out of Y and
-        of the other predictors, which are then standardised; in cross-validation this is done in
-        each training part separately. Wherever other parameters mention the means of the
-        responses, read the least squares fit on the predictors that are always kept.
+        of the other predictors, which are then standardised; in cross-validation, in each training
+        part separately. Rank 0 is the least squares fit on them instead of the means.
     standardize : bool, default=True
         Whether to scale the predictors to unit root mean square about their mean (about zero
         without intercept), and the responses by the noise in them; see Notes. X is not copied,
@@ -397,5 +396,5 @@ default="auto"
         if is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
             return
         sizes = self.rank, self.row_sparsity, self.column_sparsity
-        shape = design.shape[1] - len(kept), k
-        check_automatic_sizes(shape, rows_of_data(design, weight), *sizes)
+        shape, samples = (design.shape[1] - len(kept), k), rows_of_data(design, weight)
+        check_automatic_sizes(shape, samples, *sizes)
