@@ -13,6 +13,7 @@ from thinrank.designs.blockwise import (
     column_means,
     slices,
 )
+from thinrank.designs.kept_basis import KeptBasis
 from thinrank.designs.row_subset import take_rows
 
 __all__ = ["Standardization", "Transformed", "standardize"]
@@ -148,11 +149,14 @@ class Standardization:
     scale : array of shape (n_features,) or None
         The root mean squares that the columns were divided by. It is 0 for constant columns,
         which are zero in ``design``.
+    loadings : array of shape (r, n_features) or None
+        The loadings of the columns on a basis of kept predictors that was projected out.
     """
 
     design: Design
     center: Array | None
     scale: Array | None
+    loadings: Array | None = None
 
     @property
     def inverse_scale(self) -> Array | None:
@@ -167,7 +171,12 @@ class Standardization:
 
 
 def standardize(
-    design: Design, *, sample_weight: Array | None = None, center: bool = True, scale: bool = True
+    design: Design,
+    *,
+    sample_weight: Array | None = None,
+    center: bool = True,
+    scale: bool = True,
+    kept: KeptBasis | None = None,
 ) -> Standardization:
     """Centre a design and scale its columns to unit root mean square, without copying it.
 
@@ -183,6 +192,10 @@ def standardize(
     scale : bool, default=True
         Whether to divide by the root mean squares, about the mean if ``center`` and about zero
         otherwise.
+    kept : KeptBasis, default=None
+        Kept predictors of the same rows, weights and ``center``, which are projected out before
+        the columns are scaled. A column that they explain up to rounding errors becomes zero, also
+        without ``scale``; its scale is 0 then, and that of the others 1.
 
     Returns
     -------
@@ -196,6 +209,8 @@ def standardize(
     weight = arrays.zeros((n,), like=prototype) + 1 if sample_weight is None else sample_weight
     total = float(xp.sum(weight))
     mean = column_means(design, weight) if center else None
+    if kept is not None:
+        return _standardized_residuals(design, sample_weight, total, mean, kept, scale)
     deviation = None
     if scale:
         root = None if sample_weight is None else xp.sqrt(sample_weight)
@@ -206,15 +221,53 @@ def standardize(
             deviation = xp.where(deviation <= floor, arrays.zeros((1,), prototype), deviation)
     if mean is None and deviation is None:
         return Standardization(design, None, None)
-    for moment in (mean, deviation):
-        if moment is not None and not bool(xp.all(xp.isfinite(moment))):
-            raise ValueError("X must be finite, and so must be the sums of squares of its columns")
+    _check_moments(mean, deviation)
     inverse = None if deviation is None else _inverse(deviation)
     norms = None
     if deviation is not None and sample_weight is None:
         norms = xp.astype(deviation > 0, prototype.dtype) * total**0.5
     transformed = Transformed(design, center=mean, column_scale=inverse, norms=norms)
     return Standardization(transformed, mean, deviation)
+
+
+def _standardized_residuals(
+    design: Design,
+    sample_weight: Array | None,
+    total: float,
+    mean: Array | None,
+    kept: KeptBasis,
+    scale: bool,
+) -> Standardization:
+    """A centred design without what kept predictors explain, then scaled."""
+    xp = arrays.namespace(design.prototype)
+    projected = kept.project(design if mean is None else Transformed(design, center=mean))
+    loadings = projected.loadings
+    root = None if sample_weight is None else xp.sqrt(sample_weight)
+    deviation = projected.column_norms(root) / total**0.5
+    _check_moments(mean, deviation)
+    squares = deviation**2 + arrays.column_norms_squared(loadings) / total
+    floor = kept.rounding_errors(loadings)
+    if mean is not None:
+        squares = squares + mean**2
+        floor = floor + 100 * arrays.eps(mean) * xp.abs(mean)  # as for constant columns
+    # with kept predictors that are nearly dependent the bound on rounding errors may be far too
+    # large; a column of which more than half of the digits remain is not zero
+    floor = xp.minimum(floor, arrays.eps(floor) ** 0.5 * xp.sqrt(squares))
+    deviation = xp.where(deviation <= floor, arrays.zeros((1,), deviation), deviation)
+    if not scale:
+        deviation = xp.astype(deviation > 0, deviation.dtype)
+    transformed = Transformed(projected, column_scale=_inverse(deviation))
+    return Standardization(transformed, mean, deviation, loadings)
+
+
+def _check_moments(*moments: Array | None) -> None:
+    for moment in moments:
+        if moment is not None:
+            xp = arrays.namespace(moment)
+            if not bool(xp.all(xp.isfinite(moment))):
+                raise ValueError(
+                    "X must be finite, and so must be the sums of squares of its columns"
+                )
 
 
 def _signed_inverse(scale: Array) -> Array:

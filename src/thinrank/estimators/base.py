@@ -31,11 +31,14 @@ class FactorRegressor(
 ):
     """Prediction, coefficients, supports and latent factors from ``factors_`` and ``intercept_``.
 
-    The ``fit`` method of a subclass must call :meth:`_keep`.
+    The ``fit`` method of a subclass must call :meth:`_keep`. Predictors that are always kept have
+    coefficients of their own, ``kept_coef_``, in addition to those of ``factors_``.
     """
 
     factors_: Factors
     intercept_: Any
+    kept_: np.ndarray
+    kept_coef_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -48,20 +51,32 @@ class FactorRegressor(
         self._single_target = single_target
         self.intercept_ = float(intercept[0]) if single_target else intercept
 
+    def _keep_always(self, index: np.ndarray, coefficients: Array | None) -> None:
+        """Store the predictors that are always kept; after :meth:`_keep`."""
+        if coefficients is None:
+            coefficients = arrays.zeros((self.factors_.shape[1], 0), like=self.factors_.U)
+        self.kept_ = index
+        self.kept_coef_ = coefficients[0, :] if self._single_target else coefficients
+
     def _keep_as(self, other: FactorRegressor) -> None:
         """Store the result of a fit of another regressor."""
         self.factors_ = other.factors_
         self._single_target = other._single_target
         self.intercept_ = other.intercept_
+        self.kept_, self.kept_coef_ = other.kept_, other.kept_coef_
 
     @property
     def coef_(self) -> Array:
         """Coefficients of shape (n_targets, n_features), or (n_features,) for a one-dimensional Y.
 
-        They are computed from ``factors_`` at each call.
+        They are computed from ``factors_`` and ``kept_coef_`` at each call.
         """
         check_is_fitted(self, "factors_")
         theta = self.factors_.theta
+        kept = self._kept_index()
+        if kept is not None:
+            rows = self.kept_coef_[:, None] if self._single_target else self.kept_coef_.T
+            theta = arrays.put_rows(theta, kept, rows)
         return theta[:, 0] if self._single_target else theta.T
 
     @property
@@ -72,15 +87,25 @@ class FactorRegressor(
 
     @property
     def row_support_(self) -> np.ndarray:
-        """Sorted indices of the predictors in use."""
+        """Sorted indices of the predictors in use, without those that are always kept."""
         check_is_fitted(self, "factors_")
         return arrays.to_numpy(self.factors_.row_support)
 
     @property
     def column_support_(self) -> np.ndarray:
-        """Sorted indices of the responses that are predicted by more than their mean."""
+        """Sorted indices of the responses that are predicted by more than their mean.
+
+        With predictors that are always kept: by more than these.
+        """
         check_is_fitted(self, "factors_")
         return arrays.to_numpy(self.factors_.column_support)
+
+    def _kept_index(self) -> Array | None:
+        """Indices of the predictors that are always kept; None if there are none."""
+        kept = getattr(self, "kept_", None)  # subclasses without kept predictors do not set it
+        if kept is None or not len(kept):
+            return None
+        return arrays.indices(kept.tolist(), self.factors_.U)
 
     @property
     def _n_features_out(self) -> int:
@@ -101,10 +126,17 @@ class FactorRegressor(
             Predicted responses.
         """
         check_is_fitted(self, "factors_")
-        scores = check_new_X(self, X) @ self.factors_.U
+        design = check_new_X(self, X)
+        scores = design @ self.factors_.U
         if self._single_target:
-            return scores @ self.factors_.V[0, :] + self.intercept_
-        return scores @ self.factors_.V.T + self.intercept_
+            predicted = scores @ self.factors_.V[0, :] + self.intercept_
+        else:
+            predicted = scores @ self.factors_.V.T + self.intercept_
+        kept = self._kept_index()
+        if kept is not None:
+            coefficients = self.kept_coef_ if self._single_target else self.kept_coef_.T
+            predicted = predicted + design.columns(kept) @ coefficients
+        return predicted
 
     def transform(self, X: Any) -> Array:
         """Compute the latent factors X @ U, of which the responses are linear combinations.

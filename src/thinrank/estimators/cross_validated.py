@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from thinrank.core.result import History, Record, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
+from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching
 from thinrank.estimators.regressor import SparseReducedRankRegressor
@@ -62,6 +63,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
         Which model is fitted to all rows, as in :class:`SparseReducedRankRegressor`. "one_se"
         needs at least two splits.
+    always_keep : list of str or int, boolean mask or None, default=None
+        As in :class:`SparseReducedRankRegressor`: predictors that are in every model.
     standardize : bool, default=True
         As in :class:`SparseReducedRankRegressor`. Every training part is centred and scaled
         separately.
@@ -108,7 +111,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         One record per model that was tried.
     n_splits_ : int
         Number of splits in ``cv_results_``.
-    factors_, coef_, intercept_, rank_, row_support_, column_support_
+    factors_, coef_, intercept_, kept_, kept_coef_, rank_, row_support_, column_support_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
     n_iter_, status_, history_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
@@ -140,6 +143,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         *,
         cv: Any = 5,
         refit_rule: str = "best",
+        always_keep: Any = None,
         standardize: bool = True,
         solver: Any = "auto",
         start: Any = "auto",
@@ -157,6 +161,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self.ridges = ridges
         self.cv = cv
         self.refit_rule = refit_rule
+        self.always_keep = always_keep
         self.standardize = standardize
         self.solver = solver
         self.start = start
@@ -208,7 +213,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         design, target = check_training_data(self, X, y)
         weight = check_weights(sample_weight, design)
         matrix = target[:, None] if target.ndim == 1 else target
-        shape = design.shape[1], matrix.shape[1]
+        kept = check_always_keep(self)
+        shape = design.shape[1] - len(kept), matrix.shape[1]
         check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
         problem = Problem.prepare(
             design,
@@ -217,6 +223,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             fit_intercept=self.fit_intercept,
             standardize_columns=self.standardize,
             scale_targets=self.standardize,
+            keep=kept,
         )
         with searching(self.callback, self.verbose) as callback:
             found = find_sizes(
@@ -284,6 +291,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
         final = SparseReducedRankRegressor(
             **self.best_params_,
+            always_keep=self.always_keep,
             standardize=self.standardize,
             solver=self.solver,
             start=self.start,

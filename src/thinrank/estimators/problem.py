@@ -6,11 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import ColumnSubset, Dense, Standardization, Transformed, standardize
+from thinrank.designs import (
+    ColumnSubset,
+    Dense,
+    Projected,
+    Standardization,
+    Transformed,
+    standardize,
+)
+from thinrank.estimators.kept import KeptPredictors
 from thinrank.losses import LeastSquares
 
 __all__ = ["Problem"]
@@ -33,6 +43,9 @@ class Problem:
     every response is divided by a scale of its own. So nothing depends on the units of any
     predictor or response, nor on the number of constant ones.
 
+    Predictors that are always kept are projected out of X and Y like the means, so that Θ is the
+    matrix of the other predictors, and its rank, sparsity and ridge do not affect the kept ones.
+
     Attributes
     ----------
     loss : Loss
@@ -46,9 +59,12 @@ class Problem:
     deviations : array of shape (n_live_targets,) or None
         Standard deviations of the responses.
     live_rows, live_columns : array of int, or None
-        Predictors and responses that are not constant; None for all.
+        Predictors and responses that are not constant, nor explained by those that are always
+        kept; None for all.
     shape : (int, int)
         Shape of Θ in the user's units, (p, k).
+    kept : KeptPredictors or None
+        The predictors that are always kept.
     """
 
     loss: Any
@@ -59,6 +75,7 @@ class Problem:
     live_rows: Array | None
     live_columns: Array | None
     shape: tuple[int, int]
+    kept: KeptPredictors | None = None
 
     @classmethod
     def prepare(
@@ -71,6 +88,7 @@ class Problem:
         standardize_columns: bool,
         scale_targets: bool,
         make_loss: Callable[..., Any] = LeastSquares,
+        keep: np.ndarray | None = None,
     ) -> Problem:
         """Take means and scales out of the data, without copying X.
 
@@ -88,23 +106,40 @@ class Problem:
         make_loss : callable, default=LeastSquares
             ``make_loss(X, Y, sample_weight=weight)`` returns the loss of the transformed data, of
             any kind. The capability ``target_scale`` is needed to count responses by their noise.
+        keep : ndarray of int, default=None
+            Sorted indices of the predictors that are always kept. The others are scaled to unit
+            root mean square of what the kept ones do not explain.
 
         Returns
         -------
         Problem
         """
         shape = (design.shape[1], Y.shape[1])
+        kept, basis = None, None
+        if keep is not None and len(keep):
+            kept = KeptPredictors.of(design, keep, weight, center=fit_intercept)
+            basis = kept.basis
         columns = standardize(
-            design, sample_weight=weight, center=fit_intercept, scale=standardize_columns
+            design,
+            sample_weight=weight,
+            center=fit_intercept,
+            scale=standardize_columns,
+            kept=basis,
         )
         responses = standardize(
-            Dense(Y), sample_weight=weight, center=fit_intercept, scale=scale_targets
+            Dense(Y), sample_weight=weight, center=fit_intercept, scale=scale_targets, kept=basis
         )
         targets: Design = Transformed(Dense(Y), center=responses.center)
         live_rows = _live(columns.scale) if standardize_columns else None
+        if kept is not None:
+            kept = replace(kept, loadings_x=columns.loadings, loadings_y=responses.loadings)
+            targets = Projected(targets, kept.basis.basis, responses.loadings)
+            if not (scale_targets and arrays.norm(responses.scale) > 0):
+                targets = responses.design  # explained responses are zero, without rounding errors
+            live_rows = kept.others(columns.scale)
         live_columns = _live(responses.scale) if scale_targets else None
         X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
-        scale = responses.scale
+        scale = responses.scale if scale_targets else None
         if live_columns is not None:
             targets = ColumnSubset(targets, live_columns)
             scale = arrays.take_rows(scale, live_columns)
@@ -112,7 +147,7 @@ class Problem:
             scale = None  # every response is constant
         loss = make_loss(X, _divided(targets, scale), sample_weight=weight)
         mean = responses.center
-        return cls(loss, columns, mean, scale, scale, live_rows, live_columns, shape)
+        return cls(loss, columns, mean, scale, scale, live_rows, live_columns, shape, kept)
 
     def with_ridge(self, ridge: float) -> Problem:
         """The same problem with another ridge; nothing is computed again."""
@@ -154,8 +189,9 @@ class Problem:
         """Standard deviations of the noise in the responses, in the units of the loss.
 
         They are estimated from the residuals of a fit. The sums of squares are divided by
-        ν = n − 1 − (s₁ + s₂ − r)·r/s₂, where the last term is the share of a response in use in
-        the degrees of freedom of the fit, but not by less than n/2. As the estimate is uncertain
+        ν = n − 1 − q − (s₁ + s₂ − r)·r/s₂, where q is the number of predictors that are always
+        kept and the last term is the share of a response in use in the degrees of freedom of the
+        fit, but not by less than n/2. As the estimate is uncertain
         with few samples, it is averaged on the logarithmic scale with the standard deviation of
         the response, with weights ν/(ν + 2) and 2/(ν + 2).
 
@@ -176,7 +212,8 @@ class Problem:
             share = (rows + columns.shape[0] - factors.rank) * factors.rank / columns.shape[0]
         used = arrays.scatter_rows(squares[columns] * 0 + share, columns, squares.shape[0])
         xp = arrays.namespace(squares)
-        freedom = xp.clip(n - 1 - used, min=n / 2)
+        taken = 1 if self.kept is None else 1 + self.kept.rank
+        freedom = xp.clip(n - taken - used, min=n / 2)
         total = xp.clip(self.loss.residual_squares(Factors.zero(factors.shape, factors.U)), min=0.0)
         trust = freedom / (freedom + _PRIOR_FREEDOM)
         noise, deviation = xp.sqrt(squares / freedom), xp.sqrt(total / n)
@@ -196,8 +233,12 @@ class Problem:
         columns = k if columns is None else min(columns, k)
         return min(rank, rows, columns), rows, columns
 
-    def to_user(self, factors: Factors) -> tuple[Factors, Array]:
-        """Coefficients and intercept in the user's units."""
+    def to_user(self, factors: Factors) -> tuple[Factors, Array, Array | None]:
+        """Coefficients, intercept and coefficients of the kept predictors, in the user's units.
+
+        The latter have shape (n_targets, n_kept), or are None if nothing is kept. The kept
+        predictors have zero rows in the factors.
+        """
         U, V = factors.U, factors.V
         if self.target_scale is not None:
             V = V * self.target_scale[:, None]
@@ -209,7 +250,12 @@ class Problem:
         intercept = arrays.zeros((user.shape[1],), like=user.U)
         if self.target_mean is not None:
             intercept = self.target_mean - user.V @ (user.U.T @ self.columns.center)
-        return user, intercept
+        if self.kept is None:
+            return user, intercept, None
+        kept = self.kept.coefficients(user)
+        if self.target_mean is not None:
+            intercept = intercept - self.kept.at_means(kept)
+        return user, intercept, kept
 
     def start(self, start: Any) -> Any:
         """A start given in the user's units, in the solver's; anything else passes."""

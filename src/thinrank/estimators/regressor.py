@@ -6,17 +6,19 @@ import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from thinrank import arrays
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design, Solver
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Outcome, Record, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
+from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.problem import Problem
-from thinrank.estimators.progress import searching, shown
+from thinrank.estimators.progress import searching
+from thinrank.estimators.rounds import fit_in_rounds
 from thinrank.estimators.sizes import check_criterion, find_sizes
 from thinrank.estimators.validation import (
     check_automatic_sizes,
@@ -28,16 +30,12 @@ from thinrank.estimators.validation import (
     keep_target_names,
     rows_of_data,
 )
-from thinrank.minimize import minimize, seed_from
+from thinrank.minimize import seed_from
 from thinrank.selection.choice import check_refit_rule
 from thinrank.solvers import as_solver
 from thinrank.starts import as_start
 
 __all__ = ["SparseReducedRankRegressor"]
-
-# Number of fits, each with the responses scaled by the noise that the fit before left in them (the
-# first by their standard deviations); more than two further fits rarely change the supports.
-_MAX_ROUNDS = 3
 
 
 class SparseReducedRankRegressor(FactorRegressor):
@@ -66,6 +64,12 @@ class SparseReducedRankRegressor(FactorRegressor):
         together with the sizes, from 0 and 15 values between 1e-4 and 1e3 times the mean
         curvature of the loss (which is 1 if the predictors are standardised). If ``rank``,
         ``row_sparsity`` and ``column_sparsity`` are all given, "auto" is 0.
+    always_keep : list of str or int, boolean mask or None, default=None
+        Names (if X is a data frame) or indices of predictors that are in every model, such as
+        age, sex or batch. Their coefficients are neither limited in rank or sparsity nor shrunk
+        by ``ridge``, and they are not counted in ``row_sparsity``. They are regressed out of Y and
+        of the other predictors, which are then standardised; in cross-validation, in each training
+        part separately. Rank 0 is the least squares fit on them instead of the means.
     standardize : bool, default=True
         Whether to scale the predictors to unit root mean square about their mean (about zero
         without intercept), and the responses by the noise in them; see Notes. X is not copied,
@@ -139,17 +143,21 @@ default="auto"
     ----------
     factors_ : Factors
         U of shape (n_features, r) and V of shape (n_targets, r), balanced, in the units
-        of X and Y.
+        of X and Y. The rows of predictors that are always kept are zero.
     coef_ : array of shape (n_targets, n_features), or (n_features,) for a one-dimensional Y
-        Coefficients, computed from ``factors_`` at each call.
+        Coefficients, computed from ``factors_`` and ``kept_coef_`` at each call.
     intercept_ : array of shape (n_targets,), or float for a one-dimensional Y
         Intercept.
+    kept_ : ndarray of int
+        Sorted indices of the predictors that are always kept.
+    kept_coef_ : array of shape (n_targets, n_kept), or (n_kept,) for a one-dimensional Y
+        Their coefficients.
     rank_ : int
-        Rank of the coefficients, possibly lower than ``rank``; 0 if only means are predicted.
+        Rank of the other coefficients, possibly lower than ``rank``; 0 if only means are predicted.
     row_support_ : ndarray of int
-        Sorted indices of the predictors with non-zero coefficients.
+        Sorted indices of the predictors with non-zero coefficients, without ``kept_``.
     column_support_ : ndarray of int
-        Sorted indices of the responses with non-zero coefficients.
+        Sorted indices of the responses with non-zero coefficients, apart from ``kept_coef_``.
     best_params_ : dict
         The rank, row_sparsity, column_sparsity and ridge of the fit, chosen or given.
     search_ : list of Record
@@ -224,6 +232,7 @@ default="auto"
         column_sparsity: int | str | None = "auto",
         *,
         ridge: float | str = "auto",
+        always_keep: Any = None,
         standardize: bool = True,
         solver: Any = "auto",
         start: Any = "auto",
@@ -242,6 +251,7 @@ default="auto"
         self.row_sparsity = row_sparsity
         self.column_sparsity = column_sparsity
         self.ridge = ridge
+        self.always_keep = always_keep
         self.standardize = standardize
         self.solver = solver
         self.start = start
@@ -290,7 +300,8 @@ default="auto"
         single = target.ndim == 1
         if single:
             target = target[:, None]
-        self._check_sizes(design, target.shape[1], weight)
+        kept = check_always_keep(self)
+        self._check_sizes(design, target.shape[1], weight, kept)
         solver = as_solver(self.solver, self.max_iter, self.tol)
         problem = Problem.prepare(
             design,
@@ -299,10 +310,13 @@ default="auto"
             fit_intercept=self.fit_intercept,
             standardize_columns=self.standardize,
             scale_targets=self.standardize and solver.adapts_to_units,
+            keep=kept,
         )
         params = self._choose(problem, weight, solver)
         factors = self._solve(problem, solver, **params)
-        self._keep(*problem.to_user(factors), single)
+        user, intercept, kept_coef = problem.to_user(factors)
+        self._keep(user, intercept, single)
+        self._keep_always(kept, kept_coef)
         self.best_params_ = params
         keep_target_names(self, names)
         return self
@@ -351,38 +365,29 @@ default="auto"
         column_sparsity: Any,
         ridge: Any,
     ) -> Factors:
-        """Fit with given sizes, repeatedly with responses scaled by the estimated noise."""
+        """Fit with given sizes."""
         if rank == 0:
-            status = Status(Outcome.ZERO, "No model is better than the means: the rank is 0.")
+            null = "means" if problem.kept is None else "predictors that are always kept"
+            status = Status(Outcome.ZERO, f"No model is better than the {null}: the rank is 0.")
             self.n_iter_, self.status_, self.history_ = 0, status, History()
             return Factors.zero(problem.loss.shape, like=problem.loss.prototype)
-        rank, rows, columns = problem.limited(rank, row_sparsity, column_sparsity)
-        scaled, supports = problem, None
-        for _ in range(_MAX_ROUNDS):
-            with shown(self.callback, solver.max_iter, self.verbose) as callback:
-                solution = minimize(
-                    scaled.loss.with_ridge(ridge),
-                    rank=rank,
-                    row_sparsity=rows,
-                    column_sparsity=columns,
-                    start=scaled.start(self.start),
-                    solver=solver,
-                    random_state=self.random_state,
-                    callback=callback,
-                )
-            factors = scaled.in_units_of(problem, solution.factors)
-            last, supports = supports, _supports(factors)
-            stopped = solution.status.outcome is Outcome.STOPPED
-            if stopped or supports == last or not problem.noise_matters(rows):
-                break
-            scaled = problem.with_noise(problem.noise(factors))
+        factors, solution = fit_in_rounds(
+            problem,
+            solver,
+            (rank, row_sparsity, column_sparsity),
+            ridge,
+            start=self.start,
+            random_state=self.random_state,
+            callback=self.callback,
+            verbose=self.verbose,
+        )
         if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
             warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=3)
         self.n_iter_, self.status_ = solution.n_iter, solution.status
         self.history_ = solution.history
         return factors
 
-    def _check_sizes(self, design: Design, k: int, weight: Any) -> None:
+    def _check_sizes(self, design: Design, k: int, weight: Any, kept: np.ndarray) -> None:
         """Check the sizes against the data before any computation."""
         check_criterion(self.criterion)
         check_refit_rule(self.refit_rule)
@@ -391,9 +396,5 @@ default="auto"
         if is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
             return
         sizes = self.rank, self.row_sparsity, self.column_sparsity
-        check_automatic_sizes((design.shape[1], k), rows_of_data(design, weight), *sizes)
-
-
-def _supports(factors: Factors) -> tuple[list[int], list[int]]:
-    rows, columns = factors.row_support, factors.column_support
-    return arrays.to_numpy(rows).tolist(), arrays.to_numpy(columns).tolist()
+        shape, samples = (design.shape[1] - len(kept), k), rows_of_data(design, weight)
+        check_automatic_sizes(shape, samples, *sizes)

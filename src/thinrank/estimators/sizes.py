@@ -33,6 +33,11 @@ __all__ = ["Found", "check_criterion", "find_sizes"]
 # divided by the last estimate. The estimates seldom change after the second.
 _MAX_SCALINGS = 3
 _NOTHING = "The predictors or the responses are constant: all coefficients are zero."
+_KEPT = "the predictors that are always kept"
+_NOTHING_LEFT = (
+    "The predictors that are always kept explain all others, or the responses: all other "
+    "coefficients are zero."
+)
 # Criteria that mean the error on held-out rows.
 _HELD_OUT = ("auto", "cv")
 
@@ -135,9 +140,10 @@ def find_sizes(
         positive = min(_count(train, numbers) for train, _ in splits)
     p, k = loss.shape
     small = min(samples, p) <= MOST_ROWS
+    kept = problem.kept
     space = make_space(
         loss.shape,
-        positive,
+        positive if kept is None else max(positive - kept.rank, 1),
         ranks=None if ranks is None else _at_most(ranks, min(p, k)),
         rows=None if rows is None else _at_most(rows, p),
         columns=None if columns is None else _at_most(columns, k),
@@ -147,7 +153,8 @@ def find_sizes(
     )
     if loss.constant <= 0 or not bool(xp.any(loss.quadratic().diagonal() > 0)):
         nothing = Evaluation(Sizes(0, 0, 0, 0.0), 0.0, (0.0,), (), np.empty((0, 0)), 0.0)
-        return Found(None, space, nothing, space.params(nothing.sizes), [_NOTHING])
+        message = _NOTHING if kept is None else _NOTHING_LEFT
+        return Found(None, space, nothing, space.params(nothing.sizes), [message])
     options: dict[str, Any] = {
         "solver": solver if isinstance(solver, Pursuit) else Pursuit(),
         "start": Auto(exchanges_rows=True) if isinstance(start, (Auto, Given)) else start,
@@ -169,11 +176,13 @@ def find_sizes(
             scale=scale,
             rule=rule,
             rescaled=rescaled,
+            kept=None if kept is None else kept.values,
             **options,
         )
         search, chosen = held_out, held_out.chosen
     params = space.params(chosen.sizes)
-    return Found(search, space, chosen, params, _warnings(search, space, chosen, positive))
+    null = "the means of the responses" if kept is None else _KEPT
+    return Found(search, space, chosen, params, _warnings(search, space, chosen, positive, null))
 
 
 def _by_criterion(
@@ -243,20 +252,20 @@ def _at_most(values: Sequence[Any], limit: int) -> list[Any]:
     ]
 
 
-def _warnings(search: Search, space: Space, chosen: Evaluation, samples: int) -> list[str]:
-    """What is known for free and makes the answer doubtful."""
+def _warnings(
+    search: Search, space: Space, chosen: Evaluation, samples: int, null: str
+) -> list[str]:
+    """What is known for free and makes the answer doubtful; ``null`` is the model of rank 0."""
     messages = [search.message] if search.stopped else []
     sizes = chosen.sizes
     if sizes.rank == 0:
         messages.append(
-            "No model predicts better than the means of the responses, by the estimate that "
-            "chooses the sizes: all coefficients are zero."
+            f"No model predicts better than {null}, by the estimate that chooses the sizes: all "
+            f"{'other ' * (null == _KEPT)}coefficients are zero."
         )
         return messages
     if isinstance(search, HeldOutSearch) and not chosen.score < search.null_score:
-        messages.append(
-            "The chosen model predicts held-out rows no better than the means of the responses."
-        )
+        messages.append(f"The chosen model predicts held-out rows no better than {null}.")
     if 2 * sizes.rows > samples:
         messages.append(
             f"The chosen model keeps {sizes.rows} predictors, more than half of the {samples} "

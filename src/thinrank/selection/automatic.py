@@ -109,6 +109,7 @@ def by_held_out(
     scale: bool,
     rule: RefitRule = "best",
     rescaled: Callable[[Sizes | np.ndarray], tuple[LeastSquares, np.ndarray]] | None = None,
+    kept: Array | None = None,
     solver: Pursuit = _PURSUIT,
     start: Start = _AUTO,
     seed: int = 0,
@@ -135,6 +136,8 @@ def by_held_out(
         and the noise, as estimated by a fit of the given sizes (or given as an array). It is
         called after a coarse search, and again while better sizes change the noise. None not to
         scale the responses.
+    kept : array of shape (n_samples, n_kept), default=None
+        Predictors that are always kept, if they are projected out of X and Y.
     solver : Pursuit, default=Pursuit()
         The solver; its sizes are set for each point.
     start : Start, default=Auto(exchanges_rows=True)
@@ -154,7 +157,9 @@ def by_held_out(
         loss,
         space,
         splits,
-        functools.partial(held_out_samples, center=center, scale=scale, start=start, seed=seed),
+        functools.partial(
+            held_out_samples, center=center, scale=scale, kept=kept, start=start, seed=seed
+        ),
         guide=functools.partial(_guide, space=space, **fits),
         further=further,
         rule=rule,

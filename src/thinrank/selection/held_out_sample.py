@@ -17,7 +17,7 @@ from thinrank.selection.samples import Sample
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit
 
-__all__ = ["MOST_FORECAST", "PERFECT", "HeldOut", "HeldOutSample"]
+__all__ = ["MOST_FORECAST", "PERFECT", "HeldOut", "HeldOutSample", "KeptHeldOut"]
 
 # A prediction is perfect if its error is at most this fraction of the error of the means, which may
 # be due to rounding.
@@ -25,6 +25,23 @@ PERFECT = 1e-10
 # Largest number of rows of a fit from which forecasts are made: the time increases with the third
 # power of the number of rows, and takes some milliseconds for this one.
 MOST_FORECAST = 100
+
+
+@dataclass(frozen=True, eq=False)
+class KeptHeldOut:
+    """The predictors that are always kept in held-out rows, and what they explain in training rows.
+
+    Attributes
+    ----------
+    basis : array of shape (h, r)
+        The basis of the training rows in the held-out rows, multiplied by the roots of the weights.
+    loadings_x, loadings_y : arrays of shapes (r, n_features) and (r, n_targets)
+        Loadings of the training rows.
+    """
+
+    basis: Array
+    loadings_x: Array
+    loadings_y: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +60,8 @@ class HeldOut:
         Means of the predictors in the training rows, and one over their scales.
     center_y : array of shape (n_targets,)
         Means of the responses in the training rows.
+    kept : KeptHeldOut or None
+        The predictors that are always kept, if there are any.
     """
 
     index: np.ndarray
@@ -52,6 +71,7 @@ class HeldOut:
     center_x: Array
     inverse_scale: Array
     center_y: Array
+    kept: KeptHeldOut | None = None
 
 
 class HeldOutSample(Sample):
@@ -82,12 +102,14 @@ class HeldOutSample(Sample):
         Y, roots = held_out.Y, held_out.roots
         everything = arrays.indices(range(Y.shape[1]), form.prototype)
         self.targets = Y.columns(everything) - roots[:, None] * held_out.center_y
+        if held_out.kept is not None:
+            self.targets -= held_out.kept.basis @ held_out.kept.loadings_y
         self.weight = arrays.norm(roots) ** 2
         self.entries = Y.shape[1] * self.weight
         self._null = arrays.norm(self.targets) ** 2 / self.entries
 
     def null(self) -> float:
-        """Mean squared error of the training means."""
+        """Mean squared error of the training means, or of the fit on the kept predictors."""
         return self._null
 
     def view(self, fit: RowFit) -> HeldOutSample:
@@ -133,5 +155,8 @@ class HeldOutSample(Sample):
         """The held-out rows of some predictors, centred and scaled like the training rows."""
         X = self._X.columns(rows)
         X -= self._roots[:, None] * arrays.take_rows(self._units.center_x, rows)
+        kept = self._units.kept
+        if kept is not None:
+            X -= kept.basis @ arrays.take_columns(kept.loadings_x, rows)
         X *= arrays.take_rows(self._units.inverse_scale, rows)
         return X

@@ -12,13 +12,22 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import memory
 from thinrank.core.contracts import Design, QuadraticForm
-from thinrank.designs import Dense, Transformed, standardize, take_rows
+from thinrank.designs import (
+    Dense,
+    KeptBasis,
+    Standardization,
+    Transformed,
+    kept_basis,
+    standardize,
+    take_rows,
+)
 from thinrank.designs.row_subset import view_rows
+from thinrank.designs.unprojected import unprojected
 from thinrank.forms import GramForm
 from thinrank.forms.training_rows import TrainingRows, without_rows
 from thinrank.losses import LeastSquares
 from thinrank.losses.noise import noise_scale
-from thinrank.selection.held_out_sample import HeldOut, HeldOutSample
+from thinrank.selection.held_out_sample import HeldOut, HeldOutSample, KeptHeldOut
 
 __all__ = ["checked_splits", "held_out_samples"]
 
@@ -33,6 +42,7 @@ def held_out_samples(
     *,
     center: bool,
     scale: bool,
+    kept: Array | None = None,
     **options: Any,
 ) -> list[HeldOutSample]:
     """One sample per split; XᵀY and the Gram matrix of all rows are shared.
@@ -45,6 +55,9 @@ def held_out_samples(
         Training and held-out rows, as indices or masks.
     center, scale : bool
         Whether to centre each training part, and to scale its columns to unit root mean square.
+    kept : array of shape (n_samples, n_kept), default=None
+        Predictors that are always kept, if they are projected out of ``loss``. They are projected
+        out of every training part separately.
     **options
         ``start`` and ``seed`` of :class:`thinrank.selection.samples.Sample`.
 
@@ -54,6 +67,11 @@ def held_out_samples(
     """
     loss.quadratic()  # decides whether XᵀX is kept
     make = _from_the_whole if loss.moments.gram_is_held else _from_its_rows
+    if kept is not None:
+        make = functools.partial(_from_its_rows, kept=kept, hold=loss.moments.gram_is_held)
+        loss = LeastSquares(
+            unprojected(loss.X), unprojected(loss.Y), sample_weight=loss.sample_weight
+        )
     parts = [
         make(loss, train, test, center=center, scale=scale)
         for train, test in checked_splits(splits, loss.X.shape[0])
@@ -95,30 +113,66 @@ def _from_the_whole(
 
 
 def _from_its_rows(
-    loss: LeastSquares, train: np.ndarray, test: np.ndarray, *, center: bool, scale: bool
+    loss: LeastSquares,
+    train: np.ndarray,
+    test: np.ndarray,
+    *,
+    center: bool,
+    scale: bool,
+    kept: Array | None = None,
+    hold: bool = False,
 ) -> _Part:
-    """A split with a regression of its own, for XᵀX too large to be kept."""
+    """A split with a regression of its own, for XᵀX too large to be kept or kept predictors."""
     index = arrays.indices(train.tolist(), loss.prototype)
     weight = None if loss.sample_weight is None else arrays.take_rows(loss.sample_weight, index)
     xp = arrays.namespace(loss.prototype)
     if weight is not None and not bool(xp.any(weight > 0)):
         raise ValueError("cv leaves no training rows of positive weight in a split")
+    basis = None
+    if kept is not None:
+        rows = arrays.take_rows(kept, index)
+        basis = kept_basis(rows, like=loss.prototype, sample_weight=weight, center=center)
+    units: dict[str, Any] = {"sample_weight": weight, "center": center, "kept": basis}
     # a copy of the training rows of every split would take four times the memory of X
-    X = standardize(view_rows(loss.X, index), sample_weight=weight, center=center, scale=scale)
-    Y = take_rows(loss.Y, index)
-    mean = standardize(Y, sample_weight=weight, center=center, scale=False).center
-    training = LeastSquares(X.design, Transformed(Y, center=mean), sample_weight=weight)
+    X = standardize(view_rows(loss.X, index), scale=scale, **units)
+    rows_Y = take_rows(loss.Y, index)
+    Y = standardize(rows_Y, scale=False, **units)
+    targets = Transformed(rows_Y, center=Y.center) if basis is None else Y.design
+    training = LeastSquares(X.design, targets, sample_weight=weight)
+    if hold:
+        training.hold_for_search()
     p, k = loss.shape
     none, ones = (arrays.zeros((p,), loss.prototype) + value for value in (0.0, 1.0))
+    rows_X, rows_Y, roots = _rows(loss, test)
     held_out = HeldOut(
         test,
-        *_rows(loss, test),
+        rows_X,
+        rows_Y,
+        roots,
         none if X.center is None else X.center,
         ones if X.inverse_scale is None else X.inverse_scale,
-        arrays.zeros((k,), loss.prototype) if mean is None else mean,
+        arrays.zeros((k,), loss.prototype) if Y.center is None else Y.center,
+        _kept_held_out(kept, basis, X, Y, test, roots),
     )
     _check_weight(held_out)
     return training.quadratic(), training.noise, held_out
+
+
+def _kept_held_out(
+    kept: Array | None,
+    basis: KeptBasis | None,
+    X: Standardization,
+    Y: Standardization,
+    test: np.ndarray,
+    roots: Array,
+) -> KeptHeldOut | None:
+    """The kept predictors of the held-out rows, with the loadings of the training rows."""
+    if kept is None or basis is None:
+        return None
+    rows = arrays.take_rows(kept, arrays.indices(test.tolist(), roots))
+    assert X.loadings is not None
+    assert Y.loadings is not None
+    return KeptHeldOut(roots[:, None] * basis.of_rows(rows), X.loadings, Y.loadings)
 
 
 def _check_weight(held_out: HeldOut) -> None:

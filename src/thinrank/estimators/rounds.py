@@ -1,0 +1,79 @@
+"""The final fit, repeated with responses scaled by the noise that the fit before left in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thinrank import arrays
+from thinrank.core.contracts import Solver
+from thinrank.core.factors import Factors
+from thinrank.core.result import Outcome, Solution
+from thinrank.estimators.problem import Problem
+from thinrank.estimators.progress import shown
+from thinrank.minimize import minimize
+
+__all__ = ["fit_in_rounds"]
+
+# Number of fits, each with the responses scaled by the noise that the fit before left in them (the
+# first by their standard deviations); more than two further fits rarely change the supports.
+_MAX_ROUNDS = 3
+
+
+def fit_in_rounds(
+    problem: Problem,
+    solver: Solver,
+    sizes: tuple[int, int | None, int | None],
+    ridge: float,
+    *,
+    start: Any,
+    random_state: Any,
+    callback: Any,
+    verbose: int,
+) -> tuple[Factors, Solution]:
+    """Fit with given sizes, until the supports do not change.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : Solver
+    sizes : (int, int or None, int or None)
+        Rank, number of predictors and number of responses; None for no limit.
+    ridge : float
+    start : Start, array or str
+        In the user's units.
+    random_state, callback, verbose
+        Of the estimator.
+
+    Returns
+    -------
+    factors : Factors
+        The coefficients, in the units of the problem.
+    solution : Solution
+        The last fit.
+    """
+    rank, rows, columns = problem.limited(*sizes)
+    scaled, supports = problem, None
+    for _ in range(_MAX_ROUNDS):
+        with shown(callback, solver.max_iter, verbose) as report:
+            solution = minimize(
+                scaled.loss.with_ridge(ridge),
+                rank=rank,
+                row_sparsity=rows,
+                column_sparsity=columns,
+                start=scaled.start(start),
+                solver=solver,
+                random_state=random_state,
+                callback=report,
+            )
+        factors = scaled.in_units_of(problem, solution.factors)
+        last, supports = supports, _supports(factors)
+        stopped = solution.status.outcome is Outcome.STOPPED
+        if stopped or supports == last or not problem.noise_matters(rows):
+            break
+        scaled = problem.with_noise(problem.noise(factors))
+    return factors, solution
+
+
+def _supports(factors: Factors) -> tuple[list[int], list[int]]:
+    rows, columns = factors.row_support, factors.column_support
+    return arrays.to_numpy(rows).tolist(), arrays.to_numpy(columns).tolist()

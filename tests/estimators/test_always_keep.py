@@ -1,0 +1,229 @@
+"""Predictors that are always kept, against ordinary and penalised least squares by NumPy."""
+
+import numpy as np
+import pytest
+from kept_data import (
+    KEPT,
+    NO_LIMITS,
+    OTHERS,
+    K,
+    N,
+    P,
+    assert_consistent,
+    data,
+    least_squares,
+    weights,
+    with_ones,
+)
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+import thinrank as tr
+from thinrank.core.warnings import SelectionWarning
+
+# --------------------------------------------------------------------------- closed forms
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weight", [None, weights()], ids=["equal", "weighted"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_without_limits_it_is_least_squares_on_all_predictors(intercept, weight, standardize):
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(
+        **NO_LIMITS,
+        ridge=0.0,
+        always_keep=KEPT,
+        fit_intercept=intercept,
+        standardize=standardize,
+    ).fit(X, Y, weight)
+    expected = least_squares(with_ones(X, intercept), Y, weight)
+    np.testing.assert_allclose(est.coef_.T, expected[-P:], rtol=1e-8, atol=1e-8)
+    if intercept:
+        np.testing.assert_allclose(est.intercept_, expected[0], rtol=1e-8, atol=1e-8)
+    assert est.kept_.tolist() == KEPT
+    assert est.kept_coef_.shape == (K, 3)
+    assert est.row_support_.tolist() == OTHERS
+    assert_consistent(est, X)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weight", [None, weights()], ids=["equal", "weighted"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_ridge_does_not_shrink_the_kept_predictors(intercept, weight, standardize):
+    """The penalised normal equations of all predictors, without a penalty on the kept ones."""
+    X, Y = data()
+    w = np.ones(N) if weight is None else weight * np.count_nonzero(weight) / weight.sum()
+    ridge = 0.7
+    kept = with_ones(X[:, KEPT], intercept)
+    scale = np.ones(len(OTHERS))
+    if standardize:
+        left = X[:, OTHERS] - kept @ least_squares(kept, X[:, OTHERS], w)
+        scale = np.sqrt(w @ left**2 / w.sum())
+    every = np.c_[kept, X[:, OTHERS]]
+    penalty = np.r_[np.zeros(kept.shape[1]), w.sum() * ridge * scale**2]
+    theta = np.linalg.solve(
+        (every.T * w) @ every + np.diag(penalty), (every.T * w) @ Y
+    )  # the ridge is on the coefficients of the scaled predictors
+    est = tr.SparseReducedRankRegressor(
+        **NO_LIMITS,
+        ridge=ridge,
+        always_keep=KEPT,
+        fit_intercept=intercept,
+        standardize=standardize,
+    )
+    if standardize:  # one response at a time, as their scales change the weight of the ridge
+        est.set_params(rank=1)
+        coefs = [clone(est).fit(X, Y[:, j], weight) for j in range(K)]
+        np.testing.assert_allclose([e.coef_[OTHERS] for e in coefs], theta[-len(OTHERS) :].T)
+        found = np.array([e.kept_coef_ for e in coefs])
+    else:
+        est.fit(X, Y, weight)
+        np.testing.assert_allclose(est.coef_[:, OTHERS], theta[-len(OTHERS) :].T, rtol=1e-6)
+        found = est.kept_coef_
+    np.testing.assert_allclose(found, theta[int(intercept) : kept.shape[1]].T, rtol=1e-6)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_kept_coefficients_given_the_others(intercept):
+    """They are the least squares coefficients of what the other predictors leave."""
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(
+        1, 2, 3, ridge=1.0, always_keep=KEPT, fit_intercept=intercept
+    ).fit(X, Y)
+    assert est.rank_ == 1
+    assert len(est.row_support_) == 2
+    left = Y - X @ est.factors_.theta
+    expected = least_squares(with_ones(X[:, KEPT], intercept), left)
+    np.testing.assert_allclose(est.kept_coef_, expected[-3:].T, rtol=1e-8)
+    assert_consistent(est, X)
+
+
+def test_rank_zero_is_least_squares_on_the_kept_predictors():
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(0, 0, 0, always_keep=KEPT).fit(X, Y)
+    expected = with_ones(X[:, KEPT], True) @ least_squares(with_ones(X[:, KEPT], True), Y)
+    np.testing.assert_allclose(est.predict(X), expected, atol=1e-9)
+    assert est.rank_ == 0
+    assert "always kept" in est.status_.message
+    assert_consistent(est, X)
+
+
+def test_one_response():
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(1, None, None, ridge=0.0, always_keep=KEPT).fit(X, Y[:, 0])
+    expected = least_squares(with_ones(X, True), Y[:, :1])[:, 0]
+    np.testing.assert_allclose(est.coef_, expected[1:], rtol=1e-8, atol=1e-8)
+    assert est.kept_coef_.shape == (3,)
+    assert isinstance(est.intercept_, float)
+    assert_consistent(est, X)
+
+
+# --------------------------------------------------------------------------- choice of sizes
+
+
+def confounded(seed, n=200, p=40, k=10):
+    """Like ``data``, with more responses and thus a clear signal."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, len(KEPT)))
+    X = rng.standard_normal((n, p)) + Z @ rng.standard_normal((len(KEPT), p))
+    X[:, KEPT] = Z
+    theta = np.zeros((p, k))
+    theta[[0, 4, 9]] = rng.standard_normal((3, 2)) @ rng.standard_normal((2, k))
+    beta = rng.standard_normal((len(KEPT), k)) * 3
+    return X, Z @ beta + X @ theta + 0.5 * rng.standard_normal((n, k))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_support_with_confounders(seed):
+    X, Y = confounded(seed)
+    est = tr.SparseReducedRankRegressor(always_keep=KEPT).fit(X, Y)
+    assert est.row_support_.tolist() == [0, 4, 9]
+    assert est.rank_ == 2
+    assert_consistent(est, X)
+    again = tr.SparseReducedRankRegressorCV(always_keep=KEPT).fit(X, Y)
+    np.testing.assert_array_equal(again.coef_, est.coef_)
+    np.testing.assert_array_equal(again.kept_coef_, est.kept_coef_)
+    assert again.kept_.tolist() == KEPT
+    assert_consistent(again, X)
+
+
+@pytest.mark.parametrize("criterion", ["pic", "bic", "gic"])
+@pytest.mark.parametrize("seed", range(2))
+def test_criteria_see_the_residuals(criterion, seed):
+    """Their choice is that on residuals of X and Y, which are computed by NumPy."""
+    X, Y = confounded(seed)
+    Z = with_ones(X[:, KEPT], True)
+    others = np.delete(X, KEPT, axis=1)
+    left_X, left_Y = others - Z @ least_squares(Z, others), Y - Z @ least_squares(Z, Y)
+    # without scaling by the noise, whose degrees of freedom differ
+    expected = tr.SparseReducedRankRegressor(criterion=criterion, standardize=False)
+    est = clone(expected).set_params(always_keep=KEPT).fit(X, Y)
+    expected.fit(left_X, left_Y)
+    assert est.best_params_ == pytest.approx(expected.best_params_, rel=1e-6)
+    np.testing.assert_allclose(
+        np.delete(est.coef_, KEPT, axis=1), expected.coef_, rtol=1e-6, atol=1e-8
+    )
+
+
+def held_out_error(X, Y, train, test, weight, intercept):
+    """Mean squared error of least squares on all predictors, by NumPy."""
+    theta = least_squares(with_ones(X[train], intercept), Y[train], weight[train])
+    errors = (Y[test] - with_ones(X[test], intercept) @ theta) ** 2
+    return weight[test] @ errors.sum(axis=1) / (Y.shape[1] * weight[test].sum())
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weight", [None, weights()], ids=["equal", "weighted"])
+@pytest.mark.parametrize("limit", ["gram", "rows"])
+def test_held_out_errors(intercept, weight, limit, monkeypatch):
+    """Scores of the search equal those of separate regressions on the training rows."""
+    if limit == "rows":
+        monkeypatch.setattr("thinrank.core.memory.fits", lambda *args: False)
+    X, Y = data()
+    est = tr.SparseReducedRankRegressorCV(
+        [K],
+        [None],
+        [None],
+        [0.0],
+        cv=KFold(4),
+        always_keep=KEPT,
+        fit_intercept=intercept,
+        standardize=False,
+    ).fit(X, Y, weight)
+    w = np.ones(N) if weight is None else weight
+    expected = [
+        held_out_error(X, Y, train, test, w, intercept) for train, test in KFold(4).split(X)
+    ]
+    found = [-est.cv_results_[f"split{i}_test_score"][0] for i in range(4)]
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+def test_held_out_errors_of_rank_zero():
+    """The model without other predictors is the regression on the kept ones."""
+    rng = np.random.default_rng(1)
+    X, _ = data()
+    Y = X[:, KEPT] @ rng.standard_normal((3, K)) + rng.standard_normal((N, K))
+    est = tr.SparseReducedRankRegressorCV(always_keep=KEPT, cv=KFold(4), standardize=False)
+    with pytest.warns(SelectionWarning, match="predictors that are always kept.* all other"):
+        est.fit(X, Y)
+    assert est.rank_ == 0
+    zero = next(i for i, p in enumerate(est.cv_results_["params"]) if p["rank"] == 0)
+    for i, (train, test) in enumerate(KFold(4).split(X)):
+        expected = held_out_error(X[:, KEPT], Y, train, test, np.ones(N), True)
+        np.testing.assert_allclose(-est.cv_results_[f"split{i}_test_score"][zero], expected)
+
+
+def test_batches_that_occur_in_held_out_rows_only():
+    """Nothing of a held-out batch is known: not its mean of the responses, nor of predictors."""
+    rng = np.random.default_rng(0)
+    batch = np.repeat(np.arange(4), N // 4)
+    indicators = (batch[:, None] == np.arange(1, 4)).astype(float)
+    X = np.c_[indicators, rng.standard_normal((N, 5)) + indicators @ rng.standard_normal((3, 5))]
+    Y = X @ rng.standard_normal((8, K)) + 0.1 * rng.standard_normal((N, K))
+    splits = [(np.flatnonzero(batch != b), np.flatnonzero(batch == b)) for b in range(1, 4)]
+    est = tr.SparseReducedRankRegressorCV(
+        [K], [None], [None], [0.0], cv=splits, always_keep=[0, 1, 2], standardize=False
+    ).fit(X, Y)
+    for i, (train, test) in enumerate(splits):  # lstsq leaves out the column of zeros
+        expected = held_out_error(X, Y, train, test, np.ones(N), True)
+        np.testing.assert_allclose(-est.cv_results_[f"split{i}_test_score"][0], expected)
