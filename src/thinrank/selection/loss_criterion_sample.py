@@ -10,13 +10,19 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.contracts import QuadraticForm
+from thinrank.core.sizes import Sizes
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.selection.criteria import Complexity, Criterion
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.loss_sample import LossSample
 from thinrank.selection.tables import Directions, RowFit, column_changes
+from thinrank.solvers.fits import Fit
 
-GENEROUS=False
+# A response is taken to be explained up to this fraction at most: predictions for other ranks and
+# columns are approximations, which can be too low. The noise is limited in the same way, at a tenth
+# of the standard deviation.
+_MIN_LEFT = 0.01
+
 __all__ = ["LossCriterionSample"]
 
 
@@ -51,6 +57,24 @@ class LossCriterionSample(LossSample, CriterionSample):
         self._criterion = criterion
         self._selects = select_rows, select_columns
 
+    def score(self, fit: Fit | None, sizes: Sizes) -> float:
+        """The criterion, with the deviances of the fit itself."""
+        if fit is None or fit.U.shape[1] == 0:
+            return self.null()
+        known = self._directions(fit, sizes.rank, fit.columns)
+        if known.weights.shape[0] == 0:
+            return self.null()
+        overlap = arrays.to_numpy(known.map.T @ known.map).astype(np.float64) * sizes.ridge
+        complexity = self._corrected(fit, known, overlap, sizes.ridge)
+        place = np.s_[-1:, sizes.columns - 1 : sizes.columns]
+        values = 2 * arrays.to_numpy(self._training.at(fit.factors).values).astype(np.float64)
+        total = np.asarray(self._residuals(values[None, :])[:, -1:])
+        if not self._training.family.units:
+            total = np.asarray([[self.form.samples * float(np.sum(values))]])
+        degrees = np.broadcast_to(complexity.degrees, known.weights.shape)[place]
+        complexity = replace(complexity, degrees=degrees, columns=sizes.columns)
+        return float(self._penalised(total, complexity)[0, 0])
+
     def _form_at(self, fit: RowFit) -> QuadraticForm:
         return self.form_around(getattr(fit, "around", fit))
 
@@ -60,18 +84,21 @@ class LossCriterionSample(LossSample, CriterionSample):
         overlap = arrays.to_numpy(known.map.T @ known.map).astype(np.float64) * ridge
         inner = np.eye(len(overlap)) - overlap
         changes = column_changes(known.weights, known.weights, inner)
-        constants, null = (
-            arrays.to_numpy(form.constants).astype(np.float64)[None, :]
-            for form in (self._form_at(fit), self.form)
-        )
-        left = np.maximum(constants + changes, np.finfo(float).eps * null)
-        gains = self._entries * np.log(np.where(null > 0, left / null, 1.0))
-        # the columns with the largest gains are in use
-        gains = np.cumsum(np.sort(gains, axis=-1), axis=-1)
-        # the criterion of least squares has N·log(RSS): RSS with the same logarithm
-        total = self.form.samples * self.form.constant
-        residual = total * np.exp(gains / self.form.observations)
+        constants = arrays.to_numpy(self._form_at(fit).constants).astype(np.float64)
+        residual = self._residuals(constants[None, :] + changes)
         return self._penalised(residual, self._corrected(fit, known, overlap, ridge))
+
+    def _residuals(self, deviances: np.ndarray) -> np.ndarray:
+        """Sums of squares with the same logarithms, for 1, 2, … columns, the best ones first.
+
+        The criterion of least squares has N·log(RSS), this one Σⱼ mⱼ·log(RSSⱼ).
+        """
+        null = arrays.to_numpy(self.form.constants).astype(np.float64)[None, :]
+        left = np.maximum(deviances, _MIN_LEFT * null)
+        gains = self._entries * np.log(np.where(null > 0, left / np.where(null > 0, null, 1.0), 1.0))
+        gains = np.cumsum(np.sort(gains, axis=-1), axis=-1)
+        total = self.form.samples * self.form.constant
+        return total * np.exp(gains / self.form.observations)
 
     def _corrected(
         self, fit: RowFit, known: Directions, overlap: np.ndarray, ridge: float
@@ -82,7 +109,8 @@ class LossCriterionSample(LossSample, CriterionSample):
         (Hurvich & Tsai 1989), since every response has its own noise level.
         """
         complexity = self._complexity(fit, known, overlap, ridge)
-        if GENEROUS: return complexity
+        if not self._training.family.units:
+            return complexity
         degrees = np.asarray(complexity.degrees, dtype=float)
         entries = float(np.mean(self._entries))
         left = entries - degrees / np.asarray(complexity.columns) - 1

@@ -54,7 +54,7 @@ class LossSample:
     """
 
     def __init__(self, loss: GeneralizedLinear, start: Start = _AUTO, seed: int = 0) -> None:
-        self._training = loss
+        self.loss = self._training = loss
         self._given_start, self._seed = start, seed
         self._losses: dict[float, GeneralizedLinear] = {}
         self._stages: dict[int, Fit | None] = {}

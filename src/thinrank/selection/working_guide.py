@@ -1,33 +1,77 @@
-"""Sizes to start a search from, by a criterion on working responses."""
+"""Sizes to start a search from, by a criterion on all rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
-from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.generalized_linear import GeneralizedLinear
-from thinrank.minimize import solve
 from thinrank.selection.automatic import by_criterion
 from thinrank.selection.criteria import Criterion
+from thinrank.selection.loss_criterion_sample import LossCriterionSample
+from thinrank.selection.search import table_entry
 from thinrank.selection.space import Space
+from thinrank.solvers.fits import Fit
 from thinrank.solvers.pursuit import Pursuit
-from thinrank.starts import complete_rank
 
-__all__ = ["working_guide"]
+__all__ = ["Guide", "criterion_guide", "noise_guide"]
 
-# Largest number of times that working responses are computed; the sizes seldom change after the
-# third.
-_MAX_ROUNDS = 5
+# Numbers of rows that are tried first, and the largest number of fits for one of them, each with
+# the noise levels that the last one left.
+_ROWS = (4, 8, 16, 32)
+_MAX_ROUNDS = 6
+# A fit is better if it decreases the criterion by this; after two that are not, there are no more.
+_LEAST_GAIN = 1.0
+_MAX_FAILURES = 2
+# Tolerance of pursuit: the criteria of models differ by more than this.
+_TOL = 1e-4
+# Largest number of moves to a better rank, number of columns or number of rows.
+_MAX_MOVES = 8
 
 
-def working_guide(loss: GeneralizedLinear, space: Space, **options: Any) -> list[Sizes]:
-    """The sizes that the predictive information criterion chooses; empty for rank 0.
+class Guide(NamedTuple):
+    """Sizes, and the loss with the noise levels that a fit with them left."""
 
-    The criterion is computed for the quadratic approximation of the loss, first around zero, then
-    around fits of the sizes that it chose, until these do not change. Missing entries are thus
-    filled in with the fit.
+    sizes: Sizes
+    loss: GeneralizedLinear
+
+
+class _Found(NamedTuple):
+    """A fit, the sample that it was fitted to, and the sample with the noise levels it leaves."""
+
+    sizes: Sizes
+    score: float
+    sample: LossCriterionSample
+    fit: Fit
+    rescaled: LossCriterionSample
+
+
+def criterion_guide(loss: GeneralizedLinear, space: Space, **options: Any) -> list[Sizes]:
+    """The sizes that the predictive information criterion chooses; empty for rank 0."""
+    thin = space.thin()
+    if thin.rows[-1] < thin.ranks[0]:
+        return []
+    guide = by_criterion(loss, thin, Criterion(), rough=True, **options).best.sizes
+    return [space.like(guide.rows, guide)] if guide.rank > 0 else []
+
+
+def noise_guide(
+    loss: GeneralizedLinear,
+    space: Space,
+    left_by: Callable[[GeneralizedLinear, Factors], GeneralizedLinear],
+    **options: Any,
+) -> Guide | None:
+    """Sizes and noise levels of the responses, from fits that alternate with estimates of noise.
+
+    A response that is explained well counts for little until its noise is known to be small, so
+    that few sizes are found with all noise levels equal. Each of some sizes is therefore fitted
+    several times, with the noise levels left by the last fit, while the criterion decreases. From
+    the best of them there are moves to other sizes.
 
     Parameters
     ----------
@@ -35,35 +79,88 @@ def working_guide(loss: GeneralizedLinear, space: Space, **options: Any) -> list
         The loss without ridge.
     space : Space
         The sizes to choose from.
+    left_by : callable
+        ``left_by(loss, factors) -> loss``: the loss with the noise levels that a fit leaves.
     **options
-        ``solver``, ``start`` and ``seed`` of :func:`thinrank.selection.automatic.by_criterion`.
+        ``start`` and ``seed`` of :class:`LossCriterionSample`, and ``solver``.
 
     Returns
     -------
-    list of Sizes
-        The last sizes, and those before them.
+    Guide or None
+        None if no model is better than the zero matrix.
     """
     thin = space.thin()
-    if thin.rows[-1] < thin.ranks[0]:
-        return []
-    tried: list[Sizes] = []
-    around = loss.null.factors
-    solver = options.get("solver", Pursuit())
-    for _ in range(_MAX_ROUNDS):
-        form = loss.majorizer(around).as_quadratic()
-        found = by_criterion(FormLoss(form), thin, Criterion(), rough=True, **options).best.sizes
-        if found.rank == 0 or found in tried:
+    solver = replace(options.pop("solver", Pursuit()), thorough=False, tol=_TOL)
+    p, k = loss.shape
+    chosen = bool(space.rows[0] < p), bool(space.columns[0] < k)
+
+    def sample_of(loss: GeneralizedLinear) -> LossCriterionSample:
+        return LossCriterionSample(loss, Criterion(), *chosen, **options)
+
+    def rounds(sizes: Sizes, sample: LossCriterionSample) -> _Found | None:
+        best: _Found | None = None
+        failures = 0
+        for _ in range(_MAX_ROUNDS):
+            fit = sample.fit(sizes, solver.sized(*sizes[:3]))
+            if fit is None or fit.U.shape[1] == 0:
+                break
+            score = sample.score(fit, sizes)
+            rescaled = sample_of(left_by(sample.loss, fit.factors))
+            if best is None or score < best.score - _LEAST_GAIN:
+                best, failures = _Found(sizes, score, sample, fit, rescaled), 0
+            else:
+                failures += 1
+            if failures == _MAX_FAILURES:
+                break
+            sample = rescaled
+        return best
+
+    first = sample_of(loss)
+    found = [rounds(sizes, first) for sizes in _candidates(loss, thin)]
+    best = min((each for each in found if each is not None), key=lambda e: e.score, default=None)
+    if best is None:
+        return None
+    tried = {each.sizes for each in found if each is not None}
+    for _ in range(_MAX_MOVES):
+        before = best
+        for sizes in _moves(thin, best):
+            if sizes in tried:
+                continue
+            tried.add(sizes)
+            moved = rounds(sizes, best.rescaled)
+            if moved is not None and moved.score < best.score:
+                best = moved
+                break
+        if best is before:
             break
-        tried.append(found)
-        shrunk = loss.with_ridge(found.ridge)
-        start = around if len(tried) > 1 else _start(loss, found, options)
-        start = complete_rank(start, shrunk, found.rank, options.get("seed", 0))
-        run = solve(shrunk, solver.sized(*found[:3]), start, records=False)
-        if run is None:
-            break
-        around = run.state.factors
-    return [space.like(sizes.rows, sizes) for sizes in tried[:-3:-1]]
+    return Guide(space.like(best.sizes.rows, best.sizes), best.rescaled.loss) if best.score < 0 else None
 
 
-def _start(loss: GeneralizedLinear, sizes: Sizes, options: dict[str, Any]) -> Factors:
-    return options["start"](loss.with_ridge(sizes.ridge), *sizes[:3], options.get("seed", 0))
+def _candidates(loss: GeneralizedLinear, space: Space) -> list[Sizes]:
+    """Sizes with few rows, with as many columns and with all of them."""
+    entries = loss.observations / loss.shape[1]
+    k = loss.shape[1]
+    found = []
+    for rows in _ROWS:
+        if rows > max(entries / 2, _ROWS[0]):
+            break
+        for columns in dict.fromkeys((min(rows, k), k)):
+            rank = max(min(rows, columns) // 2, 1)
+            near = Sizes(rank, rows, columns, space.ridges[0])
+            allowed = int(space.rows[np.argmin(np.abs(space.rows - rows))])
+            found.append(space.like(allowed, near))
+    return list(dict.fromkeys(found))
+
+
+def _moves(space: Space, found: _Found) -> Iterator[Sizes]:
+    """Better sizes by the table of the fit, and by forecasts for other numbers of rows."""
+    sizes, sample = found.sizes, found.sample
+    table = sample.table(found.fit, sizes.ridge, space.most_ranks(sizes))
+    choice = space.best_of(table, sizes)
+    if table_entry(table, choice) < found.score:
+        yield choice
+    forecast = sample.rows_forecast(found.fit, sizes, space.rows)
+    forecast = np.where(space.rows < sizes.rank, np.inf, forecast)
+    wanted = int(space.rows[int(np.argmin(forecast))])
+    for rows in dict.fromkeys((wanted, *space.next_to(sizes.rows))):
+        yield space.like(rows, sizes)
