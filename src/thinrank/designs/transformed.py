@@ -14,6 +14,7 @@ from thinrank.designs.blockwise import (
     slices,
 )
 from thinrank.designs.kept_basis import KeptBasis
+from thinrank.designs.projected import Projected
 from thinrank.designs.row_subset import take_rows
 
 __all__ = ["Standardization", "Transformed", "standardize"]
@@ -163,8 +164,16 @@ class Standardization:
         """One over ``scale``, and 0 for constant columns."""
         return None if self.scale is None else _inverse(self.scale)
 
-    def applied_to(self, design: Design) -> Design:
-        """Other rows, with the same means subtracted and divided by the same scales."""
+    def applied_to(self, design: Design, basis: Array | None = None) -> Design:
+        """Other rows, with the same means subtracted and divided by the same scales.
+
+        ``basis`` has the rows of the basis of kept predictors, if one was projected out.
+        """
+        if self.loadings is not None:
+            assert basis is not None
+            moved = design if self.center is None else Transformed(design, center=self.center)
+            projected = Projected(moved, basis, self.loadings)
+            return Transformed(projected, column_scale=self.inverse_scale)
         if self.center is None and self.scale is None:
             return design
         return Transformed(design, center=self.center, column_scale=self.inverse_scale)

@@ -17,19 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
+from thinrank.core.result import History, Record, Status
+from thinrank.estimators.fit_result import FitResult
+from thinrank.estimators.observed_score import observed_r2
 from thinrank.estimators.validation import check_new_X
 
-__all__ = ["FactorRegressor"]
+__all__ = ["FactorModel", "FactorRegressor"]
 
 
-class FactorRegressor(
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    MultiOutputMixin,
-    RegressorMixin,
-    BaseEstimator,
-):
-    """Prediction, coefficients, supports and latent factors from ``factors_`` and ``intercept_``.
+class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Coefficients, supports, latent factors and linear predictors of a fit.
+
+    They come from ``factors_`` and ``intercept_``.
 
     The ``fit`` method of a subclass must call :meth:`_keep`. Predictors that are always kept have
     coefficients of their own, ``kept_coef_``, in addition to those of ``factors_``.
@@ -45,6 +44,19 @@ class FactorRegressor(
         tags.input_tags.sparse = True
         return tags
 
+    n_iter_: int
+    status_: Status
+    history_: History
+    best_params_: dict[str, Any]
+    search_: list[Record]
+
+    def _keep_result(self, result: FitResult, kept: np.ndarray, single_target: bool) -> None:
+        """Store everything that a fit returned."""
+        self._keep(result.factors, result.intercept, single_target)
+        self._keep_always(kept, result.kept_coef)
+        self.best_params_, self.search_ = result.params, result.search
+        self.n_iter_, self.status_, self.history_ = result.n_iter, result.status, result.history
+
     def _keep(self, factors: Factors, intercept: Array, single_target: bool) -> None:
         """Store the result of a fit, in the user's units."""
         self.factors_ = factors
@@ -58,7 +70,7 @@ class FactorRegressor(
         self.kept_ = index
         self.kept_coef_ = coefficients[0, :] if self._single_target else coefficients
 
-    def _keep_as(self, other: FactorRegressor) -> None:
+    def _keep_as(self, other: FactorModel) -> None:
         """Store the result of a fit of another regressor."""
         self.factors_ = other.factors_
         self._single_target = other._single_target
@@ -111,32 +123,20 @@ class FactorRegressor(
     def _n_features_out(self) -> int:
         return self.rank_
 
-    def predict(self, X: Any) -> Array:
-        """Predict the responses.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
-            Predictors.
-
-        Returns
-        -------
-        array of shape (n_samples, n_targets), or (n_samples,) if Y was one-dimensional
-            Predicted responses.
-        """
+    def _linear(self, X: Any) -> Array:
+        """Linear predictors, of shape (n_samples, n_targets) or (n_samples,)."""
         check_is_fitted(self, "factors_")
         design = check_new_X(self, X)
         scores = design @ self.factors_.U
         if self._single_target:
-            predicted = scores @ self.factors_.V[0, :] + self.intercept_
+            linear = scores @ self.factors_.V[0, :] + self.intercept_
         else:
-            predicted = scores @ self.factors_.V.T + self.intercept_
+            linear = scores @ self.factors_.V.T + self.intercept_
         kept = self._kept_index()
         if kept is not None:
             coefficients = self.kept_coef_ if self._single_target else self.kept_coef_.T
-            predicted = predicted + design.columns(kept) @ coefficients
-        return predicted
+            linear = linear + design.columns(kept) @ coefficients
+        return linear
 
     def transform(self, X: Any) -> Array:
         """Compute the latent factors X @ U, of which the responses are linear combinations.
@@ -154,3 +154,45 @@ class FactorRegressor(
         """
         check_is_fitted(self, "factors_")
         return check_new_X(self, X) @ self.factors_.U
+
+
+class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
+    """Prediction of responses that are numbers, from a :class:`FactorModel`."""
+
+    def predict(self, X: Any) -> Array:
+        """Predict the responses.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Predictors.
+
+        Returns
+        -------
+        array of shape (n_samples, n_targets), or (n_samples,) if Y was one-dimensional
+            Predicted responses.
+        """
+        return self._linear(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination R², averaged over the responses.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Predictors.
+        y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
+            Responses; missing entries, NaN, are left out.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
+        truth = arrays.to_numpy(y) if arrays.is_array(y) else np.asarray(y)
+        if truth.dtype.kind != "f" or not np.isnan(truth).any():
+            return super().score(X, y, sample_weight)
+        return observed_r2(truth, arrays.to_numpy(self.predict(X)), sample_weight)

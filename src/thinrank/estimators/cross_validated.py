@@ -16,7 +16,8 @@ from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching
 from thinrank.estimators.regressor import SparseReducedRankRegressor
-from thinrank.estimators.sizes import Found, find_sizes
+from thinrank.estimators.search_setup import Found
+from thinrank.estimators.sizes import find_sizes
 from thinrank.estimators.validation import (
     check_ridge,
     check_training_data,

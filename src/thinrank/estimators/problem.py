@@ -23,14 +23,14 @@ from thinrank.designs import (
 from thinrank.estimators.kept import KeptPredictors
 from thinrank.losses import LeastSquares
 
-__all__ = ["Problem"]
+__all__ = ["MIN_NOISE", "PRIOR_FREEDOM", "Problem", "live"]
 
 # The noise in a response is taken to be at least this fraction of its standard deviation, so that
 # a response that is explained almost completely does not outweigh all others. Rule of thumb.
-_MIN_NOISE = 0.1
+MIN_NOISE = 0.1
 # With this many degrees of freedom an estimate of the noise has the same weight as the standard
 # deviation of the response. Rule of thumb.
-_PRIOR_FREEDOM = 2.0
+PRIOR_FREEDOM = 2.0
 # Scales are about the same if their logarithms differ by less than this. Rule of thumb.
 _SAME_SCALE = 0.1
 
@@ -130,14 +130,14 @@ class Problem:
             Dense(Y), sample_weight=weight, center=fit_intercept, scale=scale_targets, kept=basis
         )
         targets: Design = Transformed(Dense(Y), center=responses.center)
-        live_rows = _live(columns.scale) if standardize_columns else None
+        live_rows = live(columns.scale) if standardize_columns else None
         if kept is not None:
             kept = replace(kept, loadings_x=columns.loadings, loadings_y=responses.loadings)
             targets = Projected(targets, kept.basis.basis, responses.loadings)
             if not (scale_targets and arrays.norm(responses.scale) > 0):
                 targets = responses.design  # explained responses are zero, without rounding errors
             live_rows = kept.others(columns.scale)
-        live_columns = _live(responses.scale) if scale_targets else None
+        live_columns = live(responses.scale) if scale_targets else None
         X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
         scale = responses.scale if scale_targets else None
         if live_columns is not None:
@@ -164,7 +164,7 @@ class Problem:
         if self.target_scale is None or self.deviations is None:
             return self
         xp = arrays.namespace(self.target_scale)
-        scale = xp.maximum(noise * self.target_scale, _MIN_NOISE * self.deviations)
+        scale = xp.maximum(noise * self.target_scale, MIN_NOISE * self.deviations)
         loss = self.loss.with_target_scale(scale / self.target_scale)
         return replace(self, loss=loss, target_scale=scale)
 
@@ -215,7 +215,7 @@ class Problem:
         taken = 1 if self.kept is None else 1 + self.kept.rank
         freedom = xp.clip(n - taken - used, min=n / 2)
         total = xp.clip(self.loss.residual_squares(Factors.zero(factors.shape, factors.U)), min=0.0)
-        trust = freedom / (freedom + _PRIOR_FREEDOM)
+        trust = freedom / (freedom + PRIOR_FREEDOM)
         noise, deviation = xp.sqrt(squares / freedom), xp.sqrt(total / n)
         return noise**trust * deviation ** (1 - trust)
 
@@ -281,7 +281,7 @@ class Problem:
         return block if self.target_scale is None else block / self.target_scale[:, None]
 
 
-def _live(scale: Array) -> Array | None:
+def live(scale: Array) -> Array | None:
     """Indices where a scale is not zero; None when that is everywhere or nowhere."""
     xp = arrays.namespace(scale)
     live = arrays.true_positions(scale > 0)

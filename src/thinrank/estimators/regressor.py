@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-
-from thinrank.core.checks import is_auto
-from thinrank.core.contracts import Design, Solver
-from thinrank.core.factors import Factors
-from thinrank.core.result import History, Outcome, Record, Status
-from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
+from thinrank.estimators.family_fit import family_fit
 from thinrank.estimators.kept import check_always_keep
-from thinrank.estimators.problem import Problem
-from thinrank.estimators.progress import searching
-from thinrank.estimators.rounds import fit_in_rounds
-from thinrank.estimators.sizes import check_criterion, find_sizes
+from thinrank.estimators.least_squares_fit import least_squares_fit
+from thinrank.estimators.parameters import check_parameters
+from thinrank.estimators.responses import numeric_responses
 from thinrank.estimators.validation import (
-    check_automatic_sizes,
-    check_ridge,
+    check_loss,
     check_training_data,
     check_weights,
     column_names,
-    is_nothing,
+    has_missing,
     keep_target_names,
-    rows_of_data,
 )
-from thinrank.minimize import seed_from
-from thinrank.selection.choice import check_refit_rule
-from thinrank.solvers import as_solver
-from thinrank.starts import as_start
+from thinrank.losses.families import Gaussian
 
 __all__ = ["SparseReducedRankRegressor"]
 
@@ -75,6 +61,10 @@ class SparseReducedRankRegressor(FactorRegressor):
         without intercept), and the responses by the noise in them; see Notes. X is not copied,
         and a sparse X stays sparse. For gradient descent with a fixed step size the responses are
         not scaled.
+    loss : {"squared", "huber"} or Family, default="squared"
+        "huber" is quadratic for residuals up to 1.345 times a robust estimate of the noise in the
+        response and linear beyond, so that outliers count less;
+        ``tr.losses.families.Huber(threshold)`` has another threshold.
     solver : {"auto", "pursuit", "gdt"} or Solver, default="auto"
         "pursuit", the same as "auto", fits exactly on the current predictors and exchanges
         predictors while that decreases the objective. "gdt" is gradient descent with hard
@@ -234,6 +224,7 @@ default="auto"
         ridge: float | str = "auto",
         always_keep: Any = None,
         standardize: bool = True,
+        loss: Any = "squared",
         solver: Any = "auto",
         start: Any = "auto",
         fit_intercept: bool = True,
@@ -253,6 +244,7 @@ default="auto"
         self.ridge = ridge
         self.always_keep = always_keep
         self.standardize = standardize
+        self.loss = loss
         self.solver = solver
         self.start = start
         self.fit_intercept = fit_intercept
@@ -266,13 +258,9 @@ default="auto"
         self.verbose = verbose
         self.callback = callback
 
-    n_iter_: int
-    status_: Status
-    history_: History
-    best_params_: dict[str, Any]
-    search_: list[Record]
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseReducedRankRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, entry_weight: Any = None
+    ) -> SparseReducedRankRegressor:
         """Choose the sizes that are "auto" and fit the coefficients.
 
         Parameters
@@ -281,13 +269,17 @@ default="auto"
 (n_samples, n_features)
             Predictors. They are neither copied nor made dense; float32 is kept.
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
-            Responses Y.
+            Responses Y; NaN where an entry is missing. A response must have an observed entry;
+            rows without any do not contribute, and a warning counts them.
         sample_weight : array of shape (n_samples,), default=None
             Weights of the rows in the fit and in held-out errors. The scale of the weights has no
             effect, and rows of weight 0 are left out. Integer weights are not equivalent to
             repeated rows, since the number of rows affects the choice of sizes, the estimate of
             the noise, and the decrease of the objective that pursuit requires of an exchange. With
             given sizes the difference is small.
+        entry_weight : array of the shape of y, default=None
+            Weights of the entries of Y, 0 for entries to leave out. Their scale matters in
+            comparison with the ridge.
 
         Returns
         -------
@@ -301,100 +293,13 @@ default="auto"
         if single:
             target = target[:, None]
         kept = check_always_keep(self)
-        self._check_sizes(design, target.shape[1], weight, kept)
-        solver = as_solver(self.solver, self.max_iter, self.tol)
-        problem = Problem.prepare(
-            design,
-            target,
-            weight,
-            fit_intercept=self.fit_intercept,
-            standardize_columns=self.standardize,
-            scale_targets=self.standardize and solver.adapts_to_units,
-            keep=kept,
-        )
-        params = self._choose(problem, weight, solver)
-        factors = self._solve(problem, solver, **params)
-        user, intercept, kept_coef = problem.to_user(factors)
-        self._keep(user, intercept, single)
-        self._keep_always(kept, kept_coef)
-        self.best_params_ = params
+        check_parameters(self, design, target.shape[1], weight, kept)
+        family = check_loss(self.loss)
+        if family is None and entry_weight is None and not has_missing(target):
+            result = least_squares_fit(self, design, target, weight, kept)
+        else:
+            responses = numeric_responses(target, entry_weight, family or Gaussian(), names)
+            result = family_fit(self, design, responses, weight, kept)
+        self._keep_result(result, kept, single)
         keep_target_names(self, names)
         return self
-
-    def _choose(self, problem: Problem, weight: Any, solver: Solver) -> dict[str, Any]:
-        """The sizes as given, with those that are "auto" chosen."""
-        given = {
-            "rank": self.rank,
-            "row_sparsity": self.row_sparsity,
-            "column_sparsity": self.column_sparsity,
-            "ridge": self.ridge,
-        }
-        self.search_ = []
-        sizes = self.rank, self.row_sparsity, self.column_sparsity
-        if not any(is_auto(value) for value in sizes):
-            if is_auto(self.ridge):
-                given["ridge"] = 0.0
-            return given
-        with searching(self.callback, self.verbose) as callback:
-            found = find_sizes(
-                problem,
-                weight,
-                *cast(Any, (None if is_auto(v) else [v] for v in given.values())),
-                criterion=self.criterion,
-                cv=self.cv,
-                rule=check_refit_rule(self.refit_rule),
-                center=self.fit_intercept,
-                scale=self.standardize,
-                seed=seed_from(self.random_state),
-                solver=solver,
-                start=as_start(self.start, solver.exchanges_rows),
-                n_jobs=self.n_jobs,
-                callback=callback,
-            )
-        for message in found.warnings:
-            warnings.warn(message, SelectionWarning, stacklevel=3)
-        self.search_ = found.records
-        return found.params
-
-    def _solve(
-        self,
-        problem: Problem,
-        solver: Solver,
-        rank: Any,
-        row_sparsity: Any,
-        column_sparsity: Any,
-        ridge: Any,
-    ) -> Factors:
-        """Fit with given sizes."""
-        if rank == 0:
-            null = "means" if problem.kept is None else "predictors that are always kept"
-            status = Status(Outcome.ZERO, f"No model is better than the {null}: the rank is 0.")
-            self.n_iter_, self.status_, self.history_ = 0, status, History()
-            return Factors.zero(problem.loss.shape, like=problem.loss.prototype)
-        factors, solution = fit_in_rounds(
-            problem,
-            solver,
-            (rank, row_sparsity, column_sparsity),
-            ridge,
-            start=self.start,
-            random_state=self.random_state,
-            callback=self.callback,
-            verbose=self.verbose,
-        )
-        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
-            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=3)
-        self.n_iter_, self.status_ = solution.n_iter, solution.status
-        self.history_ = solution.history
-        return factors
-
-    def _check_sizes(self, design: Design, k: int, weight: Any, kept: np.ndarray) -> None:
-        """Check the sizes against the data before any computation."""
-        check_criterion(self.criterion)
-        check_refit_rule(self.refit_rule)
-        if not is_auto(self.ridge):
-            check_ridge("ridge", self.ridge, 'a finite non-negative number or "auto"')
-        if is_nothing(self.rank, self.row_sparsity, self.column_sparsity):
-            return
-        sizes = self.rank, self.row_sparsity, self.column_sparsity
-        shape, samples = (design.shape[1] - len(kept), k), rows_of_data(design, weight)
-        check_automatic_sizes(shape, samples, *sizes)

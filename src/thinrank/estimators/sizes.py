@@ -4,84 +4,30 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
 from thinrank.estimators.problem import Problem
+from thinrank.estimators.search_setup import Found, check_criterion, prepared, search_options
 from thinrank.losses import LeastSquares
 from thinrank.minimize import solve
 from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held_out
 from thinrank.selection.choice import RefitRule
-from thinrank.selection.criteria import Criterion, as_criterion
-from thinrank.selection.cv_splits import Splits, make_splits
-from thinrank.selection.evaluation import Evaluation
-from thinrank.selection.held_out_search import HeldOutSearch
+from thinrank.selection.criteria import Criterion
 from thinrank.selection.search import Search
-from thinrank.selection.space import Space, make_space
+from thinrank.selection.space import Space
 from thinrank.solvers.pursuit import Pursuit
-from thinrank.starts import Auto, Given, complete_rank
-from thinrank.starts.backward import MOST_ROWS, most_at_once
+from thinrank.starts import Auto, complete_rank
+from thinrank.starts.backward import most_at_once
 
-__all__ = ["Found", "check_criterion", "find_sizes"]
+__all__ = ["find_sizes"]
 
 # Largest number of fits from which the noise in the responses is estimated, each with responses
 # divided by the last estimate. The estimates seldom change after the second.
 _MAX_SCALINGS = 3
-_NOTHING = "The predictors or the responses are constant: all coefficients are zero."
-_KEPT = "the predictors that are always kept"
-_NOTHING_LEFT = (
-    "The predictors that are always kept explain all others, or the responses: all other "
-    "coefficients are zero."
-)
-# Criteria that mean the error on held-out rows.
-_HELD_OUT = ("auto", "cv")
-
-
-@dataclass(frozen=True)
-class Found:
-    """The result of a search for sizes.
-
-    Attributes
-    ----------
-    search : Search or None
-        The search; None if all responses or all predictors are constant.
-    space : Space
-        The values that could be chosen.
-    chosen : Evaluation
-        The chosen model.
-    params : dict
-        Its sizes, as parameters of the regressor.
-    warnings : list of str
-        Messages for the user.
-    """
-
-    search: Search | None
-    space: Space
-    chosen: Evaluation
-    params: dict[str, Any]
-    warnings: list[str]
-
-    @property
-    def evaluations(self) -> list[Evaluation]:
-        """All models that were tried in the last search."""
-        return [self.chosen] if self.search is None else self.search.evaluations
-
-    @property
-    def records(self) -> list[Record]:
-        """One record per model that was tried."""
-        return [] if self.search is None else self.search.records
-
-
-def check_criterion(criterion: Any) -> Criterion | None:
-    """The criterion; None for the error on held-out rows."""
-    if isinstance(criterion, str) and criterion in _HELD_OUT:
-        return None
-    return as_criterion(criterion)
 
 
 def find_sizes(
@@ -129,60 +75,37 @@ def find_sizes(
     loss.hold_for_search()
     xp = arrays.namespace(loss.prototype)
     known = check_criterion(criterion)
-    samples = loss.X.shape[0]
-    numbers = None if weight is None else arrays.to_numpy(weight)
-    positive = samples if numbers is None else int(np.count_nonzero(numbers))
-    splits: Splits = []
-    further: list[Splits] = []
-    if known is None:
-        splits, further = make_splits(cv, numbers, samples, seed, groups)
-    if splits:
-        positive = min(_count(train, numbers) for train, _ in splits)
-    p, k = loss.shape
-    small = min(samples, p) <= MOST_ROWS
-    kept = problem.kept
-    space = make_space(
-        loss.shape,
-        positive if kept is None else max(positive - kept.rank, 1),
-        ranks=None if ranks is None else _at_most(ranks, min(p, k)),
-        rows=None if rows is None else _at_most(rows, p),
-        columns=None if columns is None else _at_most(columns, k),
-        ridges=automatic_ridges(loss.quadratic().diagonal()) if ridges is None else ridges,
-        thick=known is None and small,
-        most_rows=None if small else most_at_once(loss.quadratic()),
+    diagonal = loss.quadratic().diagonal()
+    setup = prepared(
+        loss,
+        problem.kept,
+        weight,
+        (ranks, rows, columns, automatic_ridges(diagonal) if ridges is None else ridges),
+        known=known,
+        cv=cv,
+        seed=seed,
+        groups=groups,
+        most_rows=lambda: most_at_once(loss.quadratic()),
     )
-    if loss.constant <= 0 or not bool(xp.any(loss.quadratic().diagonal() > 0)):
-        nothing = Evaluation(Sizes(0, 0, 0, 0.0), 0.0, (0.0,), (), np.empty((0, 0)), 0.0)
-        message = _NOTHING if kept is None else _NOTHING_LEFT
-        return Found(None, space, nothing, space.params(nothing.sizes), [message])
-    options: dict[str, Any] = {
-        "solver": solver if isinstance(solver, Pursuit) else Pursuit(),
-        "start": Auto(exchanges_rows=True) if isinstance(start, (Auto, Given)) else start,
-        "seed": seed,
-        "n_jobs": n_jobs,
-        "callback": callback,
-    }
+    if loss.constant <= 0 or not bool(xp.any(diagonal > 0)):
+        return setup.nothing()
+    options = search_options(solver, start, seed, n_jobs, callback)
     if known is not None:
-        search: Search = _by_criterion(problem, space, known, options)
-        chosen = search.best
-    else:
-        rescaled = None if problem.target_scale is None else _rescaled(problem)
-        held_out = by_held_out(
-            loss,
-            space,
-            splits,
-            further=further,
-            center=center,
-            scale=scale,
-            rule=rule,
-            rescaled=rescaled,
-            kept=None if kept is None else kept.values,
-            **options,
-        )
-        search, chosen = held_out, held_out.chosen
-    params = space.params(chosen.sizes)
-    null = "the means of the responses" if kept is None else _KEPT
-    return Found(search, space, chosen, params, _warnings(search, space, chosen, positive, null))
+        search: Search = _by_criterion(problem, setup.space, known, options)
+        return setup.found(search, search.best)
+    held_out = by_held_out(
+        loss,
+        setup.space,
+        setup.splits,
+        further=setup.further,
+        center=center,
+        scale=scale,
+        rule=rule,
+        rescaled=None if problem.target_scale is None else _rescaled(problem),
+        kept=None if problem.kept is None else problem.kept.values,
+        **options,
+    )
+    return setup.found(held_out, held_out.chosen)
 
 
 def _by_criterion(
@@ -234,50 +157,3 @@ def _rescaled(
         return left_by(sizes)
 
     return rescaled
-
-
-def _count(rows: np.ndarray, weight: np.ndarray | None) -> int:
-    """Number of rows of positive weight among some."""
-    rows = np.asarray(rows)
-    if weight is None:
-        return int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
-    return int(np.count_nonzero(weight[rows]))
-
-
-def _at_most(values: Sequence[Any], limit: int) -> list[Any]:
-    """Sizes of no more rows or columns than are not constant; what is no size passes."""
-    return [
-        min(value, limit) if isinstance(value, (int, np.integer)) and value > 0 else value
-        for value in values
-    ]
-
-
-def _warnings(
-    search: Search, space: Space, chosen: Evaluation, samples: int, null: str
-) -> list[str]:
-    """What is known for free and makes the answer doubtful; ``null`` is the model of rank 0."""
-    messages = [search.message] if search.stopped else []
-    sizes = chosen.sizes
-    if sizes.rank == 0:
-        messages.append(
-            f"No model predicts better than {null}, by the estimate that chooses the sizes: all "
-            f"{'other ' * (null == _KEPT)}coefficients are zero."
-        )
-        return messages
-    if isinstance(search, HeldOutSearch) and not chosen.score < search.null_score:
-        messages.append(f"The chosen model predicts held-out rows no better than {null}.")
-    if 2 * sizes.rows > samples:
-        messages.append(
-            f"The chosen model keeps {sizes.rows} predictors, more than half of the {samples} "
-            "samples that it was fitted to: do not read it as a selection of predictors."
-        )
-    if len(space.ridges) > 1 and sizes.ridge == space.ridges[-1]:
-        messages.append(
-            f"The chosen ridge, {sizes.ridge:.3g}, is the largest that was allowed: hardly "
-            "anything can be predicted."
-        )
-    if len(space.rows) > 1 and sizes.rows == space.rows[-1] < search.shape[0]:
-        messages.append(
-            f"The chosen number of predictors, {sizes.rows}, is the largest that was allowed."
-        )
-    return messages

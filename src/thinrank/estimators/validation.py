@@ -8,22 +8,29 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    validate_data,
+)
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import as_design
+from thinrank.losses.families import Family, Gaussian, Huber
 from thinrank.minimize import check_size, check_sizes
 
 __all__ = [
     "check_automatic_sizes",
+    "check_loss",
     "check_new_X",
     "check_ridge",
     "check_training_data",
     "check_weights",
     "column_names",
+    "has_missing",
     "is_nothing",
     "keep_target_names",
     "rows_of_data",
@@ -51,7 +58,7 @@ def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Desig
         if hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_  # of an earlier fit
         target = Y if arrays.is_array(Y) else np.asarray(Y)
-        check_finite("Y", target)
+        _check_not_infinite(target)
         if target.ndim not in (1, 2):
             raise ValueError(f"Y must have one or two dimensions, got {target.ndim}")
         return design, arrays.from_numpy(target, design.prototype)
@@ -59,12 +66,39 @@ def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Desig
         estimator,
         X,
         Y,
-        accept_sparse=("csr", "csc"),
-        multi_output=True,
-        y_numeric=True,
-        dtype=_FLOATS,
+        validate_separately=(
+            {"accept_sparse": ("csr", "csc"), "dtype": _FLOATS},
+            {"ensure_2d": False, "dtype": "numeric", "ensure_all_finite": "allow-nan"},
+        ),
     )
+    check_consistent_length(X, Y)
     return as_design(X), np.asarray(Y).astype(X.dtype, copy=False)
+
+
+def has_missing(Y: Array) -> bool:
+    """Whether an entry is NaN."""
+    xp = arrays.namespace(Y)
+    return bool(xp.any(xp.isnan(Y)))
+
+
+def check_loss(loss: Any) -> Family | None:
+    """The family of the parameter ``loss``; None for least squares."""
+    if isinstance(loss, str) and loss == "squared":
+        return None
+    if isinstance(loss, str) and loss == "huber":
+        return Huber()
+    if isinstance(loss, Family) and loss.units:
+        return None if type(loss) is Gaussian and loss.scale is None else loss
+    raise ValueError(
+        'loss must be "squared", "huber", or tr.losses.families.Huber(threshold=...); for counts '
+        f"and classes use SparseReducedRankGLM; got {loss!r}"
+    )
+
+
+def _check_not_infinite(Y: Array) -> None:
+    xp = arrays.namespace(Y)
+    if xp.isdtype(Y.dtype, "real floating") and bool(xp.any(xp.isinf(Y))):
+        raise ValueError("Y must be finite, or NaN where an entry is missing; got infinite entries")
 
 
 def check_new_X(estimator: BaseEstimator, X: Any) -> Design:

@@ -148,6 +148,8 @@ class GeneralizedLinear:
         self.observations = float(n * k)
         if self._weight is not None:
             self.observations = float(xp.count_nonzero(self._weight))
+        self.targets = arrays.indices(range(k), self.prototype)
+        self.fixed: Array | None = None
         self._share: dict[str, Any] = {}  # what depends on X only, shared by copies
         self._last_free: Array | None = None
         self._constant = 0.0
@@ -302,8 +304,20 @@ class GeneralizedLinear:
         return self._share["curvature"]
 
     def restrict(self, rows: Array, columns: Array) -> GeneralizedLinear:
-        """f over the Θ that vanish outside ``rows`` and ``columns``; values equal those of f."""
+        """f over the Θ that vanish outside ``rows`` and ``columns``; values equal those of f.
+
+        Columns that share a categorical response with ``columns`` are in the result, too. Its
+        attribute ``targets`` has the positions of its columns, and ``fixed`` is 0 for columns that
+        must stay zero.
+        """
+        wanted = columns
+        columns = arrays.indices(self.family.whole(columns, self.shape[1]), self.prototype)
         other = copy.copy(self)
+        other.targets, other.fixed = columns, None
+        if columns.shape[0] > wanted.shape[0]:
+            ones = arrays.zeros((wanted.shape[0],), self.prototype) + 1
+            mask = arrays.scatter_rows(ones, wanted, self.shape[1])
+            other.fixed = arrays.take_rows(mask, columns)
         other.X = Dense(self.columns(rows))
         other.shape = (rows.shape[0], columns.shape[0])
         other.family = self.family.take(columns)
@@ -332,9 +346,34 @@ class GeneralizedLinear:
 
     # ------------------------------------------------------------------ the rest
 
+    def explainable(self) -> bool:
+        """Whether the responses differ from their predictions without predictors."""
+        size = arrays.norm(self.null.derivative * self.unit)
+        return size > 1e3 * arrays.eps(self.prototype) * self.observations**0.5
+
+    def extremes(self, factors: Factors, limit: float) -> int:
+        """Number of entries without units whose linear predictor is beyond a limit.
+
+        The linear predictor is that of the predictors in use, without intercept and offset.
+        """
+        xp = arrays.namespace(self.prototype)
+        linear = self.at(factors).scores @ (factors.V * self.unit[:, None]).T
+        plain = arrays.from_numpy(
+            (~self.family.units_of(self.shape[1])).astype(float), self.prototype
+        )
+        beyond = xp.astype(xp.abs(linear) > limit, self.prototype.dtype) * plain * self.weights()
+        return int(xp.count_nonzero(beyond))
+
     def row_scales(self) -> Array:
         """Root mean squares of the columns of X."""
         return self._weighted().column_norms() / self.samples**0.5
+
+    def hessian_product(self, point: Point, change: Array) -> Array:
+        """The derivatives of the entries after a change of the linear predictors, minus before."""
+        if self.family.separable:
+            return point.curvature * change
+        product = self.family.hessian_product(self.Y, point.linear, change)
+        return product if self._weight is None else product * self._weight
 
     def with_ridge(self, ridge: float) -> GeneralizedLinear:
         """The same loss with another ridge; results that do not depend on it are shared."""
@@ -346,9 +385,9 @@ class GeneralizedLinear:
         """The same loss with another family and other units of the columns of Θ."""
         return self._with(family=family, unit=unit)
 
-    def with_predictors(self, X: Any) -> GeneralizedLinear:
-        """The same loss with other predictors."""
-        return self._with(X=X)
+    def with_predictors(self, X: Any, free: Any) -> GeneralizedLinear:
+        """The same loss with other predictors and free predictors."""
+        return self._with(X=X, free=free)
 
     def of_rows(self, index: Array) -> GeneralizedLinear:
         """The loss of some of the samples."""

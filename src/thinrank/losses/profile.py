@@ -102,7 +102,7 @@ def _first(family: Any, y: Array, weight: Array | None, linear: Array, free: Arr
 def _entries(
     family: Any, y: Array, weight: Array | None, linear: Array
 ) -> tuple[Array, Array, Array]:
-    value, derivative, curvature = family.value_and_derivatives(y, linear)
+    value, derivative, curvature = family.for_fit(y, linear)
     if weight is not None:
         value, derivative, curvature = value * weight, derivative * weight, curvature * weight
     return value, derivative, curvature

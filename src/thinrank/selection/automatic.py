@@ -210,7 +210,9 @@ def in_held_out_rows(
 
     def search_in(loss: Any) -> HeldOutSearch:
         held_out = samples(loss, splits)
-        return HeldOutSearch(held_out, space, rule=rule, rows=rows, records=records, **options)
+        search = HeldOutSearch(held_out, space, rule=rule, rows=rows, records=records, **options)
+        search.loss = loss
+        return search
 
     search = search_in(loss)
     if space.exhaustive is not None:

@@ -80,6 +80,7 @@ class HeldOutSearch(Search):
         self._rows = rows
         self._starts: Sequence[Sizes] = ()
         self._finalists: list[Evaluation] = []
+        self.loss: Any = None  # of all rows, in the units of the samples
 
     @property
     def chosen(self) -> Evaluation:

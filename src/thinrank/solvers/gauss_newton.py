@@ -112,7 +112,7 @@ class _Model:
             self._scores = point.scores @ inverse
         self._U, self._V = self._factors.U, self._factors.V
         self._mixing = self._V * loss.unit[:, None]
-        self._weight = point.curvature / n
+        self._point = point
         slope = point.derivative / n
         gradient_u = self._X.T @ (slope @ self._mixing)
         gradient_v = (slope.T @ self._scores) * loss.unit[:, None]
@@ -122,7 +122,7 @@ class _Model:
             gradient_v = gradient_v + ridge * (self._V @ self._UU)
         # the free coefficients are at their best, so that their slopes vanish
         nothing = arrays.zeros((0 if self._free is None else self._free.shape[1], self._V.shape[0]), self._U)
-        self._gradient = _Step(gradient_u, gradient_v, nothing)
+        self._gradient = _Step(gradient_u, self._allowed(gradient_v), nothing)
         self._prepare(loss, point, ridge)
 
     def _prepare(self, loss: Any, point: Any, ridge: float) -> None:
@@ -165,7 +165,7 @@ class _Model:
         change += self._scores @ (step.V * loss.unit[:, None]).T
         if self._free is not None:
             change += self._free @ step.free
-        change *= self._weight
+        change = loss.hessian_product(self._point, change) / loss.samples
         U = self._X.T @ (change @ self._mixing)
         V = (change.T @ self._scores) * loss.unit[:, None]
         free = step.free if self._free is None else self._free.T @ change
@@ -173,7 +173,12 @@ class _Model:
         if ridge:
             U = U + ridge * (step.U @ self._VV + self._U @ (step.V.T @ self._V))
             V = V + ridge * (step.V @ self._UU + self._V @ (step.U.T @ self._U))
-        return _Step(U, V, free)
+        return _Step(U, self._allowed(V), free)
+
+    def _allowed(self, V: Array) -> Array:
+        """V without the rows that must stay zero."""
+        fixed = self._loss.fixed
+        return V if fixed is None else V * fixed[:, None]
 
     def step(self) -> tuple[_Step, float]:
         """The step of conjugate gradients, and the slope of the loss along it."""

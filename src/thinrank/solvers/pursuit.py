@@ -279,7 +279,7 @@ class Pursuit(Sized):
             inner = loss.restrict(fit.rows, fit.columns)
             start = _lowest(inner, fit, form.factors)
             factors, value = refined(inner, start, tol)
-            V = arrays.scatter_rows(factors.V, fit.columns, form.shape[1])
+            V = arrays.scatter_rows(factors.V, inner.targets, form.shape[1])
             full = Factors(arrays.scatter_rows(factors.U, fit.rows, form.shape[0]), V)
             form = loss.majorizer(full, fit.rows)
             found = as_fit(form, fit.rows, fit.columns, full, value)
@@ -392,9 +392,12 @@ def _largest(block: Array) -> float:
 def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
     """The start of lower loss: a fit of the form, or the factors around which it was made."""
     proposal = Factors(
-        arrays.take_rows(fit.factors.U, fit.rows), arrays.take_rows(fit.factors.V, fit.columns)
+        arrays.take_rows(fit.factors.U, fit.rows), arrays.take_rows(fit.factors.V, inner.targets)
     )
-    old = Factors(arrays.take_rows(before.U, fit.rows), arrays.take_rows(before.V, fit.columns))
+    V = arrays.take_rows(before.V, inner.targets)
+    if inner.fixed is not None:
+        V = V * inner.fixed[:, None]
+    old = Factors(arrays.take_rows(before.U, fit.rows), V)
     value = inner.value(proposal)
     if old.rank != proposal.rank or value <= inner.value(old):
         return proposal

@@ -30,6 +30,8 @@ class Family(ABC):
         Name of the family in messages, and for :func:`as_family`.
     units : bool
         Whether the responses have units. If so, the loss has a scale for each column.
+    has_parameters : bool
+        Whether :meth:`fitted_to` estimates parameters, such as a noise level.
     separable : bool
         Whether the loss of an entry depends on its own η only. If not, all columns belong to one
         block.
@@ -40,6 +42,7 @@ class Family(ABC):
 
     name: str = ""
     units: bool = False
+    has_parameters: bool = False
     separable: bool = True
     curvature_bound: float | None = None
     # What check expects, in the words of its message.
@@ -111,6 +114,21 @@ class Family(ABC):
         """
         return self.curvature(y, eta)
 
+    def for_fit(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+        """The value, its derivative and :meth:`weight_for_fit`, computed together.
+
+        Parameters
+        ----------
+        y, eta : arrays of shape (n, q)
+            Responses and linear predictors.
+
+        Returns
+        -------
+        value, derivative, weight : arrays of shape (n, q)
+            New arrays, which callers may overwrite.
+        """
+        return self.value_and_derivatives(y, eta)
+
     def deviance(self, y: Array, eta: Array) -> Array:
         """Unit deviance of every entry: twice the value."""
         return 2.0 * self.value(y, eta)
@@ -179,6 +197,14 @@ class Family(ABC):
         """
         return self
 
+    def whole(self, columns: Any, count: int) -> list[int]:
+        """Some of ``count`` columns, sorted, with all columns that belong to the same block."""
+        return sorted(_as_list(columns)) if self.separable else list(range(count))
+
+    def with_scale(self, scale: np.ndarray) -> Family:
+        """The family with other scales of the columns that have units."""
+        return self
+
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Family:
         """The family with its parameters estimated from the residuals of a fit.
 
@@ -241,3 +267,8 @@ def observed_mean(y: Array, weight: Array | None) -> tuple[Array, Array]:
     total = xp.sum(weight, axis=0)
     sums = xp.sum(xp.where(live, weight * y, 0.0), axis=0)
     return arrays.divide_or_zero(sums, total), xp.sum(xp.astype(live, y.dtype), axis=0)
+
+
+def _as_list(columns: Any) -> list[int]:
+    index = arrays.to_numpy(columns) if arrays.is_array(columns) else np.asarray(columns)
+    return index.tolist()

@@ -33,6 +33,7 @@ class Gaussian(Family):
 
     name = "gaussian"
     units = True
+    has_parameters = True
     curvature_bound = 1.0
     parameters = ("scale",)
 
@@ -86,6 +87,10 @@ class Gaussian(Family):
     def take(self, columns: Any) -> Gaussian:
         """The family with the scales of some of the columns."""
         return Gaussian(taken(self.scale, columns))
+
+    def with_scale(self, scale: np.ndarray) -> Gaussian:
+        """The family with other scales σ."""
+        return Gaussian(scale)
 
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Gaussian:
         """The family with σ² = Σ w(y − η)² / ``freedom`` in each column.

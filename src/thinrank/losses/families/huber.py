@@ -46,6 +46,7 @@ class Huber(Family):
 
     name = "huber"
     units = True
+    has_parameters = True
     curvature_bound = 1.0
     parameters = ("threshold", "scale")
 
@@ -91,6 +92,11 @@ class Huber(Family):
             weight *= matched(self.scale**-2.0, eta)
         return weight
 
+    def for_fit(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+        """The value, −ψ(t)/σ and the weight ψ(t)/t/σ²."""
+        value, derivative, _ = self.value_and_derivatives(y, eta)
+        return value, derivative, self.weight_for_fit(y, eta)
+
     def mean(self, eta: Array) -> Array:
         """η itself."""
         return eta
@@ -107,6 +113,10 @@ class Huber(Family):
     def take(self, columns: Any) -> Huber:
         """The family with the parameters of some of the columns."""
         return Huber(taken(self.threshold, columns), taken(self.scale, columns))
+
+    def with_scale(self, scale: np.ndarray) -> Huber:
+        """The family with other scales σ."""
+        return Huber(self.threshold, scale)
 
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Huber:
         """The family with a scale from the median absolute deviation of the residuals.

@@ -71,6 +71,7 @@ class Mixed(Family):
         self.in_order = flat == sorted(flat)
         self._places = np.argsort(flat, kind="stable").tolist()
         self.units = any(family.units for family in self.families)
+        self.has_parameters = any(family.has_parameters for family in self.families)
         self.separable = all(family.separable for family in self.families)
         bounds = [family.curvature_bound for family in self.families]
         known = [bound for bound in bounds if bound is not None]
@@ -88,6 +89,15 @@ class Mixed(Family):
         ]
         values, derivatives, curvatures = zip(*parts, strict=True)
         return self._joined(values), self._joined(derivatives), self._joined(curvatures)
+
+    def for_fit(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+        """Values, derivatives and weights of all columns, each of shape (n, q)."""
+        parts = [
+            family.for_fit(_part(y, index), _part(eta, index))
+            for family, index in zip(self.families, self.columns, strict=True)
+        ]
+        values, derivatives, weights = zip(*parts, strict=True)
+        return self._joined(values), self._joined(derivatives), self._joined(weights)
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """Derivatives of all columns, of shape (n, q)."""
@@ -148,6 +158,21 @@ class Mixed(Family):
             families.append(family.take(inner))
             places.append(own)
         return combined(families, places)
+
+    def whole(self, columns: Any, count: int) -> list[int]:
+        """Some of the columns, sorted, with all columns that belong to the same block."""
+        wanted = set(_positions(columns).tolist())
+        found: set[int] = set()
+        for family, index in zip(self.families, self.columns, strict=True):
+            own = [i for i, column in enumerate(index) if column in wanted]
+            if own:
+                found.update(index[i] for i in family.whole(own, len(index)))
+        return sorted(found)
+
+    def with_scale(self, scale: np.ndarray) -> Mixed:
+        """The families with other scales of the columns that have units."""
+        pairs = zip(self.families, self.columns, strict=True)
+        return Mixed([family.with_scale(scale[index]) for family, index in pairs], self.columns)
 
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Mixed:
         """The families with their parameters estimated from the residuals of a fit."""

@@ -42,6 +42,7 @@ class NegativeBinomial(Family):
     """
 
     name = "negative_binomial"
+    has_parameters = True
     expected = "finite numbers that are not negative"
     parameters = ("dispersion",)
 
@@ -84,6 +85,14 @@ class NegativeBinomial(Family):
         share = arrays.expit(eta + self._log(eta))
         share *= self._size(eta)
         return share
+
+    def for_fit(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+        """The value, (μ − y)/(1 + aμ) and μ/(1 + aμ)."""
+        value = self.value(y, eta)
+        share, rest = self._shares(eta)
+        share *= self._size(eta)
+        rest *= y
+        return value, share - rest, share
 
     def mean(self, eta: Array) -> Array:
         """exp(η), infinite where it overflows."""

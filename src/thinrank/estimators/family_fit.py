@@ -1,0 +1,158 @@
+"""A fit under any family, for all estimators: sizes, the final fit, and what is kept of it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from thinrank.arrays import Array
+from thinrank.core.checks import is_auto
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.core.result import History, Outcome, Record, Status
+from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.family_problem import FamilyProblem
+from thinrank.estimators.family_rounds import fit_family_in_rounds
+from thinrank.estimators.family_sizes import find_family_sizes
+from thinrank.estimators.fit_result import FitResult
+from thinrank.estimators.progress import searching
+from thinrank.estimators.responses import Responses
+from thinrank.losses.families import Family
+from thinrank.losses.generalized_linear import GeneralizedLinear
+from thinrank.minimize import seed_from
+from thinrank.selection.choice import check_refit_rule
+from thinrank.solvers import as_solver
+from thinrank.starts import as_start
+
+__all__ = ["family_fit"]
+
+
+def family_fit(
+    estimator: Any,
+    design: Design,
+    responses: Responses,
+    weight: Array | None,
+    kept: np.ndarray,
+    offset: Array | None = None,
+) -> FitResult:
+    """Choose the sizes of an estimator that are "auto", and fit.
+
+    Parameters
+    ----------
+    estimator : SparseReducedRankRegressor, SparseReducedRankGLM or SparseReducedRankClassifier
+        An estimator with parameters that have been checked.
+    design : Design of shape (n_samples, n_features)
+    responses : Responses
+    weight : array of shape (n_samples,), or None
+    kept : ndarray of int
+        Sorted indices of the predictors that are always kept.
+    offset : array of shape (n_samples, n_columns), default=None
+
+    Returns
+    -------
+    FitResult
+    """
+    solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
+    problem = FamilyProblem.prepare(
+        design,
+        responses,
+        weight,
+        offset=offset,
+        fit_intercept=estimator.fit_intercept,
+        standardize_columns=estimator.standardize,
+        keep=kept,
+    )
+    params, records, loss = _chosen(estimator, problem, weight, solver)
+    n_iter, history = 0, History()
+    family = loss.family
+    if params["rank"] == 0:
+        null = "predictors that are always kept" if len(kept) else "means"
+        status = Status(Outcome.ZERO, f"No model is better than the {null}: the rank is 0.")
+        factors = Factors.zero(loss.shape, like=loss.prototype)
+    else:
+        loss, factors, solution = fit_family_in_rounds(
+            problem,
+            loss,
+            solver,
+            (params["rank"], params["row_sparsity"], params["column_sparsity"]),
+            params["ridge"],
+            start=estimator.start,
+            random_state=estimator.random_state,
+            callback=estimator.callback,
+            verbose=estimator.verbose,
+        )
+        n_iter, status, history = solution.n_iter, solution.status, solution.history
+        if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            warnings.warn(status.message, ConvergenceWarning, stacklevel=3)
+        family = _left(problem, loss, factors)
+        _warn_if_separated(loss, factors)
+    user, intercept, kept_coef = problem.to_user(loss, factors)
+    full = problem.of_all_columns(family)
+    return FitResult(
+        user, intercept, kept_coef, full, params, records, n_iter, status, history
+    )
+
+
+def _left(problem: FamilyProblem, loss: GeneralizedLinear, factors: Factors) -> Family:
+    """The family with the parameters that the final fit leaves."""
+    if not loss.family.has_parameters or factors.rank == 0:
+        return loss.family
+    return problem.left_by(loss, factors).family
+
+
+# A linear predictor of an observed entry beyond this, a probability below 1e-9 or a mean below
+# 1e-9, means that the fit would have gone on to infinity.
+_SEPARATED = 20.0
+
+
+def _warn_if_separated(loss: GeneralizedLinear, factors: Factors) -> None:
+    """Warn if fitted probabilities or means are 0 or 1 up to rounding."""
+    if factors.rank == 0 or not np.any(~loss.family.units_of(loss.shape[1])):
+        return
+    extreme = loss.extremes(factors, _SEPARATED)
+    if extreme:
+        warnings.warn(
+            f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
+            "probability or mean that is 0 up to rounding), so that without a ridge their "
+            "coefficients have no finite optimum. The coefficients depend on when the iteration "
+            'ends; use ridge="auto" or a positive ridge.',
+            SelectionWarning,
+            stacklevel=4,
+        )
+
+
+def _chosen(
+    estimator: Any, problem: FamilyProblem, weight: Array | None, solver: Any
+) -> tuple[dict[str, Any], list[Record], GeneralizedLinear]:
+    """The sizes as given, with those that are "auto" chosen, and the loss to fit."""
+    given = {
+        name: getattr(estimator, name)
+        for name in ("rank", "row_sparsity", "column_sparsity", "ridge")
+    }
+    sizes = list(given.values())[:3]
+    if not any(is_auto(value) for value in sizes):
+        if is_auto(estimator.ridge):
+            given["ridge"] = 0.0
+        return given, [], problem.loss
+    with searching(estimator.callback, estimator.verbose) as callback:
+        found, loss = find_family_sizes(
+            problem,
+            weight,
+            *(None if is_auto(value) else [value] for value in given.values()),
+            criterion=estimator.criterion,
+            cv=estimator.cv,
+            rule=check_refit_rule(estimator.refit_rule),
+            center=estimator.fit_intercept,
+            scale=estimator.standardize,
+            seed=seed_from(estimator.random_state),
+            solver=solver,
+            start=as_start(estimator.start, solver.exchanges_rows),
+            n_jobs=estimator.n_jobs,
+            callback=callback,
+        )
+    for message in found.warnings:
+        warnings.warn(message, SelectionWarning, stacklevel=4)
+    return found.params, found.records, loss

@@ -1,0 +1,272 @@
+"""A regression under any family in the units of the solver, and the conversion to the user's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.designs import ColumnSubset, Standardization, standardize
+from thinrank.estimators.kept import KeptPredictors
+from thinrank.estimators.problem import MIN_NOISE, PRIOR_FREEDOM, live
+from thinrank.estimators.responses import Responses
+from thinrank.losses.families import Family, combined
+from thinrank.losses.generalized_linear import GeneralizedLinear
+
+__all__ = ["FamilyProblem", "in_own_units"]
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyProblem:
+    """Centred and scaled predictors, and responses of any family, as a loss.
+
+    Responses that are constant are left out and predicted by their intercept. The columns of Θ are
+    in units of the information that an entry of their response has without predictors, so that
+    nothing depends on the units of any predictor or response.
+
+    Attributes
+    ----------
+    loss : GeneralizedLinear
+        The loss, without ridge.
+    columns : Standardization
+        What was done to X.
+    kept : KeptPredictors or None
+        The predictors that are always kept.
+    live_rows, live_columns : array of int, or None
+        Predictors and responses that are not constant; None for all.
+    intercepts : array of shape (n_columns,)
+        Linear predictors of responses that are constant.
+    family : Family
+        The family of all columns.
+    deviations : ndarray of shape (n_live,)
+        Scales of the responses without predictors, 1 for those without units.
+    shape : (int, int)
+        Shape of Θ in the user's units.
+    """
+
+    loss: GeneralizedLinear
+    columns: Standardization
+    kept: KeptPredictors | None
+    live_rows: Array | None
+    live_columns: Array | None
+    intercepts: Array
+    family: Family
+    deviations: np.ndarray
+    shape: tuple[int, int]
+
+    @classmethod
+    def prepare(
+        cls,
+        design: Design,
+        responses: Responses,
+        weight: Array | None,
+        *,
+        offset: Array | None = None,
+        fit_intercept: bool,
+        standardize_columns: bool,
+        keep: np.ndarray | None = None,
+    ) -> FamilyProblem:
+        """Take means and scales out of the predictors, without copying X.
+
+        Parameters
+        ----------
+        design : Design of shape (n_samples, n_features)
+        responses : Responses
+        weight : array of shape (n_samples,), or None
+        offset : array of shape (n_samples, n_columns), default=None
+        fit_intercept : bool
+        standardize_columns : bool
+            Whether the columns of X get unit root mean square.
+        keep : ndarray of int, default=None
+            Sorted indices of the predictors that are always kept.
+
+        Returns
+        -------
+        FamilyProblem
+        """
+        kept, basis = None, None
+        if keep is not None and len(keep):
+            kept = KeptPredictors.of(design, keep, weight, center=fit_intercept)
+            basis = kept.basis
+        columns = standardize(
+            design,
+            sample_weight=weight,
+            center=fit_intercept,
+            scale=standardize_columns,
+            kept=basis,
+        )
+        live_rows = live(columns.scale) if standardize_columns else None
+        if kept is not None:
+            kept = replace(kept, loadings_x=columns.loadings)
+            live_rows = kept.others(columns.scale)
+        X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
+        Y, entries, family = responses.Y, responses.weight, responses.family
+        intercepts = family.null_link(Y, entries)
+        live_columns = _varying(Y, entries, family)
+        if live_columns is not None:
+            Y, family = arrays.take_columns(Y, live_columns), family.take(live_columns)
+            entries = None if entries is None else arrays.take_columns(entries, live_columns)
+            offset = None if offset is None else arrays.take_columns(offset, live_columns)
+        free = _free(design, fit_intercept, None if basis is None else basis.basis)
+        loss = GeneralizedLinear(
+            X, Y, family, entry_weight=entries, sample_weight=weight, offset=offset, free=free
+        )
+        shape = design.shape[1], responses.Y.shape[1]
+        problem = cls(
+            loss,
+            columns,
+            kept,
+            live_rows,
+            live_columns,
+            intercepts,
+            responses.family,
+            np.ones(loss.shape[1]),
+            shape,
+        )
+        null = loss.null
+        freedom = problem._freedom(null.factors)
+        family = family.fitted_to(Y, null.linear, loss.weights(), freedom)
+        problem = replace(problem, deviations=family.scale_of(loss.shape[1]))
+        return replace(problem, loss=in_own_units(loss.with_family(family, None)))
+
+    def left_by(self, loss: GeneralizedLinear, factors: Factors) -> GeneralizedLinear:
+        """The loss with the noise levels or dispersions that a fit leaves.
+
+        As an estimate of a noise level is uncertain with few entries, it is averaged on the
+        logarithmic scale with the scale of the response without predictors, with weights
+        ν/(ν + 2) and 2/(ν + 2), where ν is the number of entries minus the response's share of
+        the degrees of freedom. It is at least a tenth of that scale.
+        """
+        freedom = self._freedom(factors)
+        weight = loss.weights()
+        family = loss.family.fitted_to(loss.Y, loss.at(factors).linear, weight, freedom)
+        units = family.units_of(loss.shape[1])
+        if np.any(units):
+            trust = freedom / (freedom + PRIOR_FREEDOM)
+            found = np.log(np.maximum(family.scale_of(loss.shape[1]), 1e-300))
+            scale = np.exp(trust * found + (1 - trust) * np.log(self.deviations))
+            family = family.with_scale(np.maximum(scale, MIN_NOISE * self.deviations))
+        return in_own_units(loss.with_family(family, None))
+
+    def of_all_columns(self, family: Family) -> Family:
+        """The family of all columns, from that of the columns that are not constant."""
+        if self.live_columns is None:
+            return family
+        index = arrays.to_numpy(self.live_columns).tolist()
+        rest = [j for j in range(self.shape[1]) if j not in set(index)]
+        return combined([family, self.family.take(rest)], [index, rest])
+
+    def limited(self, rank: int, rows: int | None, columns: int | None) -> tuple[int, int, int]:
+        """The sizes, limited by the numbers of predictors and responses that are not constant."""
+        p, k = self.loss.shape
+        rows = p if rows is None else min(rows, p)
+        columns = k if columns is None else min(columns, k)
+        return min(rank, rows, columns), rows, columns
+
+    def to_user(
+        self, loss: GeneralizedLinear, factors: Factors
+    ) -> tuple[Factors, Array, Array | None]:
+        """Coefficients, intercepts and coefficients of the kept predictors, in the user's units."""
+        free = loss.at(factors if factors.rank else loss.null.factors).free
+        V = factors.V * loss.unit[:, None]
+        U = factors.U
+        if self.live_rows is not None:
+            U = arrays.scatter_rows(U, self.live_rows, self.shape[0])
+        intercept = self.intercepts
+        if self.live_columns is not None:
+            V = arrays.scatter_rows(V, self.live_columns, self.shape[1])
+            free = arrays.scatter_rows(free.T, self.live_columns, self.shape[1]).T
+        user = Factors(U, V).scaled(self.columns.inverse_scale)
+        kept_coef = None
+        center = self.columns.center is not None
+        own = free[0, :] if center else arrays.zeros((self.shape[1],), free)
+        if self.kept is not None:
+            loadings = free[1:, :] if center else free
+            assert self.kept.loadings_x is not None
+            moved = loadings - (self.kept.loadings_x @ user.U) @ user.V.T
+            kept_coef = self.kept.basis.coefficients(moved).T
+            if center:
+                own = own - self.kept.at_means(kept_coef)
+        if center:
+            own = own - user.V @ (user.U.T @ self.columns.center)
+        if self.live_columns is not None:
+            xp = arrays.namespace(own)
+            ones = arrays.zeros((self.live_columns.shape[0],), own) + 1
+            alive = arrays.scatter_rows(ones, self.live_columns, self.shape[1]) > 0
+            own = xp.where(alive, own, intercept)
+        return user, own, kept_coef
+
+    def start(self, start: Any, loss: GeneralizedLinear) -> Any:
+        """A start given in the user's units, in the solver's; anything else passes."""
+        if isinstance(start, Factors) and start.shape == self.shape:
+            like = loss.prototype
+            U, V = arrays.from_numpy(start.U, like), arrays.from_numpy(start.V, like)
+            return Factors(self._rows(U), self._columns(V, loss)).balanced()
+        if arrays.is_array(start) and tuple(start.shape) == self.shape:
+            theta = self._rows(arrays.from_numpy(start, loss.prototype))
+            return self._columns(theta.T, loss).T
+        return start
+
+    def _rows(self, block: Array) -> Array:
+        if self.columns.scale is not None:
+            block = block * self.columns.scale[:, None]
+        return block if self.live_rows is None else arrays.take_rows(block, self.live_rows)
+
+    def _columns(self, block: Array, loss: GeneralizedLinear) -> Array:
+        if self.live_columns is not None:
+            block = arrays.take_rows(block, self.live_columns)
+        return block / loss.unit[:, None]
+
+    def _freedom(self, factors: Factors) -> np.ndarray:
+        """Entries of every response minus its share of the degrees of freedom, at least half."""
+        entries = arrays.to_numpy(self.loss.weights()).astype(np.float64).sum(axis=0)
+        share = np.zeros(len(entries))
+        columns = arrays.to_numpy(factors.column_support)
+        if len(columns) and factors.row_support.shape[0]:
+            rows, rank = factors.row_support.shape[0], factors.rank
+            share[columns] = (rows + len(columns) - rank) * rank / len(columns)
+        free = 0 if self.loss.free is None else self.loss.free.shape[1]
+        return np.maximum(entries - free - share, entries / 2)
+
+
+def in_own_units(loss: GeneralizedLinear) -> GeneralizedLinear:
+    """The loss with columns of Θ in units of the information of an entry without predictors."""
+    xp = arrays.namespace(loss.prototype)
+    entries = xp.sum(loss.weights(), axis=0) / loss.samples
+    mean = loss.mean_curvatures(loss.null) / entries
+    floor = arrays.eps(mean) * max(float(xp.max(mean)), 1e-300)
+    return loss.with_family(loss.family, 1.0 / xp.sqrt(xp.clip(mean, min=floor)))
+
+
+def _varying(Y: Array, weight: Array | None, family: Family) -> Array | None:
+    """Columns whose observed entries are not all equal; None for all columns, or for none.
+
+    Categories of a response with others that vary are kept.
+    """
+    numbers = arrays.to_numpy(Y)
+    observed = np.ones(numbers.shape, dtype=bool)
+    if weight is not None:
+        observed = arrays.to_numpy(weight) > 0
+    low = np.where(observed, numbers, np.inf).min(axis=0)
+    high = np.where(observed, numbers, -np.inf).max(axis=0)
+    found = family.whole(np.flatnonzero(high > low), numbers.shape[1])
+    if len(found) in (0, numbers.shape[1]):
+        return None
+    return arrays.indices(found, Y)
+
+
+def _free(design: Design, intercept: bool, basis: Array | None) -> Array | None:
+    """The column of ones and the basis of the kept predictors."""
+    parts = []
+    if intercept:
+        parts.append(arrays.zeros((design.shape[0], 1), design.prototype) + 1)
+    if basis is not None:
+        parts.append(basis)
+    if not parts:
+        return None
+    return arrays.namespace(design.prototype).concat(parts, axis=1)

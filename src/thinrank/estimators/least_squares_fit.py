@@ -1,0 +1,114 @@
+"""A fit by least squares: sizes, the final fit, and what is kept of it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, cast
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from thinrank.arrays import Array
+from thinrank.core.checks import is_auto
+from thinrank.core.contracts import Design, Solver
+from thinrank.core.factors import Factors
+from thinrank.core.result import History, Outcome, Record, Status
+from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.fit_result import FitResult
+from thinrank.estimators.problem import Problem
+from thinrank.estimators.progress import searching
+from thinrank.estimators.rounds import fit_in_rounds
+from thinrank.estimators.sizes import find_sizes
+from thinrank.minimize import seed_from
+from thinrank.selection.choice import check_refit_rule
+from thinrank.solvers import as_solver
+from thinrank.starts import as_start
+
+__all__ = ["least_squares_fit"]
+
+
+def least_squares_fit(
+    estimator: Any, design: Design, Y: Array, weight: Array | None, kept: np.ndarray
+) -> FitResult:
+    """Choose the sizes of an estimator that are "auto", and fit.
+
+    Parameters
+    ----------
+    estimator : SparseReducedRankRegressor
+        An estimator with parameters that have been checked.
+    design : Design of shape (n_samples, n_features)
+    Y : array of shape (n_samples, n_targets)
+    weight : array of shape (n_samples,), or None
+    kept : ndarray of int
+        Sorted indices of the predictors that are always kept.
+
+    Returns
+    -------
+    FitResult
+    """
+    solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
+    problem = Problem.prepare(
+        design,
+        Y,
+        weight,
+        fit_intercept=estimator.fit_intercept,
+        standardize_columns=estimator.standardize,
+        scale_targets=estimator.standardize and solver.adapts_to_units,
+        keep=kept,
+    )
+    params, records = _chosen(estimator, problem, weight, solver)
+    n_iter, history = 0, History()
+    if params["rank"] == 0:
+        null = "means" if problem.kept is None else "predictors that are always kept"
+        status = Status(Outcome.ZERO, f"No model is better than the {null}: the rank is 0.")
+        factors = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
+    else:
+        factors, solution = fit_in_rounds(
+            problem,
+            solver,
+            (params["rank"], params["row_sparsity"], params["column_sparsity"]),
+            params["ridge"],
+            start=estimator.start,
+            random_state=estimator.random_state,
+            callback=estimator.callback,
+            verbose=estimator.verbose,
+        )
+        n_iter, status, history = solution.n_iter, solution.status, solution.history
+        if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            warnings.warn(status.message, ConvergenceWarning, stacklevel=3)
+    coefficients = problem.to_user(factors)
+    return FitResult(*coefficients, None, params, records, n_iter, status, history)
+
+
+def _chosen(
+    estimator: Any, problem: Problem, weight: Array | None, solver: Solver
+) -> tuple[dict[str, Any], list[Record]]:
+    """The sizes as given, with those that are "auto" chosen."""
+    given = {
+        name: getattr(estimator, name)
+        for name in ("rank", "row_sparsity", "column_sparsity", "ridge")
+    }
+    sizes = list(given.values())[:3]
+    if not any(is_auto(value) for value in sizes):
+        if is_auto(estimator.ridge):
+            given["ridge"] = 0.0
+        return given, []
+    with searching(estimator.callback, estimator.verbose) as callback:
+        found = find_sizes(
+            problem,
+            weight,
+            *cast(Any, (None if is_auto(value) else [value] for value in given.values())),
+            criterion=estimator.criterion,
+            cv=estimator.cv,
+            rule=check_refit_rule(estimator.refit_rule),
+            center=estimator.fit_intercept,
+            scale=estimator.standardize,
+            seed=seed_from(estimator.random_state),
+            solver=solver,
+            start=as_start(estimator.start, solver.exchanges_rows),
+            n_jobs=estimator.n_jobs,
+            callback=callback,
+        )
+    for message in found.warnings:
+        warnings.warn(message, SelectionWarning, stacklevel=4)
+    return found.params, found.records

@@ -1,0 +1,41 @@
+"""R² of responses with missing entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import r2_score
+
+__all__ = ["observed_r2"]
+
+
+def observed_r2(y: np.ndarray, predicted: np.ndarray, sample_weight: Any = None) -> float:
+    """Coefficient of determination of the observed entries, averaged over the responses.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples, n_targets) or (n_samples,)
+        Responses; NaN where an entry is missing.
+    predicted : ndarray of the same shape
+        Predictions.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        Responses with fewer than two observed entries are left out; nan if all are.
+    """
+    if y.ndim == 1:
+        y, predicted = y[:, None], predicted[:, None]
+    if y.shape != predicted.shape:
+        raise ValueError(f"y must have shape {predicted.shape}, got {y.shape}")
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    scores = []
+    for own, fitted in zip(y.T, predicted.T, strict=True):
+        seen = ~np.isnan(own)
+        if np.count_nonzero(seen) > 1:
+            weights = None if weight is None else weight[seen]
+            scores.append(r2_score(own[seen], fitted[seen], sample_weight=weights))
+    return float(np.mean(scores)) if scores else float("nan")

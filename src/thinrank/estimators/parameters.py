@@ -1,0 +1,47 @@
+"""Checks of parameters that all estimators have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thinrank.core.checks import is_auto
+from thinrank.core.contracts import Design
+from thinrank.estimators.search_setup import check_criterion
+from thinrank.estimators.validation import (
+    check_automatic_sizes,
+    check_ridge,
+    is_nothing,
+    rows_of_data,
+)
+from thinrank.selection.choice import check_refit_rule
+
+__all__ = ["check_parameters"]
+
+
+def check_parameters(
+    estimator: Any, design: Design, targets: int, weight: Any, kept: np.ndarray
+) -> None:
+    """Check the sizes, the ridge and how they are chosen, before any computation.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the parameters.
+    design : Design of shape (n_samples, n_features)
+    targets : int
+        Number of columns of Θ.
+    weight : array of shape (n_samples,), or None
+    kept : ndarray of int
+        Predictors that are always kept.
+    """
+    check_criterion(estimator.criterion)
+    check_refit_rule(estimator.refit_rule)
+    if not is_auto(estimator.ridge):
+        check_ridge("ridge", estimator.ridge, 'a finite non-negative number or "auto"')
+    sizes = estimator.rank, estimator.row_sparsity, estimator.column_sparsity
+    if is_nothing(*sizes):
+        return
+    shape, samples = (design.shape[1] - len(kept), targets), rows_of_data(design, weight)
+    check_automatic_sizes(shape, samples, *sizes)

@@ -1,0 +1,272 @@
+"""Responses of any family as numbers: missing entries, weights, offsets and categories."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.losses.families import Family, Multinomial, as_family, combined
+
+__all__ = ["Responses", "check_entry_weight", "check_offset", "numeric_responses", "responses_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """The responses of a fit, one column per response or category.
+
+    Attributes
+    ----------
+    Y : array of shape (n_samples, n_columns)
+        Numbers, 0 where an entry is missing; one column per category of a categorical response.
+    weight : array of shape (n_samples, n_columns), or None
+        Weights of the entries, 0 for missing ones; None if all are 1.
+    family : Family
+        The family.
+    names : list of str
+        Names of the columns.
+    categories : list of (ndarray or None)
+        For each response its categories, None if it is a number.
+    """
+
+    Y: Array
+    weight: Array | None
+    family: Family
+    names: list[str]
+    categories: list[np.ndarray | None]
+
+
+def numeric_responses(
+    Y: Array, entry_weight: Any, family: Family, names: Sequence[str] | None
+) -> Responses:
+    """Responses that are numbers, with NaN where an entry is missing.
+
+    Parameters
+    ----------
+    Y : array of shape (n_samples, n_targets)
+        Responses.
+    entry_weight : array of shape (n_samples, n_targets), or None
+        Weights of the entries; those of missing ones are ignored.
+    family : Family
+        The family.
+    names : sequence of str or None
+        Names of the responses; None for "0", "1" and so on.
+
+    Returns
+    -------
+    Responses
+    """
+    xp = arrays.namespace(Y)
+    labels = [str(j) for j in range(Y.shape[1])] if names is None else [str(x) for x in names]
+    observed = ~xp.isnan(Y)
+    weight = check_entry_weight(entry_weight, Y)
+    if weight is not None:
+        observed = observed & (weight > 0)
+    everything = bool(xp.all(observed))
+    if not everything:
+        _check_observed(observed, labels)
+    filled = xp.where(observed, Y, arrays.zeros((1,), Y))
+    family.check(filled, observed, labels)
+    if weight is None:
+        weight = None if everything else xp.astype(observed, Y.dtype)
+    else:
+        weight = xp.where(observed, weight, arrays.zeros((1,), Y))
+    return Responses(filled, weight, family, labels, [None] * Y.shape[1])
+
+
+def responses_of(
+    Y: Any,
+    families: Any,
+    entry_weight: Any,
+    names: Sequence[str] | None,
+    like: Array,
+    categories: Sequence[np.ndarray | None] | None = None,
+) -> Responses:
+    """Responses of one or several families, with categories in columns of their own.
+
+    Parameters
+    ----------
+    Y : array or data frame of shape (n_samples, n_targets)
+        Responses; NaN or None where an entry is missing.
+    families : str, Family, or sequence of them, one per response
+        The families.
+    entry_weight : array of shape (n_samples, n_targets), or None
+        Weights of the entries.
+    names : sequence of str or None
+        Names of the responses.
+    like : array
+        An array of the library, dtype and device of the result.
+    categories : sequence of (ndarray or None), default=None
+        Categories of each response, if they are known from an earlier fit.
+
+    Returns
+    -------
+    Responses
+    """
+    columns = _columns(Y)
+    count = len(columns)
+    members = _members(families, count)
+    labels = [str(j) for j in range(count)] if names is None else [str(x) for x in names]
+    weight = check_entry_weight(entry_weight, arrays.zeros((len(columns[0]), count), like))
+    blocks: list[np.ndarray] = []
+    spread: list[int] = []  # the response of each column
+    titles: list[str] = []
+    found: list[np.ndarray | None] = []
+    groups: dict[Any, tuple[Family, list[int]]] = {}
+    for j, (column, family) in enumerate(zip(columns, members, strict=True)):
+        if isinstance(family, Multinomial):
+            known = None if categories is None else categories[j]
+            block, values = _one_hot(column, labels[j], known)
+            key: Any = ("categorical", j)
+            own = Multinomial(len(values))
+            found.append(values)
+            titles += [f"{labels[j]}={value}" for value in values]
+        else:
+            block, own, key = _numbers(column, labels[j])[:, None], family, id(family)
+            found.append(None)
+            titles.append(labels[j])
+        first = len(spread)
+        spread += [j] * block.shape[1]
+        groups.setdefault(key, (own, []))[1].extend(range(first, len(spread)))
+        blocks.append(block)
+    matrix = arrays.from_numpy(np.concatenate(blocks, axis=1), like)
+    if weight is not None:
+        weight = arrays.take_columns(weight, arrays.indices(spread, like))
+    parts = list(groups.values())
+    family = combined([own for own, _ in parts], [index for _, index in parts])
+    result = numeric_responses(matrix, weight, family, titles)
+    return Responses(result.Y, result.weight, result.family, titles, found)
+
+
+def check_entry_weight(entry_weight: Any, Y: Array) -> Array | None:
+    """Weights of the entries, non-negative and of the shape of Y; None stays None."""
+    if entry_weight is None:
+        return None
+    weight = np.asarray(
+        arrays.to_numpy(entry_weight) if arrays.is_array(entry_weight) else entry_weight,
+        dtype=np.float64,
+    )
+    if weight.ndim == 1 and Y.shape[1] == 1:
+        weight = weight[:, None]
+    if weight.shape != tuple(Y.shape):
+        raise ValueError(
+            f"entry_weight must have the shape of Y, {tuple(Y.shape)}, got {weight.shape}"
+        )
+    known = ~np.isnan(arrays.to_numpy(Y))
+    if not (np.all(np.isfinite(weight[known])) and np.all(weight[known] >= 0)):
+        raise ValueError("entry_weight must be finite and not negative where Y is observed")
+    return arrays.from_numpy(np.where(known, weight, 0.0), Y)
+
+
+def check_offset(offset: Any, shape: tuple[int, int], like: Array) -> Array | None:
+    """The offset as a matrix; a vector counts for all columns."""
+    if offset is None:
+        return None
+    numbers = np.asarray(
+        arrays.to_numpy(offset) if arrays.is_array(offset) else offset, dtype=np.float64
+    )
+    if numbers.ndim == 1:
+        numbers = numbers[:, None]
+    if numbers.shape not in ((shape[0], 1), shape):
+        raise ValueError(
+            f"offset must have shape ({shape[0]},) or {shape}, got {np.shape(offset)}"
+        )
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError("offset must be finite")
+    return arrays.from_numpy(np.broadcast_to(numbers, shape).copy(), like)
+
+
+def _check_observed(observed: Array, labels: Sequence[str]) -> None:
+    """Raise an error for a response without observed entries, warn about rows without any."""
+    present = arrays.to_numpy(observed)
+    empty = np.flatnonzero(~present.any(axis=0))
+    if len(empty):
+        names = ", ".join(repr(labels[j]) for j in empty[:5]) + (", ..." if len(empty) > 5 else "")
+        raise ValueError(
+            f"every response must have an observed entry, but {len(empty)} of {len(labels)} have "
+            f"none: {names}; remove them from Y"
+        )
+    rows = int(np.count_nonzero(~present.any(axis=1)))
+    if rows:
+        warnings.warn(
+            f"{rows} of {len(present)} rows of Y have no observed entry and do not contribute.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _columns(Y: Any) -> list[np.ndarray]:
+    """The columns of a data frame or array."""
+    if hasattr(Y, "columns"):
+        return [np.asarray(Y[name]) for name in Y.columns]
+    matrix = arrays.to_numpy(Y) if arrays.is_array(Y) else np.asarray(Y)
+    if matrix.ndim == 1:
+        matrix = matrix[:, None]
+    if matrix.ndim != 2:
+        raise ValueError(f"Y must have one or two dimensions, got {matrix.ndim}")
+    return [matrix[:, j] for j in range(matrix.shape[1])]
+
+
+def _members(families: Any, count: int) -> list[Family]:
+    """One family per response."""
+    if isinstance(families, (str, Family)):
+        return [as_family(families)] * count
+    given = list(families)
+    if len(given) != count:
+        raise ValueError(
+            f"family must be one family or one per response, got {len(given)} families for "
+            f"{count} responses"
+        )
+    named = {name: as_family(name) for name in given if isinstance(name, str)}
+    return [named[each] if isinstance(each, str) else as_family(each) for each in given]
+
+
+def _missing(column: np.ndarray) -> np.ndarray:
+    """Entries that are NaN or None."""
+    if column.dtype.kind == "f":
+        return np.isnan(column)
+    if column.dtype.kind != "O":
+        return np.zeros(len(column), dtype=bool)
+    return np.array([x is None or x != x for x in column], dtype=bool)
+
+
+def _numbers(column: np.ndarray, name: str) -> np.ndarray:
+    missing = _missing(column)
+    try:
+        numbers = np.where(missing, np.nan, np.where(missing, 0, column).astype(np.float64))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"response {name!r} must contain numbers; for categories use the family "
+            f'"multinomial" ({error})'
+        ) from None
+    if np.any(np.isinf(numbers)):
+        raise ValueError(f"Input y contains infinity or a value too large (response {name!r})")
+    return numbers
+
+
+def _one_hot(
+    column: np.ndarray, name: str, known: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Indicators of the categories, NaN where the entry is missing, and the categories."""
+    missing = _missing(column)
+    values = np.unique(column[~missing]) if known is None else known
+    if known is None and len(values) < 2:
+        raise ValueError(
+            f"response {name!r} must have at least 2 categories for the family 'multinomial', "
+            f"got {len(values)}"
+        )
+    places = np.searchsorted(values, column[~missing])
+    places = np.minimum(places, len(values) - 1)
+    strange = values[places] != column[~missing]
+    if np.any(strange):
+        other = column[~missing][strange][0]
+        raise ValueError(f"response {name!r} has the category {other!r}, which fit did not have")
+    block = np.zeros((len(column), len(values)))
+    block[np.flatnonzero(~missing), places] = 1.0
+    block[missing] = np.nan
+    return block, values
