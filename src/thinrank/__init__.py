@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from thinrank.core.factors import Factors
 from thinrank.core.result import Solution
-from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
+from thinrank.estimators import (
+    SparseReducedRankClassifier,
+    SparseReducedRankGLM,
+    SparseReducedRankRegressor,
+    SparseReducedRankRegressorCV,
+)
 from thinrank.minimize import minimize
 
 if TYPE_CHECKING:
@@ -30,6 +35,8 @@ __version__ = _version("thinrank")
 __all__ = [
     "Factors",
     "Solution",
+    "SparseReducedRankClassifier",
+    "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
     "SparseReducedRankRegressorCV",
     "baselines",

@@ -9,22 +9,28 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from thinrank.core.result import History, Record, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
+from thinrank.estimators.family_fit import final_family_fit
+from thinrank.estimators.family_problem import FamilyProblem
+from thinrank.estimators.family_sizes import find_family_sizes
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching
 from thinrank.estimators.regressor import SparseReducedRankRegressor
+from thinrank.estimators.responses import numeric_responses
 from thinrank.estimators.search_setup import Found
 from thinrank.estimators.sizes import find_sizes
 from thinrank.estimators.validation import (
+    check_loss,
     check_ridge,
     check_training_data,
     check_weights,
     column_names,
+    has_missing,
     keep_target_names,
 )
+from thinrank.losses.families import Gaussian
 from thinrank.minimize import seed_from
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.space import as_choices, check_axes
@@ -64,6 +70,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
         Which model is fitted to all rows, as in :class:`SparseReducedRankRegressor`. "one_se"
         needs at least two splits.
+    loss : {"squared", "huber"} or Family, default="squared"
+        As in :class:`SparseReducedRankRegressor`.
     always_keep : list of str or int, boolean mask or None, default=None
         As in :class:`SparseReducedRankRegressor`: predictors that are in every model.
     standardize : bool, default=True
@@ -144,6 +152,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         *,
         cv: Any = 5,
         refit_rule: str = "best",
+        loss: Any = "squared",
         always_keep: Any = None,
         standardize: bool = True,
         solver: Any = "auto",
@@ -162,6 +171,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self.ridges = ridges
         self.cv = cv
         self.refit_rule = refit_rule
+        self.loss = loss
         self.always_keep = always_keep
         self.standardize = standardize
         self.solver = solver
@@ -178,14 +188,15 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     best_index_: int
     best_score_: float
     cv_results_: dict[str, Any]
-    search_: list[Record]
     n_splits_: int
-    n_iter_: int
-    status_: Status
-    history_: History
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        entry_weight: Any = None,
     ) -> SparseReducedRankRegressorCV:
         """Choose the sizes by the error on held-out rows and fit all rows with them.
 
@@ -195,12 +206,14 @@ class SparseReducedRankRegressorCV(FactorRegressor):
 (n_samples, n_features)
             Predictors. They are neither copied nor made dense.
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
-            Responses Y.
+            Responses Y; NaN where an entry is missing.
         sample_weight : array of shape (n_samples,), default=None
             Weights of the rows in the fits and in the errors. The scale of the weights has no
             effect.
         groups : array of shape (n_samples,), default=None
             Groups of the rows, for splitters that use them.
+        entry_weight : array of the shape of y, default=None
+            Weights of the entries of Y, 0 for entries to leave out.
 
         Returns
         -------
@@ -217,35 +230,36 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         kept = check_always_keep(self)
         shape = design.shape[1] - len(kept), matrix.shape[1]
         check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
-        problem = Problem.prepare(
-            design,
-            matrix,
-            weight,
-            fit_intercept=self.fit_intercept,
-            standardize_columns=self.standardize,
-            scale_targets=self.standardize,
-            keep=kept,
-        )
-        with searching(self.callback, self.verbose) as callback:
-            found = find_sizes(
-                problem,
-                weight,
-                self.ranks,
-                self.row_sparsities,
-                self.column_sparsities,
-                self._ridges(),
-                criterion="cv",
-                cv=self.cv,
-                rule=rule,
-                center=self.fit_intercept,
-                scale=self.standardize,
-                seed=seed_from(self.random_state),
-                solver=solver,
-                start=start,
-                n_jobs=self.n_jobs,
-                callback=callback,
-                groups=groups,
+        family = check_loss(self.loss)
+        general = family is not None or entry_weight is not None or has_missing(matrix)
+        units = {"fit_intercept": self.fit_intercept, "standardize_columns": self.standardize}
+        problem: Any
+        if general:
+            responses = numeric_responses(matrix, entry_weight, family or Gaussian(), names)
+            problem = FamilyProblem.prepare(design, responses, weight, keep=kept, **units)
+        else:
+            problem = Problem.prepare(
+                design, matrix, weight, scale_targets=self.standardize, keep=kept, **units
             )
+        with searching(self.callback, self.verbose) as callback:
+            options: dict[str, Any] = {
+                "criterion": "cv",
+                "cv": self.cv,
+                "rule": rule,
+                "center": self.fit_intercept,
+                "scale": self.standardize,
+                "seed": seed_from(self.random_state),
+                "solver": solver,
+                "start": start,
+                "n_jobs": self.n_jobs,
+                "callback": callback,
+                "groups": groups,
+            }
+            grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
+            if general:
+                found, loss = find_family_sizes(problem, weight, *grid, **options)
+            else:
+                found = find_sizes(problem, weight, *grid, **options)
         self.n_splits_ = len(found.evaluations[0].parts)
         if rule == "one_se" and self.n_splits_ < 2:
             raise ValueError(
@@ -255,7 +269,21 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             warnings.warn(message, SelectionWarning, stacklevel=2)
         self.search_ = found.records
         self._keep_results(found)
-        self._refit(X, y, sample_weight)
+        if general:
+            result = final_family_fit(
+                problem,
+                loss,
+                self.best_params_,
+                found.records,
+                solver=solver,
+                start=self.start,
+                random_state=self.random_state,
+                callback=None,
+                verbose=0,
+            )
+            self._keep_result(result, kept, target.ndim == 1)
+        else:
+            self._refit(X, y, sample_weight)
         keep_target_names(self, names)
         return self
 

@@ -27,7 +27,7 @@ from thinrank.selection.choice import check_refit_rule
 from thinrank.solvers import as_solver
 from thinrank.starts import as_start
 
-__all__ = ["family_fit"]
+__all__ = ["family_fit", "final_family_fit"]
 
 
 def family_fit(
@@ -66,23 +66,58 @@ def family_fit(
         keep=kept,
     )
     params, records, loss = _chosen(estimator, problem, weight, solver)
+    return final_family_fit(
+        problem,
+        loss,
+        params,
+        records,
+        solver=solver,
+        start=estimator.start,
+        random_state=estimator.random_state,
+        callback=estimator.callback,
+        verbose=estimator.verbose,
+    )
+
+
+def final_family_fit(
+    problem: FamilyProblem,
+    loss: GeneralizedLinear,
+    params: dict[str, Any],
+    records: list[Record],
+    **options: Any,
+) -> FitResult:
+    """Fit with given sizes.
+
+    Parameters
+    ----------
+    problem : FamilyProblem
+    loss : GeneralizedLinear
+        The loss of the problem, with the noise levels or dispersions to begin with.
+    params : dict
+        The sizes and the ridge.
+    records : list of Record
+        Of the search.
+    **options
+        ``solver``, ``start``, ``random_state``, ``callback`` and ``verbose``.
+
+    Returns
+    -------
+    FitResult
+    """
     n_iter, history = 0, History()
     family = loss.family
     if params["rank"] == 0:
-        null = "predictors that are always kept" if len(kept) else "means"
+        null = "means" if problem.kept is None else "predictors that are always kept"
         status = Status(Outcome.ZERO, f"No model is better than the {null}: the rank is 0.")
         factors = Factors.zero(loss.shape, like=loss.prototype)
     else:
         loss, factors, solution = fit_family_in_rounds(
             problem,
             loss,
-            solver,
+            options.pop("solver"),
             (params["rank"], params["row_sparsity"], params["column_sparsity"]),
             params["ridge"],
-            start=estimator.start,
-            random_state=estimator.random_state,
-            callback=estimator.callback,
-            verbose=estimator.verbose,
+            **options,
         )
         n_iter, status, history = solution.n_iter, solution.status, solution.history
         if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
@@ -91,9 +126,7 @@ def family_fit(
         _warn_if_separated(loss, factors)
     user, intercept, kept_coef = problem.to_user(loss, factors)
     full = problem.of_all_columns(family)
-    return FitResult(
-        user, intercept, kept_coef, full, params, records, n_iter, status, history
-    )
+    return FitResult(user, intercept, kept_coef, full, params, records, n_iter, status, history)
 
 
 def _left(problem: FamilyProblem, loss: GeneralizedLinear, factors: Factors) -> Family:

@@ -18,6 +18,11 @@ from thinrank.estimators.responses import Responses
 from thinrank.losses.families import Family, combined
 from thinrank.losses.generalized_linear import GeneralizedLinear
 
+# Ridge where none is asked for, for families with probabilities or means: without it separated
+# classes and counts that are all zero in a part of the data have no finite optimum. It changes
+# coefficients that are determined by the data by about this relative amount.
+_LEAST_RIDGE = 1e-8
+
 __all__ = ["FamilyProblem", "in_own_units"]
 
 
@@ -114,7 +119,14 @@ class FamilyProblem:
             offset = None if offset is None else arrays.take_columns(offset, live_columns)
         free = _free(design, fit_intercept, None if basis is None else basis.basis)
         loss = GeneralizedLinear(
-            X, Y, family, entry_weight=entries, sample_weight=weight, offset=offset, free=free
+            X,
+            Y,
+            family,
+            entry_weight=entries,
+            sample_weight=weight,
+            offset=offset,
+            free=free,
+            least_ridge=0.0 if bool(np.all(family.units_of(Y.shape[1]))) else _LEAST_RIDGE,
         )
         shape = design.shape[1], responses.Y.shape[1]
         problem = cls(

@@ -173,9 +173,7 @@ def check_offset(offset: Any, shape: tuple[int, int], like: Array) -> Array | No
     if numbers.ndim == 1:
         numbers = numbers[:, None]
     if numbers.shape not in ((shape[0], 1), shape):
-        raise ValueError(
-            f"offset must have shape ({shape[0]},) or {shape}, got {np.shape(offset)}"
-        )
+        raise ValueError(f"offset must have shape ({shape[0]},) or {shape}, got {np.shape(offset)}")
     if not np.all(np.isfinite(numbers)):
         raise ValueError("offset must be finite")
     return arrays.from_numpy(np.broadcast_to(numbers, shape).copy(), like)

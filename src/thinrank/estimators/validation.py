@@ -26,6 +26,7 @@ __all__ = [
     "check_automatic_sizes",
     "check_loss",
     "check_new_X",
+    "check_predictors",
     "check_ridge",
     "check_training_data",
     "check_weights",
@@ -51,12 +52,7 @@ def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Desig
         )
     _check_rows(X, Y)
     if _is_ours(X):
-        design = as_design(X)
-        if arrays.is_array(X):
-            check_finite("X", X)
-        estimator.n_features_in_ = design.shape[1]
-        if hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_  # of an earlier fit
+        design = _own_design(estimator, X)
         target = Y if arrays.is_array(Y) else np.asarray(Y)
         _check_not_infinite(target)
         if target.ndim not in (1, 2):
@@ -73,6 +69,31 @@ def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Desig
     )
     check_consistent_length(X, Y)
     return as_design(X), np.asarray(Y).astype(X.dtype, copy=False)
+
+
+def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
+    """X as a Design, with as many rows as Y, which is not checked otherwise."""
+    if Y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+    _check_rows(X, Y)
+    if _is_ours(X):
+        return _own_design(estimator, X)
+    X = validate_data(estimator, X, accept_sparse=("csr", "csc"), dtype=_FLOATS)
+    check_consistent_length(X, Y)
+    return as_design(X)
+
+
+def _own_design(estimator: BaseEstimator, X: Any) -> Design:
+    """An operator, a Design or an array of another library as a Design."""
+    design = as_design(X)
+    if arrays.is_array(X):
+        check_finite("X", X)
+    estimator.n_features_in_ = design.shape[1]
+    if hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_  # of an earlier fit
+    return design
 
 
 def has_missing(Y: Array) -> bool:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from thinrank import arrays, linalg
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.factors import Factors
@@ -84,6 +81,9 @@ class GeneralizedLinear:
         Units of the columns of Θ; None for ones.
     ridge : float, default=0.0
         Weight of ½‖Θ‖².
+    least_ridge : float, default=0.0
+        Least value of the ridge, also in :meth:`with_ridge`. A tiny one makes the minimum finite
+        where responses can be predicted perfectly, as separated classes can.
 
     Examples
     --------
@@ -118,6 +118,7 @@ class GeneralizedLinear:
         free: Any = None,
         unit: Any = None,
         ridge: float = 0.0,
+        least_ridge: float = 0.0,
     ) -> None:
         self.X: Design = as_design(X)
         self.prototype = self.X.prototype
@@ -142,7 +143,8 @@ class GeneralizedLinear:
             if unit is None
             else arrays.from_numpy(arrays.as_float_array(unit), self.prototype)
         )
-        self.ridge = float(ridge)
+        self.least_ridge = float(least_ridge)
+        self.ridge = max(float(ridge), self.least_ridge)
         self.samples = float(n if self.sample_weight is None else xp.sum(self.sample_weight))
         self._weight = _combined(self.entry_weight, self.sample_weight)
         self.observations = float(n * k)
@@ -209,8 +211,7 @@ class GeneralizedLinear:
         """Columns of X; those of the last call are kept."""
         last = self._share.get("columns")
         if last is None or not (
-            last[0].shape == rows.shape
-            and bool(arrays.namespace(rows).all(last[0] == rows))
+            last[0].shape == rows.shape and bool(arrays.namespace(rows).all(last[0] == rows))
         ):
             last = self._share["columns"] = rows, self.X.columns(rows)
         return last[1]
@@ -327,16 +328,24 @@ class GeneralizedLinear:
             other.offset = arrays.take_columns(self.offset, columns)
         if self._weight is not None and self._weight.shape[1] > 1:
             other._weight = arrays.take_columns(self._weight, columns)
-        other._last_free = None if self._last_free is None else arrays.take_columns(self._last_free, columns)
+        other._last_free = (
+            None if self._last_free is None else arrays.take_columns(self._last_free, columns)
+        )
         other._share = {}
         xp = arrays.namespace(self.prototype)
         total = self.null.values
-        other._constant = self._constant + float(xp.sum(total) - xp.sum(arrays.take_rows(total, columns)))
+        other._constant = self._constant + float(
+            xp.sum(total) - xp.sum(arrays.take_rows(total, columns))
+        )
         return other
 
     def everything(self) -> Array:
         """X as an array, multiplied by nothing; for restricted losses."""
-        return self.X.columns(arrays.indices(range(self.shape[0]), self.prototype)) if not hasattr(self.X, "array") else self.X.array
+        return (
+            self.X.columns(arrays.indices(range(self.shape[0]), self.prototype))
+            if not hasattr(self.X, "array")
+            else self.X.array
+        )
 
     def gram(self, ridge: float) -> Array:
         """XᵀX/n + ridge·I."""
@@ -378,7 +387,7 @@ class GeneralizedLinear:
     def with_ridge(self, ridge: float) -> GeneralizedLinear:
         """The same loss with another ridge; results that do not depend on it are shared."""
         other = copy.copy(self)
-        other.ridge = float(ridge)
+        other.ridge = max(float(ridge), self.least_ridge)
         return other
 
     def with_family(self, family: Any, unit: Any) -> GeneralizedLinear:
@@ -404,7 +413,7 @@ class GeneralizedLinear:
 
     def _with(self, **changes: Any) -> GeneralizedLinear:
         names = ("X", "Y", "family", "entry_weight", "sample_weight", "offset", "free", "unit")
-        given = {name: getattr(self, name) for name in (*names, "ridge")} | changes
+        given = {name: getattr(self, name) for name in (*names, "ridge", "least_ridge")} | changes
         return GeneralizedLinear(**given)
 
 

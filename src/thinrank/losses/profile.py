@@ -15,6 +15,8 @@ _MAX_STEPS = 50
 _MAX_HALVINGS = 30
 # Newton's method ends when the expected decrease is below this fraction of the value.
 _TOL = 1e-12
+# A categorical response whose curvatures are all below this is fitted perfectly.
+_NO_CURVATURE = 1e-200
 # Largest change of a linear predictor in one step, which avoids overflow in exponentials.
 _MAX_CHANGE = 10.0
 
@@ -65,6 +67,14 @@ def profiled(
     for _ in range(_MAX_STEPS):
         slope = free.T @ derivative
         step = _newton(free, slope, curvature)
+        for block in family.blocks(y.shape[1]):
+            index = arrays.indices(block, y)
+            own = _block_newton(
+                free, arrays.take_columns(slope, index), arrays.take_columns(curvature, index)
+            )
+            step = arrays.put_rows(step.T, index, own.T).T
+        # a response that is fitted perfectly has no curvature left
+        step = xp.where(xp.isfinite(step), step, arrays.zeros((1,), y))
         expected = xp.sum(slope * step, axis=0)  # twice the decrease
         total = float(xp.sum(totals))
         if not float(xp.sum(expected)) > _TOL * max(total, arrays.eps(y)):
@@ -72,12 +82,17 @@ def profiled(
         size = arrays.zeros((y.shape[1],), like=y) + 1
         change = free @ step
         largest = xp.max(xp.abs(change), axis=0)
-        size = xp.where(largest > _MAX_CHANGE, _MAX_CHANGE * arrays.divide_or_zero(1.0, largest), size)
+        size = xp.where(
+            largest > _MAX_CHANGE, _MAX_CHANGE * arrays.divide_or_zero(1.0, largest), size
+        )
         for _ in range(_MAX_HALVINGS):
             trial = here - change * size
             new_value, new_derivative, new_curvature = _entries(family, y, weight, trial)
             new_totals = xp.sum(new_value, axis=0)
             worse = ~(new_totals <= totals + 1e-12 * xp.abs(totals))
+            if not family.separable:  # losses of single columns may increase
+                higher = not float(xp.sum(new_totals)) <= total * (1 + 1e-12)
+                worse = xp.zeros_like(worse) | higher
             if not bool(xp.any(worse)):
                 break
             size = xp.where(worse, 0.5 * size, size)
@@ -122,3 +137,28 @@ def _newton(free: Array, slope: Array, curvature: Array) -> Array:
     floor = 1e3 * arrays.eps(free) * trace + 1e-300
     hessian = hessian + floor[:, None, None] * arrays.identity(q, like=free)
     return xp.linalg.solve(hessian, slope.T[:, :, None])[:, :, 0].T
+
+
+def _block_newton(free: Array, slope: Array, curvature: Array) -> Array:
+    """Newton step of a categorical response, of shape (n_free, n_categories).
+
+    With p the probabilities and m the weight of a row, the curvatures are m·p, and the second
+    derivative is m·(diag(p) − ppᵀ), which is zero along equal changes of all categories.
+    """
+    xp = arrays.namespace(free)
+    q, count = slope.shape
+    total = xp.sum(curvature, axis=1, keepdims=True)
+    shares = curvature * arrays.divide_or_zero(1.0, total)
+    outer = shares[:, :, None] * curvature[:, None, :]
+    weights = curvature[:, :, None] * arrays.identity(count, like=free) - outer
+    products = free[:, :, None] * free[:, None, :]
+    n = free.shape[0]
+    hessian = xp.reshape(weights, (n, count * count)).T @ xp.reshape(products, (n, q * q))
+    hessian = xp.reshape(hessian, (count, count, q, q))
+    hessian = xp.reshape(xp.permute_dims(hessian, (0, 2, 1, 3)), (count * q, count * q))
+    size = float(xp.max(xp.abs(hessian)))
+    if not size > _NO_CURVATURE:
+        return slope * 0
+    inverse = xp.linalg.pinv(hessian / size, rtol=1e4 * arrays.eps(free)) / size
+    step = inverse @ xp.reshape(slope.T, (count * q,))
+    return xp.reshape(step, (count, q)).T

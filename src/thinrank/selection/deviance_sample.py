@@ -176,4 +176,3 @@ class DevianceSample(LossSample):
             known = min(len(changes), len(scores))
             scores[:known] = view.base + changes[:known]
         return scores[rows]
-

@@ -95,7 +95,9 @@ class LossCriterionSample(LossSample, CriterionSample):
         """
         null = arrays.to_numpy(self.form.constants).astype(np.float64)[None, :]
         left = np.maximum(deviances, _MIN_LEFT * null)
-        gains = self._entries * np.log(np.where(null > 0, left / np.where(null > 0, null, 1.0), 1.0))
+        gains = self._entries * np.log(
+            np.where(null > 0, left / np.where(null > 0, null, 1.0), 1.0)
+        )
         gains = np.cumsum(np.sort(gains, axis=-1), axis=-1)
         total = self.form.samples * self.form.constant
         return total * np.exp(gains / self.form.observations)

@@ -133,7 +133,11 @@ def noise_guide(
                 break
         if best is before:
             break
-    return Guide(space.like(best.sizes.rows, best.sizes), best.rescaled.loss) if best.score < 0 else None
+    return (
+        Guide(space.like(best.sizes.rows, best.sizes), best.rescaled.loss)
+        if best.score < 0
+        else None
+    )
 
 
 def _candidates(loss: GeneralizedLinear, space: Space) -> list[Sizes]:

@@ -11,7 +11,14 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.solvers.fits import Fit, Prospects
 
-__all__ = ["MAX_COST_RATIO", "ascending", "best_exchanges", "descending", "largest_noise", "promising"]
+__all__ = [
+    "MAX_COST_RATIO",
+    "ascending",
+    "best_exchanges",
+    "descending",
+    "largest_noise",
+    "promising",
+]
 
 # An exchange is not tried if its cost exceeds this number times its gain. A rule of thumb: with the
 # row space held fixed the gain underestimates the effect.

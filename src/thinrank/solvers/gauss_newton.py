@@ -121,7 +121,9 @@ class _Model:
             gradient_u = gradient_u + ridge * (self._U @ self._VV)
             gradient_v = gradient_v + ridge * (self._V @ self._UU)
         # the free coefficients are at their best, so that their slopes vanish
-        nothing = arrays.zeros((0 if self._free is None else self._free.shape[1], self._V.shape[0]), self._U)
+        nothing = arrays.zeros(
+            (0 if self._free is None else self._free.shape[1], self._V.shape[0]), self._U
+        )
         self._gradient = _Step(gradient_u, self._allowed(gradient_v), nothing)
         self._prepare(loss, point, ridge)
 

@@ -44,6 +44,9 @@ _MAX_ALTERNATIONS = 20
 # Largest number of majorizers on one set of rows: with curvatures that differ by a factor of 4,
 # fifty reduce the distance to the minimum to less than a millionth.
 _MAX_MAJORIZERS = 50
+# The last fit is repeated until the relative decrease is below this times the tolerance of the
+# exchanges: the relative error of the coefficients is about its square root.
+_FINAL_PRECISION = 1e-5
 # Largest number of series of majorizers on the final rows in one iteration.
 _MAX_REFITS = 20
 # A loss below this part of its magnitude is compared as if it were that large: near a perfect fit
@@ -120,7 +123,8 @@ class Pursuit(Sized):
         """The largest exchange of rows that lowers the objective; final if there is none."""
         form = loss.majorizer(state.factors)
         if state.has_more_rows_than_samples:  # all sets of rows fit equally well
-            return self._refitted(loss, form, state) or replace(state, change=0.0, final=True)
+            refitted = self._refitted(loss, form, state)
+            return refitted if refitted.change > 0 else replace(refitted, final=True)
         # costs and gains must be those of a fit of this form
         here = state
         if not form.exact:
@@ -140,32 +144,33 @@ class Pursuit(Sized):
                 return replace(trial, change=decrease / max(state.objective, decrease))
             size //= 2
         refitted = self._refitted(loss, form, state)
-        if refitted is not None:
+        if refitted.change > 0:
             return refitted
         if self.thorough:
             for trial, price in self._last_trials(loss, form, here, prospects):
                 decrease = state.objective - trial.objective
                 if decrease > max(price, self.tol * state.objective) + rounding:
                     return replace(trial, change=decrease / state.objective)
-        return replace(state, change=0.0, final=True)
+        return replace(refitted, final=True)
 
     def done(self, state: Fit) -> bool:
         """Whether no exchange improves the fit."""
         return state.final
 
-    def _refitted(self, loss: Any, form: QuadraticForm, state: Fit) -> Fit | None:
-        """A better fit on the same rows, if further majorizers decrease the loss."""
+    def _refitted(self, loss: Any, form: QuadraticForm, state: Fit) -> Fit:
+        """The best fit on the same rows; its change is 0 if the loss hardly decreases."""
         fit = state
+        tol = self.tol * (_FINAL_PRECISION if "gauss_newton" in loss.capabilities else 1.0)
         for _ in range(_MAX_REFITS if not form.exact else 0):
             before = fit.objective
-            fit = self._fit(loss, form, fit.rows, fit.columns, fit.Q, self.tol)
+            fit = self._fit(loss, form, fit.rows, fit.columns, fit.Q, tol)
             if not before - fit.objective > self.tol * _size(loss, before):
                 break
             form = loss.majorizer(fit.factors)
         decrease = state.objective - fit.objective
-        if decrease > self.tol * _size(loss, state.objective):
-            return replace(fit, change=decrease / state.objective)
-        return None
+        enough = decrease > self.tol * _size(loss, state.objective)
+        best = fit if decrease > 0 else state
+        return replace(best, change=decrease / state.objective if enough else 0.0)
 
     def _last_trials(
         self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects

@@ -201,6 +201,10 @@ class Family(ABC):
         """Some of ``count`` columns, sorted, with all columns that belong to the same block."""
         return sorted(_as_list(columns)) if self.separable else list(range(count))
 
+    def blocks(self, count: int) -> list[list[int]]:
+        """The columns of each categorical response."""
+        return [] if self.separable else [list(range(count))]
+
     def with_scale(self, scale: np.ndarray) -> Family:
         """The family with other scales of the columns that have units."""
         return self

@@ -169,6 +169,15 @@ class Mixed(Family):
                 found.update(index[i] for i in family.whole(own, len(index)))
         return sorted(found)
 
+    def blocks(self, count: int) -> list[list[int]]:
+        """The columns of each categorical response."""
+        pairs = zip(self.families, self.columns, strict=True)
+        return [
+            [index[i] for i in block]
+            for family, index in pairs
+            for block in family.blocks(len(index))
+        ]
+
     def with_scale(self, scale: np.ndarray) -> Mixed:
         """The families with other scales of the columns that have units."""
         pairs = zip(self.families, self.columns, strict=True)

@@ -1,0 +1,56 @@
+"""The fraction of the deviance that predictions explain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.estimators.responses import Responses
+from thinrank.losses.families import Family
+from thinrank.losses.profile import profiled
+
+__all__ = ["deviance_explained"]
+
+
+def deviance_explained(
+    family: Family,
+    responses: Responses,
+    linear: Array,
+    sample_weight: Any = None,
+    offset: Array | None = None,
+) -> float:
+    """1 − deviance/null deviance of the observed entries.
+
+    Parameters
+    ----------
+    family : Family
+        The family, with its parameters.
+    responses : Responses
+        The responses.
+    linear : array of shape (n_samples, n_columns)
+        Linear predictors, with the offset.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the rows.
+    offset : array of shape (n_samples, n_columns), default=None
+        The offset.
+
+    Returns
+    -------
+    float
+    """
+    Y, weight = responses.Y, responses.weight
+    xp = arrays.namespace(Y)
+    weight = Y * 0 + 1 if weight is None else weight
+    if sample_weight is not None:
+        given = np.asarray(sample_weight, dtype=np.float64)
+        weight = weight * arrays.from_numpy(given, Y)[:, None]
+    total = 2 * float(xp.sum(family.value(Y, linear) * weight))
+    ones = arrays.zeros((Y.shape[0], 1), Y) + 1
+    base = Y * 0 if offset is None else offset
+    null = 2 * float(xp.sum(profiled(family, Y, weight, base, ones, None)[2]))
+    if null <= 0:
+        return 1.0 if total <= 0 else 0.0
+    return 1.0 - total / null

@@ -1,0 +1,291 @@
+"""Generalised linear models with low-rank, row-sparse and column-sparse coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from thinrank.arrays import Array
+from thinrank.estimators.base import FactorModel
+from thinrank.estimators.deviance_score import deviance_explained
+from thinrank.estimators.family_fit import family_fit
+from thinrank.estimators.kept import check_always_keep
+from thinrank.estimators.least_squares_fit import least_squares_fit
+from thinrank.estimators.parameters import check_parameters
+from thinrank.estimators.responses import Responses, check_offset, responses_of
+from thinrank.estimators.validation import (
+    check_predictors,
+    check_weights,
+    column_names,
+    keep_target_names,
+)
+from thinrank.losses.families import Family, Gaussian
+
+__all__ = ["SparseReducedRankGLM"]
+
+
+class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
+    """Generalised linear models of many responses with shared low-rank, sparse coefficients.
+
+    The linear predictors are η = offset + intercept + XΘ, where Θ has rank at most ``rank``, at
+    most ``row_sparsity`` non-zero rows (predictors in use) and at most ``column_sparsity``
+    non-zero columns. Each response has a family, which gives the distribution of its entries and
+    their mean as a function of η. The estimate minimises half of the deviance of the observed
+    entries divided by the number of samples, plus ridge/2·‖Θ‖².
+
+    By default rank, sparsities and ridge are chosen by the deviance of held-out rows.
+
+    Parameters
+    ----------
+    family : str, Family, or sequence with one per response, default="gaussian"
+        The families:
+
+        - "gaussian": numbers with a noise level for each response;
+        - "bernoulli": 0 and 1, or proportions, with the logit link;
+        - "poisson": counts with the logarithm as link;
+        - "negative_binomial": counts with a variance μ + aμ²; the dispersion a of each response
+          is estimated;
+        - "multinomial": categories, numbers or strings, with the logit link; every category has a
+          column of its own in ``coef_`` and in predictions;
+        - "huber": numbers with outliers;
+        - an object of :mod:`thinrank.losses.families`.
+    rank, row_sparsity, column_sparsity, ridge
+        As in :class:`SparseReducedRankRegressor`. The ridge applies to coefficients of
+        standardised predictors, in units of the information that an entry of the response has
+        without predictors: one over its noise level for "gaussian", the square root of its mean
+        for "poisson", of p(1 − p) for "bernoulli".
+    standardize : bool, default=True
+        Whether to scale the predictors to unit root mean square about their mean.
+    solver, start, fit_intercept, max_iter, tol
+        As in :class:`SparseReducedRankRegressor`.
+    criterion, cv, refit_rule
+        As in :class:`SparseReducedRankRegressor`, with the deviance in place of squared errors.
+    always_keep : list of str or int, or mask, default=None
+        Predictors that are always kept, as names or indices; as in
+        :class:`SparseReducedRankRegressor`.
+    random_state, n_jobs, verbose, callback
+        As in :class:`SparseReducedRankRegressor`.
+
+    Attributes
+    ----------
+    factors_, coef_, intercept_, rank_, row_support_, column_support_
+        See :class:`SparseReducedRankRegressor`. Columns are responses, or categories of them.
+    kept_, kept_coef_
+        See :class:`SparseReducedRankRegressor`.
+    family_ : Family
+        The family, with its estimated noise levels and dispersions.
+    categories_ : list of (ndarray or None)
+        For each response its categories, None if it is a number.
+    target_columns_ : list of str
+        Names of the columns: those of the responses, and "name=category" for categories.
+    best_params_, search_, n_iter_, status_, history_
+        See :class:`SparseReducedRankRegressor`.
+    n_features_in_, feature_names_in_, target_names_in_
+        See :class:`SparseReducedRankRegressor`.
+
+    Warns
+    -----
+    thinrank.core.warnings.SelectionWarning
+        If sizes were chosen and the result should be checked, and if responses are predicted
+        perfectly, so that the coefficients depend on the ridge or on when the iteration ends.
+    sklearn.exceptions.ConvergenceWarning
+        If the final fit reaches ``max_iter``.
+
+    See Also
+    --------
+    SparseReducedRankClassifier : The same for class labels, with ``predict_proba``.
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 30))
+    >>> effects = np.outer([1.0, -0.5, 0.5], [0.5, 0.5, -0.5, 1.0])
+    >>> Y = rng.poisson(np.exp(X[:, :3] @ effects))
+    >>> est = tr.SparseReducedRankGLM("poisson").fit(X, Y)
+    >>> est.rank_, est.row_support_
+    (1, array([0, 1, 2]))
+    >>> bool(est.score(X, Y) > 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        family: Any = "gaussian",
+        rank: int | str = "auto",
+        row_sparsity: int | str | None = "auto",
+        column_sparsity: int | str | None = "auto",
+        *,
+        ridge: float | str = "auto",
+        standardize: bool = True,
+        solver: Any = "auto",
+        start: Any = "auto",
+        fit_intercept: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-7,
+        criterion: Any = "auto",
+        cv: Any = 5,
+        refit_rule: str = "best",
+        always_keep: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[Any], object] | None = None,
+    ) -> None:
+        self.family = family
+        self.rank = rank
+        self.row_sparsity = row_sparsity
+        self.column_sparsity = column_sparsity
+        self.ridge = ridge
+        self.standardize = standardize
+        self.solver = solver
+        self.start = start
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.criterion = criterion
+        self.cv = cv
+        self.refit_rule = refit_rule
+        self.always_keep = always_keep
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    family_: Family
+    categories_: list[np.ndarray | None]
+    target_columns_: list[str]
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        entry_weight: Any = None,
+        offset: Any = None,
+    ) -> SparseReducedRankGLM:
+        """Choose the sizes that are "auto" and fit the coefficients.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Predictors. They are neither copied nor made dense.
+        y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
+            Responses; NaN (or None, for categories) where an entry is missing.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows. Their scale has no effect.
+        entry_weight : array of the shape of y, default=None
+            Weights of the entries, 0 for entries to leave out.
+        offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
+            Added to the linear predictors; the logarithm of the exposure for counts.
+
+        Returns
+        -------
+        self : SparseReducedRankGLM
+            The fitted estimator.
+        """
+        names = column_names(y)
+        design = check_predictors(self, X, y)
+        weight = check_weights(sample_weight, design)
+        responses = responses_of(y, self.family, entry_weight, names, design.prototype)
+        single = np.ndim(y) == 1 and responses.Y.shape[1] == 1
+        kept = check_always_keep(self)
+        check_parameters(self, design, responses.Y.shape[1], weight, kept)
+        offset = check_offset(offset, responses.Y.shape, design.prototype)
+        if _is_least_squares(responses):
+            Y = responses.Y if offset is None else responses.Y - offset
+            result = least_squares_fit(self, design, Y, weight, kept)
+        else:
+            result = family_fit(self, design, responses, weight, kept, offset)
+        self._keep_result(result, kept, single)
+        self.family_ = responses.family if result.family is None else result.family
+        self.categories_, self.target_columns_ = responses.categories, responses.names
+        keep_target_names(self, names)
+        return self
+
+    def predict_linear(self, X: Any, offset: Any = None) -> Array:
+        """Linear predictors η.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Predictors.
+        offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
+            Offsets; None for zeros.
+
+        Returns
+        -------
+        array of shape (n_samples, n_columns), or (n_samples,) if Y was one-dimensional
+            Linear predictors.
+        """
+        linear = self._linear(X)
+        if offset is None:
+            return linear
+        shape = linear.shape[0], self.factors_.shape[1]
+        offset = check_offset(offset, shape, self.factors_.U)
+        return linear + (offset[:, 0] if self._single_target else offset)
+
+    def predict(self, X: Any, offset: Any = None) -> Array:
+        """Means of the responses, and probabilities of categories.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Predictors.
+        offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
+            Offsets; None for zeros.
+
+        Returns
+        -------
+        array of shape (n_samples, n_columns), or (n_samples,) if Y was one-dimensional
+            Means.
+        """
+        linear = self.predict_linear(X, offset)
+        if self._single_target:
+            return self.family_.mean(linear[:, None])[:, 0]
+        return self.family_.mean(linear)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+        """Fraction of the deviance that is explained, 1 − deviance/null deviance.
+
+        The null deviance is that of intercepts fitted to the same data. Both are sums over all
+        observed entries. For "gaussian" the responses count in inverse proportion to their noise.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Predictors.
+        y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
+            Responses; missing entries are left out.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array of shape (n_samples,) or (n_samples, n_columns), default=None
+            Offsets; None for zeros.
+
+        Returns
+        -------
+        float
+            1 for a perfect prediction, 0 for predictions as good as intercepts.
+        """
+        check_is_fitted(self, "factors_")
+        linear = self.predict_linear(X, offset)
+        linear = linear[:, None] if self._single_target else linear
+        responses = responses_of(
+            y, self.family, None, column_names(y), self.factors_.U, self.categories_
+        )
+        offset = check_offset(offset, linear.shape, self.factors_.U)
+        return deviance_explained(self.family_, responses, linear, sample_weight, offset)
+
+
+def _is_least_squares(responses: Responses) -> bool:
+    """Whether the fit is that of the regressor: Gaussian, with all entries and equal weights."""
+    family = responses.family
+    return type(family) is Gaussian and family.scale is None and responses.weight is None
