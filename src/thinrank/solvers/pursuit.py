@@ -254,7 +254,7 @@ class Pursuit(Sized):
         if form.exact:
             return fit
         if "gauss_newton" in loss.capabilities:
-            return self._refined(loss, form, fit, enough, target)
+            return self._refined(loss, form, fit, enough)
         fit = replace(fit, objective=_value(loss, fit))
         last, count = fit, 0
         for _ in range(_MAX_MAJORIZERS):
@@ -275,7 +275,7 @@ class Pursuit(Sized):
                 break
         return fit
 
-    def _refined(self, loss: Any, form: QuadraticForm, fit: Fit, tol: float, target: float) -> Fit:
+    def _refined(self, loss: Any, form: Any, fit: Fit, tol: float) -> Fit:
         """The best fit on the rows of a fit, by Gauss-Newton steps."""
         best = None
         for _ in range(_MAX_ALTERNATIONS):
