@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,10 @@ from thinrank.starts.loss_elimination import LossElimination
 __all__ = ["LossSample"]
 
 _AUTO = Auto(exchanges_rows=True)
+
+
+# Tolerance of pursuit in a search: scores of models differ by more than this.
+_TOL = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +73,8 @@ class LossSample:
 
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
         """The fit of the estimator to these rows; None if there is nothing to fit."""
-        found = solve(self._shrunk(sizes.ridge), solver, self._start, self._seed, records=False)
+        loss = self._shrunk(sizes.ridge)
+        found = solve(loss, _quick(solver), self._start, self._seed, records=False)
         return None if found is None else found.state
 
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
@@ -79,7 +84,7 @@ class LossSample:
         if near.column_scale is not None:
             start = Factors(start.U, start.V / near.column_scale[:, None])
         start = complete_rank(start, loss, sizes.rank, self._seed)
-        found = solve(loss, solver, start, records=False)
+        found = solve(loss, _quick(solver), start, records=False)
         return near if found is None else found.state
 
     def eliminated(self, rows: int, ridge: float) -> RowFit:
@@ -124,3 +129,10 @@ class LossSample:
     @cached_property
     def _elimination(self) -> LossElimination:
         return LossElimination(self._training)
+
+
+def _quick(solver: Pursuit) -> Pursuit:
+    """The solver with the tolerance of a search."""
+    return replace(solver, tol=max(solver.tol, _TOL)).sized(
+        solver.rank, solver.rows, solver.columns
+    )
