@@ -4,8 +4,8 @@ Counts with missing entries and different exposures
 
 Counts of 12 species at 200 sites. Sites were observed for different numbers of hours, not every
 species was counted at every site, and three of 25 environmental variables matter.
-:class:`thinrank.SparseReducedRankGLM` with the Poisson family takes the hours as an offset and leaves
-missing entries out.
+:class:`thinrank.SparseReducedRankGLM` with the Poisson family takes the hours as an offset and
+leaves missing entries out.
 """
 
 import matplotlib.pyplot as plt
