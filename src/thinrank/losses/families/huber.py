@@ -122,9 +122,9 @@ class Huber(Family):
         """The family with a scale from the median absolute deviation of the residuals.
 
         It is 1.4826 times the weighted median of abs(r − median(r)), which is the standard
-        deviation if the residuals are Gaussian. If more than half of the residuals are equal, this is 0 and
-        1.2533 times the mean of abs(r − median(r)) is used; if that is 0 too, 1. ``freedom`` is not
-        used.
+        deviation if the residuals are Gaussian. If more than half of the residuals are equal, this
+        is 0 and 1.2533 times the mean of abs(r − median(r)) is used; if that is 0 too, 1.
+        ``freedom`` is not used.
         """
         residuals, weights = _numpy(y - eta, weight)
         residuals = np.where(weights > 0, residuals, 0.0)
