@@ -158,15 +158,10 @@ class QuadraticForm(Protocol):
     prototype : array
         An empty array with the library, dtype and device of Θ.
     exact : bool
-<<<<<<< HEAD
         Whether the form is the loss itself; otherwise it is a majorizer or a local approximation,
         which equals the loss at one Θ.
-=======
-        Whether the form is the loss itself; otherwise it is a majorizer, which equals the loss
-        at one Θ.
     is_bound : bool
         Whether the form is nowhere below the loss; otherwise it is a local approximation.
->>>>>>> main
     column_scale : array of shape (m2,), or None
         Φ = Θ·diag(column_scale), which has the rank and the supports of Θ; None means Φ = Θ. With
         it one H is enough for a loss whose curvature differs between responses.
