@@ -244,8 +244,10 @@ class GeneralizedLinear:
             gradient_v = gradient_v + self.ridge * (V @ UU)
         return value, gradient_u, gradient_v
 
-    def value(self, factors: Factors) -> float:
-        """f(UVᵀ)."""
+    def value(self, factors: Factors, free: Array | None = None) -> float:
+        """f(UVᵀ); ``free`` is a guess of the free coefficients."""
+        if free is not None and self.free is not None:
+            self._last_free = self._usable(free)
         value = self._total(self.at(factors))
         if self.ridge:
             U, V = factors.U, factors.V
