@@ -337,6 +337,8 @@ class GeneralizedLinear:
         other._constant = self._constant + float(
             xp.sum(total) - xp.sum(arrays.take_rows(total, columns))
         )
+        other.__dict__.pop("null", None)  # it has all rows and columns
+        other.__dict__["magnitude"] = self.magnitude
         return other
 
     def everything(self) -> Array:
