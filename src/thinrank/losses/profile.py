@@ -64,6 +64,7 @@ def profiled(
     here = linear + free @ beta
     value, derivative, curvature = _entries(family, y, weight, here)
     totals = xp.sum(value, axis=0)
+    slack = max(_TOL, 8 * arrays.eps(y))  # rounding errors of the values
     for _ in range(_MAX_STEPS):
         slope = free.T @ derivative
         step = _newton(free, slope, curvature)
@@ -89,9 +90,9 @@ def profiled(
             trial = here - change * size
             new_value, new_derivative, new_curvature = _entries(family, y, weight, trial)
             new_totals = xp.sum(new_value, axis=0)
-            worse = ~(new_totals <= totals + 1e-12 * xp.abs(totals))
+            worse = ~(new_totals <= totals + slack * xp.abs(totals))
             if not family.separable:  # losses of single columns may increase
-                higher = not float(xp.sum(new_totals)) <= total * (1 + 1e-12)
+                higher = not float(xp.sum(new_totals)) <= total * (1 + slack)
                 worse = xp.zeros_like(worse) | higher
             if not bool(xp.any(worse)):
                 break
