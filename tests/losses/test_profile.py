@@ -117,3 +117,15 @@ def test_far_from_the_optimum():
         begin = np.full((1, 1), start)
         beta = profiled(Bernoulli(), Y, None, np.zeros((N, 1)), np.ones((N, 1)), begin)[0]
         assert beta[0, 0] == pytest.approx(np.log(3 / (N - 3)), rel=1e-6)
+
+
+@pytest.mark.parametrize("start", [-800.0, 800.0])
+@pytest.mark.parametrize("name", ["bernoulli", "multinomial", "mixed"])
+def test_a_start_without_curvature_is_given_up(name, start):
+    """A trial step of a solver can leave coefficients at which all curvatures are zero."""
+    Y, ones, zero = arguments(name, "bare")["Y"], np.ones((N, 1)), np.zeros((N, K))
+    begin = np.zeros((1, K))
+    begin[0, 0] = start
+    expected = profiled(FAMILIES[name], Y, None, zero, ones, None)[2].sum()
+    found = profiled(FAMILIES[name], Y, None, zero, ones, begin)[2].sum()
+    assert found == pytest.approx(expected, rel=1e-10)

@@ -17,6 +17,10 @@ _MAX_HALVINGS = 30
 _TOL = 1e-12
 # A categorical response whose curvatures are all below this is fitted perfectly.
 _NO_CURVATURE = 1e-200
+# Newton's method has failed if a slope is above this fraction of the sum of the absolute slopes of
+# the entries, unless these are all below the second number.
+_STUCK = 1e-2
+_NO_SLOPE = 1e-6
 # Largest change of a linear predictor in one step, which avoids overflow in exponentials.
 _MAX_CHANGE = 10.0
 
@@ -102,7 +106,21 @@ def profiled(
         beta = beta - step * size
         here, totals = trial, new_totals
         derivative, curvature = new_derivative, new_curvature
+    if start is not None and _is_stuck(free, derivative, weight):
+        again = profiled(family, y, weight, linear, free, None)
+        if float(xp.sum(again[2])) < float(xp.sum(totals)):
+            return again
     return beta, here, totals, derivative, curvature
+
+
+def _is_stuck(free: Array, derivative: Array, weight: Array | None) -> bool:
+    """Whether the slopes do not vanish: from a start far away there may be no curvature."""
+    xp = arrays.namespace(free)
+    size = xp.abs(free).T @ xp.abs(derivative)
+    full = xp.abs(free) if weight is None else xp.abs(free) * xp.max(weight, axis=1, keepdims=True)
+    total = xp.sum(full, axis=0)[:, None]
+    clear = size > _NO_SLOPE * total  # others belong to a perfect fit
+    return bool(xp.any(clear & (xp.abs(free.T @ derivative) > _STUCK * size)))
 
 
 def _first(family: Any, y: Array, weight: Array | None, linear: Array, free: Array) -> Array:
