@@ -71,9 +71,11 @@ def least(X, Y, W, entry):
             for sign in (1.0, -1.0):  # the relative sign of the two columns
                 begin = np.concatenate([np.full(ROWS, 0.5), [0.5, 0.5 * sign], np.zeros(K)])
                 begin[0] += 0.1
-                for turn in (1.0, -1.0):
+                for turn in (1.0, -1.0):  # and of the two rows
                     begin[1] *= turn
-                    found = minimize(objective, begin, jac=True, method="BFGS")
+                    found = minimize(
+                        objective, begin, jac=True, method="BFGS", options={"gtol": 1e-4}
+                    )
                     best = min(best, found.fun)
     return best
 
