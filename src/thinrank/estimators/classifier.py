@@ -23,7 +23,7 @@ from thinrank.estimators.validation import (
     column_names,
     keep_target_names,
 )
-from thinrank.losses.families import Bernoulli, Multinomial
+from thinrank.losses.families import Bernoulli, Family, Multinomial
 
 __all__ = ["SparseReducedRankClassifier"]
 
@@ -237,8 +237,9 @@ def _encoded(
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must contain at least 2 classes, got 1 class: {classes[0]!r}")
+    family: Family = Bernoulli()
     if len(classes) == 2:
-        matrix, family = codes[:, None].astype(np.float64), Bernoulli()
+        matrix = codes[:, None].astype(np.float64)
     else:
         matrix = np.zeros((len(codes), len(classes)))
         matrix[np.arange(len(codes)), codes] = 1.0

@@ -232,7 +232,10 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
         family = check_loss(self.loss)
         general = family is not None or entry_weight is not None or has_missing(matrix)
-        units = {"fit_intercept": self.fit_intercept, "standardize_columns": self.standardize}
+        units: dict[str, Any] = {
+            "fit_intercept": self.fit_intercept,
+            "standardize_columns": self.standardize,
+        }
         problem: Any
         if general:
             responses = numeric_responses(matrix, entry_weight, family or Gaussian(), names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ class Responses:
 
 
 def numeric_responses(
-    Y: Array, entry_weight: Any, family: Family, names: Sequence[str] | None
+    Y: Array, entry_weight: Any, family: Family, names: Iterable[str] | None
 ) -> Responses:
     """Responses that are numbers, with NaN where an entry is missing.
 
@@ -83,7 +83,7 @@ def responses_of(
     Y: Any,
     families: Any,
     entry_weight: Any,
-    names: Sequence[str] | None,
+    names: Iterable[str] | None,
     like: Array,
     categories: Sequence[np.ndarray | None] | None = None,
 ) -> Responses:
@@ -123,7 +123,7 @@ def responses_of(
             known = None if categories is None else categories[j]
             block, values = _one_hot(column, labels[j], known)
             key: Any = ("categorical", j)
-            own = Multinomial(len(values))
+            own: Family = Multinomial(len(values))
             found.append(values)
             titles += [f"{labels[j]}={value}" for value in values]
         else:

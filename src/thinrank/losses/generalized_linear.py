@@ -252,7 +252,7 @@ class GeneralizedLinear:
 
     def majorizer(
         self, factors: Factors, rows: Array | None = None, damping: float = 1.0
-    ) -> QuadraticForm:
+    ) -> WorkingForm:
         """The quadratic form around UVᵀ, with the mean curvature of every response.
 
         Its curvature is that of f on average over the samples, times ``damping``. It is not an
@@ -332,6 +332,8 @@ class GeneralizedLinear:
             None if self._last_free is None else arrays.take_columns(self._last_free, columns)
         )
         other._share = {}
+        other.__dict__.pop("null", None)
+        other.magnitude = self.magnitude
         xp = arrays.namespace(self.prototype)
         total = self.null.values
         other._constant = self._constant + float(
@@ -342,12 +344,10 @@ class GeneralizedLinear:
         return other
 
     def everything(self) -> Array:
-        """X as an array, multiplied by nothing; for restricted losses."""
-        return (
-            self.X.columns(arrays.indices(range(self.shape[0]), self.prototype))
-            if not hasattr(self.X, "array")
-            else self.X.array
-        )
+        """X as an array; for restricted losses."""
+        if isinstance(self.X, Dense):
+            return self.X.array
+        return self.X.columns(arrays.indices(range(self.shape[0]), self.prototype))
 
     def gram(self, ridge: float) -> Array:
         """XᵀX/n + ridge·I."""

@@ -15,7 +15,6 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.selection.elimination import held_out_changes
 from thinrank.selection.held_out_sample import MOST_FORECAST, PERFECT
 from thinrank.selection.loss_sample import LossSample
-from thinrank.selection.tables import RowFit
 from thinrank.solvers.fits import Fit
 
 __all__ = ["DevianceSample", "HeldOutEntries"]
@@ -144,7 +143,7 @@ class DevianceSample(LossSample):
 
     # ------------------------------------------------------------------ tables
 
-    def view(self, fit: RowFit) -> _View:
+    def view(self, fit: Any) -> _View:
         """Working responses of the held-out entries, around a fit."""
         around = getattr(fit, "around", fit)
         training, held_out = self._training, self._held_out

@@ -84,7 +84,8 @@ def _sample(
     X = unprojected(training.X)
     moved = standardize(X, sample_weight=weight, center=center, scale=scale, kept=basis)
     training = training.with_predictors(_copied(moved.design), inner)
-    X = moved.applied_to(unprojected(held_out.X), None if basis is None else outer[:, ones:])
+    own = None if outer is None else outer[:, int(center) :]
+    X = moved.applied_to(unprojected(held_out.X), own)
     entries = HeldOutEntries(
         test, _copied(X), held_out.Y, held_out.weights(), held_out.offset, outer
     )

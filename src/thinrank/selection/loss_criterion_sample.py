@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.contracts import QuadraticForm
 from thinrank.core.sizes import Sizes
+from thinrank.forms.working import WorkingForm
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.selection.criteria import Complexity, Criterion
 from thinrank.selection.criterion_sample import CriterionSample
@@ -75,7 +75,7 @@ class LossCriterionSample(LossSample, CriterionSample):
         complexity = replace(complexity, degrees=degrees, columns=sizes.columns)
         return float(self._penalised(total, complexity)[0, 0])
 
-    def _form_at(self, fit: RowFit) -> QuadraticForm:
+    def _form_at(self, fit: Any) -> WorkingForm:
         return self.form_around(getattr(fit, "around", fit))
 
     def _scores(self, known: Directions, fit: RowFit, ridge: float) -> np.ndarray:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.contracts import QuadraticForm, Start
+from thinrank.core.contracts import Start
 from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
+from thinrank.forms.working import WorkingForm
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.minimize import solve
 from thinrank.selection.samples import trimmed
@@ -24,6 +25,10 @@ from thinrank.starts.loss_elimination import LossElimination
 __all__ = ["LossSample"]
 
 _AUTO = Auto(exchanges_rows=True)
+
+
+# Tolerance of pursuit in a search: scores of models differ by more than this.
+_TOL = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,31 +61,30 @@ class LossSample:
     def __init__(self, loss: GeneralizedLinear, start: Start = _AUTO, seed: int = 0) -> None:
         self.loss = self._training = loss
         self._given_start, self._seed = start, seed
-        self._losses: dict[float, GeneralizedLinear] = {}
+        self._by_ridge: dict[float, GeneralizedLinear] = {}
         self._stages: dict[int, Fit | None] = {}
 
-    @cached_property
-    def form(self) -> QuadraticForm:
-        """The quadratic approximation around zero, without ridge."""
-        return self._training.majorizer(self._training.null.factors)
+        # the quadratic approximation around zero, without ridge
+        self.form: Any = loss.majorizer(loss.null.factors)
 
-    def form_around(self, fit: Fit | None) -> QuadraticForm:
+    def form_around(self, fit: Fit | None) -> WorkingForm:
         """The quadratic approximation around a fit, without ridge."""
         return self.form if fit is None else self._training.majorizer(fit.factors)
 
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
         """The fit of the estimator to these rows; None if there is nothing to fit."""
-        found = solve(self._loss(sizes.ridge), solver, self._start, self._seed, records=False)
+        loss = self._shrunk(sizes.ridge)
+        found = solve(loss, _quick(solver), self._start, self._seed, records=False)
         return None if found is None else found.state
 
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
         """A fit that starts from a fit of other sizes."""
-        loss = self._loss(sizes.ridge)
+        loss = self._shrunk(sizes.ridge)
         start = trimmed(near, sizes)
         if near.column_scale is not None:
             start = Factors(start.U, start.V / near.column_scale[:, None])
         start = complete_rank(start, loss, sizes.rank, self._seed)
-        found = solve(loss, solver, start, records=False)
+        found = solve(loss, _quick(solver), start, records=False)
         return near if found is None else found.state
 
     def eliminated(self, rows: int, ridge: float) -> RowFit:
@@ -107,10 +111,10 @@ class LossSample:
         columns = columns if near is None else near.columns
         return _Around(rows, columns, root, root @ form.cross_rows(rows), near)
 
-    def _loss(self, ridge: float) -> GeneralizedLinear:
-        if ridge not in self._losses:
-            self._losses[ridge] = self._training.with_ridge(ridge)
-        return self._losses[ridge]
+    def _shrunk(self, ridge: float) -> GeneralizedLinear:
+        if ridge not in self._by_ridge:
+            self._by_ridge[ridge] = self._training.with_ridge(ridge)
+        return self._by_ridge[ridge]
 
     def _start(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """The start; backward elimination is done once for all sizes and ridges."""
@@ -125,3 +129,10 @@ class LossSample:
     @cached_property
     def _elimination(self) -> LossElimination:
         return LossElimination(self._training)
+
+
+def _quick(solver: Pursuit) -> Pursuit:
+    """The solver with the tolerance of a search."""
+    return replace(solver, tol=max(solver.tol, _TOL)).sized(
+        solver.rank, solver.rows, solver.columns
+    )

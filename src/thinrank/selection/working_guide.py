@@ -28,8 +28,6 @@ _MAX_ROUNDS = 6
 # A fit is better if it decreases the criterion by this; after two that are not, there are no more.
 _LEAST_GAIN = 1.0
 _MAX_FAILURES = 2
-# Tolerance of pursuit: the criteria of models differ by more than this.
-_TOL = 1e-4
 # Largest number of moves to a better rank, number of columns or number of rows.
 _MAX_MOVES = 8
 
@@ -90,7 +88,7 @@ def noise_guide(
         None if no model is better than the zero matrix.
     """
     thin = space.thin()
-    solver = replace(options.pop("solver", Pursuit()), thorough=False, tol=_TOL)
+    solver = replace(options.pop("solver", Pursuit()), thorough=False)
     p, k = loss.shape
     chosen = bool(space.rows[0] < p), bool(space.columns[0] < k)
 

@@ -128,7 +128,7 @@ class _Model:
         self._prepare(loss, point, ridge)
 
     def _prepare(self, loss: Any, point: Any, ridge: float) -> None:
-        """The preconditioner: the blocks of the Hessian with the mean curvature of each response."""
+        """The preconditioner: blocks of the Hessian with the mean curvature of each response."""
         xp = arrays.namespace(self._U)
         mean = loss.mean_curvatures(point)
         floor = 1e-6 * float(xp.max(mean)) + 1e-300

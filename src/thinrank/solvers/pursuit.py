@@ -44,9 +44,9 @@ _MAX_ALTERNATIONS = 20
 # Largest number of majorizers on one set of rows: with curvatures that differ by a factor of 4,
 # fifty reduce the distance to the minimum to less than a millionth.
 _MAX_MAJORIZERS = 50
-# The last fit is repeated until the relative decrease is below this times the tolerance of the
-# exchanges: the relative error of the coefficients is about its square root.
-_FINAL_PRECISION = 1e-5
+# The last fit by Gauss-Newton steps is repeated until the relative decrease is below this times the
+# squared tolerance: the relative error of the coefficients is about its square root.
+_FINAL_PRECISION = 100.0
 # Largest number of series of majorizers on the final rows in one iteration.
 _MAX_REFITS = 20
 # A loss below this part of its magnitude is compared as if it were that large: near a perfect fit
@@ -160,7 +160,9 @@ class Pursuit(Sized):
     def _refitted(self, loss: Any, form: QuadraticForm, state: Fit) -> Fit:
         """The best fit on the same rows; its change is 0 if the loss hardly decreases."""
         fit = state
-        tol = self.tol * (_FINAL_PRECISION if "gauss_newton" in loss.capabilities else 1.0)
+        tol = self.tol
+        if "gauss_newton" in loss.capabilities:
+            tol = min(tol, _FINAL_PRECISION * tol**2)
         for _ in range(_MAX_REFITS if not form.exact else 0):
             before = fit.objective
             fit = self._fit(loss, form, fit.rows, fit.columns, fit.Q, tol)
@@ -254,7 +256,7 @@ class Pursuit(Sized):
         if form.exact:
             return fit
         if "gauss_newton" in loss.capabilities:
-            return self._refined(loss, form, fit, enough, target)
+            return self._refined(loss, form, fit, enough)
         fit = replace(fit, objective=_value(loss, fit))
         last, count = fit, 0
         for _ in range(_MAX_MAJORIZERS):
@@ -275,7 +277,7 @@ class Pursuit(Sized):
                 break
         return fit
 
-    def _refined(self, loss: Any, form: QuadraticForm, fit: Fit, tol: float, target: float) -> Fit:
+    def _refined(self, loss: Any, form: Any, fit: Fit, tol: float) -> Fit:
         """The best fit on the rows of a fit, by Gauss-Newton steps."""
         best = None
         for _ in range(_MAX_ALTERNATIONS):

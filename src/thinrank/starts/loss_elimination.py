@@ -13,8 +13,8 @@ __all__ = ["LossElimination"]
 
 # Largest number of quadratic approximations of one ridge fit, and the relative decrease of the
 # loss below which there are no more: the fits only serve to compare rows.
-_MAX_APPROXIMATIONS = 20
-_TOL = 1e-3
+_MAX_APPROXIMATIONS = 10
+_TOL = 1e-2
 # Factor on the curvature of an approximation whose minimum does not decrease the loss, and how
 # often it is applied.
 _DAMPING = 4.0

@@ -32,6 +32,8 @@ class Family(ABC):
         Whether the responses have units. If so, the loss has a scale for each column.
     has_parameters : bool
         Whether :meth:`fitted_to` estimates parameters, such as a noise level.
+    quadratic : bool
+        Whether the loss is a quadratic function of η.
     separable : bool
         Whether the loss of an entry depends on its own η only. If not, all columns belong to one
         block.
@@ -43,6 +45,7 @@ class Family(ABC):
     name: str = ""
     units: bool = False
     has_parameters: bool = False
+    quadratic: bool = False
     separable: bool = True
     curvature_bound: float | None = None
     # What check expects, in the words of its message.

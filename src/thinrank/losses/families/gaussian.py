@@ -34,6 +34,7 @@ class Gaussian(Family):
     name = "gaussian"
     units = True
     has_parameters = True
+    quadratic = True
     curvature_bound = 1.0
     parameters = ("scale",)
 

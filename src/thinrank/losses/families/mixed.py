@@ -72,6 +72,7 @@ class Mixed(Family):
         self._places = np.argsort(flat, kind="stable").tolist()
         self.units = any(family.units for family in self.families)
         self.has_parameters = any(family.has_parameters for family in self.families)
+        self.quadratic = all(family.quadratic for family in self.families)
         self.separable = all(family.separable for family in self.families)
         bounds = [family.curvature_bound for family in self.families]
         known = [bound for bound in bounds if bound is not None]
