@@ -142,7 +142,7 @@ class FamilyProblem:
         )
         null = loss.null
         freedom = problem._freedom(null.factors)
-        family = family.fitted_to(Y, null.linear, loss.weights(), freedom)
+        family = family.fitted_to(Y, null.linear, _relative_weights(loss), freedom)
         problem = replace(problem, deviations=family.scale_of(loss.shape[1]))
         return replace(problem, loss=in_own_units(loss.with_family(family, None)))
 
@@ -155,7 +155,7 @@ class FamilyProblem:
         the degrees of freedom. It is at least a tenth of that scale.
         """
         freedom = self._freedom(factors)
-        weight = loss.weights()
+        weight = _relative_weights(loss)
         family = loss.family.fitted_to(loss.Y, loss.at(factors).linear, weight, freedom)
         units = family.units_of(loss.shape[1])
         if np.any(units):
@@ -236,14 +236,21 @@ class FamilyProblem:
 
     def _freedom(self, factors: Factors) -> np.ndarray:
         """Entries of every response minus its share of the degrees of freedom, at least half."""
-        entries = arrays.to_numpy(self.loss.weights()).astype(np.float64).sum(axis=0)
+        entries = arrays.to_numpy(_relative_weights(self.loss)).astype(np.float64).sum(axis=0)
         share = np.zeros(len(entries))
         columns = arrays.to_numpy(factors.column_support)
         if len(columns) and factors.row_support.shape[0]:
             rows, rank = factors.row_support.shape[0], factors.rank
             share[columns] = (rows + len(columns) - rank) * rank / len(columns)
-        free = 0 if self.loss.free is None else self.loss.free.shape[1]
+        free = 1 if self.kept is None else 1 + self.kept.rank  # as for least squares
         return np.maximum(entries - free - share, entries / 2)
+
+
+def _relative_weights(loss: GeneralizedLinear) -> Array:
+    """Weights of all entries, with a mean of 1 over those that are positive."""
+    weight = loss.weights()
+    xp = arrays.namespace(weight)
+    return weight * (loss.observations / float(xp.sum(weight)))
 
 
 def in_own_units(loss: GeneralizedLinear) -> GeneralizedLinear:
