@@ -214,6 +214,13 @@ class FamilyProblem:
                 own = own - self.kept.at_means(kept_coef)
         if center:
             own = own - user.V @ (user.U.T @ self.columns.center)
+        for block in self.family.blocks(self.shape[1]):
+            # only differences between categories matter
+            index = arrays.indices(block, own)
+            own = arrays.put_rows(own, index, _centred(arrays.take_rows(own, index)))
+            if kept_coef is not None:
+                rows = _centred(arrays.take_rows(kept_coef, index))
+                kept_coef = arrays.put_rows(kept_coef, index, rows)
         if self.live_columns is not None:
             xp = arrays.namespace(own)
             ones = arrays.zeros((self.live_columns.shape[0],), own) + 1
@@ -252,6 +259,10 @@ class FamilyProblem:
             share[columns] = (rows + len(columns) - rank) * rank / len(columns)
         free = 1 if self.kept is None else 1 + self.kept.rank  # as for least squares
         return np.maximum(entries - free - share, entries / 2)
+
+
+def _centred(values: Array) -> Array:
+    return values - arrays.namespace(values).mean(values, axis=0)
 
 
 def _relative_weights(loss: GeneralizedLinear) -> Array:
