@@ -132,11 +132,10 @@ class _Model:
     def _prepare(self, loss: Any, point: Any, ridge: float) -> None:
         """The preconditioner: blocks of the Hessian with the mean curvature of each response."""
         xp = arrays.namespace(self._U)
-        mean = loss.mean_curvatures(point)
-        floor = 1e-6 * float(xp.max(mean)) + 1e-300
-        mean = xp.clip(mean, min=floor)
-        relative = mean * loss.unit**2
-        self._inverse_mean = 1.0 / mean
+        # compared in the units of Θ, since curvatures of responses in different units differ
+        relative = loss.mean_curvatures(point) * loss.unit**2
+        relative = xp.clip(relative, min=1e-6 * float(xp.max(relative)) + 1e-300)
+        self._inverse_mean = loss.unit**2 / relative
         inner = (self._V * relative[:, None]).T @ self._V
         small = 1e-10 * float(xp.max(xp.abs(inner))) + 1e-300
         self._inverse_inner = xp.linalg.inv(arrays.add_to_diagonal(inner + 0.0, small))
