@@ -107,6 +107,8 @@ def find_family_sizes(
         rule=rule,
         rescaled=rescaled,
         guide=guide,
+        # the coarse grid is computed with other noise levels, so the guide is closer
+        beside=1,
         **options,
     )
     return setup.found(search, search.chosen), search.loss
