@@ -131,7 +131,7 @@ def final_family_fit(
 
 def _left(problem: FamilyProblem, loss: GeneralizedLinear, factors: Factors) -> Family:
     """The family with the parameters that the final fit leaves."""
-    if not problem.rescales or factors.rank == 0:
+    if not loss.family.has_parameters or factors.rank == 0:
         return loss.family
     return problem.left_by(loss, factors).family
 
@@ -150,8 +150,7 @@ def _warn_if_separated(loss: GeneralizedLinear, factors: Factors) -> None:
         warnings.warn(
             f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
             "probability or mean that is 0 up to rounding), so that without a ridge their "
-            "coefficients have no finite optimum. The coefficients depend on when the iteration "
-            'ends; use ridge="auto" or a positive ridge.',
+            "coefficients have no finite optimum. Use a larger ridge if their size matters.",
             SelectionWarning,
             stacklevel=4,
         )

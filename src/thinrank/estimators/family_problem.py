@@ -15,7 +15,7 @@ from thinrank.designs import ColumnSubset, Standardization, standardize
 from thinrank.estimators.kept import KeptPredictors
 from thinrank.estimators.problem import MIN_NOISE, PRIOR_FREEDOM, live
 from thinrank.estimators.responses import Responses
-from thinrank.losses.families import Family, Gaussian, combined
+from thinrank.losses.families import Family, combined
 from thinrank.losses.generalized_linear import GeneralizedLinear
 
 # Ridge where none is asked for, for families with probabilities or means: without it separated
@@ -53,7 +53,7 @@ class FamilyProblem:
     shape : (int, int)
         Shape of Θ in the user's units.
     rescales : bool
-        Whether noise levels or dispersions are estimated from fits.
+        Whether responses are in units of their noise, which is estimated.
     """
 
     loss: GeneralizedLinear
@@ -115,7 +115,8 @@ class FamilyProblem:
         X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
         Y, entries, family = responses.Y, responses.weight, responses.family
         intercepts = family.null_link(Y, entries)
-        live_columns = _varying(Y, entries, family)
+        # with offsets a response that is constant has no constant linear predictor
+        live_columns = None if offset is not None else _varying(Y, entries, family)
         if live_columns is not None:
             Y, family = arrays.take_columns(Y, live_columns), family.take(live_columns)
             entries = None if entries is None else arrays.take_columns(entries, live_columns)
@@ -143,11 +144,8 @@ class FamilyProblem:
             np.ones(loss.shape[1]),
             shape,
         )
-        # squared errors in the user's units, as in the regressor
-        plain = type(family) is Gaussian and family.scale is None and not standardize_columns
-        if plain or not family.has_parameters:
-            problem = replace(problem, rescales=False)
-            return problem if plain else replace(problem, loss=in_own_units(loss))
+        if not standardize_columns and family.quadratic:  # responses in the units of the user
+            return replace(problem, rescales=False)
         null = loss.null
         freedom = problem._freedom(null.factors)
         family = family.fitted_to(Y, null.linear, _relative_weights(loss), freedom)
@@ -162,11 +160,12 @@ class FamilyProblem:
         ν/(ν + 2) and 2/(ν + 2), where ν is the number of entries minus the response's share of
         the degrees of freedom. It is at least a tenth of that scale.
         """
+        if not self.rescales:
+            return loss
         freedom = self._freedom(factors)
         weight = _relative_weights(loss)
         family = loss.family.fitted_to(loss.Y, loss.at(factors).linear, weight, freedom)
-        units = family.units_of(loss.shape[1])
-        if np.any(units):
+        if np.any(family.units_of(loss.shape[1])):
             trust = freedom / (freedom + PRIOR_FREEDOM)
             found = np.log(np.maximum(family.scale_of(loss.shape[1]), 1e-300))
             scale = np.exp(trust * found + (1 - trust) * np.log(self.deviations))

@@ -24,10 +24,10 @@ _PER_MEAN_DEVIATION = 1.2533
 
 
 class Huber(Family):
-    """t²/2 for |t| ≤ d and d|t| − d²/2 otherwise, where t = (y − η)/σ.
+    """t²/2 for −d ≤ t ≤ d and d·abs(t) − d²/2 otherwise, where t = (y − η)/σ.
 
-    The curvature is 1/σ² where |t| ≤ d and 0 elsewhere, so that ``curvature_bound`` is 1 in units
-    of 1/σ². The mean is η.
+    The curvature is 1/σ² where −d ≤ t ≤ d and 0 elsewhere, so that ``curvature_bound`` is 1 in
+    units of 1/σ². The mean is η.
 
     Parameters
     ----------
@@ -46,7 +46,6 @@ class Huber(Family):
 
     name = "huber"
     units = True
-    has_parameters = True
     curvature_bound = 1.0
     parameters = ("threshold", "scale")
 
@@ -55,6 +54,7 @@ class Huber(Family):
             threshold = _THRESHOLD
         self.threshold: Parameter = as_parameter("threshold", threshold)
         self.scale: Parameter = as_parameter("scale", scale)
+        self.has_parameters = scale is None
 
     def value(self, y: Array, eta: Array) -> Array:
         """ψ(t)·(t − ψ(t)/2), where ψ(t) is t moved into [−d, d]."""
@@ -68,7 +68,7 @@ class Huber(Family):
         return out
 
     def curvature(self, y: Array, eta: Array) -> Array:
-        """1/σ² where |t| ≤ d, 0 elsewhere."""
+        """1/σ² where −d ≤ t ≤ d, 0 elsewhere."""
         t = self._residual(y, eta)
         return self._inside(t, self._clipped(t))
 
@@ -81,7 +81,7 @@ class Huber(Family):
         return value, clipped, curvature
 
     def weight_for_fit(self, y: Array, eta: Array) -> Array:
-        """ψ(t)/t/σ² = min(1, d/|t|)/σ², the weights of iteratively reweighted least squares.
+        """ψ(t)/t/σ² = min(1, d/abs(t))/σ², the weights of iteratively reweighted least squares.
 
         With this curvature the quadratic model is nowhere below the loss.
         """
@@ -112,19 +112,19 @@ class Huber(Family):
 
     def take(self, columns: Any) -> Huber:
         """The family with the parameters of some of the columns."""
-        return Huber(taken(self.threshold, columns), taken(self.scale, columns))
+        return self._like(Huber(taken(self.threshold, columns), taken(self.scale, columns)))
 
     def with_scale(self, scale: np.ndarray) -> Huber:
         """The family with other scales σ."""
-        return Huber(self.threshold, scale)
+        return self._like(Huber(self.threshold, scale)) if self.has_parameters else self
 
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Huber:
         """The family with a scale from the median absolute deviation of the residuals.
 
-        It is 1.4826 times the weighted median of |r − median(r)|, which is the standard deviation
-        if the residuals are Gaussian. If more than half of the residuals are equal, this is 0 and
-        1.2533 times the mean of |r − median(r)| is used; if that is 0 too, 1. ``freedom`` is not
-        used.
+        It is 1.4826 times the weighted median of abs(r − median(r)), which is the standard
+        deviation if the residuals are Gaussian. If more than half of the residuals are equal, this
+        is 0 and 1.2533 times the mean of abs(r − median(r)) is used; if that is 0 too, 1.
+        ``freedom`` is not used.
         """
         residuals, weights = _numpy(y - eta, weight)
         residuals = np.where(weights > 0, residuals, 0.0)
@@ -135,7 +135,7 @@ class Huber(Family):
         # deviations this small are rounding errors
         least = arrays.eps(y) * np.abs(np.where(weights > 0, _numpy(y, None)[0], 0.0)).max(axis=0)
         scale = np.where(scale > least, scale, means)
-        return Huber(self.threshold, np.where(scale > least, scale, 1.0))
+        return self._like(Huber(self.threshold, np.where(scale > least, scale, 1.0)))
 
     def scale_of(self, count: int) -> np.ndarray:
         """σ of each of ``count`` columns."""
