@@ -178,9 +178,9 @@ def test_always_keep():
     plain = tr.SparseReducedRankClassifier(2, **FREE).fit(X, y)
     kept = tr.SparseReducedRankClassifier(2, **FREE, always_keep=[1, 3]).fit(X, y)
     np.testing.assert_allclose(kept.predict_proba(X), plain.predict_proba(X), atol=1e-4)
-    huge = tr.SparseReducedRankClassifier(
-        1, 2, None, ridge=1e7, always_keep=[1, 3], tol=1e-10
-    ).fit(X, y)
+    huge = tr.SparseReducedRankClassifier(1, 2, None, ridge=1e7, always_keep=[1, 3], tol=1e-10).fit(
+        X, y
+    )
     other = logistic().fit(X[:, [1, 3]], y)
     np.testing.assert_allclose(huge.predict_proba(X), other.predict_proba(X[:, [1, 3]]), atol=1e-4)
 
