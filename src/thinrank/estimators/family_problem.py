@@ -15,7 +15,7 @@ from thinrank.designs import ColumnSubset, Standardization, standardize
 from thinrank.estimators.kept import KeptPredictors
 from thinrank.estimators.problem import MIN_NOISE, PRIOR_FREEDOM, live
 from thinrank.estimators.responses import Responses
-from thinrank.losses.families import Family, combined
+from thinrank.losses.families import Family, Gaussian, combined
 from thinrank.losses.generalized_linear import GeneralizedLinear
 
 # Ridge where none is asked for, for families with probabilities or means: without it separated
@@ -53,7 +53,7 @@ class FamilyProblem:
     shape : (int, int)
         Shape of Θ in the user's units.
     rescales : bool
-        Whether responses are in units of their noise, which is estimated.
+        Whether noise levels or dispersions are estimated from fits.
     """
 
     loss: GeneralizedLinear
@@ -144,8 +144,11 @@ class FamilyProblem:
             np.ones(loss.shape[1]),
             shape,
         )
-        if not standardize_columns and family.quadratic:  # responses in the units of the user
-            return replace(problem, rescales=False)
+        # squared errors in the user's units, as in the regressor
+        plain = type(family) is Gaussian and family.scale is None and not standardize_columns
+        if plain or not family.has_parameters:
+            problem = replace(problem, rescales=False)
+            return problem if plain else replace(problem, loss=in_own_units(loss))
         null = loss.null
         freedom = problem._freedom(null.factors)
         family = family.fitted_to(Y, null.linear, _relative_weights(loss), freedom)

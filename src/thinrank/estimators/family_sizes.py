@@ -74,14 +74,13 @@ def find_family_sizes(
         most_rows=lambda: most_at_once(loss.majorizer(loss.null.factors)),
     )
     xp = arrays.namespace(curvatures)
-    if not loss.explainable() or not bool(xp.any(curvatures > 0)):
+    if not _explainable(loss) or not bool(xp.any(curvatures > 0)):
         return setup.nothing(), loss
     options = search_options(solver, start, seed, n_jobs, callback)
     space = setup.space
     if known is not None:
         search: Any = by_criterion(loss, space, known, **options)
-        updates = loss.family.has_parameters and problem.rescales
-        for _ in range(_MAX_SCALINGS - 1 if updates else 0):
+        for _ in range(_MAX_SCALINGS - 1 if problem.rescales else 0):
             before = search.best
             if search.stopped or before.sizes.rank == 0 or before.fits[0] is None:
                 break
@@ -113,6 +112,12 @@ def find_family_sizes(
     return setup.found(search, search.chosen), search.loss
 
 
+def _explainable(loss: GeneralizedLinear) -> bool:
+    """Whether the responses differ from their predictions without predictors."""
+    size = arrays.norm(loss.null.derivative * loss.unit)
+    return size > 1e3 * arrays.eps(loss.prototype) * loss.observations**0.5
+
+
 def _ridges(problem: FamilyProblem) -> list[float]:
     """Ridges to choose from; none is 0 for probabilities and counts, which may have no optimum."""
     loss = problem.loss
@@ -128,7 +133,7 @@ def _guided(
 ) -> tuple[_Rescaled | None, Callable[[Any], list[Sizes]]]:
     """How a search updates noise levels, and the sizes that it starts from."""
     family, k = problem.loss.family, problem.loss.shape[1]
-    if not (family.has_parameters and problem.rescales):
+    if not problem.rescales:
         return None, functools.partial(criterion_guide, space=space, **fits)
     several = bool(np.all(family.units_of(k))) and k > 1
     known: dict[Sizes, GeneralizedLinear] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +13,10 @@ from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
 from thinrank.forms import Moments
 from thinrank.forms.working import WorkingForm
+from thinrank.losses.point import Point
 from thinrank.losses.profile import profiled
 
-__all__ = ["GeneralizedLinear", "Point"]
+__all__ = ["GeneralizedLinear"]
 
 # Lower limit of curvatures relative to the largest, since a scale of zero has no inverse.
 _MIN_CURVATURE = 1e-6
@@ -25,35 +25,6 @@ _MIN_CURVATURE = 1e-6
 _MAX_LINEAR = 15.0
 # Number of points whose fitted values are kept: the current fit and a trial.
 _MAX_POINTS = 3
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """The loss at Θ = UVᵀ, with the free coefficients at their best.
-
-    Attributes
-    ----------
-    factors : Factors
-        Θ.
-    free : array of shape (n_free, n_targets)
-        β.
-    scores : array of shape (n_samples, r)
-        XU.
-    linear : array of shape (n_samples, n_targets)
-        The linear predictors η.
-    values : array of shape (n_targets,)
-        The losses of the responses, without ridge.
-    derivative, curvature : arrays of shape (n_samples, n_targets)
-        Derivatives of the entries with respect to η, and positive curvatures, times the weights.
-    """
-
-    factors: Factors
-    free: Array
-    scores: Array
-    linear: Array
-    values: Array
-    derivative: Array
-    curvature: Array
 
 
 class GeneralizedLinear:
@@ -245,8 +216,10 @@ class GeneralizedLinear:
             gradient_v = gradient_v + self.ridge * (V @ UU)
         return value, gradient_u, gradient_v
 
-    def value(self, factors: Factors) -> float:
-        """f(UVᵀ)."""
+    def value(self, factors: Factors, free: Array | None = None) -> float:
+        """f(UVᵀ); ``free`` is a guess of the free coefficients."""
+        if free is not None and self.free is not None:
+            self._last_free = self._usable(free)
         value = self._total(self.at(factors))
         if self.ridge:
             U, V = factors.U, factors.V
@@ -370,24 +343,6 @@ class GeneralizedLinear:
         return arrays.add_to_diagonal(self._share["gram"] + 0.0, ridge)
 
     # ------------------------------------------------------------------ the rest
-
-    def explainable(self) -> bool:
-        """Whether the responses differ from their predictions without predictors."""
-        size = arrays.norm(self.null.derivative * self.unit)
-        return size > 1e3 * arrays.eps(self.prototype) * self.observations**0.5
-
-    def extremes(self, factors: Factors, limit: float) -> int:
-        """Number of entries without units whose linear predictor is beyond a limit.
-
-        The linear predictor is that of the predictors in use, without intercept and offset.
-        """
-        xp = arrays.namespace(self.prototype)
-        linear = self.at(factors).scores @ (factors.V * self.unit[:, None]).T
-        plain = arrays.from_numpy(
-            (~self.family.units_of(self.shape[1])).astype(float), self.prototype
-        )
-        beyond = xp.astype(xp.abs(linear) > limit, self.prototype.dtype) * plain * self.weights()
-        return int(xp.count_nonzero(beyond))
 
     def row_scales(self) -> Array:
         """Root mean squares of the columns of X."""

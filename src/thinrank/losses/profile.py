@@ -68,13 +68,13 @@ def profiled(
     here = linear + free @ beta
     value, derivative, curvature = _entries(family, y, weight, here)
     totals = xp.sum(value, axis=0)
+    blocks = [arrays.indices(block, y) for block in family.blocks(y.shape[1])]
     slack = max(_TOL, 8 * arrays.eps(y))  # rounding errors of the values
     for _ in range(_MAX_STEPS):
         slope = free.T @ derivative
         with arrays.without_overflow_warnings():
             step = _newton(free, slope, curvature)
-        for block in family.blocks(y.shape[1]):
-            index = arrays.indices(block, y)
+        for index in blocks:
             own = _block_newton(
                 free, arrays.take_columns(slope, index), arrays.take_columns(curvature, index)
             )
@@ -100,10 +100,8 @@ def profiled(
             trial = here - change * size
             new_value, new_derivative, new_curvature = _entries(family, y, weight, trial)
             new_totals = xp.sum(new_value, axis=0)
-            worse = ~(new_totals <= totals + slack * xp.abs(totals))
-            if not family.separable:  # losses of single columns may increase
-                higher = not float(xp.sum(new_totals)) <= total * (1 + slack)
-                worse = xp.zeros_like(worse) | higher
+            before = _of_responses(totals, blocks)
+            worse = ~(_of_responses(new_totals, blocks) <= before + slack * xp.abs(before))
             if not bool(xp.any(worse)):
                 break
             size = xp.where(worse, 0.5 * size, size)
@@ -117,6 +115,15 @@ def profiled(
         if float(xp.sum(again[2])) < float(xp.sum(totals)):
             return again
     return beta, here, totals, derivative, curvature
+
+
+def _of_responses(totals: Array, blocks: list[Array]) -> Array:
+    """Losses of the responses: the columns of a categorical one have its sum."""
+    for index in blocks:
+        own = arrays.take_rows(totals, index)
+        xp = arrays.namespace(own)
+        totals = arrays.put_rows(totals, index, own * 0 + xp.sum(own))
+    return totals
 
 
 def _is_stuck(free: Array, derivative: Array, weight: Array | None) -> bool:
