@@ -123,7 +123,7 @@ def _of_responses(totals: Array, blocks: list[Array]) -> Array:
     for index in blocks:
         own = arrays.take_rows(totals, index)
         xp = arrays.namespace(own)
-        totals = arrays.put_rows(totals + 0.0, index, own * 0 + xp.sum(own))  # changes a copy
+        totals = arrays.put_rows(totals, index, own * 0 + xp.sum(own))
     return totals
 
 
