@@ -14,6 +14,7 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.selection.automatic import by_criterion
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.loss_criterion_sample import LossCriterionSample
+from thinrank.selection.loss_sample import has_many_missing
 from thinrank.selection.search import table_entry
 from thinrank.selection.space import Space
 from thinrank.solvers.fits import Fit
@@ -90,7 +91,7 @@ def noise_guide(
         None if no model is better than the zero matrix.
     """
     thin = space.thin()
-    solver = replace(options.pop("solver", Pursuit()), thorough=False)
+    solver = replace(options.pop("solver", Pursuit()), thorough=has_many_missing(loss))
     p, k = loss.shape
     chosen = bool(space.rows[0] < p), bool(space.columns[0] < k)
 
