@@ -68,8 +68,14 @@ class Fit:
         return arrays.row_norms_squared(self.U) / arrays.column_norms_squared(self.root)
 
     def supports_alone(self) -> Fit:
-        """The fit without its coefficients, so that many fits can be kept in memory."""
+        """The fit without its coefficients, so that many fits can be kept in memory.
+
+        With a column_scale, which the forms of losses that are not quadratic have, the
+        coefficients stay: other fits use approximations around them.
+        """
         nothing = self.U[:0, :0]
+        if self.column_scale is not None:
+            return replace(self, root=nothing, whitened=nothing)
         return replace(self, root=nothing, whitened=nothing, U=nothing, Q=nothing)
 
     @property
