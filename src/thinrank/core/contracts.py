@@ -147,12 +147,15 @@ class QuadraticForm(Protocol):
     exact : bool
         Whether the form is the loss itself; otherwise it is a majorizer, which equals the loss
         at one Θ.
+    is_bound : bool
+        Whether the form is nowhere below the loss; otherwise it is a local approximation.
     column_scale : array of shape (m2,), or None
         Φ = Θ·diag(column_scale), which has the rank and the supports of Θ; None means Φ = Θ. With
         it one H is enough for a loss whose curvature differs between responses.
     """
 
     exact: bool
+    is_bound: bool
     column_scale: Array | None
     constant: float
     samples: float

@@ -21,6 +21,7 @@ class AdjustableRidge:
 
     _ridge: float
     exact = True
+    is_bound = True
     column_scale: Array | None = None
 
     def with_ridge(self, ridge: float) -> Self:

@@ -45,6 +45,7 @@ class WorkingForm:
     """
 
     exact: bool = False
+    is_bound: bool = False
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class WorkingForm:
     def as_quadratic(self) -> Self:
         """The same form as a function of Φ, on its own and not as an approximation of a loss."""
         other = copy.copy(self)
-        other.exact, other.column_scale = True, None
+        other.exact, other.is_bound, other.column_scale = True, True, None
         return other
 
     def diagonal(self) -> Array:

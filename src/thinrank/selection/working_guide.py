@@ -25,6 +25,8 @@ __all__ = ["Guide", "criterion_guide", "noise_guide"]
 # the noise levels that the last one left.
 _ROWS = (4, 8, 16, 32)
 _MAX_ROUNDS = 6
+# Largest number of rows that are tried first, relative to the number of entries per response.
+_MOST_ROWS = 0.7
 # A fit is better if it decreases the criterion by this; after two that are not, there are no more.
 _LEAST_GAIN = 1.0
 _MAX_FAILURES = 2
@@ -139,18 +141,17 @@ def noise_guide(
 
 
 def _candidates(loss: GeneralizedLinear, space: Space) -> list[Sizes]:
-    """Sizes with few rows, with as many columns and with all of them."""
+    """Sizes with few rows and as many columns; moves from them lead to more columns."""
     entries = loss.observations / loss.shape[1]
     k = loss.shape[1]
     found = []
     for rows in _ROWS:
-        if rows > max(entries / 2, _ROWS[0]):
+        if rows > max(_MOST_ROWS * entries, _ROWS[0]):
             break
-        for columns in dict.fromkeys((min(rows, k), k)):
-            rank = max(min(rows, columns) // 2, 1)
-            near = Sizes(rank, rows, columns, space.ridges[0])
-            allowed = int(space.rows[np.argmin(np.abs(space.rows - rows))])
-            found.append(space.like(allowed, near))
+        columns = min(rows, k)
+        near = Sizes(max(columns // 2, 1), rows, columns, space.ridges[0])
+        allowed = int(space.rows[np.argmin(np.abs(space.rows - rows))])
+        found.append(space.like(allowed, near))
     return list(dict.fromkeys(found))
 
 

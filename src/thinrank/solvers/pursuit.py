@@ -230,7 +230,11 @@ class Pursuit(Sized):
 
         AIC's 2 per coefficient is twice what a row of noise explains on average. The best of many
         such rows explains more, so this is required if the new row is the best of ``best_of``.
+        Around a fit of a loss that is only approximated, as with missing entries, the best rows
+        are often reached through exchanges with small decreases, which are therefore allowed.
         """
+        if not form.is_bound:
+            return self.tol * fit.objective
         rank = fit.U.shape[1]
         coefficients = max(rank, largest_noise(best_of, rank) / 2 if best_of > 1 else 0)
         penalty = self.exchange_penalty * coefficients / form.observations
