@@ -91,7 +91,20 @@ class Loss(Protocol):
         ``majorizer(factors, rows=None) -> QuadraticForm``: a quadratic form that equals f at
         Θ = UVᵀ and is nowhere below f. If ``rows`` are given, this holds for the Θ that vanish
         outside them, which allows a closer form. A quadratic loss returns itself. Needed by
-        pursuit.
+        pursuit. A loss whose curvature has no useful bound returns a local approximation with the
+        value and the gradient of f at Θ; it has the capability ``gauss_newton`` and takes a third
+        argument, ``majorizer(factors, rows=None, damping=1.0)``, which multiplies the curvature of
+        the form. With enough damping a minimum of the form decreases f.
+    ``gauss_newton``
+        What Gauss-Newton steps need: ``value(factors) -> float``; ``at(factors)``, an object with
+        the arrays ``scores`` (XU), ``linear``, ``derivative``, ``curvature`` and ``free`` of one
+        point; ``restrict(rows, columns)`` with the attributes ``targets`` (positions of its
+        columns) and ``fixed`` (0 for columns that must stay zero, or None);
+        ``hessian_product(point, change)``, the change of ``derivative`` for a change of
+        ``linear``; ``mean_curvatures(point) -> array (m2,)``; ``everything()``, X as an array;
+        ``gram(ridge)``, XᵀX/n + ridge·I; and the attributes ``free`` (the predictors whose
+        coefficients the loss computes itself, or None), ``unit`` (units of the columns of Θ),
+        ``samples`` and ``ridge``.
     ``quadratic``
         ``quadratic() -> QuadraticForm``: f itself as a quadratic form.
     ``with_ridge``
@@ -145,8 +158,8 @@ class QuadraticForm(Protocol):
     prototype : array
         An empty array with the library, dtype and device of Θ.
     exact : bool
-        Whether the form is the loss itself; otherwise it is a majorizer, which equals the loss
-        at one Θ.
+        Whether the form is the loss itself; otherwise it is a majorizer or a local approximation,
+        which equals the loss at one Θ.
     is_bound : bool
         Whether the form is nowhere below the loss; otherwise it is a local approximation.
     column_scale : array of shape (m2,), or None

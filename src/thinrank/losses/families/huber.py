@@ -24,10 +24,10 @@ _PER_MEAN_DEVIATION = 1.2533
 
 
 class Huber(Family):
-    """t²/2 for |t| ≤ d and d|t| − d²/2 otherwise, where t = (y − η)/σ.
+    """t²/2 for −d ≤ t ≤ d and d·abs(t) − d²/2 otherwise, where t = (y − η)/σ.
 
-    The curvature is 1/σ² where |t| ≤ d and 0 elsewhere, so that ``curvature_bound`` is 1 in units
-    of 1/σ². The mean is η.
+    The curvature is 1/σ² where −d ≤ t ≤ d and 0 elsewhere, so that ``curvature_bound`` is 1 in
+    units of 1/σ². The mean is η.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Huber(Family):
         return out
 
     def curvature(self, y: Array, eta: Array) -> Array:
-        """1/σ² where |t| ≤ d, 0 elsewhere."""
+        """1/σ² where −d ≤ t ≤ d, 0 elsewhere."""
         t = self._residual(y, eta)
         return self._inside(t, self._clipped(t))
 
@@ -81,7 +81,7 @@ class Huber(Family):
         return value, clipped, curvature
 
     def weight_for_fit(self, y: Array, eta: Array) -> Array:
-        """ψ(t)/t/σ² = min(1, d/|t|)/σ², the weights of iteratively reweighted least squares.
+        """ψ(t)/t/σ² = min(1, d/abs(t))/σ², the weights of iteratively reweighted least squares.
 
         With this curvature the quadratic model is nowhere below the loss.
         """
@@ -121,10 +121,10 @@ class Huber(Family):
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Huber:
         """The family with a scale from the median absolute deviation of the residuals.
 
-        It is 1.4826 times the weighted median of |r − median(r)|, which is the standard deviation
-        if the residuals are Gaussian. If more than half of the residuals are equal, this is 0 and
-        1.2533 times the mean of |r − median(r)| is used; if that is 0 too, 1. ``freedom`` is not
-        used.
+        It is 1.4826 times the weighted median of abs(r − median(r)), which is the standard
+        deviation if the residuals are Gaussian. If more than half of the residuals are equal, this
+        is 0 and 1.2533 times the mean of abs(r − median(r)) is used; if that is 0 too, 1.
+        ``freedom`` is not used.
         """
         residuals, weights = _numpy(y - eta, weight)
         residuals = np.where(weights > 0, residuals, 0.0)
