@@ -24,11 +24,11 @@ kept in the file that --json names, and runs that are in it are not repeated.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ from families_settings import (
 from families_speed import over_product, solvers, speed_table
 from output import machine, publish, table
 from sklearn.exceptions import ConvergenceWarning
+from stored import StoredRecords
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
@@ -244,7 +245,11 @@ def family_table(family: str, records: Sequence[Record], others: Sequence[Record
     if others:
         best = min(mean(others, name, "error") for name in RIVALS[family])
         for name in RIVALS[family]:
-            cells = f"{mean(others, name, 'error'):.4f}", "–", f"{mean(others, name, 'seconds'):.1f}"
+            cells = (
+                f"{mean(others, name, 'error'):.4f}",
+                "–",
+                f"{mean(others, name, 'seconds'):.1f}",
+            )
             rows.append([name, "–", *cells])
         ratio = mean(same, "automatic", "error") / best
         limits.append(judged("error over that of the best separate regressions", ratio, 0.5))
@@ -277,49 +282,28 @@ def product_table(records: Sequence[Record]) -> list[str]:
 
 @dataclass(frozen=True)
 class Check:
-    """Its title, its usual number of seeds, and one run for a seed."""
+    """Its title, its usual number of seeds, one run for a seed, and the table.
+
+    The table is None for the families that :func:`family_table` compares with others.
+    """
 
     title: str
     seeds: int
     run: Callable[[int], Record]
-    table: Callable[[Sequence[Record]], list[str]]
+    table: Callable[[Sequence[Record]], list[str]] | None
 
 
 SETTING = "n = 400, p = 200, k = 40, rank 3, 10 rows, 10 columns"
 CHECKS = {
     "missing": Check("Missing entries", 20, missing, missing_table),
     "huber": Check("Outliers in 5 of 100 rows", 20, huber, huber_table),
-    "bernoulli": Check(f"Bernoulli: {SETTING}", 20, lambda s: ours("bernoulli", s), None),
-    "poisson": Check(f"Poisson: {SETTING}", 20, lambda s: ours("poisson", s), None),
+    "bernoulli": Check(f"Bernoulli: {SETTING}", 20, partial(ours, "bernoulli"), None),
+    "poisson": Check(f"Poisson: {SETTING}", 20, partial(ours, "poisson"), None),
     "mixed": Check(f"Mixed responses: {SETTING}", 10, mixed, mixed_table),
     "speed": Check(
         "Time: n = 2000, p = 2000, k = 100, rank 5, 20 rows", 3, over_product, product_table
     ),
 }
-
-
-class Records:
-    """Records of runs, kept in a file."""
-
-    def __init__(self, file: Path | None) -> None:
-        self._file = file
-        self._known: dict[str, Record] = {}
-        if file is not None and file.is_file():
-            self._known = json.loads(file.read_text())
-
-    def __call__(self, name: str, run: Callable[[int], Record], seeds: Sequence[int]) -> list:
-        for seed in seeds:
-            key = f"{name} {seed}"
-            if key in self._known:
-                continue
-            began = time.perf_counter()
-            self._known[key] = run(seed)
-            print(f"{key}: {time.perf_counter() - began:.1f} s", flush=True)
-            if self._file is not None:
-                part = self._file.with_name(self._file.name + ".part")
-                part.write_text(json.dumps(self._known))
-                part.replace(self._file)
-        return [self._known[f"{name} {seed}"] for seed in seeds]
 
 
 def main() -> None:
@@ -331,21 +315,21 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file of the records, read and written")
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
-    records, lines = Records(arguments.json), []
+    records, lines = StoredRecords(arguments.json), []
     for name in arguments.checks:
         check = CHECKS[name]
         count, first = arguments.seeds or check.seeds, arguments.first_seed
         seeds = range(first, first + count)
-        found = records(name, check.run, seeds)
+        found = records.run(name, check.run, seeds)
         if name in RIVALS:
             few = seeds[: arguments.rival_seeds]
-            others = records(f"{name} rivals", lambda s, name=name: rivals(name, s), few)
+            others = records.run(f"{name} rivals", partial(rivals, name), few)
             written = family_table(name, found, others)
         else:
             written = check.table(found)
         lines += [f"**{check.title}** ({count} runs)", "", *written, ""]
         if name == "speed":
-            several = records("solvers", solvers, seeds)
+            several = records.run("solvers", solvers, seeds)
             lines += ["**Solvers, from the same start**", "", *solver_lines(several), ""]
     lines.append(f"Seeds from {arguments.first_seed}. Machine: {machine()}.")
     publish(lines, arguments.markdown)
@@ -361,7 +345,8 @@ def solver_lines(records: Sequence[Record]) -> list[str]:
             reached = [x for x in within if x is not None]
             near = f"{np.mean(reached):.3f}" if len(reached) == len(within) else "not reached"
             iterations = mean(records, problem, method, "iterations")
-            rows.append([problem, method, f"{seconds:.3f}", near, f"{excess:.1e}", f"{iterations:.0f}"])
+            numbers = (f"{seconds:.3f}", near, f"{excess:.1e}", f"{iterations:.0f}")
+            rows.append([problem, method, *numbers])
     headings = ["problem", "solver", "seconds", "seconds to within .1 %", "excess", "iterations"]
     notes = [
         "",

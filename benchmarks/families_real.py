@@ -19,12 +19,12 @@ that are in it are not repeated.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ import numpy as np
 from output import machine, publish, table
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV, PoissonRegressor, RidgeCV
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import KFold
+from stored import StoredRecords
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
@@ -74,7 +75,9 @@ def split(name: str, folds: int, fold: int) -> Data:
     train, test = list(KFold(folds, shuffle=True, random_state=SEED).split(X))[fold]
     deviation = X[train].std(axis=0)
     X = (X - X[train].mean(axis=0)) / np.where(deviation > 1e-12, deviation, np.inf)
-    offset = np.log1p(np.where(Y > 0, Y, 0.0)).mean(axis=1) if name == "american_gut" else 0 * X[:, 0]
+    offset = np.zeros(len(X))
+    if name == "american_gut":
+        offset = np.log1p(Y).mean(axis=1)
     return Data(X[train], Y[train], offset[train], X[test], Y[test], offset[test])
 
 
@@ -287,28 +290,6 @@ def measure(check: Check, method: str, fold: int) -> Record:
     return {**check.measures(data, fitted), **fitted.facts, "seconds": seconds}
 
 
-class Records:
-    """Records of fits, kept in a file."""
-
-    def __init__(self, file: Path | None) -> None:
-        self._file = file
-        self._known: dict[str, Record] = {}
-        if file is not None and file.is_file():
-            self._known = json.loads(file.read_text())
-
-    def __call__(self, name: str, method: str, folds: Sequence[int]) -> list[Record]:
-        for fold in folds:
-            key = f"{name}, {method}, fold {fold}"
-            if key not in self._known:
-                self._known[key] = measure(CHECKS[name], method, fold)
-                print(f"{key}: {self._known[key]}", flush=True)
-                if self._file is not None:
-                    part = self._file.with_name(self._file.name + ".part")
-                    part.write_text(json.dumps(self._known))
-                    part.replace(self._file)
-        return [self._known[f"{name}, {method}, fold {fold}"] for fold in folds]
-
-
 def lines_of(check: Check, found: dict[str, list[Record]]) -> list[str]:
     own = next(iter(check.methods))
     facts = ("rank", "rows", "columns", "ridge", "converged", "seconds")
@@ -333,8 +314,9 @@ def lines_of(check: Check, found: dict[str, list[Record]]) -> list[str]:
         longest = max(record["seconds"] for record in found[own])
         holds = "yes" if longest <= check.seconds else "**no**"
         limits.append(["longest fit, seconds", f"{longest:.1f}", f"≤ {check.seconds:g}", holds])
-    share = [record["converged"] for record in found[own]]
-    limits.append(["fits that converged", f"{sum(share)}", f"≥ {len(share)}", "yes" if all(share) else "**no**"])
+    converged = [record["converged"] for record in found[own]]
+    holds = "yes" if all(converged) else "**no**"
+    limits.append(["fits that converged", sum(converged), f"≥ {len(converged)}", holds])
     return [*table(headings, rows), "", *table(["", "value", "limit", "holds"], limits)]
 
 
@@ -348,12 +330,12 @@ def main() -> None:
     arguments = parser.parse_args()
     if "THINRANK_DATA" not in os.environ:
         parser.error("set THINRANK_DATA to the folder of the data")
-    records, lines = Records(arguments.json), []
+    records, lines = StoredRecords(arguments.json), []
     for name in arguments.checks:
         check = CHECKS[name]
         folds = arguments.folds or range(check.folds)
         found = {
-            method: records(name, method, folds)
+            method: records.run(f"{name}, {method}, fold", partial(measure, check, method), folds)
             for method in check.methods
             if not arguments.methods or method in arguments.methods
         }

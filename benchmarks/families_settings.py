@@ -24,14 +24,17 @@ class Signal:
 
     @property
     def linear(self) -> np.ndarray:
+        """Linear predictors."""
         return self.X @ self.theta
 
     @property
     def rows(self) -> np.ndarray:
+        """Predictors with coefficients that are not zero."""
         return np.flatnonzero(self.theta.any(axis=1))
 
     @property
     def columns(self) -> np.ndarray:
+        """Responses with coefficients that are not zero."""
         return np.flatnonzero(self.theta.any(axis=0))
 
     def for_counts(self) -> Signal:
