@@ -22,7 +22,7 @@ import argparse
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 from output import machine, publish, table
+from scipy.stats import nbinom
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV, PoissonRegressor, RidgeCV
 from sklearn.model_selection import KFold
@@ -104,28 +105,33 @@ def gut_glm(family: str) -> Callable[[Data], Fitted]:
 
 
 def gut_ridges(data: Data) -> Fitted:
-    """PoissonRegressor of the rates, weighted by the exposures, its ridge tuned by held-out folds.
+    """PoissonRegressor of the rates, weighted by the exposures, one per response.
 
-    The scorer weights by the exposures, too, so that it is the deviance of the counts.
+    The ridge is chosen by the deviance of the counts of held-out folds.
     """
     exposure = np.exp(data.offset)
+    grid = np.geomspace(1e3, 1e-2, 11)
     train, test = np.empty(data.Y.shape), np.empty(data.Y_new.shape)
-    grid = np.geomspace(1e-2, 1e3, 11)
     for j, y in enumerate(data.Y.T):
-        rate, scores = y / exposure, []
-        for alpha in grid:
-            held_out = 0.0
-            for a, b in KFold(5, shuffle=True, random_state=0).split(data.X):
-                model = PoissonRegressor(alpha=alpha, max_iter=1000)
-                model.fit(data.X[a], rate[a], sample_weight=exposure[a])
+        held_out = np.zeros(len(grid))
+        for a, b in KFold(5, shuffle=True, random_state=0).split(data.X):
+            for i, model in enumerate(poisson_path(data.X[a], y[a], exposure[a], grid)):
                 linear = data.X[b] @ model.coef_ + model.intercept_
-                held_out += np.sum(exposure[b] * np.exp(linear) - y[b] * linear)
-            scores.append(held_out)
-        model = PoissonRegressor(alpha=grid[int(np.argmin(scores))], max_iter=1000)
-        model.fit(data.X, rate, sample_weight=exposure)
+                held_out[i] += np.sum(exposure[b] * np.exp(linear) - y[b] * linear)
+        best = int(np.argmin(held_out)) + 1
+        *_, model = poisson_path(data.X, y, exposure, grid[:best])
         train[:, j] = data.X @ model.coef_ + model.intercept_
         test[:, j] = data.X_new @ model.coef_ + model.intercept_
     return Fitted(train + data.offset[:, None], test + data.offset_new[:, None], {})
+
+
+def poisson_path(
+    X: np.ndarray, y: np.ndarray, exposure: np.ndarray, grid: np.ndarray
+) -> Iterator[PoissonRegressor]:
+    """The same regressor after fits with decreasing ridges, each started from the last."""
+    model = PoissonRegressor(max_iter=1000, warm_start=True)
+    for alpha in grid:
+        yield model.set_params(alpha=alpha).fit(X, y / exposure, sample_weight=exposure)
 
 
 def gut_null(data: Data) -> Fitted:
@@ -135,10 +141,14 @@ def gut_null(data: Data) -> Fitted:
 
 
 def gut_measures(data: Data, fitted: Fitted) -> Record:
+    """Deviances of negative binomial families differ in dispersion, log-likelihoods compare."""
     family = NegativeBinomial().fitted_to(data.Y, fitted.train, None, float(len(data.Y)))
+    size = 1.0 / family.dispersion_of(data.Y.shape[1])
+    likelihood = nbinom.logpmf(data.Y_new, size, size / (size + np.exp(fitted.test)))
     return {
-        "negative binomial": float(family.deviance(data.Y_new, fitted.test).mean()),
-        "poisson": float(Poisson().deviance(data.Y_new, fitted.test).mean()),
+        "negative binomial deviance": float(family.deviance(data.Y_new, fitted.test).mean()),
+        "negative log-likelihood": float(-likelihood.mean()),
+        "Poisson deviance": float(Poisson().deviance(data.Y_new, fitted.test).mean()),
     }
 
 
