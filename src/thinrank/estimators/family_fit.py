@@ -150,8 +150,7 @@ def _warn_if_separated(loss: GeneralizedLinear, factors: Factors) -> None:
         warnings.warn(
             f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
             "probability or mean that is 0 up to rounding), so that without a ridge their "
-            "coefficients have no finite optimum. The coefficients depend on when the iteration "
-            'ends; use ridge="auto" or a positive ridge.',
+            "coefficients have no finite optimum. Use a larger ridge if their size matters.",
             SelectionWarning,
             stacklevel=4,
         )

@@ -52,6 +52,8 @@ class FamilyProblem:
         Scales of the responses without predictors, 1 for those without units.
     shape : (int, int)
         Shape of Θ in the user's units.
+    rescales : bool
+        Whether responses are in units of their noise, which is estimated.
     """
 
     loss: GeneralizedLinear
@@ -63,6 +65,7 @@ class FamilyProblem:
     family: Family
     deviations: np.ndarray
     shape: tuple[int, int]
+    rescales: bool = True
 
     @classmethod
     def prepare(
@@ -112,7 +115,8 @@ class FamilyProblem:
         X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
         Y, entries, family = responses.Y, responses.weight, responses.family
         intercepts = family.null_link(Y, entries)
-        live_columns = _varying(Y, entries, family)
+        # with offsets a response that is constant has no constant linear predictor
+        live_columns = None if offset is not None else _varying(Y, entries, family)
         if live_columns is not None:
             Y, family = arrays.take_columns(Y, live_columns), family.take(live_columns)
             entries = None if entries is None else arrays.take_columns(entries, live_columns)
@@ -140,6 +144,8 @@ class FamilyProblem:
             np.ones(loss.shape[1]),
             shape,
         )
+        if not standardize_columns and family.quadratic:  # responses in the units of the user
+            return replace(problem, rescales=False)
         null = loss.null
         freedom = problem._freedom(null.factors)
         family = family.fitted_to(Y, null.linear, loss.weights(), freedom)
@@ -154,11 +160,12 @@ class FamilyProblem:
         ν/(ν + 2) and 2/(ν + 2), where ν is the number of entries minus the response's share of
         the degrees of freedom. It is at least a tenth of that scale.
         """
+        if not self.rescales:
+            return loss
         freedom = self._freedom(factors)
         weight = loss.weights()
         family = loss.family.fitted_to(loss.Y, loss.at(factors).linear, weight, freedom)
-        units = family.units_of(loss.shape[1])
-        if np.any(units):
+        if np.any(family.units_of(loss.shape[1])):
             trust = freedom / (freedom + PRIOR_FREEDOM)
             found = np.log(np.maximum(family.scale_of(loss.shape[1]), 1e-300))
             scale = np.exp(trust * found + (1 - trust) * np.log(self.deviations))

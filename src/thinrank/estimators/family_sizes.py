@@ -66,7 +66,7 @@ def find_family_sizes(
         loss,
         problem.kept,
         weight,
-        (ranks, rows, columns, automatic_ridges(curvatures) if ridges is None else ridges),
+        (ranks, rows, columns, _ridges(problem) if ridges is None else ridges),
         known=known,
         cv=cv,
         seed=seed,
@@ -80,7 +80,8 @@ def find_family_sizes(
     space = setup.space
     if known is not None:
         search: Any = by_criterion(loss, space, known, **options)
-        for _ in range(_MAX_SCALINGS - 1 if loss.family.has_parameters else 0):
+        updates = loss.family.has_parameters and problem.rescales
+        for _ in range(_MAX_SCALINGS - 1 if updates else 0):
             before = search.best
             if search.stopped or before.sizes.rank == 0 or before.fits[0] is None:
                 break
@@ -112,6 +113,13 @@ def find_family_sizes(
     return setup.found(search, search.chosen), search.loss
 
 
+def _ridges(problem: FamilyProblem) -> list[float]:
+    """Ridges to choose from; none is 0 for probabilities and counts, which may have no optimum."""
+    loss = problem.loss
+    ridges = automatic_ridges(loss.row_scales() ** 2)
+    return ridges if bool(np.all(loss.family.units_of(loss.shape[1]))) else ridges[1:]
+
+
 _Rescaled = Callable[[Sizes | np.ndarray], tuple[GeneralizedLinear, np.ndarray]]
 
 
@@ -120,7 +128,7 @@ def _guided(
 ) -> tuple[_Rescaled | None, Callable[[Any], list[Sizes]]]:
     """How a search updates noise levels, and the sizes that it starts from."""
     family, k = problem.loss.family, problem.loss.shape[1]
-    if not family.has_parameters:
+    if not (family.has_parameters and problem.rescales):
         return None, functools.partial(criterion_guide, space=space, **fits)
     several = bool(np.all(family.units_of(k))) and k > 1
     known: dict[Sizes, GeneralizedLinear] = {}

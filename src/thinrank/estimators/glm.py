@@ -203,10 +203,24 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         else:
             result = family_fit(self, design, responses, weight, kept, offset)
         self._keep_result(result, kept, single)
-        self.family_ = responses.family if result.family is None else result.family
+        self.family_ = result.family
+        if result.family is None:  # least squares
+            self.family_ = self._noise_levels(X, responses, offset)
         self.categories_, self.target_columns_ = responses.categories, responses.names
         keep_target_names(self, names)
         return self
+
+    def _noise_levels(self, X: Any, responses: Responses, offset: Any) -> Family:
+        """The Gaussian family with the noise levels that the fit leaves."""
+        linear = self._linear(X)
+        linear = linear[:, None] if self._single_target else linear
+        linear = linear if offset is None else linear + offset
+        share, used = 0.0, len(self.column_support_)
+        if used:
+            share = (len(self.row_support_) + used - self.rank_) * self.rank_ / used
+        rows = linear.shape[0]
+        freedom = max(rows - 1 - len(self.kept_) - share, rows / 2)
+        return responses.family.fitted_to(responses.Y, linear, None, freedom)
 
     def predict_linear(self, X: Any, offset: Any = None) -> Array:
         """Linear predictors η.

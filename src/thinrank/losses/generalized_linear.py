@@ -20,6 +20,9 @@ __all__ = ["GeneralizedLinear", "Point"]
 
 # Lower limit of curvatures relative to the largest, since a scale of zero has no inverse.
 _MIN_CURVATURE = 1e-6
+# Free coefficients are not used again if they give linear predictors beyond this, where a
+# probability is below 1e-6.
+_MAX_LINEAR = 15.0
 # Number of points whose fitted values are kept: the current fit and a trial.
 _MAX_POINTS = 3
 
@@ -197,8 +200,18 @@ class GeneralizedLinear:
         free, linear, values, derivative, curvature = profiled(
             self.family, self.Y, self._weight, linear, self.free, self._last_free
         )
-        self._last_free = free
+        self._last_free = self._usable(free)
         return Point(factors, free, scores, linear, values / self.samples, derivative, curvature)
+
+    def _usable(self, free: Array) -> Array | None:
+        """Free coefficients from which the next point can start.
+
+        None if they are so large that probabilities are 0 or 1 and Newton steps have no curvature.
+        """
+        if self.free is None or self.family.quadratic:
+            return free
+        xp = arrays.namespace(free)
+        return free if float(xp.max(xp.abs(self.free @ free))) < _MAX_LINEAR else None
 
     def _scores(self, factors: Factors) -> Array:
         """XU, from the columns in use if they are few."""

@@ -66,7 +66,8 @@ def profiled(
     totals = xp.sum(value, axis=0)
     for _ in range(_MAX_STEPS):
         slope = free.T @ derivative
-        step = _newton(free, slope, curvature)
+        with arrays.without_overflow_warnings():
+            step = _newton(free, slope, curvature)
         for block in family.blocks(y.shape[1]):
             index = arrays.indices(block, y)
             own = _block_newton(

@@ -34,6 +34,8 @@ Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 _MAX_SEARCHES = 3
 # Estimates of the noise are considered equal if their logarithms differ by at most this (22 %).
 _SAME_NOISE = 0.2
+# Number of starts from the coarse grid beside those of a guide.
+_MAX_BESIDE = 1
 _AUTO = Auto(exchanges_rows=True)
 _PURSUIT = Pursuit()
 
@@ -227,7 +229,8 @@ def in_held_out_rows(
     for sizes in guided:
         loss, noise = rescaled(sizes)
     search = search_in(loss)
-    starts = [*coarse.starts, *guided]
+    # the coarse grid was computed with other noise levels, so the guide is closer
+    starts = [*coarse.starts[: _MAX_BESIDE if guided else None], *guided]
     found = search.first_look(starts).sizes
     for i in range(_MAX_SEARCHES):
         if search.stopped or found.rank == 0:

@@ -19,7 +19,6 @@ from thinrank.selection.tables import RowFit
 from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, Backward, complete_rank
-from thinrank.starts.backward import on_rows
 from thinrank.starts.loss_elimination import LossElimination
 
 __all__ = ["LossSample"]
@@ -120,11 +119,7 @@ class LossSample:
         """The start; backward elimination is done once for all sizes and ridges."""
         if not isinstance(self._given_start, (Auto, Backward)):
             return self._given_start(loss, rank, rows, columns, seed)
-        left = self._elimination.rows(rows)
-        form = self._training.majorizer(self._elimination.fitted(rows)).with_ridge(loss.ridge)
-        found = on_rows(form, left, rank)
-        assert form.column_scale is not None
-        return Factors(found.U, found.V / form.column_scale[:, None])
+        return self._elimination.start(rank, rows, loss.ridge)
 
     @cached_property
     def _elimination(self) -> LossElimination:

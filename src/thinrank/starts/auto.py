@@ -13,6 +13,7 @@ from thinrank.core.factors import Factors
 from thinrank.losses.form_loss import FormLoss
 from thinrank.starts.backward import Backward
 from thinrank.starts.convex import Lasso
+from thinrank.starts.loss_elimination import LossElimination
 from thinrank.starts.screening import Screening
 from thinrank.starts.spectral import Spectral
 
@@ -38,7 +39,8 @@ class Auto:
     from screening, which only needs XᵀY, unless two of the predictors that screening selects have
     a correlation above 0.75. Such predictors may have been selected only because they are
     correlated with relevant ones, so backward elimination is used then, too. For a loss that is
-    not quadratic its majorizer at zero is used.
+    not quadratic, fits of the loss itself are used if backward elimination is quick, else its
+    majorizer at zero.
 
     Gradient descent, which rarely changes the rows of its start, starts from the lasso; if that is
     slow, it starts like pursuit. If the loss is not quadratic or a dense Θ does not fit into the
@@ -76,9 +78,16 @@ class Auto:
         form, some = loss.quadratic(), min(rows, _MAX_COMPARED)
         return Backward() if _correlated(form, screening.picked_rows(form, some)) else screening
 
+    def _quick(self, loss: Any) -> bool:
+        """Whether backward elimination takes little time."""
+        m1 = loss.shape[0]
+        return loss.samples * m1 * min(loss.samples, m1) <= _QUICK_ELIMINATION
+
     def _of_majorizer(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """The start for the majorizer of the loss at zero."""
         form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
+        if "gauss_newton" in loss.capabilities and self._quick(loss):
+            return LossElimination(loss.with_ridge(0.0)).start(rank, rows, loss.ridge)
         found = self(FormLoss(form), rank, rows, columns, seed)
         if form.column_scale is None:
             return found

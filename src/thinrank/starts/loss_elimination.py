@@ -7,7 +7,7 @@ from typing import Any
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
-from thinrank.starts.backward import Elimination, solution
+from thinrank.starts.backward import Elimination, on_rows, solution
 
 __all__ = ["LossElimination"]
 
@@ -38,7 +38,7 @@ class LossElimination(Elimination):
         zero = Factors.zero(loss.shape, loss.prototype, rank=1)
         form = loss.majorizer(zero)
         super().__init__(form)
-        self._loss = loss.with_ridge(self.ridge)
+        self._bare, self._loss = loss, loss.with_ridge(self.ridge)
         self._point = zero
         self._known_fits: dict[int, Factors] = {}
 
@@ -48,6 +48,13 @@ class LossElimination(Elimination):
         if count not in self._known_fits:
             self._known_fits[count] = self._fit(rows, self._point)
         return self._known_fits[count]
+
+    def start(self, rank: int, rows: int, ridge: float) -> Factors:
+        """The best fit of rank ``rank`` on ``rows(rows)``, by the approximation around a fit."""
+        form = self._bare.majorizer(self.fitted(rows)).with_ridge(ridge)
+        found = on_rows(form, self.rows(rows), rank)
+        scale = form.column_scale
+        return found if scale is None else Factors(found.U, found.V / scale[:, None])
 
     def _coefficients(self, rows: Array) -> Array:
         self._point = self._fit(rows, self._point)

@@ -200,6 +200,11 @@ class Family(ABC):
         """
         return self
 
+    def _like(self, other: Any) -> Any:
+        """Another family whose parameters are estimated if those of this one are."""
+        other.has_parameters = self.has_parameters
+        return other
+
     def whole(self, columns: Any, count: int) -> list[int]:
         """Some of ``count`` columns, sorted, with all columns that belong to the same block."""
         return sorted(_as_list(columns)) if self.separable else list(range(count))

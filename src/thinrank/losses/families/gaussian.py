@@ -33,13 +33,13 @@ class Gaussian(Family):
 
     name = "gaussian"
     units = True
-    has_parameters = True
     quadratic = True
     curvature_bound = 1.0
     parameters = ("scale",)
 
     def __init__(self, scale: Any = None) -> None:
         self.scale: Parameter = as_parameter("scale", scale)
+        self.has_parameters = scale is None
 
     def value(self, y: Array, eta: Array) -> Array:
         """(y − η)²/(2σ²)."""
@@ -87,18 +87,21 @@ class Gaussian(Family):
 
     def take(self, columns: Any) -> Gaussian:
         """The family with the scales of some of the columns."""
-        return Gaussian(taken(self.scale, columns))
+        return self._like(Gaussian(taken(self.scale, columns)))
 
     def with_scale(self, scale: np.ndarray) -> Gaussian:
         """The family with other scales σ."""
-        return Gaussian(scale)
+        return self._like(Gaussian(scale)) if self.has_parameters else self
 
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Gaussian:
         """The family with σ² = Σ w(y − η)² / ``freedom`` in each column.
 
         A perfect fit would give σ = 0. Therefore σ is at least the rounding error of the
-        responses, and 1 in columns of zeros that are fitted by zeros.
+        responses, and 1 in columns of zeros that are fitted by zeros. A scale that was given
+        stays as it is.
         """
+        if not self.has_parameters:
+            return self
         xp = arrays.namespace(y, eta)
         if weight is None:
             weight = xp.ones_like(y)
@@ -110,7 +113,7 @@ class Gaussian(Family):
         if arrays.is_array(freedom):
             freedom = arrays.to_numpy(freedom)
         scale = np.sqrt(np.maximum(total, floor) / np.asarray(freedom, dtype=np.float64))
-        return Gaussian(np.where(scale > 0, scale, 1.0))
+        return self._like(Gaussian(np.where(scale > 0, scale, 1.0)))
 
     def scale_of(self, count: int) -> np.ndarray:
         """σ of each of ``count`` columns."""

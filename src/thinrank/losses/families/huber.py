@@ -46,7 +46,6 @@ class Huber(Family):
 
     name = "huber"
     units = True
-    has_parameters = True
     curvature_bound = 1.0
     parameters = ("threshold", "scale")
 
@@ -55,6 +54,7 @@ class Huber(Family):
             threshold = _THRESHOLD
         self.threshold: Parameter = as_parameter("threshold", threshold)
         self.scale: Parameter = as_parameter("scale", scale)
+        self.has_parameters = scale is None
 
     def value(self, y: Array, eta: Array) -> Array:
         """ψ(t)·(t − ψ(t)/2), where ψ(t) is t moved into [−d, d]."""
@@ -112,11 +112,11 @@ class Huber(Family):
 
     def take(self, columns: Any) -> Huber:
         """The family with the parameters of some of the columns."""
-        return Huber(taken(self.threshold, columns), taken(self.scale, columns))
+        return self._like(Huber(taken(self.threshold, columns), taken(self.scale, columns)))
 
     def with_scale(self, scale: np.ndarray) -> Huber:
         """The family with other scales σ."""
-        return Huber(self.threshold, scale)
+        return self._like(Huber(self.threshold, scale)) if self.has_parameters else self
 
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Huber:
         """The family with a scale from the median absolute deviation of the residuals.
@@ -135,7 +135,7 @@ class Huber(Family):
         # deviations this small are rounding errors
         least = arrays.eps(y) * np.abs(np.where(weights > 0, _numpy(y, None)[0], 0.0)).max(axis=0)
         scale = np.where(scale > least, scale, means)
-        return Huber(self.threshold, np.where(scale > least, scale, 1.0))
+        return self._like(Huber(self.threshold, np.where(scale > least, scale, 1.0)))
 
     def scale_of(self, count: int) -> np.ndarray:
         """σ of each of ``count`` columns."""

@@ -42,12 +42,12 @@ class NegativeBinomial(Family):
     """
 
     name = "negative_binomial"
-    has_parameters = True
     expected = "finite numbers that are not negative"
     parameters = ("dispersion",)
 
     def __init__(self, dispersion: Any = None) -> None:
         self.dispersion: Parameter = as_parameter("dispersion", dispersion, allow_zero=True)
+        self.has_parameters = dispersion is None
 
     def value(self, y: Array, eta: Array) -> Array:
         """y·log(y/μ) − (y + 1/a)·log((1 + ay)/(1 + aμ))."""
@@ -113,7 +113,7 @@ class NegativeBinomial(Family):
 
     def take(self, columns: Any) -> NegativeBinomial:
         """The family with the dispersions of some of the columns."""
-        return NegativeBinomial(taken(self.dispersion, columns))
+        return self._like(NegativeBinomial(taken(self.dispersion, columns)))
 
     def fitted_to(
         self, y: Array, eta: Array, weight: Array | None, freedom: Any
@@ -121,14 +121,16 @@ class NegativeBinomial(Family):
         """The family with the dispersions of maximum likelihood, given the means.
 
         They are between 1e-4 and 1000; columns that are not overdispersed get 1e-4. ``freedom``
-        is not used.
+        is not used. Dispersions that were given stay as they are.
         """
+        if not self.has_parameters:
+            return self
         counts, predictors = (arrays.to_numpy(x).astype(np.float64) for x in (y, eta))
         if weight is None:
             weights = np.ones_like(counts)
         else:
             weights = arrays.to_numpy(weight).astype(np.float64)
-        return NegativeBinomial(fitted_dispersion(counts, predictors, weights))
+        return self._like(NegativeBinomial(fitted_dispersion(counts, predictors, weights)))
 
     def dispersion_of(self, count: int) -> np.ndarray:
         """Dispersion of each of ``count`` columns; 1 where it is not known yet."""
