@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import thinrank as tr
-from thinrank.losses import Custom, Denoising, LeastSquares, PerTask
+from thinrank.losses import Custom, Denoising, GeneralizedLinear, LeastSquares, PerTask
+from thinrank.losses.families import Bernoulli, Gaussian
 from thinrank.solvers import GDT
 
 RANK, ROWS, COLUMNS = 2, 5, 4
@@ -44,6 +45,11 @@ def weighted_denoising(library, dtype):
     )
 
 
+def observed():
+    """Which entries of Y are observed."""
+    return np.random.default_rng(1).uniform(size=data()[1].shape) > 0.2
+
+
 LOSSES = {
     "direct": lambda X, Y, weight, M: LeastSquares(X, Y, form="direct"),
     "gram": lambda X, Y, weight, M: LeastSquares(X, Y, form="gram"),
@@ -53,6 +59,12 @@ LOSSES = {
     "denoising": lambda X, Y, weight, M: Denoising(M),
     "denoising with ridge": lambda X, Y, weight, M: Denoising(M, ridge=0.1),
     "per task": lambda X, Y, weight, M: PerTask(X, Y[:, 0], [i % 9 for i in range(len(data()[0]))]),
+    "missing entries": lambda X, Y, weight, M: GeneralizedLinear(
+        X, Y, Gaussian(), entry_weight=1.0 * observed(), ridge=0.1
+    ),
+    "binary": lambda X, Y, weight, M: GeneralizedLinear(
+        X, (np.asarray(data()[1]) > 0) * 1.0, Bernoulli(), sample_weight=weight, ridge=0.1
+    ),
     "custom": None,
 }
 
@@ -65,6 +77,8 @@ SOLVERS.append({"solver": "pursuit"})
 
 # what a loss does not have, by what would need it
 MISSING = {
+    "missing entries": {"theory": "curvature"},
+    "binary": {"theory": "curvature"},
     "custom": {"theory": "curvature", "pursuit": "majorizer"},
 }
 

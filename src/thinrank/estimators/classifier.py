@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -188,7 +189,8 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         array of shape (n_samples, n_classes)
             Probabilities; rows sum to 1 for classes, not for labels.
         """
-        probability = self.family_.mean(self._linear(X))
+        linear = self._linear(X)
+        probability = self.family_.mean(linear)
         if not self._is_binary:
             return probability
         return arrays.namespace(probability).concat([1 - probability, probability], axis=1)
@@ -233,6 +235,7 @@ def _encoded(
     if entry_weight is not None:
         raise ValueError("entry_weight is for a matrix of labels; use sample_weight for classes")
     labels = column_or_1d(labels, warn=True)
+    assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:

@@ -131,7 +131,7 @@ def final_family_fit(
 
 def _left(problem: FamilyProblem, loss: GeneralizedLinear, factors: Factors) -> Family:
     """The family with the parameters that the final fit leaves."""
-    if not loss.family.has_parameters or factors.rank == 0:
+    if not problem.rescales or factors.rank == 0:
         return loss.family
     return problem.left_by(loss, factors).family
 

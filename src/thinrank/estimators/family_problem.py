@@ -15,7 +15,7 @@ from thinrank.designs import ColumnSubset, Standardization, standardize
 from thinrank.estimators.kept import KeptPredictors
 from thinrank.estimators.problem import MIN_NOISE, PRIOR_FREEDOM, live
 from thinrank.estimators.responses import Responses
-from thinrank.losses.families import Family, combined
+from thinrank.losses.families import Family, Gaussian, combined
 from thinrank.losses.generalized_linear import GeneralizedLinear
 
 # Ridge where none is asked for, for families with probabilities or means: without it separated
@@ -53,7 +53,7 @@ class FamilyProblem:
     shape : (int, int)
         Shape of Θ in the user's units.
     rescales : bool
-        Whether responses are in units of their noise, which is estimated.
+        Whether noise levels or dispersions are estimated from fits.
     """
 
     loss: GeneralizedLinear
@@ -144,11 +144,14 @@ class FamilyProblem:
             np.ones(loss.shape[1]),
             shape,
         )
-        if not standardize_columns and family.quadratic:  # responses in the units of the user
-            return replace(problem, rescales=False)
+        # squared errors in the user's units, as in the regressor
+        plain = type(family) is Gaussian and family.scale is None and not standardize_columns
+        if plain or not family.has_parameters:
+            problem = replace(problem, rescales=False)
+            return problem if plain else replace(problem, loss=in_own_units(loss))
         null = loss.null
         freedom = problem._freedom(null.factors)
-        family = family.fitted_to(Y, null.linear, loss.weights(), freedom)
+        family = family.fitted_to(Y, null.linear, _relative_weights(loss), freedom)
         problem = replace(problem, deviations=family.scale_of(loss.shape[1]))
         return replace(problem, loss=in_own_units(loss.with_family(family, None)))
 
@@ -163,7 +166,7 @@ class FamilyProblem:
         if not self.rescales:
             return loss
         freedom = self._freedom(factors)
-        weight = loss.weights()
+        weight = _relative_weights(loss)
         family = loss.family.fitted_to(loss.Y, loss.at(factors).linear, weight, freedom)
         if np.any(family.units_of(loss.shape[1])):
             trust = freedom / (freedom + PRIOR_FREEDOM)
@@ -213,6 +216,13 @@ class FamilyProblem:
                 own = own - self.kept.at_means(kept_coef)
         if center:
             own = own - user.V @ (user.U.T @ self.columns.center)
+        for block in self.family.blocks(self.shape[1]):
+            # only differences between categories matter
+            index = arrays.indices(block, own)
+            own = arrays.put_rows(own, index, _centred(arrays.take_rows(own, index)))
+            if kept_coef is not None:
+                rows = _centred(arrays.take_rows(kept_coef, index))
+                kept_coef = arrays.put_rows(kept_coef, index, rows)
         if self.live_columns is not None:
             xp = arrays.namespace(own)
             ones = arrays.zeros((self.live_columns.shape[0],), own) + 1
@@ -243,14 +253,25 @@ class FamilyProblem:
 
     def _freedom(self, factors: Factors) -> np.ndarray:
         """Entries of every response minus its share of the degrees of freedom, at least half."""
-        entries = arrays.to_numpy(self.loss.weights()).astype(np.float64).sum(axis=0)
+        entries = arrays.to_numpy(_relative_weights(self.loss)).astype(np.float64).sum(axis=0)
         share = np.zeros(len(entries))
         columns = arrays.to_numpy(factors.column_support)
         if len(columns) and factors.row_support.shape[0]:
             rows, rank = factors.row_support.shape[0], factors.rank
             share[columns] = (rows + len(columns) - rank) * rank / len(columns)
-        free = 0 if self.loss.free is None else self.loss.free.shape[1]
+        free = 1 if self.kept is None else 1 + self.kept.rank  # as for least squares
         return np.maximum(entries - free - share, entries / 2)
+
+
+def _centred(values: Array) -> Array:
+    return values - arrays.namespace(values).mean(values, axis=0)
+
+
+def _relative_weights(loss: GeneralizedLinear) -> Array:
+    """Weights of all entries, with a mean of 1 over those that are positive."""
+    weight = loss.weights()
+    xp = arrays.namespace(weight)
+    return weight * (loss.observations / float(xp.sum(weight)))
 
 
 def in_own_units(loss: GeneralizedLinear) -> GeneralizedLinear:

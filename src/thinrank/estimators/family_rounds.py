@@ -58,7 +58,7 @@ def fit_family_in_rounds(
     """
     rank, rows, columns = problem.limited(*sizes)
     supports = None
-    updates = loss.family.has_parameters and problem.rescales
+    updates = problem.rescales
     for _ in range(_MAX_ROUNDS):
         with shown(callback, solver.max_iter, verbose) as report:
             solution = minimize(

@@ -80,8 +80,7 @@ def find_family_sizes(
     space = setup.space
     if known is not None:
         search: Any = by_criterion(loss, space, known, **options)
-        updates = loss.family.has_parameters and problem.rescales
-        for _ in range(_MAX_SCALINGS - 1 if updates else 0):
+        for _ in range(_MAX_SCALINGS - 1 if problem.rescales else 0):
             before = search.best
             if search.stopped or before.sizes.rank == 0 or before.fits[0] is None:
                 break
@@ -128,7 +127,7 @@ def _guided(
 ) -> tuple[_Rescaled | None, Callable[[Any], list[Sizes]]]:
     """How a search updates noise levels, and the sizes that it starts from."""
     family, k = problem.loss.family, problem.loss.shape[1]
-    if not (family.has_parameters and problem.rescales):
+    if not problem.rescales:
         return None, functools.partial(criterion_guide, space=space, **fits)
     several = bool(np.all(family.units_of(k))) and k > 1
     known: dict[Sizes, GeneralizedLinear] = {}

@@ -193,7 +193,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         design = check_predictors(self, X, y)
         weight = check_weights(sample_weight, design)
         responses = responses_of(y, self.family, entry_weight, names, design.prototype)
-        single = np.ndim(y) == 1 and responses.Y.shape[1] == 1
+        single = _is_vector(y) and responses.Y.shape[1] == 1
         kept = check_always_keep(self)
         check_parameters(self, design, responses.Y.shape[1], weight, kept)
         offset = check_offset(offset, responses.Y.shape, design.prototype)
@@ -297,6 +297,10 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         )
         offset = check_offset(offset, linear.shape, self.factors_.U)
         return deviance_explained(self.family_, responses, linear, sample_weight, offset)
+
+
+def _is_vector(y: Any) -> bool:
+    return len(y.shape if hasattr(y, "shape") else np.asarray(y).shape) == 1
 
 
 def _is_least_squares(responses: Responses) -> bool:

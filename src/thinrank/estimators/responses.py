@@ -214,6 +214,8 @@ def _members(families: Any, count: int) -> list[Family]:
     """One family per response."""
     if isinstance(families, (str, Family)):
         return [as_family(families)] * count
+    if not isinstance(families, Iterable):
+        return [as_family(families)]  # raises an error
     given = list(families)
     if len(given) != count:
         raise ValueError(

@@ -152,7 +152,8 @@ class GeneralizedLinear:
         self._weight = _combined(self.entry_weight, self.sample_weight)
         self.observations = float(n * k)
         if self._weight is not None:
-            self.observations = float(xp.count_nonzero(self._weight))
+            known = float(xp.count_nonzero(self._weight))
+            self.observations = known * k / self._weight.shape[1]  # weights of rows are one column
         self.targets = arrays.indices(range(k), self.prototype)
         self.fixed: Array | None = None
         self._share: dict[str, Any] = {}  # what depends on X only, shared by copies
@@ -244,8 +245,10 @@ class GeneralizedLinear:
             gradient_v = gradient_v + self.ridge * (V @ UU)
         return value, gradient_u, gradient_v
 
-    def value(self, factors: Factors) -> float:
-        """f(UVᵀ)."""
+    def value(self, factors: Factors, free: Array | None = None) -> float:
+        """f(UVᵀ); ``free`` is a guess of the free coefficients."""
+        if free is not None and self.free is not None:
+            self._last_free = self._usable(free)
         value = self._total(self.at(factors))
         if self.ridge:
             U, V = factors.U, factors.V
@@ -352,6 +355,8 @@ class GeneralizedLinear:
         other._constant = self._constant + float(
             xp.sum(total) - xp.sum(arrays.take_rows(total, columns))
         )
+        other.__dict__.pop("null", None)  # it has all rows and columns
+        other.__dict__["magnitude"] = self.magnitude
         return other
 
     def everything(self) -> Array:

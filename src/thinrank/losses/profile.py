@@ -17,6 +17,10 @@ _MAX_HALVINGS = 30
 _TOL = 1e-12
 # A categorical response whose curvatures are all below this is fitted perfectly.
 _NO_CURVATURE = 1e-200
+# Newton's method has failed if a slope is above this fraction of the sum of the absolute slopes of
+# the entries, unless these are all below the second number.
+_STUCK = 1e-2
+_NO_SLOPE = 1e-6
 # Largest change of a linear predictor in one step, which avoids overflow in exponentials.
 _MAX_CHANGE = 10.0
 
@@ -64,12 +68,13 @@ def profiled(
     here = linear + free @ beta
     value, derivative, curvature = _entries(family, y, weight, here)
     totals = xp.sum(value, axis=0)
+    blocks = [arrays.indices(block, y) for block in family.blocks(y.shape[1])]
+    slack = max(_TOL, 8 * arrays.eps(y))  # rounding errors of the values
     for _ in range(_MAX_STEPS):
         slope = free.T @ derivative
         with arrays.without_overflow_warnings():
             step = _newton(free, slope, curvature)
-        for block in family.blocks(y.shape[1]):
-            index = arrays.indices(block, y)
+        for index in blocks:
             own = _block_newton(
                 free, arrays.take_columns(slope, index), arrays.take_columns(curvature, index)
             )
@@ -95,10 +100,8 @@ def profiled(
             trial = here - change * size
             new_value, new_derivative, new_curvature = _entries(family, y, weight, trial)
             new_totals = xp.sum(new_value, axis=0)
-            worse = ~(new_totals <= totals + 1e-12 * xp.abs(totals))
-            if not family.separable:  # losses of single columns may increase
-                higher = not float(xp.sum(new_totals)) <= total * (1 + 1e-12)
-                worse = xp.zeros_like(worse) | higher
+            before = _of_responses(totals, blocks)
+            worse = ~(_of_responses(new_totals, blocks) <= before + slack * xp.abs(before))
             if not bool(xp.any(worse)):
                 break
             size = xp.where(worse, 0.5 * size, size)
@@ -107,7 +110,30 @@ def profiled(
         beta = beta - step * size
         here, totals = trial, new_totals
         derivative, curvature = new_derivative, new_curvature
+    if start is not None and _is_stuck(free, derivative, weight):
+        again = profiled(family, y, weight, linear, free, None)
+        if float(xp.sum(again[2])) < float(xp.sum(totals)):
+            return again
     return beta, here, totals, derivative, curvature
+
+
+def _of_responses(totals: Array, blocks: list[Array]) -> Array:
+    """Losses of the responses: the columns of a categorical one have its sum."""
+    for index in blocks:
+        own = arrays.take_rows(totals, index)
+        xp = arrays.namespace(own)
+        totals = arrays.put_rows(totals, index, own * 0 + xp.sum(own))
+    return totals
+
+
+def _is_stuck(free: Array, derivative: Array, weight: Array | None) -> bool:
+    """Whether the slopes do not vanish: from a start far away there may be no curvature."""
+    xp = arrays.namespace(free)
+    size = xp.abs(free).T @ xp.abs(derivative)
+    full = xp.abs(free) if weight is None else xp.abs(free) * xp.max(weight, axis=1, keepdims=True)
+    total = xp.sum(full, axis=0)[:, None]
+    clear = size > _NO_SLOPE * total  # others belong to a perfect fit
+    return bool(xp.any(clear & (xp.abs(free.T @ derivative) > _STUCK * size)))
 
 
 def _first(family: Any, y: Array, weight: Array | None, linear: Array, free: Array) -> Array:

@@ -151,7 +151,8 @@ def _candidates(loss: GeneralizedLinear, space: Space) -> list[Sizes]:
         columns = min(rows, k)
         near = Sizes(max(columns // 2, 1), rows, columns, space.ridges[0])
         allowed = int(space.rows[np.argmin(np.abs(space.rows - rows))])
-        found.append(space.like(allowed, near))
+        if allowed >= space.ranks[0]:
+            found.append(space.like(allowed, near))
     return list(dict.fromkeys(found))
 
 
@@ -164,6 +165,6 @@ def _moves(space: Space, found: _Found) -> Iterator[Sizes]:
         yield choice
     forecast = sample.rows_forecast(found.fit, sizes, space.rows)
     forecast = np.where(space.rows < sizes.rank, np.inf, forecast)
-    wanted = int(space.rows[int(np.argmin(forecast))])
-    for rows in dict.fromkeys((wanted, *space.next_to(sizes.rows))):
+    wanted = [int(space.rows[int(np.argmin(forecast))])] if np.isfinite(forecast).any() else []
+    for rows in dict.fromkeys((*wanted, *space.next_to(sizes.rows))):
         yield space.like(rows, sizes)

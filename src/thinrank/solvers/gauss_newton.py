@@ -19,6 +19,8 @@ _MAX_HALVINGS = 20
 # Conjugate gradients end when the residual is below this fraction of the gradient, in the metric
 # of the preconditioner: more precise steps hardly decrease the loss more.
 _PRECISION = 0.05
+# Largest change of a linear predictor in one step of a loss that is not quadratic.
+_MAX_CHANGE = 10.0
 # A step must decrease the loss by this fraction of what its slope promises (Armijo's rule).
 _SUFFICIENT = 1e-4
 
@@ -51,10 +53,10 @@ def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
         step, slope = model.step()
         if not slope < 0:
             break
-        size, found = 1.0, None
+        size, found = model.longest(step), None
         for _ in range(_MAX_HALVINGS):
             trial = model.moved(step, size)
-            lower = loss.value(trial)
+            lower = loss.value(trial, model.free + size * step.free)
             if lower <= value + _SUFFICIENT * size * slope:
                 found = trial
                 break
@@ -105,7 +107,7 @@ class _Model:
         ok = bool(xp.all(xp.abs(sign) > 1e-12 * float(xp.max(xp.abs(triangle)))))
         self._factors = factors
         self._scores = point.scores
-        self._free = loss.free
+        self._free, self.free = loss.free, point.free
         if ok:
             inverse = xp.linalg.inv(triangle)
             self._factors = Factors(factors.U @ inverse, factors.V @ triangle.T)
@@ -130,11 +132,10 @@ class _Model:
     def _prepare(self, loss: Any, point: Any, ridge: float) -> None:
         """The preconditioner: blocks of the Hessian with the mean curvature of each response."""
         xp = arrays.namespace(self._U)
-        mean = loss.mean_curvatures(point)
-        floor = 1e-6 * float(xp.max(mean)) + 1e-300
-        mean = xp.clip(mean, min=floor)
-        relative = mean * loss.unit**2
-        self._inverse_mean = 1.0 / mean
+        # compared in the units of Θ, since curvatures of responses in different units differ
+        relative = loss.mean_curvatures(point) * loss.unit**2
+        relative = xp.clip(relative, min=1e-6 * float(xp.max(relative)) + 1e-300)
+        self._inverse_mean = loss.unit**2 / relative
         inner = (self._V * relative[:, None]).T @ self._V
         small = 1e-10 * float(xp.max(xp.abs(inner))) + 1e-300
         self._inverse_inner = xp.linalg.inv(arrays.add_to_diagonal(inner + 0.0, small))
@@ -163,10 +164,7 @@ class _Model:
     def _product(self, step: _Step) -> _Step:
         """The Gauss-Newton matrix times a step."""
         loss = self._loss
-        change = (self._X @ step.U) @ self._mixing.T
-        change += self._scores @ (step.V * loss.unit[:, None]).T
-        if self._free is not None:
-            change += self._free @ step.free
+        change = self._linear_change(step)
         change = loss.hessian_product(self._point, change) / loss.samples
         U = self._X.T @ (change @ self._mixing)
         V = (change.T @ self._scores) * loss.unit[:, None]
@@ -204,6 +202,25 @@ class _Model:
             last, size = size, residual.dot(z)
             direction = zero.plus(-1.0, z).plus(size / last, direction)
         return solution, self._gradient.dot(solution)
+
+    def longest(self, step: _Step) -> float:
+        """The largest step size to try, at most 1.
+
+        Where probabilities are 0 or 1 there is hardly any curvature, and steps can be far too long.
+        """
+        if self._loss.family.quadratic:
+            return 1.0
+        xp = arrays.namespace(self._U)
+        largest = float(xp.max(xp.abs(self._linear_change(step))))
+        return 1.0 if largest <= _MAX_CHANGE else _MAX_CHANGE / largest
+
+    def _linear_change(self, step: _Step) -> Array:
+        """The change of the linear predictors along a step."""
+        change = (self._X @ step.U) @ self._mixing.T
+        change += self._scores @ (step.V * self._loss.unit[:, None]).T
+        if self._free is not None:
+            change += self._free @ step.free
+        return change
 
     def moved(self, step: _Step, size: float) -> Factors:
         """The factors after a step."""

@@ -124,8 +124,10 @@ class Huber(Family):
         It is 1.4826 times the weighted median of abs(r − median(r)), which is the standard
         deviation if the residuals are Gaussian. If more than half of the residuals are equal, this
         is 0 and 1.2533 times the mean of abs(r − median(r)) is used; if that is 0 too, 1.
-        ``freedom`` is not used.
+        ``freedom`` is not used. A scale that was given stays as it is.
         """
+        if not self.has_parameters:
+            return self
         residuals, weights = _numpy(y - eta, weight)
         residuals = np.where(weights > 0, residuals, 0.0)
         deviations = np.abs(residuals - weighted_median(residuals, weights))

@@ -33,7 +33,8 @@ def as_parameter(name: str, value: Any, *, allow_zero: bool = False) -> Paramete
     """
     if value is None:
         return None
-    numbers = arrays.to_numpy(value) if arrays.is_array(value) else np.asarray(value)
+    is_other = arrays.is_array(value) and not isinstance(value, np.generic)
+    numbers = arrays.to_numpy(value) if is_other else np.asarray(value)
     numbers = numbers.astype(np.float64)
     low = "not negative" if allow_zero else "positive"
     valid = np.isfinite(numbers) & ((numbers >= 0) if allow_zero else (numbers > 0))

@@ -1,0 +1,221 @@
+"""Classification against scikit-learn, and its interface."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import KFold, cross_val_score
+
+import thinrank as tr
+from thinrank.core.warnings import SelectionWarning
+
+N, P = 150, 6
+FREE = {"row_sparsity": None, "column_sparsity": None, "ridge": 0.0, "tol": 1e-10}
+
+
+def data(classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N, P)) * rng.uniform(0.5, 3, P) + 1
+    theta = np.zeros((P, classes))
+    theta[[0, 2]] = 0.7 * rng.standard_normal((2, classes))
+    return X, np.argmax((X - 1) @ theta + rng.gumbel(size=(N, classes)), axis=1)
+
+
+def labels(k=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N, P))
+    theta = np.zeros((P, k))
+    theta[:2] = 2 * rng.standard_normal((2, 1)) @ rng.standard_normal((1, k))
+    Y = rng.uniform(size=(N, k)) < 1 / (1 + np.exp(-X @ theta))
+    return X, Y.astype(int)
+
+
+def logistic(C=np.inf):
+    return LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12, max_iter=1000)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_without_limits_it_is_scikit_learn(classes, weighted):
+    X, y = data(classes)
+    weight = np.random.default_rng(0).uniform(0.5, 2, N) if weighted else None
+    est = tr.SparseReducedRankClassifier(max(classes - 1, 1), **FREE).fit(X, y, weight)
+    other = logistic().fit(X, y, weight)
+    np.testing.assert_allclose(est.predict_proba(X), other.predict_proba(X), atol=1e-5)
+    np.testing.assert_array_equal(est.predict(X), other.predict(X))
+    centred = est.coef_ if classes == 2 else est.coef_ - est.coef_.mean(axis=0)
+    expected = other.coef_ if classes == 2 else other.coef_ - other.coef_.mean(axis=0)
+    np.testing.assert_allclose(centred, expected, atol=1e-4)
+    assert est.score(X, y) == pytest.approx(other.score(X, y))
+    if classes == 2:
+        np.testing.assert_allclose(est.decision_function(X), other.decision_function(X), atol=1e-4)
+
+
+def test_with_a_ridge_it_is_scikit_learn_on_standardised_predictors():
+    X, y = data(2)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    est = tr.SparseReducedRankClassifier(1, **(FREE | {"ridge": 0.3})).fit(X, y)
+    other = logistic(1 / (0.3 * y.mean() * (1 - y.mean()) * N)).fit(Z, y)
+    np.testing.assert_allclose(est.coef_ * X.std(axis=0), other.coef_, rtol=1e-5, atol=1e-6)
+
+
+def test_it_is_the_model_of_the_glm():
+    X, y = data(3)
+    sizes = {"rank": 1, "row_sparsity": 2, "column_sparsity": None, "ridge": 0.1}
+    est = tr.SparseReducedRankClassifier(**sizes).fit(X, y)
+    glm = tr.SparseReducedRankGLM("multinomial", **sizes).fit(X, y)
+    np.testing.assert_allclose(est.predict_proba(X), glm.predict(X), atol=1e-10)
+    X, Y = labels()
+    est = tr.SparseReducedRankClassifier(**sizes).fit(X, Y)
+    glm = tr.SparseReducedRankGLM("bernoulli", **sizes).fit(X, Y)
+    np.testing.assert_allclose(est.predict_proba(X), glm.predict(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [int, str, bool])
+def test_labels_of_any_kind(kind):
+    X, y = data(2)
+    names = {int: np.array([5, -3]), str: np.array(["yes", "no"]), bool: np.array([True, False])}
+    y = names[kind][y]
+    est = tr.SparseReducedRankClassifier(1, 2, None, ridge=0.0).fit(X, y)
+    np.testing.assert_array_equal(est.classes_, np.unique(y))
+    assert set(est.predict(X)) <= set(np.unique(y))
+    assert accuracy_score(y, est.predict(X)) > 0.6
+    assert est.predict_proba(X).shape == (N, 2)
+    np.testing.assert_allclose(est.predict_proba(X).sum(axis=1), 1)
+    assert est.coef_.shape == (1, P)
+    positive = est.decision_function(X) > 0
+    np.testing.assert_array_equal(est.predict(X) == est.classes_[1], positive)
+
+
+def test_several_labels():
+    X, Y = labels()
+    est = tr.SparseReducedRankClassifier(1, 2, None, ridge=0.0).fit(X, Y)
+    assert est.row_support_.tolist() == [0, 1]
+    assert est.predict(X).shape == Y.shape
+    assert set(np.unique(est.predict(X))) <= {0, 1}
+    assert np.mean(est.predict(X) == Y) > 0.7
+    assert est.predict_proba(X).shape == Y.shape
+    assert est.score(X, Y) == pytest.approx(accuracy_score(Y, est.predict(X)))
+
+
+def test_several_labels_with_missing_ones():
+    X, Y = labels()
+    seen = np.random.default_rng(0).uniform(size=Y.shape) > 0.2
+    est = tr.SparseReducedRankClassifier(4, **FREE)
+    est.fit(X[:, :4], np.where(seen, Y, np.nan))
+    for j in range(4):
+        other = logistic().fit(X[seen[:, j], :4], Y[seen[:, j], j])
+        np.testing.assert_allclose(est.coef_[j], other.coef_[0], rtol=1e-3, atol=1e-4)
+    hidden = clone(est).fit(X[:, :4], np.where(seen, Y, 1 - Y), entry_weight=seen.astype(float))
+    np.testing.assert_array_equal(hidden.coef_, est.coef_)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.zeros(N), "at least 2 classes, got 1 class"),
+        (np.linspace(0, 1, N), "Unknown label type"),
+        (np.tile([0, 1, 2], (N, 1)), "matrix of zeros and ones"),
+        (np.tile(np.array(["a", "b"], dtype=object), (N, 1)), "matrix of zeros and ones"),
+    ],
+)
+def test_invalid_labels(y, message):
+    with pytest.raises(ValueError, match=message):
+        tr.SparseReducedRankClassifier(1, 2, None).fit(data()[0], y)
+
+
+def test_entry_weights_are_for_several_labels():
+    X, y = data()
+    with pytest.raises(ValueError, match="entry_weight is for a matrix of labels"):
+        tr.SparseReducedRankClassifier(1, 2, None).fit(X, y, entry_weight=np.ones(N))
+
+
+def test_separated_classes():
+    X, y = load_iris(return_X_y=True)
+    est = tr.SparseReducedRankClassifier(1, None, None, ridge=0.0)
+    with pytest.warns(SelectionWarning, match="predicts some responses perfectly"):
+        est.fit(X, y == 0)
+    assert np.all(np.isfinite(est.coef_))
+    assert np.all(np.isfinite(est.predict_proba(X)))
+    assert est.score(X, y == 0) == 1
+    shrunk = tr.SparseReducedRankClassifier(1, None, None, ridge=0.1).fit(X, y == 0)
+    assert shrunk.score(X, y == 0) == 1
+
+
+@pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
+def test_automatic_sizes_with_separated_classes():
+    X, y = load_iris(return_X_y=True)
+    est = tr.SparseReducedRankClassifier(cv=3).fit(X, y)
+    assert est.score(X, y) > 0.94
+    assert np.all(np.isfinite(est.coef_))
+
+
+def test_automatic_sizes():
+    X, Y = labels(k=6)
+    est = tr.SparseReducedRankClassifier(cv=KFold(3)).fit(X, Y)
+    assert set(est.row_support_) >= {0, 1}
+    assert np.mean(est.predict(X) == Y) > 0.7
+    by_criterion = tr.SparseReducedRankClassifier(criterion="bic").fit(X, Y)
+    assert by_criterion.row_support_.tolist() == [0, 1]
+    assert by_criterion.rank_ == 1
+
+
+def test_in_cross_validation_of_scikit_learn():
+    X, y = data(2)
+    est = tr.SparseReducedRankClassifier(1, 2, None, ridge=0.01)
+    scores = cross_val_score(est, X, y, cv=3, scoring="neg_log_loss")
+    assert scores.mean() > -np.log(2)
+
+
+def test_always_keep():
+    X, y = data(3)
+    plain = tr.SparseReducedRankClassifier(2, **FREE).fit(X, y)
+    kept = tr.SparseReducedRankClassifier(2, **FREE, always_keep=[1, 3]).fit(X, y)
+    np.testing.assert_allclose(kept.predict_proba(X), plain.predict_proba(X), atol=1e-4)
+    huge = tr.SparseReducedRankClassifier(
+        1, 2, None, ridge=1e7, always_keep=[1, 3], tol=1e-10
+    ).fit(X, y)
+    other = logistic().fit(X[:, [1, 3]], y)
+    np.testing.assert_allclose(huge.predict_proba(X), other.predict_proba(X[:, [1, 3]]), atol=1e-4)
+
+
+def test_frames_sparse_arrays_clone_and_pickle():
+    X, y = data(3)
+    X[np.abs(X) < 0.5] = 0
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    est = tr.SparseReducedRankClassifier(1, 2, None, ridge=0.1)
+    dense = clone(est).fit(frame, pd.Series(y, name="species"))
+    sparse = clone(est).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(dense.coef_, sparse.coef_, atol=1e-7)
+    assert dense.feature_names_in_.tolist() == list("abcdef")
+    again = pickle.loads(pickle.dumps(dense))
+    np.testing.assert_array_equal(again.predict(frame), dense.predict(frame))
+    assert "rank=1, ridge=0.1, row_sparsity=2" in repr(est)
+
+
+def test_libraries(library, dtype):
+    X, y = data(3)
+    est = tr.SparseReducedRankClassifier(1, 2, None, ridge=0.1)
+    reference = clone(est).fit(X, y)
+    moved = library.array(X, dtype)
+    est.fit(moved, library.index(y))
+    library.check(est.coef_, est.predict_proba(moved), dtype=dtype)
+    tol = 5e-3 if dtype == "float32" else 1e-7
+    np.testing.assert_allclose(library.numpy(est.coef_), reference.coef_, atol=tol)
+    assert np.mean(est.predict(moved) == reference.predict(X)) > 0.98
+
+
+@pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
+def test_pure_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 5)), rng.permutation(np.repeat([0, 1, 2], [40, 25, 15]))
+    est = tr.SparseReducedRankClassifier(cv=3).fit(X, y)
+    assert est.rank_ == 0
+    np.testing.assert_allclose(est.predict_proba(X), np.tile([0.5, 25 / 80, 15 / 80], (80, 1)))
+    assert np.all(est.predict(X) == 0)

@@ -1,0 +1,131 @@
+"""The Huber loss in the regressors."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import HuberRegressor
+
+import thinrank as tr
+from thinrank.losses.families import Gaussian, Huber, Poisson
+
+SIZES = {"rank": 2, "row_sparsity": 4, "column_sparsity": 4, "ridge": 0.0}
+
+
+def data(n=80, seed=0):
+    X, Y, truth = tr.datasets.make_two_way_sparse(
+        n_samples=n,
+        n_features=12,
+        n_targets=6,
+        rank=2,
+        row_sparsity=4,
+        column_sparsity=4,
+        random_state=seed,
+    )
+    return X, Y + 1, truth
+
+
+def with_outliers(Y, share=0.08, seed=1):
+    rng = np.random.default_rng(seed)
+    Y = Y.copy()
+    rows = rng.choice(len(Y), int(share * len(Y)), replace=False)
+    Y[rows] += 30 * rng.standard_normal((len(rows), Y.shape[1]))
+    return Y
+
+
+def test_a_large_threshold_is_least_squares():
+    """Scales differ by a common factor and by robust estimates, so only nearly."""
+    X, Y, _ = data()
+    plain = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
+    huber = tr.SparseReducedRankRegressor(**SIZES, loss=Huber(1e6)).fit(X, Y)
+    np.testing.assert_array_equal(huber.row_support_, plain.row_support_)
+    np.testing.assert_array_equal(huber.column_support_, plain.column_support_)
+    np.testing.assert_allclose(huber.coef_, plain.coef_, atol=0.1 * np.abs(plain.coef_).max())
+    free = {"rank": 6, "row_sparsity": None, "column_sparsity": None, "ridge": 0.0}
+    plain = tr.SparseReducedRankRegressor(**free).fit(X, Y)
+    huber = tr.SparseReducedRankRegressor(**free, loss=Huber(1e6), tol=1e-10).fit(X, Y)
+    np.testing.assert_allclose(huber.coef_, plain.coef_, atol=1e-5)
+
+
+def test_it_resists_outliers():
+    better = 0
+    for seed in range(4):
+        X, Y, truth = data(seed=seed)
+        dirty = with_outliers(Y, seed=seed)
+        errors = []
+        for loss in ("squared", "huber"):
+            est = tr.SparseReducedRankRegressor(**SIZES, loss=loss).fit(X, dirty)
+            errors.append(np.sum((est.coef_.T - truth.theta) ** 2))
+        better += errors[1] < 0.5 * errors[0]
+    assert better >= 3
+
+
+def test_given_a_scale_it_is_that_of_scikit_learn():
+    """The loss of scikit-learn has a scale of its own; with it the coefficients are equal."""
+    X, Y, _ = data(n=100)
+    y = with_outliers(Y)[:, 0]
+    other = HuberRegressor(epsilon=1.5, alpha=0.0, tol=1e-10, max_iter=10_000).fit(X[:, :4], y)
+    loss = tr.losses.GeneralizedLinear(
+        X[:, :4], y[:, None], Huber(1.5, other.scale_), free=np.ones((100, 1))
+    )
+    found = tr.minimize(loss, rank=1, solver=tr.solvers.Pursuit(tol=1e-12))
+    np.testing.assert_allclose(found.factors.theta[:, 0], other.coef_, atol=1e-4)
+
+
+def test_automatic_sizes():
+    X, Y, truth = data(n=100)
+    est = tr.SparseReducedRankRegressor(loss="huber", cv=3).fit(X, with_outliers(Y, 0.05))
+    assert set(truth.row_support) <= set(est.row_support_)
+    assert np.all(np.isfinite(est.predict(X)))
+
+
+def test_the_class_with_grids():
+    X, Y, _ = data()
+    est = tr.SparseReducedRankRegressorCV([2], [4, 6], [4], [0.0], cv=3, loss="huber")
+    est.fit(X, with_outliers(Y))
+    assert est.best_params_["rank"] == 2
+    assert len(est.cv_results_["params"]) == 2
+
+
+def test_units_do_not_matter():
+    X, Y, _ = data()
+    Y = with_outliers(Y)
+    rng = np.random.default_rng(0)
+    a, b = 10.0 ** rng.uniform(-3, 3, X.shape[1]), 10.0 ** rng.uniform(-3, 3, Y.shape[1])
+    est = tr.SparseReducedRankRegressor(**SIZES, loss="huber")
+    one, other = clone(est).fit(X, Y), clone(est).fit(a * X, b * Y)
+    np.testing.assert_array_equal(one.row_support_, other.row_support_)
+    np.testing.assert_allclose(other.coef_ * a / b[:, None], one.coef_, atol=1e-5)
+
+
+def test_missing_entries_and_outliers():
+    X, Y, truth = data(n=120)
+    Y = with_outliers(Y)
+    Y[np.random.default_rng(0).uniform(size=Y.shape) < 0.1] = np.nan
+    est = tr.SparseReducedRankRegressor(**SIZES, loss="huber").fit(X, Y)
+    error = np.sum((est.coef_.T - truth.theta) ** 2) / np.sum(truth.theta**2)
+    assert error < 0.3
+
+
+def test_the_same_loss_in_the_glm():
+    X, Y, _ = data()
+    Y = with_outliers(Y)
+    est = tr.SparseReducedRankRegressor(**SIZES, loss="huber").fit(X, Y)
+    glm = tr.SparseReducedRankGLM("huber", **SIZES).fit(X, Y)
+    np.testing.assert_allclose(glm.coef_, est.coef_, atol=1e-10)
+
+
+def test_squared_losses_by_any_name():
+    X, Y, _ = data()
+    one, other = (
+        tr.SparseReducedRankRegressor(**SIZES, loss=loss).fit(X, Y) for loss in ("squared", Gaussian())
+    )
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+@pytest.mark.parametrize("loss", ["absolute", Poisson(), None, 3])
+@pytest.mark.parametrize("cv", [False, True])
+def test_other_losses_are_refused(loss, cv):
+    X, Y, _ = data()
+    kind = tr.SparseReducedRankRegressorCV if cv else tr.SparseReducedRankRegressor
+    with pytest.raises(ValueError, match='loss must be "squared", "huber"'):
+        kind(loss=loss).fit(X, Y)

@@ -1,0 +1,291 @@
+"""Responses with missing entries."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+
+import thinrank as tr
+
+SIZES = {"rank": 2, "row_sparsity": 4, "column_sparsity": 4}
+GIVEN = tr.SparseReducedRankRegressor(**SIZES, ridge=0.0)
+
+
+def data(n=60, p=10, k=6, seed=0):
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        n_samples=n,
+        n_features=p,
+        n_targets=k,
+        rank=2,
+        row_sparsity=4,
+        column_sparsity=4,
+        random_state=seed,
+    )
+    return X, Y + np.arange(k)
+
+
+def mask(Y, share=0.2, seed=1):
+    return np.random.default_rng(seed).uniform(size=Y.shape) > share
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_mask_without_missing_entries(standardize, ridge, intercept, weighted):
+    X, Y = data()
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X)) if weighted else None
+    est = tr.SparseReducedRankRegressor(
+        **SIZES, ridge=ridge, standardize=standardize, fit_intercept=intercept
+    )
+    plain = clone(est).fit(X, Y, weight)
+    masked = clone(est).fit(X, Y, weight, entry_weight=np.ones(Y.shape))
+    np.testing.assert_array_equal(masked.row_support_, plain.row_support_)
+    np.testing.assert_array_equal(masked.column_support_, plain.column_support_)
+    largest = np.abs(plain.coef_).max()
+    np.testing.assert_allclose(masked.coef_, plain.coef_, atol=1e-10 * largest)
+    np.testing.assert_allclose(masked.intercept_, plain.intercept_, atol=1e-9)
+
+
+def test_without_limits_every_response_is_a_regression_on_its_own():
+    X, Y = data(p=4)
+    seen = mask(Y)
+    est = tr.SparseReducedRankRegressor(4, None, None, ridge=0.0, tol=1e-12)
+    est.fit(X, np.where(seen, Y, np.nan))
+    for j in range(Y.shape[1]):
+        own = np.column_stack([np.ones(len(X)), X])[seen[:, j]]
+        expected = np.linalg.lstsq(own, Y[seen[:, j], j], rcond=None)[0]
+        np.testing.assert_allclose(est.coef_[j], expected[1:], atol=1e-5)
+        assert est.intercept_[j] == pytest.approx(expected[0], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "est",
+    [GIVEN, tr.SparseReducedRankRegressorCV([2], [4, 5], [4], [0.0], cv=3)],
+    ids=["given", "chosen"],
+)
+def test_nan_is_a_weight_of_zero_and_what_it_hides_does_not_matter(est):
+    X, Y = data()
+    seen = mask(Y)
+    fits = [
+        clone(est).fit(X, np.where(seen, Y, np.nan)),
+        clone(est).fit(X, Y, entry_weight=seen.astype(float)),
+        clone(est).fit(X, np.where(seen, Y, 1e6), entry_weight=seen.astype(float)),
+        clone(est).fit(X, np.where(seen, Y, np.nan), entry_weight=np.where(seen, 1.0, np.nan)),
+    ]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(other.coef_, fits[0].coef_)
+        np.testing.assert_array_equal(other.intercept_, fits[0].intercept_)
+    assert np.all(np.isfinite(fits[0].predict(X)))
+    assert fits[0].score(X, Y) > 0.4
+
+
+def test_entries_are_predicted():
+    X, Y = data(n=100)
+    seen = mask(Y, 0.3)
+    est = clone(GIVEN).fit(X, np.where(seen, Y, np.nan))
+    hidden = ~seen[:, est.column_support_]
+    wrong = (est.predict(X) - Y)[:, est.column_support_][hidden]
+    assert np.mean(wrong**2) < 0.5 * np.var(Y[:, est.column_support_])
+
+
+def test_score_leaves_out_missing_entries():
+    X, Y = data()
+    est = clone(GIVEN).fit(X, Y)
+    seen = mask(Y)
+    partial, weight = np.where(seen, Y, np.nan), np.random.default_rng(0).uniform(0.5, 1, len(X))
+    predicted = est.predict(X)
+    by_hand = []
+    for j in range(Y.shape[1]):
+        own, w = seen[:, j], weight[seen[:, j]]
+        y = Y[own, j]
+        left = np.sum(w * (y - predicted[own, j]) ** 2)
+        by_hand.append(1 - left / np.sum(w * (y - np.average(y, weights=w)) ** 2))
+    assert est.score(X, partial, weight) == pytest.approx(np.mean(by_hand))
+    assert est.score(X, Y) == pytest.approx(r2_score(Y, predicted))
+    automatic = tr.SparseReducedRankRegressorCV([2], [4], [4], [0.0], cv=3).fit(X, partial)
+    assert 0.4 < automatic.score(X, partial) < 1
+
+
+@pytest.mark.parametrize("cv", [False, True])
+def test_automatic_sizes(cv):
+    X, Y = data(n=80)
+    Y[mask(Y, 0.9)] = np.nan  # a tenth
+    est = tr.SparseReducedRankRegressorCV(cv=3) if cv else tr.SparseReducedRankRegressor(cv=3)
+    est.fit(X, Y)
+    assert est.score(X, Y) > 0.3
+    assert np.all(np.isfinite(est.predict(X)))
+    assert len(est.search_) > 3
+
+
+@pytest.mark.parametrize("cv", [False, True])
+def test_rows_without_observed_entries(cv):
+    X, Y = data()
+    Y[mask(Y, 0.8)] = np.nan
+    Y[[3, 7, 8]] = np.nan
+    few = np.setdiff1d(np.arange(len(X)), np.flatnonzero(np.isnan(Y).all(axis=1)))
+    est = (
+        tr.SparseReducedRankRegressorCV([2], [4], [4], [0.0], cv=3) if cv else clone(GIVEN)
+    )
+    count = len(X) - len(few)
+    with pytest.warns(UserWarning, match=rf"{count} of 60 rows of Y have no observed entry"):
+        with_them = clone(est).fit(X, Y)
+    if not cv:
+        without = clone(est).fit(X[few], Y[few])
+        np.testing.assert_array_equal(with_them.row_support_, without.row_support_)
+        np.testing.assert_allclose(with_them.coef_, without.coef_, atol=1e-6)
+        np.testing.assert_allclose(with_them.intercept_, without.intercept_, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "est",
+    [
+        GIVEN,
+        tr.SparseReducedRankRegressor(),
+        tr.SparseReducedRankRegressorCV(),
+        tr.SparseReducedRankGLM(**SIZES),
+    ],
+)
+def test_a_response_without_observed_entries_is_named(est):
+    X, Y = data()
+    frame = pd.DataFrame(Y, columns=list("abcdef"))
+    frame["c"] = np.nan
+    with pytest.raises(ValueError, match="every response must have an observed entry.*'c'"):
+        clone(est).fit(X, frame)
+    with pytest.raises(ValueError, match="1 of 6 have none: '2'"):
+        clone(est).fit(X, frame.to_numpy())
+
+
+@pytest.mark.parametrize(
+    "est", [GIVEN, tr.SparseReducedRankRegressorCV(cv=3), tr.SparseReducedRankGLM(**SIZES)]
+)
+def test_infinite_responses(est):
+    X, Y = data()
+    Y[0, 0], Y[1, 1] = np.inf, np.nan
+    with pytest.raises(ValueError, match="infinity"):
+        clone(est).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.ones((60, 2)), r"entry_weight must have the shape of Y, \(60, 6\), got \(60, 2\)"),
+        (-np.ones((60, 6)), "entry_weight must be finite and not negative"),
+        (np.full((60, 6), np.nan), "entry_weight must be finite and not negative"),
+    ],
+)
+def test_invalid_entry_weights(weight, message):
+    X, Y = data()
+    with pytest.raises(ValueError, match=message):
+        clone(GIVEN).fit(X, Y, entry_weight=weight)
+
+
+def test_units_do_not_matter():
+    X, Y = data()
+    Y[~mask(Y)] = np.nan
+    rng = np.random.default_rng(0)
+    a, b = 10.0 ** rng.uniform(-4, 4, X.shape[1]), 10.0 ** rng.uniform(-4, 4, Y.shape[1])
+    one = clone(GIVEN).fit(X, Y)
+    other = clone(GIVEN).fit(a * X + 3 * a, b * Y - 2 * b)
+    np.testing.assert_array_equal(one.row_support_, other.row_support_)
+    np.testing.assert_array_equal(one.column_support_, other.column_support_)
+    np.testing.assert_allclose(other.coef_ * a / b[:, None], one.coef_, atol=1e-7)
+    np.testing.assert_allclose((other.predict(a * X + 3 * a) + 2 * b) / b, one.predict(X), atol=1e-5)
+
+
+def test_the_scale_of_weights_does_not_matter_without_ridge():
+    X, Y = data()
+    W = np.random.default_rng(0).uniform(0.2, 1, Y.shape) * mask(Y)
+    one, other = (clone(GIVEN).fit(X, Y, entry_weight=c * W) for c in (1.0, 100.0))
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-6)
+
+
+def test_weights_of_rows_and_of_entries():
+    """A weight of a row is the same weight of all its entries."""
+    X, Y = data()
+    weight = np.random.default_rng(0).uniform(0.2, 2, len(X))
+    weight /= weight.mean()
+    seen = mask(Y)
+    Y = np.where(seen, Y, np.nan)
+    est = tr.SparseReducedRankRegressor(**SIZES, ridge=0.0, standardize=False, tol=1e-12)
+    by_row = clone(est).fit(X, Y, weight)
+    by_entry = clone(est).fit(X, Y, entry_weight=np.where(seen, weight[:, None], 0))
+    np.testing.assert_array_equal(by_row.row_support_, by_entry.row_support_)
+    np.testing.assert_allclose(by_row.predict(X), by_entry.predict(X), atol=0.05)
+
+
+def test_weights_of_whole_numbers_are_repeated_entries():
+    X, Y = data()
+    W = np.random.default_rng(0).integers(0, 3, Y.shape).astype(float)
+    twice_x = np.vstack([X, X])
+    twice_y = np.vstack([np.where(W > 0, Y, np.nan), np.where(W > 1, Y, np.nan)])
+    observed = ~np.isnan(twice_y).all(axis=1)
+    twice_x, twice_y = twice_x[observed], twice_y[observed]
+    est = tr.SparseReducedRankRegressor(4, None, None, ridge=0.0, tol=1e-13, standardize=False)
+    X, twice_x = X[:, :4], twice_x[:, :4]
+    with pytest.warns(UserWarning, match="no observed entry") if (W.sum(axis=1) == 0).any() else (
+        _nothing()
+    ):
+        one = clone(est).fit(X, Y, entry_weight=W)
+    other = clone(est).fit(twice_x, twice_y)
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-4)
+
+
+class _nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+def test_always_keep_with_missing_entries():
+    """Without limits kept predictors are predictors like others."""
+    X, Y = data(p=5)
+    Y[~mask(Y)] = np.nan
+    plain = tr.SparseReducedRankRegressor(5, None, None, ridge=0.0, tol=1e-12).fit(X, Y)
+    kept = tr.SparseReducedRankRegressor(
+        3, None, None, ridge=0.0, always_keep=[1, 4], tol=1e-12
+    ).fit(X, Y)
+    np.testing.assert_allclose(kept.coef_, plain.coef_, atol=1e-5)
+    np.testing.assert_allclose(kept.intercept_, plain.intercept_, atol=1e-5)
+    chosen = tr.SparseReducedRankRegressor(2, "auto", None, cv=3, always_keep=[1]).fit(X, Y)
+    assert chosen.kept_.tolist() == [1]
+    assert np.all(np.isfinite(chosen.coef_))
+
+
+def test_sparse_predictors_are_dense_ones():
+    X, Y = data()
+    X[np.abs(X) < 0.5] = 0
+    Y[~mask(Y)] = np.nan
+    dense, sparse = (clone(GIVEN).fit(x, Y) for x in (X, sp.csr_array(X)))
+    np.testing.assert_allclose(dense.coef_, sparse.coef_, atol=1e-7)
+
+
+@pytest.mark.parametrize("one_dimensional", [True, False])
+def test_one_response(one_dimensional):
+    X, Y = data()
+    y = Y[:, 0].copy()
+    y[:10] = np.nan
+    est = tr.SparseReducedRankRegressor(1, 3, None, ridge=0.0)
+    with pytest.warns(UserWarning, match="10 of 60 rows"):
+        est.fit(X, y if one_dimensional else y[:, None])
+    expected = tr.SparseReducedRankRegressor(1, 3, None, ridge=0.0).fit(X[10:], y[10:])
+    assert est.coef_.shape == ((10,) if one_dimensional else (1, 10))
+    np.testing.assert_allclose(est.coef_.ravel(), expected.coef_, atol=1e-6)
+    assert est.predict(X).shape == ((60,) if one_dimensional else (60, 1))
+    assert est.score(X, y if one_dimensional else y[:, None]) > 0
+
+
+def test_libraries(library, dtype):
+    X, Y = data()
+    seen = mask(Y)
+    Y = np.where(seen, Y, np.nan)
+    reference = clone(GIVEN).fit(X, Y)
+    est = clone(GIVEN).fit(library.array(X, dtype), library.array(Y, dtype))
+    library.check(est.factors_.U, est.coef_, est.predict(library.array(X, dtype)), dtype=dtype)
+    np.testing.assert_array_equal(est.row_support_, reference.row_support_)
+    tol = 2e-3 if dtype == "float32" else 1e-6
+    np.testing.assert_allclose(library.numpy(est.coef_), reference.coef_, atol=tol)

@@ -1,0 +1,270 @@
+"""The loss of a generalised linear model."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from family_problems import (
+    FAMILIES,
+    PARTS,
+    K,
+    N,
+    P,
+    arguments,
+    blocks_of,
+    literal,
+    loss_of,
+    quotients,
+)
+
+import thinrank as tr
+from thinrank import Factors
+from thinrank.losses import GeneralizedLinear, LeastSquares
+from thinrank.losses.families import Gaussian
+
+R = 2
+everything = pytest.mark.parametrize("parts", PARTS)
+every_family = pytest.mark.parametrize("name", FAMILIES)
+
+
+def point(seed=2):
+    rng = np.random.default_rng(seed)
+    return Factors(0.5 * rng.standard_normal((P, R)), 0.5 * rng.standard_normal((K, R)))
+
+
+@everything
+@every_family
+def test_value_is_that_of_the_definition(name, parts):
+    loss, factors = loss_of(name, parts), point()
+    expected = literal(name, arguments(name, parts), factors.theta)
+    assert loss.value(factors) == pytest.approx(expected, rel=1e-9)
+    assert loss.value_and_gradient(factors)[0] == loss.value(factors)
+    zero = literal(name, arguments(name, parts), np.zeros((P, K)))
+    assert loss.magnitude == pytest.approx(zero, rel=1e-9)
+
+
+@everything
+@every_family
+def test_gradients_are_difference_quotients(name, parts):
+    loss, factors = loss_of(name, parts), point()
+    expected = quotients(
+        lambda theta: loss.value(Factors(theta, np.eye(K))), factors.theta, h=1e-4
+    )
+    value, full = loss.full_gradient(factors.theta)
+    assert value == pytest.approx(loss.value(factors), rel=1e-12)
+    np.testing.assert_allclose(full, expected, atol=2e-6)
+    _, gradient_u, gradient_v = loss.value_and_gradient(factors)
+    np.testing.assert_allclose(gradient_u, full @ factors.V, atol=1e-6)
+    np.testing.assert_allclose(gradient_v, full.T @ factors.U, atol=1e-6)
+
+
+@every_family
+def test_every_library(library, dtype, name):
+    given = arguments(name, "everything")
+    ridge = given.pop("ridge")
+    moved = {key: library.array(x, dtype) for key, x in given.items()}
+    loss = GeneralizedLinear(family=FAMILIES[name], ridge=ridge, **moved)
+    reference = loss_of(name, "everything")
+    factors = Factors(*(library.array(x, dtype) for x in (point().U, point().V)))
+    value, *gradients = loss.value_and_gradient(factors)
+    _, full = loss.full_gradient(factors.theta)
+    form = loss.majorizer(factors)
+    library.check(*gradients, full, loss.row_scales(), loss.at(factors).free, dtype=dtype)
+    library.check(form.diagonal(), form.cross_columns(0, K), form.column_scale, dtype=dtype)
+    expected, *right = reference.value_and_gradient(point())
+    tol = 2e-3 if dtype == "float32" else 1e-6
+    assert type(value) is float
+    assert value == pytest.approx(expected, rel=tol)
+    for found, gradient in zip(gradients, right, strict=True):
+        np.testing.assert_allclose(library.numpy(found), gradient, atol=tol)
+    rows, columns = library.index([0, 3]), library.index([0, 1])
+    inner = loss.restrict(rows, columns)
+    library.check(inner.value_and_gradient(_part(factors, [0, 3], inner, library))[1], dtype=dtype)
+
+
+def _part(factors, rows, inner, library=None):
+    """Rows and columns of factors, zero where the restricted loss has fixed columns."""
+    numbers = [np.array(x) if library is None else library.numpy(x) for x in (factors.U, factors.V)]
+    targets = np.array(inner.targets) if library is None else library.numpy(inner.targets)
+    U, V = numbers[0][rows], numbers[1][targets]
+    if inner.fixed is not None:
+        fixed = np.array(inner.fixed) if library is None else library.numpy(inner.fixed)
+        V = V * fixed[:, None]
+    if library is None:
+        return Factors(U, V)
+    dtype = str(np.array(numbers[0]).dtype)
+    return Factors(library.array(U, dtype), library.array(V, dtype))
+
+
+def quadratic_value(form, theta):
+    """The form at Θ."""
+    phi = theta * form.column_scale
+    H, C = form.gram(np.arange(theta.shape[0])), form.cross_columns(0, theta.shape[1])
+    return 0.5 * form.constant - np.sum(C * phi) + 0.5 * np.sum(phi * (H @ phi))
+
+
+@pytest.mark.parametrize("damping", [1.0, 4.0])
+@everything
+@every_family
+def test_the_form_touches_the_loss(name, parts, damping):
+    loss, factors = loss_of(name, parts), point()
+    form = loss.majorizer(factors, damping=damping)
+    assert not form.exact
+    value, gradient = loss.full_gradient(factors.theta)
+    assert quadratic_value(form, factors.theta) == pytest.approx(value, rel=1e-9)
+    slopes = quotients(lambda theta: quadratic_value(form, theta), factors.theta, h=1e-3)
+    np.testing.assert_allclose(slopes, gradient, atol=1e-5)
+    other = loss.with_ridge(0.7).majorizer(factors, damping=damping)
+    np.testing.assert_allclose(
+        quadratic_value(form.with_ridge(0.7), np.eye(P, K)),
+        quadratic_value(other, np.eye(P, K)),
+        rtol=1e-10,
+    )
+
+
+@pytest.mark.parametrize("parts", ["bare", "intercept", "weights"])
+def test_the_form_of_squared_errors_is_the_loss(parts):
+    """Where all entries are observed and predictors are orthogonal to the free ones."""
+    given = arguments("gaussian", parts)
+    if "free" in given:
+        weight = given.get("sample_weight", np.ones(N))
+        given["X"] -= weight @ given["X"] / weight.sum()
+    loss = GeneralizedLinear(family=FAMILIES["gaussian"], **given)
+    form = loss.majorizer(point())
+    ridge = given.get("ridge", 0.0)
+    for seed in range(3):
+        theta = np.random.default_rng(seed).standard_normal((P, K))
+        # the ridge of the form is a mean over the responses
+        scale = form.column_scale**2
+        uneven = ridge / 2 * np.sum((theta - point().theta) ** 2 * (scale / scale.mean() - 1))
+        expected = loss.full_gradient(theta)[0] + uneven
+        assert quadratic_value(form, theta) == pytest.approx(expected, rel=1e-8)
+
+
+def test_squared_errors_are_least_squares():
+    rng = np.random.default_rng(0)
+    X, Y, weight = rng.standard_normal((N, P)), rng.standard_normal((N, K)), rng.uniform(1, 2, N)
+    ours = GeneralizedLinear(X, Y, Gaussian(), sample_weight=weight, ridge=0.2)
+    theirs = LeastSquares(X, Y, sample_weight=weight, ridge=0.2)
+    for found, right in zip(
+        ours.value_and_gradient(point()), theirs.value_and_gradient(point()), strict=True
+    ):
+        np.testing.assert_allclose(found, right, atol=1e-12)
+    np.testing.assert_allclose(ours.row_scales(), theirs.row_scales(), rtol=1e-12)
+    assert ours.samples == pytest.approx(theirs.samples)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("parts", ["bare", "everything", "weights"])
+@every_family
+def test_restricted_losses_have_the_same_values(name, parts, known):
+    loss = loss_of(name, parts)
+    if known:  # what was computed before must not matter
+        assert loss.magnitude > 0
+        loss.value(point())
+    rows, columns = np.array([1, 2, 4]), np.array([0, 1])
+    inner = loss.restrict(rows, columns)
+    whole = sorted({0, 1}.union(*(b for b in blocks_of(name) if {0, 1} & set(b)), set()))
+    assert np.array(inner.targets).tolist() == whole
+    if inner.fixed is not None:
+        assert np.array(inner.fixed).tolist() == [float(j in (0, 1)) for j in whole]
+    part = _part(point(), rows, inner)
+    full = Factors(np.zeros((P, R)), np.zeros((K, R)))
+    full.U[rows], full.V[whole] = part.U, part.V
+    value, gradient_u, gradient_v = inner.value_and_gradient(part)
+    expected, right_u, right_v = loss.value_and_gradient(full)
+    assert value == pytest.approx(expected, rel=1e-9)
+    np.testing.assert_allclose(gradient_u, right_u[rows], atol=1e-6)
+    np.testing.assert_allclose(gradient_v, right_v[whole], atol=1e-6)
+    assert inner.magnitude == pytest.approx(loss.magnitude, rel=1e-9)
+    again = inner.restrict(np.array([0, 2]), np.arange(len(whole)))
+    few = Factors(part.U[[0, 2]], part.V)
+    fewer = Factors(part.U * np.array([[1.0], [0.0], [1.0]]), part.V)
+    assert again.value(few) == pytest.approx(inner.value(fewer), rel=1e-9)
+
+
+@every_family
+def test_another_ridge(name):
+    loss = loss_of(name, "everything")
+    given = arguments(name, "everything") | {"ridge": 1.7}
+    new = GeneralizedLinear(family=FAMILIES[name], **given)
+    for found, right in zip(
+        loss.with_ridge(1.7).value_and_gradient(point()),
+        new.value_and_gradient(point()),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, right, atol=1e-6)
+    assert loss.ridge == 0.3
+    least = GeneralizedLinear(family=FAMILIES[name], least_ridge=0.1, **given).with_ridge(0.0)
+    assert least.ridge == 0.1
+
+
+def test_parts_of_the_rows():
+    given = arguments("poisson", "everything")
+    loss, index = loss_of("poisson", "everything"), np.array([0, 3, 4, 7, 8, 12, 20, 21])
+    by_row = ("X", "Y", "free", "sample_weight", "entry_weight", "offset")
+    few = {key: x[index] if key in by_row else x for key, x in given.items()}
+    expected = GeneralizedLinear(family=FAMILIES["poisson"], **few)
+    assert loss.of_rows(index).value(point()) == pytest.approx(expected.value(point()), rel=1e-9)
+
+
+@every_family
+def test_second_derivatives_of_the_entries(name):
+    """The product with a change of η is the change of the derivatives, for exact curvatures."""
+    loss = loss_of(name, "everything")
+    place = loss.at(point())
+    change = np.random.default_rng(3).standard_normal((N, K))
+    found = loss.hessian_product(place, change)
+    family, weight = FAMILIES[name], loss.weights()
+    ahead, behind = (
+        weight * family.derivative(loss.Y, place.linear + h * change) for h in (1e-6, -1e-6)
+    )
+    if name in ("huber", "negative binomial"):  # these have a curvature for fits of their own
+        np.testing.assert_allclose(found, weight * family.weight_for_fit(loss.Y, place.linear) * change)
+    else:
+        np.testing.assert_allclose(found, (ahead - behind) / 2e-6, atol=1e-6)
+
+
+def test_entries_of_weight_zero_do_not_matter():
+    given = arguments("poisson", "everything")
+    one = GeneralizedLinear(family=FAMILIES["poisson"], **given)
+    given["Y"] = np.where(given["entry_weight"] == 0, 12345.0, given["Y"])
+    other = GeneralizedLinear(family=FAMILIES["poisson"], **given)
+    for a, b in zip(
+        one.value_and_gradient(point()), other.value_and_gradient(point()), strict=True
+    ):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_sparse_predictors():
+    given = arguments("bernoulli", "everything")
+    given["X"][np.abs(given["X"]) < 0.7] = 0
+    dense = GeneralizedLinear(family=FAMILIES["bernoulli"], **given)
+    given["X"] = sp.csr_array(given["X"])
+    sparse = GeneralizedLinear(family=FAMILIES["bernoulli"], **given)
+    for a, b in zip(
+        dense.value_and_gradient(point()), sparse.value_and_gradient(point()), strict=True
+    ):
+        np.testing.assert_allclose(a, b, atol=1e-10)
+
+
+def test_gradient_descent_and_pursuit_agree_without_limits():
+    loss = loss_of("bernoulli", "weights")
+    slow = tr.minimize(loss, rank=K, solver=tr.solvers.GDT(tol=1e-9, max_iter=20_000))
+    fast = tr.minimize(loss, rank=K, solver="pursuit")
+    assert fast.value == pytest.approx(slow.value, rel=1e-7)
+    np.testing.assert_allclose(fast.factors.theta, slow.factors.theta, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"Y": np.ones((3, K))}, r"Y must be a matrix with 25 rows, got shape \(3, 4\)"),
+        ({"Y": np.ones(N)}, r"Y must be a matrix with 25 rows, got shape \(25,\)"),
+        ({"offset": np.ones((N, 2))}, "offset must be a matrix with 25 rows and 4 columns"),
+        ({"entry_weight": np.ones((N, 2))}, "entry_weight must be a matrix with 25 rows and 4"),
+        ({"free": np.ones((3, 1))}, "free must be a matrix with 25 rows"),
+    ],
+)
+def test_errors_name_the_argument(change, message):
+    with pytest.raises(ValueError, match=message):
+        GeneralizedLinear(family=Gaussian(), **(arguments("gaussian", "bare") | change))
