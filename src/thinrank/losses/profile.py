@@ -119,6 +119,7 @@ def profiled(
 
 def _of_responses(totals: Array, blocks: list[Array]) -> Array:
     """Losses of the responses: the columns of a categorical one have its sum."""
+    totals = totals + 0.0 if blocks else totals  # put_rows writes in place
     for index in blocks:
         own = arrays.take_rows(totals, index)
         xp = arrays.namespace(own)
