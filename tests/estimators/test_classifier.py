@@ -178,9 +178,9 @@ def test_always_keep():
     plain = tr.SparseReducedRankClassifier(2, **FREE).fit(X, y)
     kept = tr.SparseReducedRankClassifier(2, **FREE, always_keep=[1, 3]).fit(X, y)
     np.testing.assert_allclose(kept.predict_proba(X), plain.predict_proba(X), atol=1e-4)
-    huge = tr.SparseReducedRankClassifier(
-        1, 2, None, ridge=1e7, always_keep=[1, 3], tol=1e-10
-    ).fit(X, y)
+    huge = tr.SparseReducedRankClassifier(1, 2, None, ridge=1e7, always_keep=[1, 3], tol=1e-10).fit(
+        X, y
+    )
     other = logistic().fit(X[:, [1, 3]], y)
     np.testing.assert_allclose(huge.predict_proba(X), other.predict_proba(X[:, [1, 3]]), atol=1e-4)
 
@@ -196,7 +196,7 @@ def test_frames_sparse_arrays_clone_and_pickle():
     assert dense.feature_names_in_.tolist() == list("abcdef")
     again = pickle.loads(pickle.dumps(dense))
     np.testing.assert_array_equal(again.predict(frame), dense.predict(frame))
-    assert "rank=1, ridge=0.1, row_sparsity=2" in repr(est)
+    assert "rank=1, ridge=0.1" in repr(est)
 
 
 def test_libraries(library, dtype):

@@ -117,7 +117,8 @@ def test_the_same_loss_in_the_glm():
 def test_squared_losses_by_any_name():
     X, Y, _ = data()
     one, other = (
-        tr.SparseReducedRankRegressor(**SIZES, loss=loss).fit(X, Y) for loss in ("squared", Gaussian())
+        tr.SparseReducedRankRegressor(**SIZES, loss=loss).fit(X, Y)
+        for loss in ("squared", Gaussian())
     )
     np.testing.assert_array_equal(one.coef_, other.coef_)
 

@@ -46,9 +46,7 @@ def test_value_is_that_of_the_definition(name, parts):
 @every_family
 def test_gradients_are_difference_quotients(name, parts):
     loss, factors = loss_of(name, parts), point()
-    expected = quotients(
-        lambda theta: loss.value(Factors(theta, np.eye(K))), factors.theta, h=1e-4
-    )
+    expected = quotients(lambda theta: loss.value(Factors(theta, np.eye(K))), factors.theta, h=1e-4)
     value, full = loss.full_gradient(factors.theta)
     assert value == pytest.approx(loss.value(factors), rel=1e-12)
     np.testing.assert_allclose(full, expected, atol=2e-6)
@@ -219,7 +217,9 @@ def test_second_derivatives_of_the_entries(name):
         weight * family.derivative(loss.Y, place.linear + h * change) for h in (1e-6, -1e-6)
     )
     if name in ("huber", "negative binomial"):  # these have a curvature for fits of their own
-        np.testing.assert_allclose(found, weight * family.weight_for_fit(loss.Y, place.linear) * change)
+        np.testing.assert_allclose(
+            found, weight * family.weight_for_fit(loss.Y, place.linear) * change
+        )
     else:
         np.testing.assert_allclose(found, (ahead - behind) / 2e-6, atol=1e-6)
 

@@ -49,7 +49,9 @@ def test_every_response_on_its_own(name):
         def value(b, own=own, y=y, w=w):
             return np.sum(w * own.value(y, np.full((N, 1), b[0])))
 
-        found = minimize(value, [0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
+        found = minimize(
+            value, [0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14}
+        )
         assert beta[0, j] == pytest.approx(found.x[0], abs=1e-5)
 
 
@@ -109,7 +111,9 @@ def test_far_from_the_optimum():
     """Newton steps from means that are tiny would overflow."""
     Y = np.full((N, 1), 1000.0)
     Y[0] = 2000.0
-    beta = profiled(Poisson(), Y, None, np.zeros((N, 1)), np.ones((N, 1)), np.full((1, 1), -30.0))[0]
+    beta = profiled(Poisson(), Y, None, np.zeros((N, 1)), np.ones((N, 1)), np.full((1, 1), -30.0))[
+        0
+    ]
     assert beta[0, 0] == pytest.approx(np.log(Y.mean()), rel=1e-8)
     Y = np.zeros((N, 1))
     Y[:3] = 1

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design
@@ -145,7 +146,7 @@ def _warn_if_separated(loss: GeneralizedLinear, factors: Factors) -> None:
     """Warn if fitted probabilities or means are 0 or 1 up to rounding."""
     if factors.rank == 0 or not np.any(~loss.family.units_of(loss.shape[1])):
         return
-    extreme = loss.extremes(factors, _SEPARATED)
+    extreme = _extremes(loss, factors)
     if extreme:
         warnings.warn(
             f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
@@ -154,6 +155,19 @@ def _warn_if_separated(loss: GeneralizedLinear, factors: Factors) -> None:
             SelectionWarning,
             stacklevel=4,
         )
+
+
+def _extremes(loss: GeneralizedLinear, factors: Factors) -> int:
+    """Number of entries without units whose linear predictor is beyond the limit.
+
+    The linear predictor is that of the predictors in use, without intercept and offset.
+    """
+    xp = arrays.namespace(loss.prototype)
+    linear = loss.at(factors).scores @ (factors.V * loss.unit[:, None]).T
+    plain = (~loss.family.units_of(loss.shape[1])).astype(float)
+    weight = arrays.from_numpy(plain, loss.prototype) * loss.weights()
+    beyond = xp.astype(xp.abs(linear) > _SEPARATED, loss.prototype.dtype)
+    return int(xp.count_nonzero(beyond * weight))
 
 
 def _chosen(

@@ -74,7 +74,7 @@ def find_family_sizes(
         most_rows=lambda: most_at_once(loss.majorizer(loss.null.factors)),
     )
     xp = arrays.namespace(curvatures)
-    if not loss.explainable() or not bool(xp.any(curvatures > 0)):
+    if not _explainable(loss) or not bool(xp.any(curvatures > 0)):
         return setup.nothing(), loss
     options = search_options(solver, start, seed, n_jobs, callback)
     space = setup.space
@@ -107,9 +107,17 @@ def find_family_sizes(
         rule=rule,
         rescaled=rescaled,
         guide=guide,
+        # the coarse grid is computed with other noise levels, so the guide is closer
+        beside=1,
         **options,
     )
     return setup.found(search, search.chosen), search.loss
+
+
+def _explainable(loss: GeneralizedLinear) -> bool:
+    """Whether the responses differ from their predictions without predictors."""
+    size = arrays.norm(loss.null.derivative * loss.unit)
+    return size > 1e3 * arrays.eps(loss.prototype) * loss.observations**0.5
 
 
 def _ridges(problem: FamilyProblem) -> list[float]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 from thinrank import arrays
@@ -14,9 +14,12 @@ from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
 from thinrank.forms import Moments
 from thinrank.forms.working import WorkingForm
+from thinrank.losses.families import Family
+from thinrank.losses.inputs import as_matrix, as_vector, as_weights
+from thinrank.losses.point import Point
 from thinrank.losses.profile import profiled
 
-__all__ = ["GeneralizedLinear", "Point"]
+__all__ = ["GeneralizedLinear"]
 
 # Lower limit of curvatures relative to the largest, since a scale of zero has no inverse.
 _MIN_CURVATURE = 1e-6
@@ -25,35 +28,6 @@ _MIN_CURVATURE = 1e-6
 _MAX_LINEAR = 15.0
 # Number of points whose fitted values are kept: the current fit and a trial.
 _MAX_POINTS = 3
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """The loss at Θ = UVᵀ, with the free coefficients at their best.
-
-    Attributes
-    ----------
-    factors : Factors
-        Θ.
-    free : array of shape (n_free, n_targets)
-        β.
-    scores : array of shape (n_samples, r)
-        XU.
-    linear : array of shape (n_samples, n_targets)
-        The linear predictors η.
-    values : array of shape (n_targets,)
-        The losses of the responses, without ridge.
-    derivative, curvature : arrays of shape (n_samples, n_targets)
-        Derivatives of the entries with respect to η, and positive curvatures, times the weights.
-    """
-
-    factors: Factors
-    free: Array
-    scores: Array
-    linear: Array
-    values: Array
-    derivative: Array
-    curvature: Array
 
 
 class GeneralizedLinear:
@@ -126,26 +100,28 @@ class GeneralizedLinear:
         self.X: Design = as_design(X)
         self.prototype = self.X.prototype
         self.family = family
+        if not isinstance(family, Family):
+            raise TypeError(f"family must be an object of tr.losses.families, got {family!r}")
         n, p = self.X.shape
-        self.Y = self._matrix("Y", Y, n)
+        like = self.prototype
+        xp = arrays.namespace(like)
+        self.Y = as_matrix("Y", Y, n, None, like)
         k = self.Y.shape[1]
         self.shape = (p, k)
-        self.offset = None if offset is None else self._matrix("offset", offset, n, k)
-        self.entry_weight = (
-            None if entry_weight is None else self._matrix("entry_weight", entry_weight, n, k)
-        )
-        self.sample_weight = (
-            None
-            if sample_weight is None
-            else arrays.from_numpy(arrays.as_float_array(sample_weight), self.prototype)
-        )
-        self.free = None if free is None else self._matrix("free", free, n)
-        xp = arrays.namespace(self.prototype)
-        self.unit = (
-            arrays.zeros((k,), self.prototype) + 1
-            if unit is None
-            else arrays.from_numpy(arrays.as_float_array(unit), self.prototype)
-        )
+        self.offset = None if offset is None else as_matrix("offset", offset, n, k, like)
+        self.free = None if free is None else as_matrix("free", free, n, None, like)
+        self.entry_weight = self.sample_weight = None
+        if entry_weight is not None:
+            weight = as_matrix("entry_weight", entry_weight, n, k, like)
+            self.entry_weight = as_weights("entry_weight", weight)
+        if sample_weight is not None:
+            weight = as_vector("sample_weight", sample_weight, n, like)
+            self.sample_weight = as_weights("sample_weight", weight)
+        ones = arrays.zeros((k,), like) + 1
+        self.unit = ones if unit is None else as_vector("unit", unit, k, like)
+        for name, value in (("ridge", ridge), ("least_ridge", least_ridge)):
+            if not isinstance(value, Real) or not 0 <= float(value) < float("inf"):
+                raise ValueError(f"{name} must be a finite non-negative number, got {value!r}")
         self.least_ridge = float(least_ridge)
         self.ridge = max(float(ridge), self.least_ridge)
         self.samples = float(n if self.sample_weight is None else xp.sum(self.sample_weight))
@@ -156,20 +132,9 @@ class GeneralizedLinear:
             self.observations = known * k / self._weight.shape[1]  # weights of rows are one column
         self.targets = arrays.indices(range(k), self.prototype)
         self.fixed: Array | None = None
-        self._share: dict[str, Any] = {}  # what depends on X only, shared by copies
+        self._share: dict[str, Any] = {}  # what does not depend on the ridge, shared by copies
         self._last_free: Array | None = None
         self._constant = 0.0
-
-    @classmethod
-    def _matrix_like(cls, x: Any, like: Array) -> Array:
-        return arrays.from_numpy(arrays.as_float_array(x), like)
-
-    def _matrix(self, name: str, x: Any, rows: int, columns: int | None = None) -> Array:
-        x = self._matrix_like(x, self.prototype)
-        if x.ndim != 2 or x.shape[0] != rows or columns not in (None, x.shape[1]):
-            expected = f"{rows} rows" + ("" if columns is None else f" and {columns} columns")
-            raise ValueError(f"{name} must be a matrix with {expected}, got shape {tuple(x.shape)}")
-        return x
 
     # ------------------------------------------------------------------ values
 
@@ -372,24 +337,6 @@ class GeneralizedLinear:
         return arrays.add_to_diagonal(self._share["gram"] + 0.0, ridge)
 
     # ------------------------------------------------------------------ the rest
-
-    def explainable(self) -> bool:
-        """Whether the responses differ from their predictions without predictors."""
-        size = arrays.norm(self.null.derivative * self.unit)
-        return size > 1e3 * arrays.eps(self.prototype) * self.observations**0.5
-
-    def extremes(self, factors: Factors, limit: float) -> int:
-        """Number of entries without units whose linear predictor is beyond a limit.
-
-        The linear predictor is that of the predictors in use, without intercept and offset.
-        """
-        xp = arrays.namespace(self.prototype)
-        linear = self.at(factors).scores @ (factors.V * self.unit[:, None]).T
-        plain = arrays.from_numpy(
-            (~self.family.units_of(self.shape[1])).astype(float), self.prototype
-        )
-        beyond = xp.astype(xp.abs(linear) > limit, self.prototype.dtype) * plain * self.weights()
-        return int(xp.count_nonzero(beyond))
 
     def row_scales(self) -> Array:
         """Root mean squares of the columns of X."""

@@ -34,8 +34,6 @@ Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 _MAX_SEARCHES = 3
 # Estimates of the noise are considered equal if their logarithms differ by at most this (22 %).
 _SAME_NOISE = 0.2
-# Number of starts from the coarse grid beside those of a guide.
-_MAX_BESIDE = 1
 _AUTO = Auto(exchanges_rows=True)
 _PURSUIT = Pursuit()
 
@@ -178,6 +176,7 @@ def in_held_out_rows(
     samples: Callable[[Any, Splits], Sequence[Any]],
     *,
     guide: Callable[[Any], list[Sizes]] | None = None,
+    beside: int | None = None,
     further: Sequence[Splits] = (),
     rule: RefitRule = "best",
     rescaled: Callable[[Sizes | np.ndarray], tuple[Any, np.ndarray]] | None = None,
@@ -196,6 +195,8 @@ def in_held_out_rows(
         :class:`thinrank.selection.held_out_sample.HeldOutSample`.
     guide : callable, default=None
         ``guide(loss) -> list of Sizes``: further sizes to start from.
+    beside : int, default=None
+        Number of starts from the coarse grid beside those of the guide; None for all.
     **options
         Options of :class:`thinrank.selection.search.Search`.
 
@@ -229,8 +230,7 @@ def in_held_out_rows(
     for sizes in guided:
         loss, noise = rescaled(sizes)
     search = search_in(loss)
-    # the coarse grid was computed with other noise levels, so the guide is closer
-    starts = [*coarse.starts[: _MAX_BESIDE if guided else None], *guided]
+    starts = [*coarse.starts[: beside if guided else None], *guided]
     found = search.first_look(starts).sizes
     for i in range(_MAX_SEARCHES):
         if search.stopped or found.rank == 0:

@@ -28,6 +28,9 @@ _AUTO = Auto(exchanges_rows=True)
 
 # Tolerance of pursuit in a search: scores of models differ by more than this.
 _TOL = 1e-4
+# With more than this fraction of the entries missing, fits of a search try neighbouring supports,
+# which takes longer: without that they often end with wrong rows.
+_MANY_MISSING = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,7 @@ class LossSample:
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
         """The fit of the estimator to these rows; None if there is nothing to fit."""
         loss = self._shrunk(sizes.ridge)
-        found = solve(loss, _quick(solver), self._start, self._seed, records=False)
+        found = solve(loss, self._quick(solver), self._start, self._seed, records=False)
         return None if found is None else found.state
 
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
@@ -83,7 +86,7 @@ class LossSample:
         if near.column_scale is not None:
             start = Factors(start.U, start.V / near.column_scale[:, None])
         start = complete_rank(start, loss, sizes.rank, self._seed)
-        found = solve(loss, _quick(solver), start, records=False)
+        found = solve(loss, self._quick(solver), start, records=False)
         return near if found is None else found.state
 
     def eliminated(self, rows: int, ridge: float) -> RowFit:
@@ -110,6 +113,15 @@ class LossSample:
         columns = columns if near is None else near.columns
         return _Around(rows, columns, root, root @ form.cross_rows(rows), near)
 
+    def _quick(self, solver: Pursuit) -> Pursuit:
+        """The solver with the tolerance of a search; see ``_MANY_MISSING``."""
+        n, k = self.loss.Y.shape
+        hard = self.loss.observations < (1 - _MANY_MISSING) * n * k
+        solver_of_search = replace(
+            solver, tol=max(solver.tol, _TOL), neighbours=solver.neighbours or hard
+        )
+        return solver_of_search.sized(solver.rank, solver.rows, solver.columns)
+
     def _shrunk(self, ridge: float) -> GeneralizedLinear:
         if ridge not in self._by_ridge:
             self._by_ridge[ridge] = self._training.with_ridge(ridge)
@@ -124,10 +136,3 @@ class LossSample:
     @cached_property
     def _elimination(self) -> LossElimination:
         return LossElimination(self._training)
-
-
-def _quick(solver: Pursuit) -> Pursuit:
-    """The solver with the tolerance of a search."""
-    return replace(solver, tol=max(solver.tol, _TOL)).sized(
-        solver.rank, solver.rows, solver.columns
-    )

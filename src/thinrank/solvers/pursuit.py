@@ -26,8 +26,8 @@ from thinrank.solvers.exchanges import (
     largest_noise,
     promising,
 )
-from thinrank.solvers.fits import Fit, Prospects, as_fit
-from thinrank.solvers.gauss_newton import refined
+from thinrank.solvers.fits import Fit, Prospects
+from thinrank.solvers.loss_fits import by_gauss_newton, by_majorizers, size_of, value_at
 from thinrank.solvers.neighbours import next_columns, next_rows
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 
@@ -41,19 +41,11 @@ _LAST_EXCHANGES = 2
 _MAX_COST_RATIO = 1.2
 # Largest number of alternations between columns and factors on one set of rows.
 _MAX_ALTERNATIONS = 20
-# Largest number of majorizers on one set of rows: with curvatures that differ by a factor of 4,
-# fifty reduce the distance to the minimum to less than a millionth.
-_MAX_MAJORIZERS = 50
 # The last fit by Gauss-Newton steps is repeated until the relative decrease is below this times the
 # squared tolerance: the relative error of the coefficients is about its square root.
 _FINAL_PRECISION = 100.0
 # Largest number of series of majorizers on the final rows in one iteration.
 _MAX_REFITS = 20
-# A loss below this part of its magnitude is compared as if it were that large: near a perfect fit
-# the relative decrease stays the same from one majorizer to the next. Rule of thumb.
-_NEARLY_PERFECT = 1e-4
-# All further majorizers are assumed to decrease the loss by less than this times the last one.
-_MAX_FURTHER_DECREASE = 10.0
 # A fit of a loss is precise enough for comparisons if its relative decrease is below this: a tenth
 # of the margin of an exchange for data with 1000 entries.
 _COMPARISON_TOL = 2e-4
@@ -129,7 +121,7 @@ class Pursuit(Sized):
         here = state
         if not form.exact:
             here = self._fit_form(form, state.rows, state.columns, state.Q)
-            here = replace(here, objective=_value(loss, here))
+            here = replace(here, objective=value_at(loss, here))
         prospects = self._prospects(form, here)
         costs, candidates, gains = prospects.costs, prospects.candidates, prospects.gains
         free = self.rows - state.rows.shape[0]
@@ -166,11 +158,11 @@ class Pursuit(Sized):
         for _ in range(_MAX_REFITS if not form.exact else 0):
             before = fit.objective
             fit = self._fit(loss, form, fit.rows, fit.columns, fit.Q, tol)
-            if not before - fit.objective > self.tol * _size(loss, before):
+            if not before - fit.objective > self.tol * size_of(loss, before):
                 break
             form = loss.majorizer(fit.factors)
         decrease = state.objective - fit.objective
-        enough = decrease > self.tol * _size(loss, state.objective)
+        enough = decrease > self.tol * size_of(loss, state.objective)
         best = fit if decrease > 0 else state
         return replace(best, change=decrease / state.objective if enough else 0.0)
 
@@ -259,53 +251,10 @@ class Pursuit(Sized):
         fit = self._fit_form(form, rows, columns, guess)
         if form.exact:
             return fit
+        fit_form = self._fit_form
         if "gauss_newton" in loss.capabilities:
-            return self._refined(loss, form, fit, enough)
-        fit = replace(fit, objective=_value(loss, fit))
-        last, count = fit, 0
-        for _ in range(_MAX_MAJORIZERS):
-            point = fit.factors
-            if count:  # extrapolate, as accelerated gradient methods do
-                point = _extrapolated(last.factors, point, count / (count + 3))
-            trial = self._fit_form(loss.majorizer(point, fit.rows), fit.rows, fit.columns, fit.Q)
-            trial = replace(trial, objective=_value(loss, trial))
-            if not trial.objective < fit.objective:
-                if count == 0:
-                    break
-                count = 0  # once more without extrapolation
-                continue
-            last, fit, count = fit, trial, count + 1
-            decrease = last.objective - fit.objective
-            further = _MAX_FURTHER_DECREASE * decrease
-            if decrease <= enough * _size(loss, last.objective) or fit.objective - further > target:
-                break
-        return fit
-
-    def _refined(self, loss: Any, form: Any, fit: Fit, tol: float) -> Fit:
-        """The best fit on the rows of a fit, by Gauss-Newton steps."""
-        best = None
-        for _ in range(_MAX_ALTERNATIONS):
-            if fit.U.shape[1] == 0:
-                return replace(fit, objective=_value(loss, fit)) if best is None else best
-            inner = loss.restrict(fit.rows, fit.columns)
-            start = _lowest(inner, fit, form.factors)
-            factors, value = refined(inner, start, tol)
-            V = arrays.scatter_rows(factors.V, inner.targets, form.shape[1])
-            full = Factors(arrays.scatter_rows(factors.U, fit.rows, form.shape[0]), V)
-            form = loss.majorizer(full, fit.rows)
-            found = as_fit(form, fit.rows, fit.columns, full, value)
-            if best is not None and not value < best.objective:
-                return best
-            settled = best is not None and best.objective - value <= tol * _size(loss, value)
-            best = found
-            fit = self._fit_form(form, fit.rows, fit.columns, found.Q)
-            same = fit.columns.shape == best.columns.shape and bool(
-                arrays.namespace(fit.columns).all(fit.columns == best.columns)
-            )
-            if same or settled:
-                break
-        assert best is not None
-        return best
+            return by_gauss_newton(loss, form, fit, fit_form, enough)
+        return by_majorizers(loss, fit, fit_form, enough, target)
 
     def _fit_form(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
@@ -398,36 +347,3 @@ class Pursuit(Sized):
 def _largest(block: Array) -> float:
     xp = arrays.namespace(block)
     return max(float(xp.max(block)), -float(xp.min(block)))
-
-
-def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
-    """The start of lower loss: a fit of the form, or the factors around which it was made."""
-    proposal = Factors(
-        arrays.take_rows(fit.factors.U, fit.rows), arrays.take_rows(fit.factors.V, inner.targets)
-    )
-    V = arrays.take_rows(before.V, inner.targets)
-    if inner.fixed is not None:
-        V = V * inner.fixed[:, None]
-    old = Factors(arrays.take_rows(before.U, fit.rows), V)
-    value = inner.value(proposal)
-    if old.rank != proposal.rank or value <= inner.value(old):
-        return proposal
-    return old
-
-
-def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
-    """Θ + momentum·(Θ − Θ before)."""
-    xp = arrays.namespace(here.U)
-    U = xp.concat([(1 + momentum) * here.U, -momentum * before.U], axis=1)
-    return Factors(U, xp.concat([here.V, before.V], axis=1))
-
-
-def _value(loss: Any, fit: Fit) -> float:
-    """The loss at a fit."""
-    factors = fit.factors if fit.U.shape[1] else Factors.zero(fit.shape, fit.root, rank=1)
-    return loss.value_and_gradient(factors)[0]
-
-
-def _size(loss: Any, objective: float) -> float:
-    """What decreases of the loss are compared with."""
-    return max(objective, _NEARLY_PERFECT * loss.magnitude)

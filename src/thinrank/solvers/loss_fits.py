@@ -1,0 +1,147 @@
+"""Fits of a loss that is not quadratic, on given rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from thinrank import arrays
+from thinrank.core.factors import Factors
+from thinrank.solvers.fits import Fit, as_fit
+from thinrank.solvers.gauss_newton import refined
+
+__all__ = ["by_gauss_newton", "by_majorizers", "size_of", "value_at"]
+
+# Largest number of majorizers on one set of rows: with curvatures that differ by a factor of 4,
+# fifty reduce the distance to the minimum to less than a millionth.
+_MAX_MAJORIZERS = 50
+# A loss below this part of its magnitude is compared as if it were that large: near a perfect fit
+# the relative decrease stays the same from one majorizer to the next. Rule of thumb.
+_NEARLY_PERFECT = 1e-4
+# All further majorizers are assumed to decrease the loss by less than this times the last one.
+_MAX_FURTHER_DECREASE = 10.0
+# Largest number of changes of the columns in use on one set of rows.
+_MAX_ALTERNATIONS = 20
+
+# fit_form(form, rows, columns, guess): the best fit of a quadratic form
+FitForm = Callable[..., Fit]
+
+
+def by_majorizers(loss: Any, fit: Fit, fit_form: FitForm, enough: float, target: float) -> Fit:
+    """Repeat fits of majorizers, each around the last fit and valid on its rows only.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss.
+    fit : Fit
+        The fit of a first majorizer.
+    fit_form : callable
+        Fits a quadratic form on given rows.
+    enough : float
+        The relative decrease of the loss below which the iteration ends.
+    target : float
+        The iteration ends if the loss will not become lower than this.
+
+    Returns
+    -------
+    Fit
+    """
+    fit = replace(fit, objective=value_at(loss, fit))
+    last, count = fit, 0
+    for _ in range(_MAX_MAJORIZERS):
+        point = fit.factors
+        if count:  # extrapolate, as accelerated gradient methods do
+            point = _extrapolated(last.factors, point, count / (count + 3))
+        trial = fit_form(loss.majorizer(point, fit.rows), fit.rows, fit.columns, fit.Q)
+        trial = replace(trial, objective=value_at(loss, trial))
+        if not trial.objective < fit.objective:
+            if count == 0:
+                break
+            count = 0  # once more without extrapolation
+            continue
+        last, fit, count = fit, trial, count + 1
+        decrease = last.objective - fit.objective
+        further = _MAX_FURTHER_DECREASE * decrease
+        if decrease <= enough * size_of(loss, last.objective) or fit.objective - further > target:
+            break
+    return fit
+
+
+def by_gauss_newton(loss: Any, form: Any, fit: Fit, fit_form: FitForm, tol: float) -> Fit:
+    """Fit the loss by Gauss-Newton steps, until the columns in use do not change.
+
+    Parameters
+    ----------
+    loss : Loss
+        A loss with the capability ``gauss_newton``.
+    form : QuadraticForm
+        The quadratic approximation of the loss around some factors.
+    fit : Fit
+        A fit of the form.
+    fit_form : callable
+        Fits a quadratic form on given rows, with the best columns.
+    tol : float
+        The relative decrease of the loss below which the iteration ends.
+
+    Returns
+    -------
+    Fit
+    """
+    best = None
+    for _ in range(_MAX_ALTERNATIONS):
+        if fit.U.shape[1] == 0:
+            return replace(fit, objective=value_at(loss, fit)) if best is None else best
+        inner = loss.restrict(fit.rows, fit.columns)
+        start = _lowest(inner, fit, form.factors)
+        factors, value = refined(inner, start, tol)
+        V = arrays.scatter_rows(factors.V, inner.targets, form.shape[1])
+        full = Factors(arrays.scatter_rows(factors.U, fit.rows, form.shape[0]), V)
+        form = loss.majorizer(full, fit.rows)
+        found = as_fit(form, fit.rows, fit.columns, full, value)
+        if best is not None and not value < best.objective:
+            return best
+        settled = best is not None and best.objective - value <= tol * size_of(loss, value)
+        best = found
+        fit = fit_form(form, fit.rows, fit.columns, found.Q)
+        same = fit.columns.shape == best.columns.shape and bool(
+            arrays.namespace(fit.columns).all(fit.columns == best.columns)
+        )
+        if same or settled:
+            break
+    assert best is not None
+    return best
+
+
+def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
+    """The start of lower loss: a fit of the form, or the factors around which it was made."""
+    proposal = Factors(
+        arrays.take_rows(fit.factors.U, fit.rows), arrays.take_rows(fit.factors.V, inner.targets)
+    )
+    V = arrays.take_rows(before.V, inner.targets)
+    if inner.fixed is not None:
+        V = V * inner.fixed[:, None]
+    old = Factors(arrays.take_rows(before.U, fit.rows), V)
+    value = inner.value(proposal)
+    if old.rank != proposal.rank or value <= inner.value(old):
+        return proposal
+    return old
+
+
+def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
+    """Θ + momentum·(Θ − Θ before)."""
+    xp = arrays.namespace(here.U)
+    U = xp.concat([(1 + momentum) * here.U, -momentum * before.U], axis=1)
+    return Factors(U, xp.concat([here.V, before.V], axis=1))
+
+
+def value_at(loss: Any, fit: Fit) -> float:
+    """The loss at a fit."""
+    factors = fit.factors if fit.U.shape[1] else Factors.zero(fit.shape, fit.root, rank=1)
+    return loss.value_and_gradient(factors)[0]
+
+
+def size_of(loss: Any, objective: float) -> float:
+    """What decreases of the loss are compared with."""
+    return max(objective, _NEARLY_PERFECT * loss.magnitude)
