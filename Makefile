@@ -56,12 +56,15 @@ bench: $(VENV)/installed $(OTHERS)/installed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --seed 40000 \
 		--markdown $(RESULTS)/selection_default.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/robustness.py --markdown $(RESULTS)/robustness.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/families.py --markdown $(RESULTS)/families.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/search_grid.py \
 		--markdown $(RESULTS)/search_grid.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_memory.py \
 		--markdown $(RESULTS)/selection_memory.md
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
 		benchmarks/real_data.py --markdown $(RESULTS)/real_data.md; fi
+	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
+		benchmarks/families_real.py --markdown $(RESULTS)/families_real.md; fi
 	$(BIN)/python benchmarks/hindsight.py --markdown $(RESULTS)/hindsight.md
 	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
