@@ -149,8 +149,7 @@ def test_rank_above_the_number_of_rows():
         fit(X, Y, rank=4, rows=8, columns=6)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("where", ["X", "y"])
+@pytest.mark.parametrize(("bad", "where"), [(np.nan, "X"), (np.inf, "X"), (np.inf, "y")])
 def test_not_finite(bad, where):
     X, Y = data(20, 8, 6)
     (X if where == "X" else Y)[3, 2] = bad

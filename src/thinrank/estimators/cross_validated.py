@@ -224,7 +224,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         solver = as_solver(self.solver, self.max_iter, self.tol)
         start = as_start(self.start, solver.exchanges_rows)
         names = column_names(y)
-        design, target = check_training_data(self, X, y)
+        design, target = check_training_data(self, X, y, missing=True)
         weight = check_weights(sample_weight, design)
         matrix = target[:, None] if target.ndim == 1 else target
         kept = check_always_keep(self)

@@ -287,7 +287,7 @@ default="auto"
             The fitted estimator.
         """
         names = column_names(y)
-        design, target = check_training_data(self, X, y)
+        design, target = check_training_data(self, X, y, missing=True)
         weight = check_weights(sample_weight, design)
         single = target.ndim == 1
         if single:

@@ -40,8 +40,12 @@ __all__ = [
 _FLOATS = (np.float64, np.float32)
 
 
-def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Design, Array]:
+def check_training_data(
+    estimator: BaseEstimator, X: Any, Y: Any, *, missing: bool = False
+) -> tuple[Design, Array]:
     """X as a Design and Y as an array of one or two dimensions with the dtype of X.
+
+    With ``missing`` entries of Y may be NaN.
 
     Arrays, data frames and sparse matrices are validated by scikit-learn; operators, Designs and
     arrays of other libraries are validated here.
@@ -54,17 +58,21 @@ def check_training_data(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[Desig
     if _is_ours(X):
         design = _own_design(estimator, X)
         target = Y if arrays.is_array(Y) else np.asarray(Y)
-        _check_not_infinite(target)
+        if missing:
+            _check_not_infinite(target)
+        else:
+            check_finite("Y", target)
         if target.ndim not in (1, 2):
             raise ValueError(f"Y must have one or two dimensions, got {target.ndim}")
         return design, arrays.from_numpy(target, design.prototype)
+    finite = "allow-nan" if missing else True
     X, Y = validate_data(
         estimator,
         X,
         Y,
         validate_separately=(
             {"accept_sparse": ("csr", "csc"), "dtype": _FLOATS},
-            {"ensure_2d": False, "dtype": "numeric", "ensure_all_finite": "allow-nan"},
+            {"ensure_2d": False, "dtype": "numeric", "ensure_all_finite": finite},
         ),
     )
     check_consistent_length(X, Y)

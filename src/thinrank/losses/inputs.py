@@ -31,8 +31,7 @@ def as_vector(name: str, x: Any, size: int, like: Array) -> Array:
 
 
 def as_weights(name: str, x: Array) -> Array:
-    """Weights that are not negative, with a positive one; raise a ValueError otherwise."""
-    xp = arrays.namespace(x)
-    if not (bool(xp.all(x >= 0)) and bool(xp.any(x > 0))):
-        raise ValueError(f"{name} must not be negative, and one of them must be positive")
+    """Weights that are not negative; raise a ValueError otherwise."""
+    if not bool(arrays.namespace(x).all(x >= 0)):
+        raise ValueError(f"{name} must not be negative")
     return x

@@ -49,10 +49,12 @@ def promising(costs: Array, gains: Array, free: int, margin: float) -> int:
     return free + int(xp.count_nonzero(gains[free : free + pairs] > costs[:pairs] + 2 * margin))
 
 
-def best_exchanges(fit: Fit, prospects: Prospects) -> Iterator[Array]:
+def best_exchanges(
+    fit: Fit, prospects: Prospects, max_ratio: float = float("inf")
+) -> Iterator[Array]:
     """Rows after the single exchanges with the largest net gains, the best first.
 
-    Exchanges that cost more than 4 times their gain are left out.
+    Exchanges that cost more than ``max_ratio`` times their gain are left out.
     """
     if prospects.exact.shape[0] == 0:
         return
@@ -60,7 +62,7 @@ def best_exchanges(fit: Fit, prospects: Prospects) -> Iterator[Array]:
     nets = arrays.half_the_digits(prospects.of_pairs(fit))
     width = nets.shape[1]
     entering = arrays.take_rows(prospects.candidates, prospects.exact)
-    hopeless = arrays.to_numpy(nets < (1 / MAX_COST_RATIO - 1) * prospects.costs[:, None])
+    hopeless = arrays.to_numpy(nets < (1 / max_ratio - 1) * prospects.costs[:, None])
     for place in arrays.to_numpy(descending(xp.reshape(nets, (-1,))))[:_MAX_EXCHANGES].tolist():
         i, j = divmod(place, width)
         if hopeless[i, j]:

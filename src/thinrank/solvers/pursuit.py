@@ -20,6 +20,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.solvers.exchanges import (
+    MAX_COST_RATIO,
     ascending,
     best_exchanges,
     descending,
@@ -174,7 +175,9 @@ class Pursuit(Sized):
             sizes = self.rank, self.columns
             margin = self._margin(form, here, best_of=form.shape[0])
             if not form.exact:
-                for rows in best_exchanges(here, prospects):
+                # gains of a bound are far too small, those of an approximation about right
+                most = math.inf if form.is_bound else MAX_COST_RATIO
+                for rows in best_exchanges(here, prospects, most):
                     trial = self._fit(loss, form, rows, here.columns, here.Q, target=here.objective)
                     yield trial, margin
             near = next_rows(form, here, prospects, *sizes, margin)
