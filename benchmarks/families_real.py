@@ -249,7 +249,7 @@ class Check:
 
 CHECKS = {
     "gut": Check(
-        "American Gut, 627 × 350 → 39 counts: deviance per held-out entry, 5 folds",
+        "American Gut, 627 × 350 → 39 counts: deviance per held-out entry",
         "american_gut",
         5,
         {
@@ -262,7 +262,7 @@ CHECKS = {
         120.0,
     ),
     "outcomes": Check(
-        "Mixed outcomes, 3988 × 294 → 44, 20 % missing: log-loss of binary responses, 3 folds",
+        "Mixed outcomes, 3988 × 294 → 44, 20 % missing: log-loss of binary responses",
         "lsoa",
         3,
         {
@@ -274,7 +274,7 @@ CHECKS = {
         "LogisticRegressionCV, ridge",
     ),
     "cellcycle": Check(
-        "Cell cycle, 1790 × 113 → 18, 626 entries missing: squared error, 5 folds",
+        "Cell cycle, 1790 × 113 → 18, 626 entries missing: squared error",
         "cellcycle_secure",
         5,
         {
@@ -349,7 +349,8 @@ def main() -> None:
             for method in check.methods
             if not arguments.methods or method in arguments.methods
         }
-        lines += [f"**{check.title}**", "", *lines_of(check, found), ""]
+        title = f"{check.title}, folds {', '.join(map(str, folds))} of {check.folds}"
+        lines += [f"**{title}**", "", *lines_of(check, found), ""]
     lines.append(f"Outer folds of the seed {SEED}. Machine: {machine()}.")
     publish(lines, arguments.markdown)
 
