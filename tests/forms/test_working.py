@@ -117,15 +117,6 @@ def test_another_ridge_is_a_new_form(first, second, weighted):
     assert form.constant == before  # the form itself is unchanged
 
 
-def test_as_a_quadratic_function_of_its_own():
-    form = Problem(0.4, False).form()
-    own = form.as_quadratic()
-    assert own.exact
-    assert own.column_scale is None
-    assert not form.exact
-    np.testing.assert_array_equal(own.cross_columns(0, K), form.cross_columns(0, K))
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_constants_are_the_values_at_zero_of_every_response(weighted):
     problem = Problem(0.0, weighted)

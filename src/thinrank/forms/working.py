@@ -44,8 +44,8 @@ class WorkingForm:
         Number of samples and of entries of the data.
     """
 
-    exact: bool = False
-    is_bound: bool = False
+    exact = False
+    is_bound = False
 
     def __init__(
         self,
@@ -64,8 +64,7 @@ class WorkingForm:
     ) -> None:
         self._X: Design = X
         self._working = working
-        self._scale = column_scale
-        self.column_scale: Array | None = column_scale
+        self.column_scale = column_scale
         self.samples, self.observations = samples, observations
         self.shape = (X.shape[1], working.shape[1])
         self.prototype = X.prototype
@@ -78,11 +77,11 @@ class WorkingForm:
     def _set_ridge(self, ridge: float) -> None:
         """H, and what the ridge adds to C and to the constant."""
         xp = arrays.namespace(self.prototype)
-        squares = self._scale**2
+        squares = self.column_scale**2
         common = ridge / float(xp.mean(squares)) if ridge else 0.0
         self._curvature = self._bare.with_ridge(common)
         U, V = self.factors.U, self.factors.V
-        scaled = V * self._scale[:, None]  # Φ₀ = U·scaledᵀ
+        scaled = V * self.column_scale[:, None]  # Φ₀ = U·scaledᵀ
         # the gradient of the ridge at Φ₀ differs from that of H by this matrix, U·correctionᵀ
         self._correction = (common - ridge / squares)[:, None] * scaled if ridge else None
         self.constant = float(xp.sum(self.constants))
@@ -95,12 +94,6 @@ class WorkingForm:
         """The form of the same loss, around the same point, with another ridge."""
         other = copy.copy(self)
         other._set_ridge(ridge)
-        return other
-
-    def as_quadratic(self) -> Self:
-        """The same form as a function of Φ, on its own and not as an approximation of a loss."""
-        other = copy.copy(self)
-        other.exact, other.is_bound, other.column_scale = True, True, None
         return other
 
     def diagonal(self) -> Array:
