@@ -67,7 +67,7 @@ def test_every_library(library, dtype):
     assert est.row_support_.tolist() == reference.row_support_.tolist()
 
 
-@pytest.mark.parametrize("kind", ["float32", "torch"])
+@pytest.mark.parametrize("kind", ["float32", pytest.param("torch", marks=pytest.mark.arrays)])
 def test_automatic_sizes(kind):
     X, Y = data(n=200, p=30, noise=0.5)
     convert = np.float32

@@ -260,7 +260,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             }
             grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
             if general:
-                found, loss = find_family_sizes(problem, weight, *grid, **options)
+                found = find_family_sizes(problem, weight, *grid, **options)
             else:
                 found = find_sizes(problem, weight, *grid, **options)
         self.n_splits_ = len(found.evaluations[0].parts)
@@ -275,7 +275,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         if general:
             result = final_family_fit(
                 problem,
-                loss,
+                found.loss,
                 self.best_params_,
                 found.records,
                 solver=solver,

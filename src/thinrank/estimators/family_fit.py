@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -10,23 +11,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Outcome, Record, Status
 from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.chosen_sizes import chosen_sizes
 from thinrank.estimators.family_problem import FamilyProblem
 from thinrank.estimators.family_rounds import fit_family_in_rounds
 from thinrank.estimators.family_sizes import find_family_sizes
 from thinrank.estimators.fit_result import FitResult
-from thinrank.estimators.progress import searching
 from thinrank.estimators.responses import Responses
 from thinrank.losses.families import Family
 from thinrank.losses.generalized_linear import GeneralizedLinear
-from thinrank.minimize import seed_from
-from thinrank.selection.choice import check_refit_rule
 from thinrank.solvers import as_solver
-from thinrank.starts import as_start
 
 __all__ = ["family_fit", "final_family_fit"]
 
@@ -66,7 +63,9 @@ def family_fit(
         standardize_columns=estimator.standardize,
         keep=kept,
     )
-    params, records, loss = _chosen(estimator, problem, weight, solver)
+    search = functools.partial(find_family_sizes, problem, weight)
+    params, found = chosen_sizes(estimator, search, solver)
+    loss, records = (problem.loss, []) if found is None else (found.loss, found.records)
     return final_family_fit(
         problem,
         loss,
@@ -168,37 +167,3 @@ def _extremes(loss: GeneralizedLinear, factors: Factors) -> int:
     weight = arrays.from_numpy(plain, loss.prototype) * loss.weights()
     beyond = xp.astype(xp.abs(linear) > _SEPARATED, loss.prototype.dtype)
     return int(xp.count_nonzero(beyond * weight))
-
-
-def _chosen(
-    estimator: Any, problem: FamilyProblem, weight: Array | None, solver: Any
-) -> tuple[dict[str, Any], list[Record], GeneralizedLinear]:
-    """The sizes as given, with those that are "auto" chosen, and the loss to fit."""
-    given = {
-        name: getattr(estimator, name)
-        for name in ("rank", "row_sparsity", "column_sparsity", "ridge")
-    }
-    sizes = list(given.values())[:3]
-    if not any(is_auto(value) for value in sizes):
-        if is_auto(estimator.ridge):
-            given["ridge"] = 0.0
-        return given, [], problem.loss
-    with searching(estimator.callback, estimator.verbose) as callback:
-        found, loss = find_family_sizes(
-            problem,
-            weight,
-            *(None if is_auto(value) else [value] for value in given.values()),
-            criterion=estimator.criterion,
-            cv=estimator.cv,
-            rule=check_refit_rule(estimator.refit_rule),
-            center=estimator.fit_intercept,
-            scale=estimator.standardize,
-            seed=seed_from(estimator.random_state),
-            solver=solver,
-            start=as_start(estimator.start, solver.exchanges_rows),
-            n_jobs=estimator.n_jobs,
-            callback=callback,
-        )
-    for message in found.warnings:
-        warnings.warn(message, SelectionWarning, stacklevel=4)
-    return found.params, found.records, loss

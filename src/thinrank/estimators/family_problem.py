@@ -13,7 +13,7 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import ColumnSubset, Standardization, standardize
 from thinrank.estimators.kept import KeptPredictors
-from thinrank.estimators.problem import MIN_NOISE, PRIOR_FREEDOM, live
+from thinrank.estimators.problem import MIN_NOISE, PRIOR_FREEDOM, live, share_of_freedom
 from thinrank.estimators.responses import Responses
 from thinrank.losses.families import Family, Gaussian, combined
 from thinrank.losses.generalized_linear import GeneralizedLinear
@@ -255,10 +255,7 @@ class FamilyProblem:
         """Entries of every response minus its share of the degrees of freedom, at least half."""
         entries = arrays.to_numpy(_relative_weights(self.loss)).astype(np.float64).sum(axis=0)
         share = np.zeros(len(entries))
-        columns = arrays.to_numpy(factors.column_support)
-        if len(columns) and factors.row_support.shape[0]:
-            rows, rank = factors.row_support.shape[0], factors.rank
-            share[columns] = (rows + len(columns) - rank) * rank / len(columns)
+        share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
         free = 1 if self.kept is None else 1 + self.kept.rank  # as for least squares
         return np.maximum(entries - free - share, entries / 2)
 

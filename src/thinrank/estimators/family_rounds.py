@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from thinrank import arrays
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Solution
 from thinrank.estimators.family_problem import FamilyProblem
 from thinrank.estimators.progress import shown
+from thinrank.estimators.rounds import supports_of
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.minimize import minimize
 
@@ -72,7 +72,7 @@ def fit_family_in_rounds(
                 callback=report,
             )
         factors = solution.factors
-        last, supports = supports, _supports(factors)
+        last, supports = supports, supports_of(factors)
         stopped = solution.status.outcome is Outcome.STOPPED
         crowded = 2 * rows > loss.observations / loss.shape[1]
         if stopped or supports == last or not updates or factors.rank == 0 or crowded:
@@ -81,8 +81,3 @@ def fit_family_in_rounds(
     else:
         loss = before
     return loss, factors, solution
-
-
-def _supports(factors: Factors) -> tuple[list[int], list[int]]:
-    rows, columns = factors.row_support, factors.column_support
-    return arrays.to_numpy(rows).tolist(), arrays.to_numpy(columns).tolist()

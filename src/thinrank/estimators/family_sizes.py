@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,15 +50,13 @@ def find_family_sizes(
     n_jobs: int | None,
     callback: Any,
     groups: Any = None,
-) -> tuple[Found, GeneralizedLinear]:
+) -> Found:
     """Search for sizes; the parameters are those of :func:`thinrank.estimators.sizes.find_sizes`.
 
     Returns
     -------
-    found : Found
-        The result.
-    loss : GeneralizedLinear
-        The loss with the noise levels or dispersions of the last search.
+    Found
+        With the loss of the last search.
     """
     loss = problem.loss
     known = check_criterion(criterion)
@@ -75,7 +74,7 @@ def find_family_sizes(
     )
     xp = arrays.namespace(curvatures)
     if not _explainable(loss) or not bool(xp.any(curvatures > 0)):
-        return setup.nothing(), loss
+        return replace(setup.nothing(), loss=loss)
     options = search_options(solver, start, seed, n_jobs, callback)
     space = setup.space
     if known is not None:
@@ -88,7 +87,7 @@ def find_family_sizes(
             search = by_criterion(loss, space, known, **options)
             if search.best.sizes == before.sizes:
                 break
-        return setup.found(search, search.best), loss
+        return replace(setup.found(search, search.best), loss=loss)
     fits = {name: options[name] for name in ("solver", "start", "seed")}
     rescaled, guide = _guided(problem, space, fits)
     search = in_held_out_rows(
@@ -111,7 +110,7 @@ def find_family_sizes(
         beside=1,
         **options,
     )
-    return setup.found(search, search.chosen), search.loss
+    return replace(setup.found(search, search.chosen), loss=search.loss)
 
 
 def _explainable(loss: GeneralizedLinear) -> bool:

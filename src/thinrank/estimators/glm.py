@@ -16,6 +16,7 @@ from thinrank.estimators.family_fit import family_fit
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.least_squares_fit import least_squares_fit
 from thinrank.estimators.parameters import check_parameters
+from thinrank.estimators.problem import share_of_freedom
 from thinrank.estimators.responses import Responses, check_offset, responses_of
 from thinrank.estimators.validation import (
     check_predictors,
@@ -215,11 +216,8 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         linear = self._linear(X)
         linear = linear[:, None] if self._single_target else linear
         linear = linear if offset is None else linear + offset
-        share, used = 0.0, len(self.column_support_)
-        if used:
-            share = (len(self.row_support_) + used - self.rank_) * self.rank_ / used
         rows = linear.shape[0]
-        freedom = max(rows - 1 - len(self.kept_) - share, rows / 2)
+        freedom = max(rows - 1 - len(self.kept_) - share_of_freedom(self.factors_), rows / 2)
         return responses.family.fitted_to(responses.Y, linear, None, freedom)
 
     def predict_linear(self, X: Any, offset: Any = None) -> Array:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank.arrays import Array
-from thinrank.core.checks import is_auto
-from thinrank.core.contracts import Design, Solver
+from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.core.result import History, Outcome, Record, Status
-from thinrank.core.warnings import SelectionWarning
+from thinrank.core.result import History, Outcome, Status
+from thinrank.estimators.chosen_sizes import chosen_sizes
 from thinrank.estimators.fit_result import FitResult
 from thinrank.estimators.problem import Problem
-from thinrank.estimators.progress import searching
 from thinrank.estimators.rounds import fit_in_rounds
 from thinrank.estimators.sizes import find_sizes
-from thinrank.minimize import seed_from
-from thinrank.selection.choice import check_refit_rule
 from thinrank.solvers import as_solver
-from thinrank.starts import as_start
 
 __all__ = ["least_squares_fit"]
 
@@ -56,7 +52,8 @@ def least_squares_fit(
         scale_targets=estimator.standardize and solver.adapts_to_units,
         keep=kept,
     )
-    params, records = _chosen(estimator, problem, weight, solver)
+    params, found = chosen_sizes(estimator, functools.partial(find_sizes, problem, weight), solver)
+    records = [] if found is None else found.records
     n_iter, history = 0, History()
     if params["rank"] == 0:
         null = "means" if problem.kept is None else "predictors that are always kept"
@@ -78,37 +75,3 @@ def least_squares_fit(
             warnings.warn(status.message, ConvergenceWarning, stacklevel=3)
     coefficients = problem.to_user(factors)
     return FitResult(*coefficients, None, params, records, n_iter, status, history)
-
-
-def _chosen(
-    estimator: Any, problem: Problem, weight: Array | None, solver: Solver
-) -> tuple[dict[str, Any], list[Record]]:
-    """The sizes as given, with those that are "auto" chosen."""
-    given = {
-        name: getattr(estimator, name)
-        for name in ("rank", "row_sparsity", "column_sparsity", "ridge")
-    }
-    sizes = list(given.values())[:3]
-    if not any(is_auto(value) for value in sizes):
-        if is_auto(estimator.ridge):
-            given["ridge"] = 0.0
-        return given, []
-    with searching(estimator.callback, estimator.verbose) as callback:
-        found = find_sizes(
-            problem,
-            weight,
-            *cast(Any, (None if is_auto(value) else [value] for value in given.values())),
-            criterion=estimator.criterion,
-            cv=estimator.cv,
-            rule=check_refit_rule(estimator.refit_rule),
-            center=estimator.fit_intercept,
-            scale=estimator.standardize,
-            seed=seed_from(estimator.random_state),
-            solver=solver,
-            start=as_start(estimator.start, solver.exchanges_rows),
-            n_jobs=estimator.n_jobs,
-            callback=callback,
-        )
-    for message in found.warnings:
-        warnings.warn(message, SelectionWarning, stacklevel=4)
-    return found.params, found.records

@@ -23,7 +23,7 @@ from thinrank.designs import (
 from thinrank.estimators.kept import KeptPredictors
 from thinrank.losses import LeastSquares
 
-__all__ = ["MIN_NOISE", "PRIOR_FREEDOM", "Problem", "live"]
+__all__ = ["MIN_NOISE", "PRIOR_FREEDOM", "Problem", "live", "share_of_freedom"]
 
 # The noise in a response is taken to be at least this fraction of its standard deviation, so that
 # a response that is explained almost completely does not outweigh all others. Rule of thumb.
@@ -206,10 +206,8 @@ class Problem:
         """
         squares = self.loss.residual_squares(factors)
         n = self.loss.samples
-        rows, columns = factors.row_support.shape[0], factors.column_support
-        share = 0.0
-        if columns.shape[0]:
-            share = (rows + columns.shape[0] - factors.rank) * factors.rank / columns.shape[0]
+        columns = factors.column_support
+        share = share_of_freedom(factors)
         used = arrays.scatter_rows(squares[columns] * 0 + share, columns, squares.shape[0])
         xp = arrays.namespace(squares)
         taken = 1 if self.kept is None else 1 + self.kept.rank
@@ -279,6 +277,14 @@ class Problem:
         if self.live_columns is not None:
             block = arrays.take_rows(block, self.live_columns)
         return block if self.target_scale is None else block / self.target_scale[:, None]
+
+
+def share_of_freedom(factors: Factors) -> float:
+    """Degrees of freedom of a fit per response in use: (s₁ + s₂ − r)·r/s₂, 0 for rank 0."""
+    rows, columns = factors.row_support.shape[0], factors.column_support.shape[0]
+    if not columns:
+        return 0.0
+    return (rows + columns - factors.rank) * factors.rank / columns
 
 
 def live(scale: Array) -> Array | None:

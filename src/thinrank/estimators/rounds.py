@@ -12,7 +12,7 @@ from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import shown
 from thinrank.minimize import minimize
 
-__all__ = ["fit_in_rounds"]
+__all__ = ["fit_in_rounds", "supports_of"]
 
 # Number of fits, each with the responses scaled by the noise that the fit before left in them (the
 # first by their standard deviations); more than two further fits rarely change the supports.
@@ -66,7 +66,7 @@ def fit_in_rounds(
                 callback=report,
             )
         factors = scaled.in_units_of(problem, solution.factors)
-        last, supports = supports, _supports(factors)
+        last, supports = supports, supports_of(factors)
         stopped = solution.status.outcome is Outcome.STOPPED
         if stopped or supports == last or not problem.noise_matters(rows):
             break
@@ -74,6 +74,7 @@ def fit_in_rounds(
     return factors, solution
 
 
-def _supports(factors: Factors) -> tuple[list[int], list[int]]:
+def supports_of(factors: Factors) -> tuple[list[int], list[int]]:
+    """Row and column support as lists, which can be compared."""
     rows, columns = factors.row_support, factors.column_support
     return arrays.to_numpy(rows).tolist(), arrays.to_numpy(columns).tolist()

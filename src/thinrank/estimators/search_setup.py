@@ -50,6 +50,8 @@ class Found:
         Its sizes, as parameters of the regressor.
     warnings : list of str
         Messages for the user.
+    loss : Loss or None
+        The loss with the noise levels or dispersions of the last search, if they are kept.
     """
 
     search: Search | None
@@ -57,6 +59,7 @@ class Found:
     chosen: Evaluation
     params: dict[str, Any]
     warnings: list[str]
+    loss: Any = None
 
     @property
     def evaluations(self) -> list[Evaluation]:

@@ -9,18 +9,13 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core import memory
-from thinrank.core.contracts import Design
-from thinrank.designs import Dense, kept_basis, standardize
+from thinrank.designs import kept_basis, standardize
 from thinrank.designs.unprojected import unprojected
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.selection.deviance_sample import DevianceSample, HeldOutEntries
-from thinrank.selection.splits import checked_splits
+from thinrank.selection.splits import checked_splits, copied_if_small
 
 __all__ = ["deviance_samples"]
-
-# Rows of X are copied, centred and scaled, if X fits this number of times into the memory budget.
-_PART_OF_BUDGET = 64
 
 
 def deviance_samples(
@@ -83,11 +78,11 @@ def _sample(
         )
     X = unprojected(training.X)
     moved = standardize(X, sample_weight=weight, center=center, scale=scale, kept=basis)
-    training = training.with_predictors(_copied(moved.design), inner)
+    training = training.with_predictors(copied_if_small(moved.design), inner)
     own = None if outer is None else outer[:, int(center) :]
     X = moved.applied_to(unprojected(held_out.X), own)
     entries = HeldOutEntries(
-        test, _copied(X), held_out.Y, held_out.weights(), held_out.offset, outer
+        test, copied_if_small(X), held_out.Y, held_out.weights(), held_out.offset, outer
     )
     if not float(arrays.namespace(entries.weight).sum(entries.weight)) > 0:
         raise ValueError("cv leaves no held-out entries of positive weight in a split")
@@ -97,10 +92,3 @@ def _sample(
 def _beside(free: Array, ones: int, basis: Array) -> Array:
     """The intercept, if there is one, and a basis of the kept predictors."""
     return arrays.namespace(basis).concat([free[:, :ones], basis], axis=1)
-
-
-def _copied(X: Design) -> Design:
-    """The design as a dense array if that is small."""
-    if memory.fits(_PART_OF_BUDGET * X.shape[0] * X.shape[1], arrays.itemsize(X.prototype)):
-        return Dense(X.columns(arrays.indices(range(X.shape[1]), X.prototype)))
-    return X

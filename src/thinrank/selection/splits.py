@@ -29,7 +29,7 @@ from thinrank.losses import LeastSquares
 from thinrank.losses.noise import noise_scale
 from thinrank.selection.held_out_sample import HeldOut, HeldOutSample, KeptHeldOut
 
-__all__ = ["checked_splits", "held_out_samples"]
+__all__ = ["checked_splits", "copied_if_small", "held_out_samples"]
 
 # Held-out rows are copied, for faster predictions, if X fits this number of times into the memory
 # budget.
@@ -191,10 +191,15 @@ def _training_noise(loss: LeastSquares, train: np.ndarray, training: TrainingRow
 def _rows(loss: LeastSquares, index: np.ndarray) -> tuple[Design, Design, Array]:
     """Rows of X and Y, multiplied by the roots of their weights; X is copied if it is small."""
     X, Y, roots = loss.rows(arrays.indices(index.tolist(), loss.prototype))
-    entries = loss.X.shape[0] * loss.shape[0]
-    if memory.fits(_PART_OF_BUDGET * entries, arrays.itemsize(loss.prototype)):
-        X = Dense(X.columns(arrays.indices(range(X.shape[1]), loss.prototype)))
-    return X, Y, roots
+    return copied_if_small(X, loss.X.shape[0]), Y, roots
+
+
+def copied_if_small(X: Design, rows: int | None = None) -> Design:
+    """The design as a dense array, if one with ``rows`` rows (None for its own) is small."""
+    entries = (X.shape[0] if rows is None else rows) * X.shape[1]
+    if memory.fits(_PART_OF_BUDGET * entries, arrays.itemsize(X.prototype)):
+        return Dense(X.columns(arrays.indices(range(X.shape[1]), X.prototype)))
+    return X
 
 
 def _as_index(rows: np.ndarray, count: int) -> np.ndarray:
