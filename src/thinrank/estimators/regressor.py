@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.family_fit import family_fit
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.least_squares_fit import least_squares_fit
 from thinrank.estimators.parameters import check_parameters
-from thinrank.estimators.responses import numeric_responses
 from thinrank.estimators.validation import (
     check_loss,
     check_training_data,
@@ -19,7 +17,6 @@ from thinrank.estimators.validation import (
     has_missing,
     keep_target_names,
 )
-from thinrank.losses.families import Gaussian
 
 __all__ = ["SparseReducedRankRegressor"]
 
@@ -298,8 +295,10 @@ default="auto"
         if family is None and entry_weight is None and not has_missing(target):
             result = least_squares_fit(self, design, target, weight, kept)
         else:
-            responses = numeric_responses(target, entry_weight, family or Gaussian(), names)
-            result = family_fit(self, design, responses, weight, kept)
+            # imported on first use: most fits are least squares on complete data
+            from thinrank.estimators.family_fit import numeric_fit
+
+            result = numeric_fit(self, design, target, entry_weight, family, names, weight, kept)
         self._keep_result(result, kept, single)
         keep_target_names(self, names)
         return self
