@@ -49,10 +49,10 @@ class Decoder:
     def model(self, document: dict[str, Any]) -> Any:
         """The model of a document."""
         storable = find_class(document["class"])
+        if not storable.is_model:
+            raise ModelFileError(f"the class {storable.name!r} is not that of a model")
         if storable.is_estimator:
             return self.estimator(document)
-        if storable.is_list or storable.is_enum:
-            raise ModelFileError(f"the class {storable.name!r} is not that of a model")
         return self._built(storable, document, storable.name, 0)
 
     def value(self, value: Any, path: str, depth: int = 0) -> Any:

@@ -48,15 +48,15 @@ class Encoder:
     def model(self, model: Any) -> dict[str, Any]:
         """The keys of a model that describe its class and contents."""
         name = name_of(type(model))
-        if name is None:
+        storable = None if name is None else find_class(name)
+        if storable is None or not storable.is_model:
             raise NotStorableError(
                 f"{_described(model)} cannot be saved; tr.save stores the estimators and "
                 "baselines of thinrank, Factors and Solution"
             )
-        storable = find_class(name)
         if storable.is_estimator:
             return self._estimator(storable, model, "", 0)
-        return {"class": name, "fields": self._fields(storable, model, "", 0)}
+        return {"class": storable.name, "fields": self._fields(storable, model, "", 0)}
 
     def value(self, value: Any, path: str, depth: int = 0) -> Any:
         """One value.

@@ -154,9 +154,9 @@ def load(path: str | os.PathLike[str]) -> Any:
                 )
             arrays = ArrayFile(file, size)
             model = Decoder(arrays).model(document)
-            if arrays.unread:
-                raise ModelFileError(f"{ARRAYS} has arrays that the model does not use")
         check_consistency(model)
+        if arrays.unread:
+            raise ModelFileError(f"{ARRAYS} has arrays that the model does not use")
     return model
 
 

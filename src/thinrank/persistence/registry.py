@@ -130,6 +130,11 @@ class Storable:
     is_estimator: bool
 
     @property
+    def is_model(self) -> bool:
+        """Whether its objects can be saved by themselves."""
+        return self.is_estimator or self.name in ("Factors", "Solution")
+
+    @property
     def is_list(self) -> bool:
         """Whether its objects are lists."""
         return issubclass(self.cls, list)
