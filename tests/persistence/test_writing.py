@@ -115,9 +115,10 @@ def test_an_interruption_leaves_what_was_there(module, step, error, exists, tmp_
             real(*arguments)  # the disk is full after some bytes
         raise error
 
-    with monkeypatch.context() as patch, pytest.raises(type(error)):
+    with monkeypatch.context() as patch:
         patch.setattr(module, step, interrupted)
-        tr.save(factors(2), path, overwrite=True)
+        with pytest.raises(type(error)):
+            tr.save(factors(2), path, overwrite=True)
     assert contents(tmp_path) == (["model"] if exists else [])
     if exists:
         assert number_of(path) == 1

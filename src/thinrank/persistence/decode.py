@@ -187,10 +187,9 @@ class Decoder:
 
     def _built(self, storable: Storable, value: dict[str, Any], path: str, depth: int) -> Any:
         fields = _entry(value, "fields", dict)
-        wanted = {*storable.arguments, *storable.state}
-        if set(fields) != wanted:
-            names = ", ".join(sorted(set(fields) ^ wanted))
-            raise ModelFileError(f"{storable.name} has missing or unknown fields: {names[:200]}")
+        unknown = set(fields) - {*storable.arguments, *storable.state}
+        if unknown:
+            raise ModelFileError(f"{storable.name} has no field {min(unknown)[:80]!r}")
         decoded = {
             name: self.value(each, f"{path}.{name}", depth + 1) for name, each in fields.items()
         }

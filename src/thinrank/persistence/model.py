@@ -210,7 +210,8 @@ def _reading(folder: Path) -> Iterator[None]:
         raise
     except Exception as error:
         reason = str(error) or type(error).__name__
-        raise ModelFileError(f"cannot load {folder}: {reason}") from error
+        cause = error.__cause__ if isinstance(error, ModelFileError) else error
+        raise ModelFileError(f"cannot load {folder}: {reason}") from cause
 
 
 def _read_document(folder: Path) -> dict[str, Any]:

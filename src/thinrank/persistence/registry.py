@@ -165,11 +165,12 @@ class Storable:
         return issubclass(self.cls, Family)
 
     def build(self, values: dict[str, Any]) -> Any:
-        """An object with the stored attributes."""
-        given = {argument: values[name] for name, argument in self.arguments.items()}
-        built = self.cls(**given)
-        for name in self.state:
-            setattr(built, name, values[name])
+        """An object with the stored attributes; those that an older file lacks have defaults."""
+        arguments, state = self.arguments, self.state
+        built = self.cls(**{arguments[name]: values[name] for name in arguments if name in values})
+        for name in state:
+            if name in values:
+                setattr(built, name, values[name])
         return built
 
 
