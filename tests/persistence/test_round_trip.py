@@ -110,6 +110,14 @@ def test_the_table_of_classes_is_right():
         assert public is found.cls
 
 
+def test_values_of_parameters_are_in_the_table_of_classes():
+    for module in (tr.solvers, tr.starts, tr.baselines, tr.losses.families):
+        for name in module.__all__:
+            cls = getattr(module, name)
+            if isinstance(cls, type) and cls is not Family:
+                assert registry.name_of(cls) is not None, f"add {name} to persistence/registry.py"
+
+
 @pytest.mark.parametrize(
     "features",
     [
