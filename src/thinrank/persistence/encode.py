@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from typing import Any
@@ -179,6 +180,8 @@ class Encoder:
                 where = _joined(_joined(path, "parameters"), name)
                 parameters[name] = self.value(parameter, where, depth + 1)
             except NotStorableError:
+                if name in _required(type(value)):
+                    raise
                 self.arrays, self._seen = before  # without the arrays of the part that was stored
                 omitted.append(name)
         self.omitted += [_joined(path, name) for name in omitted]
@@ -203,6 +206,12 @@ def _scalar(value: np.generic, path: str) -> dict[str, Any]:
     if isinstance(item, float) and not math.isfinite(item):
         item = str(item)
     return {MARK: "scalar", "dtype": dtype.newbyteorder("<").str, "value": item}
+
+
+def _required(cls: type) -> set[str]:
+    """Parameters of an estimator without a default."""
+    parameters = inspect.signature(cls).parameters.items()
+    return {name for name, each in parameters if each.default is inspect.Parameter.empty}
 
 
 def _joined(path: str, name: str) -> str:
