@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         designs,
         losses,
         paper,
+        persistence,
         report,
         rl,
         selection,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
     from thinrank.estimators.regressor import SparseReducedRankRegressor
+    from thinrank.persistence import load, save
 
 __version__ = _version("thinrank")
 
@@ -43,11 +45,14 @@ __all__ = [
     "calcium",
     "datasets",
     "designs",
+    "load",
     "losses",
     "minimize",
     "paper",
+    "persistence",
     "report",
     "rl",
+    "save",
     "selection",
     "solvers",
     "starts",
@@ -62,5 +67,7 @@ __getattr__, __dir__ = _lazy_names(
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
+        "load": "thinrank.persistence",
+        "save": "thinrank.persistence",
     },
 )
