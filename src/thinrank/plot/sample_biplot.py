@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.plot.canvas import axes_of, check_choice, check_count, open_frame, write_instead
+from thinrank.plot.canvas import (
+    axes_of,
+    check_choice,
+    check_count,
+    open_frame,
+    size_in_points,
+    write_instead,
+)
 from thinrank.plot.colours import ACCENT, CATEGORIES, GREY, INK, MARKERS, POSITIVE, QUIET
 from thinrank.plot.factor_bars import factor_title, no_factors
 from thinrank.plot.fitted_model import FittedModel, fitted_model
@@ -56,7 +63,8 @@ def biplot(
         Groups of the samples, shown by colour and marker. With more than seven groups the less
         frequent ones are shown together.
     labels : sequence of n_samples labels or None, default=None
-        Names of the samples. The samples farthest from the centre have theirs written.
+        Names of the samples. Those of the samples farthest from the centre are written, as far
+        as they do not overlap.
     max_arrows : int, default=12
         Largest number of arrows, the longest ones.
     max_labels : int, default=15
@@ -180,8 +188,15 @@ def _label_samples(ax: Axes, scores: np.ndarray, labels: Sequence[object], max_l
         raise ValueError(
             f"labels must have one entry for each of the {len(scores)} samples, got {len(labels)}"
         )
-    far = strongest(np.linalg.norm(scores, axis=1), max_labels)
+    far = strongest(np.linalg.norm(scores, axis=1), len(scores))
+    points = np.asarray(size_in_points(ax)) / np.maximum(np.ptp(scores, axis=0), 1e-12)
+    written: list[np.ndarray] = []
     for i, text in zip(far, names_at(labels, far, width=16), strict=True):
+        place = scores[i] * points
+        near = [abs(place[1] - y) < 9 and abs(place[0] - x) < 5 * len(text) for x, y in written]
+        if any(near) or len(written) == max_labels:
+            continue
+        written.append(place)
         right = scores[i, 0] >= 0
         ax.annotate(
             text,
@@ -222,9 +237,8 @@ def _draw_arrows(
 
 def _label_tips(ax: Axes, tips: np.ndarray, texts: list[str]) -> None:
     """Labels beside the tips of arrows to one side, moved apart vertically."""
-    figure: Any = ax.get_figure(root=True)
     low, high = ax.get_ylim()
-    line = 1.35 * _FONT * (high - low) / (72 * ax.get_window_extent().height / figure.dpi)
+    line = 1.35 * _FONT * (high - low) / size_in_points(ax)[1]
     heights = apart([float(tip[1]) for tip in tips], line, low + line, high - line)
     for tip, height, text in zip(tips, heights, texts, strict=True):
         right = tip[0] >= 0

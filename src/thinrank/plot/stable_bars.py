@@ -117,10 +117,10 @@ def _draw_bars(
 
 def _stable_title(part: Any, found: int) -> str:
     """Number of stable names, and the bound on the wrong ones where it says something."""
-    title = f"stable ({found})"
+    title = f"stable: {found}"
     if "bound" not in part.columns or found == 0:
         return title
     bound = float(part["bound"].iloc[0])
     if bound >= found:
-        return f"{title}; the bound on wrong ones, {bound:.2g}, is no less"
-    return f"{title}; wrong among them: at most {bound:.2g} expected"
+        return f"{title} (the bound on wrong ones, {bound:.2g}, says nothing)"
+    return f"{title}, of which at most {bound:.2g} wrong (expected)"
