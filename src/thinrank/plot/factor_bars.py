@@ -95,10 +95,10 @@ def factors(
 
 
 def factor_title(est: Any, index: int) -> str:
-    """The name of a factor, with the share of the variance of the responses that it explains."""
-    shares = getattr(est, "explained_variance_ratio_", None)
-    title = f"factor {index + 1}"
-    return title if shares is None else f"{title}\n{100 * float(shares[index]):.0f} % of variance"
+    """The name of a factor, with the share of the responses that it explains."""
+    what = "deviance" if hasattr(est, "family_") else "variance"
+    share = 100 * float(est.explained_variance_ratio_[index])
+    return f"factor {index + 1}\n{share:.0f} % of {what}"
 
 
 def no_factors(ax: Axes) -> Axes:

@@ -105,19 +105,16 @@ def fitted_model(est: Any) -> FittedModel:
         )
     check_is_fitted(est, "factors_")
     U, V = arrays.to_numpy(est.factors_.U), arrays.to_numpy(est.factors_.V)
-    kept = np.asarray(getattr(est, "kept_", []), dtype=np.int64)
-    kept_coef = np.zeros((len(kept), V.shape[0]))
-    if len(kept):
-        kept_coef = np.reshape(arrays.to_numpy(est.kept_coef_).T, (len(kept), V.shape[0]))
+    kept_coef = np.reshape(arrays.to_numpy(est.kept_coef_).T, (len(est.kept_), V.shape[0]))
     return FittedModel(
         predictor_names(est, U.shape[0]),
         response_names(est, V.shape[0]),
         U,
         V,
-        kept,
+        est.kept_,
         kept_coef,
-        _scale(est, "feature_scale_", U.shape[0]),
-        _scale(est, "target_scale_", V.shape[0]),
+        _positive(est.feature_scale_),
+        _positive(est.target_scale_),
     )
 
 
@@ -140,11 +137,8 @@ def response_names(est: Any, count: int) -> list[str]:
     return [f"y{i}" for i in range(count)]
 
 
-def _scale(est: Any, attribute: str, count: int) -> np.ndarray:
-    given = getattr(est, attribute, None)
-    if given is None:
-        return np.ones(count)
-    scale = np.asarray(given, dtype=np.float64)
+def _positive(scale: np.ndarray) -> np.ndarray:
+    """Scales with 1 in place of those that are 0 or not known, of predictors not in use."""
     return np.where(scale > 0, scale, 1.0)
 
 

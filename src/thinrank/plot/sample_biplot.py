@@ -97,7 +97,6 @@ def biplot(
             return no_factors(ax)
         return write_instead(ax, "The fit has one factor, and a biplot needs two.")
     scores = arrays.to_numpy(est.transform(X))[:, list(pair)].astype(np.float64)
-    scores = scores - scores.mean(axis=0)
     spread = scores.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     scores = scores / spread
