@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank.plot.canvas import axes_of, check_count, name_axis, room, write_instead
+from thinrank.plot.canvas import axes_of, check_count, name_axis, room, size_in_points, write_instead
 from thinrank.plot.colours import GREY, QUIET, by_sign
 from thinrank.plot.fitted_model import FittedModel, fitted_model
 from thinrank.plot.labels import names_at, strongest
@@ -20,7 +20,8 @@ __all__ = ["factor_title", "factors", "no_factors"]
 
 _ROW = 0.19  # height of a name in a new figure, in inches
 _HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
-_SPACE = 1.6  # rows between predictors and responses
+_SPACE = 1.6  # least number of rows between predictors and responses, for a title
+_TITLE = 8.0  # font size of these titles, in points
 
 
 def factors(
@@ -130,6 +131,8 @@ def _draw_sides(
 ) -> None:
     """Bars of the predictors, then of the responses, from top to bottom."""
     names = (model.predictors, model.responses)
+    # the title needs a line of text, which may be more than one row of bars
+    space = max(_SPACE, 1.7 * _TITLE * (sum(most) + 4) / size_in_points(ax)[1])
     place = 0.0
     places: list[float] = []
     labels: list[str] = []
@@ -140,7 +143,7 @@ def _draw_sides(
         shown = _in_order(loadings, strongest(np.abs(loadings).max(axis=1), limit))
         heights = place + np.arange(len(shown))
         note = kind if len(shown) >= total else f"{kind}: strongest {len(shown)} of {total:,} shown"
-        ax.text(-0.5, place - 0.75, note, fontsize=8, color=GREY, va="center")
+        ax.text(-0.5, place - space / 2, note, fontsize=_TITLE, color=GREY, va="center")
         for column in range(len(which)):
             values = loadings[shown, column]
             largest = float(np.abs(loadings[:, column]).max()) or 1.0
@@ -154,8 +157,8 @@ def _draw_sides(
             ax.plot([column, column], [heights[0] - 0.5, heights[-1] + 0.5], color=QUIET, lw=0.8)
         places.extend(heights.tolist())
         labels.extend(names_at(known, shown))
-        place = float(heights[-1]) + 1 + _SPACE
-    ax.set_ylim(place - _SPACE - 0.4, -1.4)
+        place = float(heights[-1]) + 1 + space
+    ax.set_ylim(place - space - 0.4, -space)
     name_axis(ax, "y", places, labels)
 
 

@@ -133,16 +133,23 @@ def _chosen(records: Sequence[Record], params: dict[str, Any]) -> Record | None:
 
 
 def _lines(records: Sequence[Record]) -> dict[int, list[tuple[int, float]]]:
-    """For each rank the numbers of predictors, increasing, with their least score."""
-    least: dict[int, dict[int, float]] = {}
+    """For each rank the numbers of predictors, increasing, with their least score.
+
+    Models of other ranks count only where no model of this rank and number was fitted.
+    """
+    own: dict[tuple[int, int], float] = {}
+    others: dict[tuple[int, int], float] = {}
     for record in records:
         assert record.sizes is not None
-        rows = record.sizes.rows
-        for rank, score in ((record.sizes.rank, record.objective), *record.rank_scores):
+        fitted, rows = record.sizes.rank, record.sizes.rows
+        for rank, score in ((fitted, record.objective), *record.rank_scores):
             if rank > 0 and math.isfinite(score):
-                line = least.setdefault(rank, {})
-                line[rows] = min(score, line.get(rows, math.inf))
-    return {rank: sorted(line.items()) for rank, line in least.items()}
+                known = own if rank == fitted else others
+                known[rank, rows] = min(score, known.get((rank, rows), math.inf))
+    lines: dict[int, list[tuple[int, float]]] = {}
+    for (rank, rows), score in sorted((others | own).items()):
+        lines.setdefault(rank, []).append((rows, score))
+    return lines
 
 
 def _some_ranks(ranks: Sequence[int], chosen: int, most: int) -> list[int]:

@@ -79,7 +79,8 @@ def stability(
     ax.set_xlim(0, 1)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("selection frequency")
-    ax.set_ylabel(shown_of(kind, len(shown), len(frequency)).replace("strongest", "most frequent"))
+    total = len(frequency) if len(shown) < selected else len(shown)
+    ax.set_ylabel(shown_of(kind, len(shown), total).replace("strongest", "most frequent"))
     open_frame(ax)
     return ax
 
