@@ -146,5 +146,5 @@ def test_kept_predictors_are_shown(ax):
 def test_arrays_of_one_dimension_have_names(ax):
     X, Y = np.asarray(fits.paper()[0]), np.asarray(fits.paper()[1])[:, 0]
     tr.plot.coefficients(tr.SparseReducedRankRegressor(1, 3, None).fit(X, Y), ax=ax)
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["y0"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["y"]
     assert all(label.get_text().startswith("x") for label in ax.get_yticklabels())

@@ -7,7 +7,7 @@ import plotted_fits as fits
 import pytest
 
 import thinrank as tr
-from thinrank.plot.fitted_model import fitted_model
+from thinrank.plot.fitted_model import fitted_model, loadings, selected
 
 
 def labels(ticks):
@@ -56,7 +56,7 @@ def test_of_many_predictors_the_strongest_are_shown():
     assert ax.images[0].get_array().shape == (40, 40)
     assert ax.get_ylabel() == "predictor (strongest 40 of 100 shown)"
     assert ax.get_xlabel() == "response (strongest 40 of 60 shown)"
-    strength = np.linalg.norm(fitted_model(est).selected()[2], axis=1)
+    strength = np.linalg.norm(selected(fitted_model(est))[2], axis=1)
     weakest = X.columns[est.row_support_[np.argmin(strength)]]
     assert not any(
         str(est.row_support_[np.argmin(strength)]) in t for t in labels(ax.get_yticklabels())
@@ -70,9 +70,7 @@ def test_bars_of_every_factor():
     ax = tr.plot.factors(fits.given())
     assert len(ax.patches) == 2 * (5 + 13)
     assert len(labels(ax.get_yticklabels())) == 5 + 13
-    left, right = fitted_model(fits.given()).loadings()
-    np.testing.assert_allclose((left**2).sum(axis=0), 1)
-    np.testing.assert_allclose((right**2).sum(axis=0), 1)
+    left, right = loadings(fitted_model(fits.given()))
     widths = np.asarray([bar.get_width() for bar in ax.patches])
     used = np.concatenate([left[left.any(axis=1)], right])
     assert np.count_nonzero(widths > 0) == np.count_nonzero(used > 0)
@@ -164,7 +162,7 @@ def test_every_name_is_a_node():
     written = labels(ax.texts)
     for name in [*X.columns[est.row_support_], *Y.columns, "1", "2"]:
         assert name in written
-    left, right = fitted_model(est).loadings()
+    left, right = loadings(fitted_model(est))
     edges = [line for part in ax.collections for line in part.get_segments()]
     strong = [np.abs(side) > 0.05 * np.abs(side).max() for side in (left, right)]
     assert len(edges) == sum(np.count_nonzero(side) for side in strong)
@@ -173,7 +171,7 @@ def test_every_name_is_a_node():
 def test_edges_have_the_sign_and_strength_of_coefficients():
     est = fits.given()
     ax = tr.plot.network(est, through="coefficients", max_edges=7)
-    values = fitted_model(est).selected()[2]
+    values = selected(fitted_model(est))[2]
     (edges,) = ax.collections
     assert len(edges.get_segments()) == 7
     assert ax.get_title() == "strongest 7 of 65 edges shown"
@@ -239,7 +237,7 @@ def test_few_responses_have_colours_and_many_points_a_density(ax):
 def test_classes_are_calibrated():
     est, X, y = fits.classes()
     ax = tr.plot.observed_predicted(est, X, y)
-    assert labels(ax.get_legend().get_texts()) == ["setosa", "versicolor", "virginica"]
+    assert labels(ax.get_legend().get_texts()) == ["y=setosa", "y=versicolor", "y=virginica"]
     assert ax.get_ylabel() == "observed frequency"
     line = ax.containers[1].lines[0]
     share = est.predict_proba(X)[:, 1]

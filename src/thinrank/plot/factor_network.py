@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank.core.extras import import_optional
+from thinrank.estimators.findings import Findings
 from thinrank.plot.canvas import axes_of, check_choice, check_count, font_size, room, write_instead
 from thinrank.plot.colours import GREY, INK, by_sign
 from thinrank.plot.factor_bars import no_factors
-from thinrank.plot.fitted_model import FittedModel, fitted_model
-from thinrank.plot.labels import names_at, shown_of, strongest
+from thinrank.plot.fitted_model import fitted_model, loadings, selected
+from thinrank.plot.labels import names_at, plural, shown_of, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,12 +78,12 @@ def network(
     max_predictors = check_count("max_predictors", max_predictors)
     max_responses = check_count("max_responses", max_responses)
     model = fitted_model(est)
-    rows, columns, values = model.selected()
+    rows, columns, values = selected(model)
     tallest = max(min(len(rows), max_predictors), min(len(columns), max_responses))
     ax = axes_of(ax, 7.2, max(1.0 + _ROW * tallest, 2.8))
     if through == "factors" and model.rank == 0:
         return no_factors(ax)
-    if model.is_empty:
+    if not len(columns):
         return write_instead(ax, "All coefficients are zero: no predictor was selected.")
     most = room(ax, "y") * 4 // 5
     top = strongest(np.linalg.norm(values, axis=1), min(max_predictors, most))
@@ -95,11 +96,11 @@ def network(
     heights = [_heights(layer.shape[0]) for layer in layers] + [_heights(len(side))]
     _draw_layers(ax, layers, heights, max_edges)
     size = font_size(ax, "y", round(1.25 * max(len(top), len(side))))
-    _draw_names(ax, 0, heights[0], names_at(model.predictors, rows[top]), size)
-    _draw_names(ax, 2, heights[-1], names_at(model.responses, columns[side]), size)
+    _draw_names(ax, 0, heights[0], names_at(model.predictor_names, rows[top]), size)
+    _draw_names(ax, 2, heights[-1], names_at(model.response_names, columns[side]), size)
     titles = [shown_of("predictors", len(top), len(rows))]
     titles += ["factors"] if through == "factors" else []
-    titles += [shown_of("responses", len(side), len(columns))]
+    titles += [shown_of(plural(model.noun), len(side), len(columns))]
     _draw_titles(ax, titles)
     ax.set_xlim(-0.9, 2.9)
     ax.set_ylim(-0.06, 1.14)
@@ -108,10 +109,10 @@ def network(
 
 
 def _by_factors(
-    model: FittedModel, rows: np.ndarray, columns: np.ndarray
+    model: Findings, rows: np.ndarray, columns: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Orders of predictors and responses in which few edges cross, and the loadings as edges."""
-    left, right = model.loadings()
+    left, right = loadings(model)
     left, right = left[rows], right[columns].T
     down = np.argsort(_centres(left), kind="stable")
     across = np.argsort(_centres(right.T), kind="stable")

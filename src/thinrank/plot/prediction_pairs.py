@@ -91,7 +91,7 @@ def prediction_pairs(est: Any, X: Any, Y: Any) -> Pairs:
     -------
     Pairs
     """
-    names = fitted_model(est).responses
+    names = fitted_model(est).response_names
     if hasattr(est, "predict_proba"):
         observed, predicted = _of_classifier(est, X, Y)
         probability = np.ones(len(names), dtype=bool)
