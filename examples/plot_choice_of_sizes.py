@@ -36,7 +36,8 @@ plt.show()
 # A grid and the one-standard-error rule
 # --------------------------------------
 # :class:`thinrank.SparseReducedRankRegressorCV` with lists of sizes tries all of them, so the lines
-# are complete. With ``refit_rule="one_se"`` a thinner model is chosen.
+# are complete. With ``refit_rule="one_se"`` a thinner model is chosen. With few samples this rule
+# compares the best models again on further splits, so its choice may differ from the ring.
 
 grid = tr.SparseReducedRankRegressorCV(
     ranks=[1, 2, 3, 4],

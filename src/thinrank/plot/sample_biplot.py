@@ -83,8 +83,8 @@ def biplot(
     >>> X, Y = tr.datasets.load_norwegian_paper(return_X_y=True, as_frame=True)
     >>> est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)
     >>> ax = tr.plot.biplot(est, X, max_arrows=5)
-    >>> ax.get_xlabel().split()[:2], len(ax.texts)
-    (['factor', '1'], 5)
+    >>> ax.get_xlabel().split(",")[0], len(ax.texts)
+    ('factor 1', 5)
     """
     arrows = check_choice("arrows", arrows, ("responses", "predictors", "none"))
     max_arrows = check_count("max_arrows", max_arrows)
