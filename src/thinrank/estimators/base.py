@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
     MultiOutputMixin,
     RegressorMixin,
     TransformerMixin,
 )
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
+from thinrank.estimators.description import Description, described
+from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.fit_result import FitResult
+from thinrank.estimators.frames import as_frame
 from thinrank.estimators.observed_score import observed_r2
 from thinrank.estimators.validation import check_new_X
+
+if TYPE_CHECKING:
+    from thinrank.estimators.summary import Summary
 
 __all__ = ["FactorModel", "FactorRegressor"]
 
 
-class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FactorModel(TransformerMixin, BaseEstimator):
     """Coefficients, supports, latent factors and linear predictors of a fit.
 
     They come from ``factors_`` and ``intercept_``.
@@ -34,7 +41,19 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     coefficients of their own, ``kept_coef_``, in addition to those of ``factors_``.
     """
 
+    fit_intercept: bool
+    standardize: bool
+
     factors_: Factors
+    factor_means_: Any
+    factor_scale_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    r2_: np.ndarray
+    held_out_r2_: np.ndarray | None
+    n_samples_: int
+    feature_scale_: np.ndarray
+    target_scale_: np.ndarray
+    warnings_: list[str]
     intercept_: Any
     kept_: np.ndarray
     kept_coef_: Any
@@ -50,32 +69,61 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     best_params_: dict[str, Any]
     search_: list[Record]
 
-    def _keep_result(self, result: FitResult, kept: np.ndarray, single_target: bool) -> None:
+    def _keep_result(
+        self, result: FitResult, data: TrainingData, kept: np.ndarray, single_target: bool
+    ) -> None:
         """Store everything that a fit returned."""
-        self._keep(result.factors, result.intercept, single_target)
-        self._keep_always(kept, result.kept_coef)
+        self._keep(
+            result.factors,
+            result.intercept,
+            single_target,
+            data,
+            kept,
+            result.kept_coef,
+            result.feature_scale,
+        )
+        self.held_out_r2_, self.warnings_ = result.held_out_r2, result.messages
         self.best_params_, self.search_ = result.params, result.search
         self.n_iter_, self.status_, self.history_ = result.n_iter, result.status, result.history
 
-    def _keep(self, factors: Factors, intercept: Array, single_target: bool) -> None:
-        """Store the result of a fit, in the user's units."""
-        self.factors_ = factors
+    def _keep(
+        self,
+        factors: Factors,
+        intercept: Array,
+        single_target: bool,
+        data: TrainingData,
+        kept: np.ndarray | None = None,
+        kept_coef: Array | None = None,
+        feature_scale: Array | None = None,
+    ) -> None:
+        """Store the result of a fit, in the user's units, and what it explains of the data."""
+        if kept_coef is None:
+            kept = np.empty(0, dtype=np.int64) if kept is None else kept
+            kept_coef = arrays.zeros((factors.shape[1], len(kept)), like=factors.U)
+        assert kept is not None
+        found = described(
+            data,
+            factors,
+            intercept,
+            kept,
+            kept_coef,
+            fit_intercept=self.fit_intercept,
+            standardize=self.standardize,
+            feature_scale=feature_scale,
+        )
+        for name, value in found._asdict().items():
+            setattr(self, f"{name}_", value)
+        self.held_out_r2_, self.warnings_ = None, []
         self._single_target = single_target
         self.intercept_ = float(intercept[0]) if single_target else intercept
-
-    def _keep_always(self, index: np.ndarray, coefficients: Array | None) -> None:
-        """Store the predictors that are always kept; after :meth:`_keep`."""
-        if coefficients is None:
-            coefficients = arrays.zeros((self.factors_.shape[1], 0), like=self.factors_.U)
-        self.kept_ = index
-        self.kept_coef_ = coefficients[0, :] if self._single_target else coefficients
+        self.kept_ = kept
+        self.kept_coef_ = kept_coef[0, :] if single_target else kept_coef
 
     def _keep_as(self, other: FactorModel) -> None:
         """Store the result of a fit of another regressor."""
-        self.factors_ = other.factors_
-        self._single_target = other._single_target
-        self.intercept_ = other.intercept_
-        self.kept_, self.kept_coef_ = other.kept_, other.kept_coef_
+        names = [*(f"{name}_" for name in Description._fields), "held_out_r2_", "warnings_"]
+        for name in [*names, "_single_target", "intercept_", "kept_", "kept_coef_"]:
+            setattr(self, name, getattr(other, name))
 
     @property
     def coef_(self) -> Array:
@@ -119,9 +167,21 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return None
         return arrays.indices(kept.tolist(), self.factors_.U)
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.rank_
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of :meth:`transform`: "factor1", "factor2" and so on.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used; here because pipelines of scikit-learn pass it.
+
+        Returns
+        -------
+        ndarray of str
+            As many names as ``rank_``.
+        """
+        check_is_fitted(self, "factors_")
+        return np.asarray([f"factor{j + 1}" for j in range(self.rank_)], dtype=object)
 
     def _linear(self, X: Any) -> Array:
         """Linear predictors, of shape (n_samples, n_targets) or (n_samples,)."""
@@ -139,7 +199,10 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return linear
 
     def transform(self, X: Any) -> Array:
-        """Compute the latent factors X @ U, of which the responses are linear combinations.
+        """Compute the factors, of which the fitted responses are linear combinations.
+
+        They are the scores X @ U minus their means over the training rows (without intercept,
+        X @ U), which are orthogonal in the training rows and ordered by decreasing variance.
 
         Parameters
         ----------
@@ -149,11 +212,72 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Returns
         -------
-        array of shape (n_samples, n_components)
-            Latent factors.
+        array of shape (n_samples, rank)
+            Factors.
         """
         check_is_fitted(self, "factors_")
-        return check_new_X(self, X) @ self.factors_.U
+        return check_new_X(self, X) @ self.factors_.U - self.factor_means_
+
+    def predict_frame(self, X: Any) -> Any:
+        """Predict as a data frame, with the names of the responses and the index of X.
+
+        :meth:`predict` always returns arrays, as in scikit-learn.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+            Predictors.
+
+        Returns
+        -------
+        pandas.DataFrame, or polars.DataFrame if X is one
+            The result of ``predict``.
+        """
+        from thinrank.estimators.findings import predicted_names
+
+        predicted = arrays.to_numpy(self.predict(X))
+        return as_frame(predicted, predicted_names(self), X)
+
+    def summary(
+        self, max_rows: int = 10, feature_names: Any = None, response_names: Any = None
+    ) -> Summary:
+        """What the fit found, in sentences and tables.
+
+        Parameters
+        ----------
+        max_rows : int, default=10
+            Largest number of rows of a table that is printed; tables of the result are complete.
+        feature_names : sequence of str, default=None
+            Names of the predictors; None for those that fit received, or x0, x1 and so on. In a
+            pipeline whose steps do not return data frames these are
+            ``pipe[:-1].get_feature_names_out()``.
+        response_names : sequence of str, default=None
+            Names of the responses; None for those that fit received, or y0, y1 and so on.
+
+        Returns
+        -------
+        Summary
+            ``print`` shows it; ``to_frame`` returns its tables as data frames.
+        """
+        from thinrank.estimators.findings import findings
+        from thinrank.estimators.summary import Summary
+
+        check_is_fitted(self, "factors_")
+        return Summary(findings(self, feature_names, response_names), max_rows)
+
+    def _repr_html_inner(self) -> str:
+        """The diagram of scikit-learn, and what was found."""
+        diagram = str(estimator_html_repr(self))
+        if not hasattr(self, "factors_"):
+            return diagram
+        return diagram + self.summary()._repr_html_()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What notebooks show."""
+        shown = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._repr_html_inner()
+        return shown
 
 
 class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
