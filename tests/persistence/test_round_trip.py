@@ -204,7 +204,7 @@ def test_settings_of_scikit_learn(tmp_path):
     X, Y, _ = example_models.data()
     model = tr.SparseReducedRankRegressor(1, 2, 3).fit(X, Y).set_output(transform="pandas")
     loaded = reloaded(model, tmp_path)
-    assert list(loaded.transform(X)) == list(model.transform(X)) == ["sparsereducedrankregressor0"]
+    assert list(loaded.transform(X)) == list(model.transform(X)) == ["factor1"]
 
 
 class OwnFamily(Poisson):
