@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.io import arff
 from sklearn.utils import Bunch
 
 from thinrank.datasets.bunches import AsFrame, make_bunch
@@ -155,6 +154,8 @@ def fetch_multi_target(
     """
     if name not in _SETS:
         raise ValueError(f"name must be one of {', '.join(_SETS)}, got {name!r}")
+    from scipy.io import arff  # 40 ms, which other data sets do not need
+
     known = _SETS[name]
     file = f"mulan_{name}.arff"
     path = local_copy(file, data_home, download_if_missing=download_if_missing)

@@ -3,6 +3,6 @@
 from thinrank.core.sizes import Sizes
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.rank import estimate_rank
-from thinrank.selection.stability import stability
+from thinrank.selection.stability import StabilityRecord, stability
 
-__all__ = ["Criterion", "Sizes", "estimate_rank", "stability"]
+__all__ = ["Criterion", "Sizes", "StabilityRecord", "estimate_rank", "stability"]
