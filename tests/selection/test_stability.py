@@ -112,8 +112,10 @@ def test_truth_is_stable():
 def test_nothing_selected():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((40, 6)), rng.standard_normal((40, 5))
-    with pytest.warns(SelectionWarning, match="No model predicts better"):
+    with pytest.warns(SelectionWarning, match="4 of the 4 fits .* no predictor") as told:
         table = stability(tr.SparseReducedRankRegressor(), X, Y, 2)
+    assert len(told) == 1  # not one per half
+    assert told[0].filename == __file__
     assert (table.frequency == 0).all()
     assert (table.bound == 0).all()
     assert not table.stable.any()
@@ -211,10 +213,11 @@ def test_only_pairs_that_occur_take_memory():
 def test_no_pair_is_selected():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((40, 6)), rng.standard_normal((40, 5))
-    with pytest.warns(SelectionWarning, match="No model predicts better"):
+    with pytest.warns(SelectionWarning, match="4 of the 4 fits .* no predictor"):
         table = stability(tr.SparseReducedRankRegressor(), X, Y, 2, pairs=True)
     assert not (table.axis == "pair").any()
     assert table.attrs["remarks"] == [
+        "4 of the 4 fits to half of the rows selected no predictor.",
         "No predictor is stable.",
         "No response is stable.",
         "No pair is stable.",

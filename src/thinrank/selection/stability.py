@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from thinrank import arrays
 from thinrank.core.extras import import_optional
 from thinrank.core.progress import with_progress_bar
+from thinrank.core.warnings import SelectionWarning
 from thinrank.minimize import check_size, seed_from
 from thinrank.selection.pair_counts import PairCounts, selected_pairs
 from thinrank.selection.stability_table import stability_table
@@ -140,7 +142,8 @@ def stability(
     -----
     SelectionWarning
         If the bound for predictors or pairs is not below the number of stable ones, so that it
-        says nothing.
+        says nothing, and if some fits select no predictor. Warnings of this class from single fits
+        are not shown.
 
     References
     ----------
@@ -169,20 +172,30 @@ def stability(
         delayed(_selection)(est, X, Y, half, pairs) for half in halves
     )
     tally = _Tally(n_features)
-    with with_progress_bar(
-        callback,
-        lambda record: f"fits, last with {record.n_rows} predictors",
-        "stability",
-        len(halves),
-        show=verbose > 0,
-        time_left=True,
-    ) as report:
+    with (
+        with_progress_bar(
+            callback,
+            lambda record: f"fits, last with {record.n_rows} predictors",
+            "stability",
+            len(halves),
+            show=verbose > 0,
+            time_left=True,
+        ) as report,
+        warnings.catch_warnings(),
+    ):
+        # Up to 2B warnings about single halves say less than the remarks on all of them.
+        warnings.simplefilter("ignore", SelectionWarning)
         for done, found in enumerate(fits, start=1):
             tally.add(found)
             if report is not None:
                 columns = None if found.columns is None else len(found.columns)
                 report(StabilityRecord(done, len(halves), len(found.rows), columns))
-    return stability_table(tally.rows, tally.columns, tally.pairs, X, Y, tally.fits, threshold)
+    table = stability_table(tally.rows, tally.columns, tally.pairs, X, Y, tally.fits, threshold)
+    if tally.empty:
+        told = f"{tally.empty} of the {tally.fits} fits to half of the rows selected no predictor."
+        table.attrs["remarks"].insert(0, told)
+        warnings.warn(told, SelectionWarning, stacklevel=2)
+    return table
 
 
 def _halves(n: int, pairs: int, seed: int) -> Iterator[np.ndarray]:
@@ -215,12 +228,14 @@ class _Tally:
 
     def __init__(self, n_features: int) -> None:
         self.fits = 0
+        self.empty = 0  # fits that select no predictor
         self.rows = np.zeros(n_features)
         self.columns: np.ndarray | None = None
         self.pairs: PairCounts | None = None
 
     def add(self, found: _Selection) -> None:
         self.fits += 1
+        self.empty += len(found.rows) == 0
         self.rows[found.rows] += 1
         if found.columns is None or found.n_targets is None:
             return

@@ -154,11 +154,11 @@ def _remark(summary: _AxisSummary) -> str:
             f"All {summary.among} {kind} were selected in every fit: nothing is known of wrong "
             "ones among them."
         )
-    bounds = f"{summary.bound:.3g}"
+    bounds, verb = f"{summary.bound:.3g}", "is" if summary.stable == 1 else "are"
     if summary.unimodal_bound < summary.bound:
         bounds += f", or {summary.unimodal_bound:.3g} under the unimodal assumption"
     return (
-        f"The bound on wrong {kind} says nothing: {summary.stable} are stable, and the bound is "
+        f"The bound on wrong {kind} says nothing: {summary.stable} {verb} stable, and the bound is "
         f"{bounds}. It is small if each fit selects few of many {kind}; here a fit selects "
         f"{summary.mean:.3g} of {summary.among} on average. Smaller sparsities or a higher "
         "threshold make it smaller."
