@@ -29,8 +29,8 @@ Y = energy.target
 # What was found
 # --------------
 # ``refit_rule="one_se"`` keeps as few predictors as the standard error of the held-out error
-# allows. Of the sixteen columns, those for the orientation are not needed. ``glazing distribution_0`` marks
-# buildings without windows.
+# allows. Of the sixteen columns, those for the orientation are not needed.
+# ``glazing distribution_0`` marks buildings without windows.
 
 est = tr.SparseReducedRankRegressor(refit_rule="one_se").fit(X, Y)
 print(est.summary())
