@@ -62,7 +62,7 @@ grid = agreed.groupby([pairs.predictor, pairs.response], sort=False).sum().unsta
 grid = grid.reindex(index=X.columns, columns=Y.columns, fill_value=0)
 figure, axis = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 image = axis.imshow(grid, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
-axis.set_xticks(range(grid.shape[1]), grid.columns)
+axis.set_xticks(range(grid.shape[1]), [name.replace(" ", "\n") for name in grid.columns])
 axis.set_yticks(range(grid.shape[0]), grid.index)
 figure.colorbar(image, label="fits that agree on the sign")
 axis.set_title("components and properties")
