@@ -25,6 +25,8 @@ _EXTRAS = {
     "pynwb": ("Exports to NWB files", "nwb"),
     "gymnasium": ("Gymnasium environments", "rl"),
     "distributed": ("Studies run with Dask", "dask"),
+    "pooch": ("Data sets that are downloaded", "data"),
+    "rdata": ("Data sets of R packages", "data"),
 }
 
 

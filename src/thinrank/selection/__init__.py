@@ -4,6 +4,14 @@ from thinrank.core.sizes import Sizes
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.predictor_path import PredictorPath, path
 from thinrank.selection.rank import estimate_rank
-from thinrank.selection.stability import stability
+from thinrank.selection.stability import StabilityRecord, stability
 
-__all__ = ["Criterion", "PredictorPath", "Sizes", "estimate_rank", "path", "stability"]
+__all__ = [
+    "Criterion",
+    "PredictorPath",
+    "Sizes",
+    "StabilityRecord",
+    "estimate_rank",
+    "path",
+    "stability",
+]
