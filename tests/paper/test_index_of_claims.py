@@ -196,7 +196,8 @@ def test_index_pages(tmp_path):
     assert "| [norway](norway/page.md) | `thinrank reproduce norway --jobs 2` | 3 | 16 |" in text
     html = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert '<a href="norway/page.html">norway</a>' in html
-    assert "http" not in html
+    assert "http:" not in html
+    assert "https:" not in html
     assert "<script" not in html
 
 
