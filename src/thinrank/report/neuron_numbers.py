@@ -12,6 +12,9 @@ EXPLANATION = (
 )
 
 
+_LETTERS = "abcdefghjkmnpqrstuvwxyz"  # without i, l and o, which look like digits
+
+
 def neuron_names(count: int) -> list[str]:
     """Return the names of the estimated neurons: their numbers, from 1."""
     return [str(i + 1) for i in range(count)]
@@ -51,5 +54,5 @@ def label_names(matches: Iterable[tuple[int, int]], count: int) -> list[str]:
 
 def _letters(index: int) -> str:
     """Return the letters of an index: a, b to z, then aa, ab and so on."""
-    more, letter = divmod(index, 26)
-    return (_letters(more - 1) if more else "") + chr(ord("a") + letter)
+    more, letter = divmod(index, len(_LETTERS))
+    return (_letters(more - 1) if more else "") + _LETTERS[letter]
