@@ -25,6 +25,7 @@ from thinrank.report.page import (
 
 __all__ = ["render_html"]
 
+_NARROW = 6.5  # inches; a figure below this width is not stretched to that of the page
 _PNG = b"\x89PNG"  # the first bytes of a PNG file
 
 
@@ -100,6 +101,7 @@ def _plain(block: Any, drawings: dict[str, bytes], index: int) -> dict[str, Any]
                 "source": _source(drawings[block.name]),
                 "description": block.alternative or block.description,
                 "caption": block.description,
+                "narrow": block.figure.get_figwidth() < _NARROW,
                 "literal": block.literal,
                 "table": None if block.table is None else _plain(block.table, drawings, index),
             }

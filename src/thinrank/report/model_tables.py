@@ -37,9 +37,15 @@ def as_cell(value: float | None, digits: int = 3) -> Number:
     """A number with significant digits; an empty cell if it is missing."""
     if value is None or math.isnan(value):
         return Number(math.nan, "")
-    if float(value).is_integer() and abs(value) < 1e6:
-        return Number(float(value), f"{value:.0f}")
-    return Number(float(value), f"{value:.{digits}g}")
+    if not math.isfinite(value):
+        return Number(float(value), str(value))
+    if isinstance(value, (int, np.integer)):
+        return Number(float(value), str(value))
+    size = abs(value)
+    if size == 0 or not 1e-4 <= size < 1e6:
+        return Number(float(value), f"{value:.{digits}g}")
+    decimals = max(digits - 1 - math.floor(math.log10(size)), 0)
+    return Number(float(value), f"{value:.{decimals}f}")
 
 
 def shown_name(name: object) -> str:
@@ -82,7 +88,8 @@ class ModelTables:
         """One row per predictor and response with a coefficient, the largest first."""
         rows, columns, values = self.selected
         top = _largest(np.abs(values).reshape(-1), most)
-        model, cells = self.model, []
+        model = self.model
+        cells: list[tuple[Cell, ...]] = []
         for i, j in zip(*np.unravel_index(top, values.shape), strict=True):
             row, column, standard = rows[i], columns[j], float(values[i, j])
             raw = standard * model.y_scale[column] / model.x_scale[row]
@@ -102,7 +109,7 @@ class ModelTables:
         """One row per selected predictor, the strongest first."""
         rows, columns, values = self.selected
         strength = np.linalg.norm(values, axis=1)
-        cells = []
+        cells: list[tuple[Cell, ...]] = []
         for i in np.argsort(-strength, kind="stable")[:MOST_ROWS]:
             main = _largest(np.abs(values[i]), _NAMED)
             acted_on = int(np.count_nonzero(values[i]))
@@ -125,10 +132,11 @@ class ModelTables:
         rows, columns, values = self.selected
         count = len(self.model.responses)
         place = {int(column): j for j, column in enumerate(columns)}
-        r2 = _per_response(self.est, "r2_", count)
-        held_out = _per_response(self.est, "held_out_r2_", count)
+        r2 = _per_response(self.est, "r2_")
+        r2 = np.full(count, np.nan) if r2 is None else r2
+        held_out = _per_response(self.est, "held_out_r2_")
         key = np.nan_to_num(r2 if held_out is None else held_out, nan=-np.inf)
-        cells = []
+        cells: list[tuple[Cell, ...]] = []
         for column in np.argsort(-key, kind="stable")[:MOST_ROWS]:
             own = values[:, place[int(column)]] if int(column) in place else values[:, :0].sum(1)
             main = _largest(np.abs(own), _NAMED)
@@ -152,7 +160,7 @@ class ModelTables:
         """One row per factor: what it explains, and what it connects."""
         left, right = self.model.loadings()
         shares = getattr(self.est, "explained_variance_ratio_", None)
-        cells = []
+        cells: list[tuple[Cell, ...]] = []
         for i in range(self.model.rank):
             sides = [
                 listed(
@@ -171,7 +179,8 @@ class ModelTables:
 
     def loadings(self, most: int = MOST_ROWS, *, sortable: bool = True) -> Table:
         """One row per loading, the largest of each factor first."""
-        cells, total = [], 0
+        cells: list[tuple[Cell, ...]] = []
+        total = 0
         each = max(most // max(2 * self.model.rank, 1), 1)
         for kind, names, loadings in zip(
             ("predictor", "response"),
@@ -203,12 +212,10 @@ def _percent(share: float) -> Number:
     return Number(share, "" if math.isnan(share) else f"{100 * share:.1f} %")
 
 
-def _per_response(est: Any, attribute: str, count: int) -> np.ndarray:
-    """An attribute with one value per response; None or NaN if the estimator has none."""
+def _per_response(est: Any, attribute: str) -> np.ndarray | None:
+    """An attribute with one value per response; None if the estimator has none."""
     values = getattr(est, attribute, None)
-    if values is None:
-        return None if attribute == "held_out_r2_" else np.full(count, np.nan)  # type: ignore[return-value]
-    return np.asarray(values, dtype=np.float64).reshape(-1)
+    return None if values is None else np.asarray(values, dtype=np.float64).reshape(-1)
 
 
 def _table(
