@@ -1,6 +1,8 @@
 """The report of a fitted model."""
 
+import copy
 import os
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ from sklearn.base import clone
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
 from thinrank.report.model_tables import MOST_ROWS
+from thinrank.selection.records import last_search
 
 HOSTILE = [
     "<script>document.title='taken'</script>",
@@ -104,6 +107,16 @@ def test_responses_have_their_r2(page, est, data):
         assert int(count) == np.count_nonzero(np.asarray(est.coef_)[i])
 
 
+def test_strengths_and_loadings_are_those_of_the_summary(page, est):
+    found = est.summary().table("predictors")
+    rows = page.table("predictor", "strongest responses")[1:]
+    assert [row[0] for row in rows] == found["predictor"]
+    assert [float(row[2]) for row in rows] == pytest.approx(found["strength"], rel=0.01)
+    found = est.summary().table("loadings")
+    rows = page.table("side", "name", "factor")[1:]
+    assert [float(row[3]) for row in rows] == pytest.approx(found["loading"], rel=0.01)
+
+
 def test_every_plot_has_a_text_and_a_table(page):
     images = page.named("img")
     assert len(images) >= 7
@@ -142,6 +155,17 @@ def test_predictors_that_are_not_stable_are_named(est, data, stability, tmp_path
 
 def test_without_stability_the_report_says_so(est, tmp_path):
     assert "was not checked; tr.selection.stability does that" in written(est, tmp_path).text
+
+
+def test_no_better_than_the_mean(est, tmp_path):
+    sentence = "the model may be no better than the mean"
+    assert sentence not in written(est, tmp_path).text
+    least = min(record.objective for record in last_search(est.search_))
+    weak = copy.copy(est)
+    weak.search_ = [
+        replace(r, objective=1.0001 * least) if r.sizes.rank == 0 else r for r in est.search_
+    ]
+    assert sentence in written(weak, tmp_path).text
 
 
 def test_names_are_shown_and_do_nothing(data, tmp_path):

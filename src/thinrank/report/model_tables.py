@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.estimators.summary import Summary
 from thinrank.plot.fitted_model import FittedModel, fitted_model
 from thinrank.plot.labels import shorten
 from thinrank.report.page import Cell, Number, Table
@@ -67,11 +68,14 @@ class ModelTables:
     ----------
     est : estimator
         A fitted estimator of this package.
+    summary : Summary
+        Its summary, ``est.summary()``.
     frequency : ndarray of shape (n_features,) or None, default=None
         How often each predictor was selected in half-samples, for the table of predictors.
     """
 
     est: Any
+    summary: Summary
     frequency: np.ndarray | None = None
 
     @cached_property
@@ -86,23 +90,19 @@ class ModelTables:
 
     def coefficients(self, most: int = MOST_ROWS, *, sortable: bool = True) -> Table:
         """One row per predictor and response with a coefficient, the largest first."""
-        rows, columns, values = self.selected
-        top = _largest(np.abs(values).reshape(-1), most)
-        model = self.model
-        cells: list[tuple[Cell, ...]] = []
-        for i, j in zip(*np.unravel_index(top, values.shape), strict=True):
-            row, column, standard = rows[i], columns[j], float(values[i, j])
-            raw = standard * model.y_scale[column] / model.x_scale[row]
-            cells.append(
-                (
-                    shown_name(model.predictors[row]),
-                    shown_name(model.responses[column]),
-                    as_cell(standard),
-                    as_cell(float(raw)),
-                )
+        found = self.summary.table("coefficients", most)
+        cells: list[tuple[Cell, ...]] = [
+            (shown_name(predictor), shown_name(response), as_cell(standardized), as_cell(raw))
+            for predictor, response, raw, standardized in zip(
+                found["predictor"],
+                found["response"],
+                found["coefficient"],
+                found["standardized"],
+                strict=True,
             )
+        ]
         header = ("predictor", "response", "standardised coefficient", "coefficient")
-        total = int(np.count_nonzero(values))
+        total = int(np.count_nonzero(self.selected[2]))
         return _table(header, cells, 2, "Coefficients", total, "coefficients", sortable)
 
     def predictors(self) -> Table:
@@ -151,49 +151,39 @@ class ModelTables:
                     as_cell(acting),
                 )
             )
-        kind = "deviance explained" if hasattr(self.est, "family_") else "R²"
+        kind = self.summary.measure
         header = ["response", "strongest predictors", f"{kind} in sample"]
         header += [] if held_out is None else [f"{kind} held out"]
         return _table((*header, "predictors"), cells, 2, "Responses", count, "responses")
 
     def factors(self) -> Table:
         """One row per factor: what it explains, and what it connects."""
-        left, right = self.model.loadings()
-        shares = getattr(self.est, "explained_variance_ratio_", None)
-        cells: list[tuple[Cell, ...]] = []
-        for i in range(self.model.rank):
-            sides = [
-                listed(
-                    [shown_name(names[j]) for j in _largest(np.abs(side[:, i]), _NAMED)],
-                    int(np.count_nonzero(side[:, i])),
-                )
-                for names, side in ((self.model.predictors, left), (self.model.responses, right))
-            ]
-            share = [] if shares is None else [_percent(float(shares[i]))]
-            cells.append((f"factor {i + 1}", *sides, *share))
-        header = ["factor", "strongest predictors", "strongest responses"]
-        header += [] if shares is None else ["share of variance"]
-        return _table(
-            tuple(header), cells, 3, "Factors", self.model.rank, "factors", sortable=False
-        )
+        found = self.summary.table("factors")
+        cells: list[tuple[Cell, ...]] = [
+            (f"factor {number}", shown_name(left), shown_name(right), _percent(share))
+            for number, share, left, right in zip(
+                found["factor"],
+                found["share"],
+                found["predictors"],
+                found["responses"],
+                strict=True,
+            )
+        ]
+        header = ("factor", "strongest predictors", "strongest responses", "share")
+        total = self.model.rank
+        return _table(header, cells, 3, "Factors", total, "factors", sortable=False)
 
     def loadings(self, most: int = MOST_ROWS, *, sortable: bool = True) -> Table:
-        """One row per loading, the largest of each factor first."""
-        cells: list[tuple[Cell, ...]] = []
-        total = 0
+        """One row per loading that is not zero, the largest of each factor first."""
         each = max(most // max(2 * self.model.rank, 1), 1)
-        for kind, names, loadings in zip(
-            ("predictor", "response"),
-            (self.model.predictors, self.model.responses),
-            self.model.loadings(),
-            strict=True,
-        ):
-            for i, column in enumerate(loadings.T):
-                total += int(np.count_nonzero(column))
-                cells += [
-                    (kind, shown_name(names[j]), as_cell(i + 1), as_cell(float(column[j])))
-                    for j in _largest(np.abs(column), each)
-                ]
+        found = self.summary.table("loadings", each)
+        cells: list[tuple[Cell, ...]] = [
+            (side, shown_name(name), as_cell(factor), as_cell(loading))
+            for side, name, factor, loading in zip(
+                found["side"], found["name"], found["factor"], found["loading"], strict=True
+            )
+        ]
+        total = int(np.count_nonzero(self.model.U) + np.count_nonzero(self.model.V))
         header = ("side", "name", "factor", "loading")
         return _table(header, cells, 2, "Loadings", total, "loadings", sortable)
 
