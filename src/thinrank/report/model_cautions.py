@@ -8,7 +8,7 @@ import numpy as np
 
 from thinrank.report.model_search import is_chosen
 from thinrank.report.model_tables import ModelTables, listed, shown_name
-from thinrank.selection.records import last_search, standard_error
+from thinrank.selection.records import last_search
 
 __all__ = ["cautions"]
 
@@ -39,7 +39,8 @@ def cautions(tables: ModelTables, stability: Any) -> list[str]:
         *_no_better_than_nothing(tables.est),
         *_unstable(tables, stability),
     ]
-    if stability is None and len(tables.selected[0]):
+    said = any("selection.stability" in sentence for sentence in found)
+    if stability is None and not said and len(tables.selected[0]):
         found.append(
             "Whether other samples would select the same predictors was not checked; "
             "tr.selection.stability does that."
@@ -58,13 +59,17 @@ def _no_better_than_nothing(est: Any) -> list[str]:
     chosen = [r for r in records if is_chosen(r, est.best_params_)]
     if null is None or not chosen or null in chosen:
         return []
-    error, gain = standard_error(chosen[0]), null.objective - chosen[0].objective
-    if not gain <= error:  # also if there is no standard error
+    first, second = (np.asarray(r.split_scores) for r in (null, chosen[0]))
+    if len(first) != len(second) or len(first) < 2:
+        return []
+    gains = first - second  # by split: what is common to both models cancels
+    error = float(np.std(gains, ddof=1)) / len(gains) ** 0.5
+    if gains.mean() > error:
         return []
     return [
-        "A model without predictors is within one standard error of the chosen one "
-        f"({null.objective:.3g} and {chosen[0].objective:.3g}, standard error {error:.2g}): the "
-        "model may be no better than the mean."
+        f"The score without predictors, {null.objective:.3g}, is within one standard error "
+        f"({error:.2g}) of that of the chosen model, {chosen[0].objective:.3g}: the model may be "
+        "no better than the mean."
     ]
 
 

@@ -160,7 +160,7 @@ class ModelTables:
         """One row per factor: what it explains, and what it connects."""
         found = self.summary.table("factors")
         cells: list[tuple[Cell, ...]] = [
-            (f"factor {number}", shown_name(left), shown_name(right), _percent(share))
+            (str(number), shown_name(left), shown_name(right), _percent(share))
             for number, share, left, right in zip(
                 found["factor"],
                 found["share"],
