@@ -86,7 +86,7 @@ def _unstable(tables: ModelTables, stability: Any) -> list[str]:
     sentences = []
     if len(doubtful):
         named = [
-            f"{shown_name(tables.model.predictors[i])} ({frequency[i]:.2f})"
+            f"{shown_name(tables.model.predictor_names[i])} ({frequency[i]:.2f})"
             for i in doubtful[:_NAMED]
         ]
         verb = "is" if len(doubtful) == 1 else "are"

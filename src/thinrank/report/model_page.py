@@ -128,7 +128,7 @@ def model_page(
     """Return the report of a fitted model as a page; see :func:`write`."""
     if Y is not None and X is None:
         raise ValueError("Y was given without X; predictions need both")
-    frequency = _frequency(stability, len(fitted_model(est).predictors))
+    frequency = _frequency(stability, len(fitted_model(est).predictor_names))
     summary = est.summary()
     tables = ModelTables(est, summary, frequency)
     page = Page(title or "What predicts what", contents=True)
@@ -151,7 +151,7 @@ def model_page(
 
 
 def _coefficients(tables: ModelTables) -> list[Block]:
-    if tables.model.is_empty:
+    if tables.is_empty:
         return []
     return [
         Section("Coefficients"),

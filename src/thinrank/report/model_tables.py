@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.estimators.findings import Findings
 from thinrank.estimators.summary import Summary
-from thinrank.plot.fitted_model import FittedModel, fitted_model
+from thinrank.plot.fitted_model import fitted_model, selected
 from thinrank.plot.labels import shorten
 from thinrank.report.page import Cell, Number, Table
 
@@ -79,14 +80,19 @@ class ModelTables:
     frequency: np.ndarray | None = None
 
     @cached_property
-    def model(self) -> FittedModel:
-        """Names, factors and scales."""
+    def model(self) -> Findings:
+        """Names, coefficients and loadings."""
         return fitted_model(self.est)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all coefficients are zero."""
+        return not np.any(self.model.coefficients)
 
     @cached_property
     def selected(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Selected predictors, selected responses and standardised coefficients."""
-        return self.model.selected(standardized=True)
+        return selected(self.model)
 
     def coefficients(self, most: int = MOST_ROWS, *, sortable: bool = True) -> Table:
         """One row per predictor and response with a coefficient, the largest first."""
@@ -102,7 +108,7 @@ class ModelTables:
             )
         ]
         header = ("predictor", "response", "standardised coefficient", "coefficient")
-        total = int(np.count_nonzero(self.selected[2]))
+        total = int(np.count_nonzero(self.model.coefficients))
         return _table(header, cells, 2, "Coefficients", total, "coefficients", sortable)
 
     def predictors(self) -> Table:
@@ -113,10 +119,10 @@ class ModelTables:
         for i in np.argsort(-strength, kind="stable")[:MOST_ROWS]:
             main = _largest(np.abs(values[i]), _NAMED)
             acted_on = int(np.count_nonzero(values[i]))
-            known = [shown_name(self.model.responses[columns[j]]) for j in main]
+            known = [shown_name(self.model.response_names[columns[j]]) for j in main]
             cells.append(
                 (
-                    shown_name(self.model.predictors[rows[i]]),
+                    shown_name(self.model.predictor_names[rows[i]]),
                     listed(known, acted_on),
                     as_cell(float(strength[i])),
                     as_cell(acted_on),
@@ -130,21 +136,19 @@ class ModelTables:
     def responses(self) -> Table:
         """One row per response, those that are explained best first."""
         rows, columns, values = self.selected
-        count = len(self.model.responses)
+        count = len(self.model.response_names)
         place = {int(column): j for j, column in enumerate(columns)}
-        r2 = _per_response(self.est, "r2_")
-        r2 = np.full(count, np.nan) if r2 is None else r2
-        held_out = _per_response(self.est, "held_out_r2_")
+        r2, held_out = self.model.r2, self.model.held_out_r2
         key = np.nan_to_num(r2 if held_out is None else held_out, nan=-np.inf)
         cells: list[tuple[Cell, ...]] = []
         for column in np.argsort(-key, kind="stable")[:MOST_ROWS]:
             own = values[:, place[int(column)]] if int(column) in place else values[:, :0].sum(1)
             main = _largest(np.abs(own), _NAMED)
             acting = int(np.count_nonzero(own))
-            known = [shown_name(self.model.predictors[rows[i]]) for i in main]
+            known = [shown_name(self.model.predictor_names[rows[i]]) for i in main]
             cells.append(
                 (
-                    shown_name(self.model.responses[column]),
+                    shown_name(self.model.response_names[column]),
                     listed(known, acting) or "none",
                     as_cell(float(r2[column])),
                     *([] if held_out is None else [as_cell(float(held_out[column]))]),
@@ -183,7 +187,8 @@ class ModelTables:
                 found["side"], found["name"], found["factor"], found["loading"], strict=True
             )
         ]
-        total = int(np.count_nonzero(self.model.U) + np.count_nonzero(self.model.V))
+        sides = (self.model.predictor_loadings, self.model.response_loadings)
+        total = sum(int(np.count_nonzero(side)) for side in sides)
         header = ("side", "name", "factor", "loading")
         return _table(header, cells, 2, "Loadings", total, "loadings", sortable)
 
@@ -200,12 +205,6 @@ def _largest(values: np.ndarray, most: int) -> np.ndarray:
 
 def _percent(share: float) -> Number:
     return Number(share, "" if math.isnan(share) else f"{100 * share:.1f} %")
-
-
-def _per_response(est: Any, attribute: str) -> np.ndarray | None:
-    """An attribute with one value per response; None if the estimator has none."""
-    values = getattr(est, attribute, None)
-    return None if values is None else np.asarray(values, dtype=np.float64).reshape(-1)
 
 
 def _table(
