@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.extras import import_optional
 from thinrank.plot.fitted_model import fitted_model
 from thinrank.report.drawn_figure import drawn
 from thinrank.report.html import render_html
+from thinrank.report.libraries import check_libraries
 from thinrank.report.model_cautions import cautions
 from thinrank.report.model_pictures import (
     coefficient_picture,
@@ -108,8 +108,7 @@ def write(
     '<!DOCTYPE html>'
     """
     path = check_file(path)
-    for library in ("matplotlib", "jinja2"):
-        import_optional(library)
+    check_libraries()
     with drawing():
         page = model_page(est, X=X, Y=Y, stability=stability, command=command, title=title)
         drawings = {picture.name: drawn(picture.figure) for picture in page.pictures}
