@@ -7,6 +7,7 @@ A subcommand imports what it needs when it runs, so that ``thinrank --version`` 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -276,4 +277,4 @@ def _number(text: str, kind: type, words: tuple[str, ...], option: str) -> objec
 
 def _typed() -> str:
     """Return the command as the user typed it."""
-    return " ".join(["thinrank", *sys.argv[1:]])
+    return shlex.join(["thinrank", *sys.argv[1:]])
