@@ -16,6 +16,7 @@ __all__ = ["import_optional", "is_installed", "missing_message"]
 # pyproject.toml that installs it.
 _EXTRAS = {
     "pandas": ("Data frames", "frames"),
+    "pyarrow": ("Parquet files", "parquet"),
     "matplotlib": ("Pages and plots", "report"),
     "jinja2": ("Pages and plots", "report"),
     "markupsafe": ("Pages and plots", "report"),
