@@ -111,7 +111,7 @@ def read_text_table(path: Path, options: ReadOptions, prefix: str) -> Table:
     _fill(body, chain(sample, lines), names, file)
 
     rows = None if index is None else body.kept[index]
-    if index is not None and options.index is None:
+    if index is not None and names[index] != options.index:
         given = names[index] if named else None
         if index in texts or not are_row_names(given, body.kept[index]):
             index, rows = None, None
@@ -140,6 +140,8 @@ def _index_position(names: list[str], options: ReadOptions, file: str) -> int | 
     if options.index is False:
         return None
     if not isinstance(options.index, str):
+        return 0 if len(names) > 1 else None
+    if options.index not in names and not options.index_required:
         return 0 if len(names) > 1 else None
     if options.index not in names:
         raise TableError(

@@ -17,6 +17,8 @@ class ReadOptions:
         Whether the first row has the names of the columns.
     index : str, False or None, default=None
         Name of the column with the names of the rows; False if there is none.
+    index_required : bool, default=True
+        Whether a file without the column ``index`` is an error.
     categorical : frozenset of str, default=frozenset()
         Columns that are read as texts even if they contain numbers. Names that the file does not
         have are ignored.
@@ -34,6 +36,7 @@ class ReadOptions:
 
     header: bool | None = None
     index: str | bool | None = None
+    index_required: bool = True
     categorical: frozenset[str] = frozenset()
     delimiter: str | None = None
     decimal: str | None = None

@@ -77,17 +77,20 @@ def with_row_names(table: Table, options: ReadOptions) -> Table:
     """
     if options.index is False:
         return replace(table, index=None, index_name="")
-    if isinstance(options.index, str):
-        if table.index is not None and options.index == table.index_name:
-            return table
-        place = table.position(options.index)
+    if table.index is not None and options.index == table.index_name:
+        return table
+    wanted = isinstance(options.index, str) and (
+        options.index_required or options.index in table.names
+    )
+    if wanted:
+        place = table.position(str(options.index))
     elif table.index is None and table.shape[1] > 1 and 0 in table.texts:
         place = 0
     else:
         return table
     name = table.names[place]
     cells = ["" if cell is None else as_text(cell) for cell in table.column(place)]
-    if options.index is None and not are_row_names(name, cells):
+    if not wanted and not are_row_names(name, cells):
         return table
     note = f"{table.file}: column {name!r} has the names of the rows"
     return replace(table.without(name), index=cells, index_name=name, notes=[*table.notes, note])
