@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         designs,
         losses,
         paper,
+        persistence,
         report,
         rl,
         selection,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         starts,
         studies,
     )
+    from thinrank.persistence import load, save
 
 __version__ = _version("thinrank")
 
@@ -43,11 +45,14 @@ __all__ = [
     "calcium",
     "datasets",
     "designs",
+    "load",
     "losses",
     "minimize",
     "paper",
+    "persistence",
     "report",
     "rl",
+    "save",
     "selection",
     "solvers",
     "starts",
@@ -55,8 +60,14 @@ __all__ = [
 ]
 
 
+# Functions of subpackages that are not imported with this package.
+_FUNCTIONS = {"load": "persistence", "save": "persistence"}
+
+
 def __getattr__(name: str) -> object:
     """Import a subpackage on first use, so that ``import thinrank`` stays fast."""
+    if name in _FUNCTIONS:
+        return getattr(_import_module(f"thinrank.{_FUNCTIONS[name]}"), name)
     if name in __all__:
         return _import_module(f"thinrank.{name}")
     raise AttributeError(f"module 'thinrank' has no attribute {name!r}")
