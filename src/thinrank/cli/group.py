@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -16,14 +17,26 @@ class CommandGroup(TyperGroup):
     """Commands whose usage errors are one line on standard error, or JSON with ``--json``."""
 
     def main(
-        self, args: Any = None, prog_name: Any = None, standalone_mode: bool = True, **extra: Any
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
     ) -> Any:
         """Run a command; see typer."""
+
+        def run() -> Any:
+            return super(CommandGroup, self).main(
+                args, prog_name, complete_var, False, windows_expand_args, **extra
+            )
+
         if not standalone_mode:
-            return super().main(args, prog_name, standalone_mode=False, **extra)
+            return run()
         given = list(sys.argv[1:] if args is None else args)
         try:
-            code = super().main(args, prog_name, standalone_mode=False, **extra)
+            code = run()
         except typer.Abort:
             print("thinrank: aborted", file=sys.stderr)
             sys.exit(1)

@@ -7,7 +7,6 @@ A subcommand imports what it needs when it runs, so that ``thinrank --version`` 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,14 +15,18 @@ from rich.console import Console
 from typer.core import TyperCommand
 
 from thinrank import __version__
+from thinrank.cli.arguments import number, typed_command
+from thinrank.cli.group import CommandGroup
+from thinrank.cli.model_commands import add_model_commands
 
 __all__ = ["app"]
 
 app = typer.Typer(
     help="Low-rank, row-sparse and column-sparse coefficient matrices.",
     no_args_is_help=True,
-    add_completion=False,
+    cls=CommandGroup,
 )
+add_model_commands(app)
 
 
 class _ReproduceCommand(TyperCommand):
@@ -123,7 +126,7 @@ def reproduce(
         executor=executor,
         limit=limit,
         address=scheduler,
-        command=_typed(),
+        command=typed_command(),
     )
     raise typer.Exit(code)
 
@@ -241,10 +244,10 @@ def calcium(
         )
     settings = {
         "frame_rate": SIMULATED_FRAME_RATE if frame_rate is None else frame_rate,
-        "rank": _number(rank, int, ("auto",), "--rank"),
-        "row_sparsity": _number(rows, int, ("auto",), "--rows"),
-        "column_sparsity": _number(columns, int, ("auto",), "--columns"),
-        "decay": None if decay is None else _number(decay, float, ("estimate",), "--decay"),
+        "rank": number(rank, int, ("auto",), "--rank"),
+        "row_sparsity": number(rows, int, ("auto",), "--rows"),
+        "column_sparsity": number(columns, int, ("auto",), "--columns"),
+        "decay": None if decay is None else number(decay, float, ("estimate",), "--decay"),
         "baseline": baseline,
     }
     optional = {"neuron_radius": neuron_radius, "smoothing": smoothing}
@@ -258,22 +261,6 @@ def calcium(
         nwb=nwb,
         overwrite=overwrite,
         seed=seed,
-        command=_typed(),
+        command=typed_command(),
     )
     raise typer.Exit(run_calcium(Console(), request))
-
-
-def _number(text: str, kind: type, words: tuple[str, ...], option: str) -> object:
-    """Parse an option that is a number or one of some words."""
-    if text in words:
-        return text
-    try:
-        return kind(text)
-    except ValueError as error:
-        expected = " or ".join(("a whole number" if kind is int else "a number", *words))
-        raise typer.BadParameter(f"must be {expected}, not {text!r}", param_hint=option) from error
-
-
-def _typed() -> str:
-    """Return the command as the user typed it."""
-    return " ".join(["thinrank", *sys.argv[1:]])

@@ -185,9 +185,7 @@ def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData
         note(f"{n_missing} missing cells of predictors were replaced by the means of their columns")
     families = _families(request.family, responses.names)
     Y = check_responses(responses, families)
-    return TrainingData(
-        X, Y, encoding, responses.names, families, predictors.index, n_missing
-    )
+    return TrainingData(X, Y, encoding, responses.names, families, predictors.index, n_missing)
 
 
 def _read(path: str, options: ReadOptions, prefix: str, note: Callable[[str], None]) -> Table:
@@ -280,5 +278,3 @@ def _families(given: str, names: list[str]) -> dict[str, str]:
             rest = family
     _check_names("--family", list(chosen), names, "the file of responses")
     return {name: chosen.get(name, rest) for name in names}
-
-

@@ -88,9 +88,7 @@ def _check_response(table: Table, place: int, family: str) -> None:
     column = table.column(place)
     missing = np.array([value is None or value != value for value in column])
     if missing.all():
-        raise table.error(
-            f"has no observed entry; leave it out with --drop {name}", column=name
-        )
+        raise table.error(f"has no observed entry; leave it out with --drop {name}", column=name)
     if place in table.texts and family != CATEGORIES:
         row = int(np.flatnonzero(~missing)[0])
         raise TableError(

@@ -12,10 +12,7 @@ from typing import IO
 
 from thinrank.tables.errors import TableError
 
-__all__ = ["DELIMITERS", "TextSource", "find_delimiter", "open_text", "records_of"]
-
-DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
-"""Delimiters by name, as the command line accepts them."""
+__all__ = ["TextSource", "find_delimiter", "open_text", "records_of"]
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as in "Unicode text" of spreadsheets
 _SAMPLE = 20, 20_000  # records, and cells in all, that the delimiter is found from

@@ -36,7 +36,9 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         The temporary file, in the same folder.
     """
     path = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    handle, name = tempfile.mkstemp(
+        prefix=f".{path.name}.", suffix=f".partial{path.suffix}", dir=path.parent
+    )
     os.close(handle)
     place = Path(name)
     try:
