@@ -15,7 +15,15 @@ from typing import Any, NoReturn
 
 import typer
 
-__all__ = ["BAD_DATA", "FAILURE", "INTERRUPTED", "USAGE", "Output", "carry_out"]
+__all__ = [
+    "BAD_DATA",
+    "FAILURE",
+    "INTERRUPTED",
+    "USAGE",
+    "Output",
+    "UnusableArgumentError",
+    "carry_out",
+]
 
 FAILURE = 1
 """Something other than options and data: a full disk, a missing library, an error of ours."""
@@ -25,6 +33,10 @@ BAD_DATA = 3
 """Data that cannot be used."""
 INTERRUPTED = 130
 """The code of shells after Ctrl-C."""
+
+
+class UnusableArgumentError(Exception):
+    """Arguments that cannot be used, such as a file that does not exist."""
 
 
 class _Interruption(BaseException):
@@ -96,6 +108,8 @@ def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any]]) -> 
             result = work()
     except (_Interruption, KeyboardInterrupt):
         return _report(name, output, "interrupted; nothing was written", INTERRUPTED)
+    except UnusableArgumentError as error:
+        return _report(name, output, str(error), USAGE, error)
     except typer.BadParameter as error:
         return _report(name, output, error.format_message(), USAGE, error)
     except ValueError as error:

@@ -60,11 +60,16 @@ def main(
 @app.command()
 def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated data.")] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="File of the report; it is replaced.")
+    ] = Path("thinrank-demo.html"),
 ) -> None:
     """Simulate the two-way sparse setting of the paper, fit it, and show the results."""
     from thinrank.cli.demo import run_demo
 
-    run_demo(Console(), seed)
+    if not out.absolute().parent.is_dir() or out.is_dir():
+        raise typer.BadParameter(f"cannot write to {out}", param_hint="--out")
+    run_demo(Console(), seed, out)
 
 
 @app.command(cls=_ReproduceCommand)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -157,9 +158,14 @@ def fit(
         int, typer.Option(min=0, help="Seed of the folds.", rich_help_panel=_MODEL)
     ] = 0,
     jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of threads.", show_default="1", rich_help_panel=_MODEL),
-    ] = None,
+        int,
+        typer.Option(
+            min=1,
+            help="Number of threads.",
+            show_default="number of cores",
+            rich_help_panel=_MODEL,
+        ),
+    ] = os.cpu_count() or 1,
     categorical: Annotated[
         list[str] | None,
         typer.Option(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from thinrank.cli.exit_codes import Output
+from thinrank.cli.exit_codes import Output, UnusableArgumentError
 from thinrank.cli.saved_model import SavedModel, load_model
 from thinrank.tables import ReadOptions, read_table, write_table
 from thinrank.tables.errors import listed
@@ -47,7 +47,7 @@ def run_predict(
     check_new_file(out, overwrite)
     model = load_model(folder)
     if not file.is_file():
-        raise typer.BadParameter(f"{file}: there is no such file", param_hint="X")
+        raise UnusableArgumentError(f"{file}: there is no such file")
     encoding = model.encoding
     needed = encoding.columns_in_use(model.used)
     if encoding.named:
@@ -67,7 +67,7 @@ def run_predict(
 def check_new_file(path: Path, overwrite: bool) -> None:
     """Raise a usage error unless a file can be written."""
     if path.is_dir():
-        raise typer.BadParameter(f"{path} is a folder", param_hint="--out")
+        raise typer.BadParameter(f"{path} is a folder, expected a file", param_hint="--out")
     if not path.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no folder {path.parent}", param_hint="--out")
     if path.exists() and not overwrite:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 import thinrank as tr
+from thinrank.cli.exit_codes import UnusableArgumentError
 from thinrank.cli.fit import FORMAT
 from thinrank.persistence import ModelFileError, read_extra
 from thinrank.tables import Encoding
@@ -67,7 +67,7 @@ def load_model(folder: Path) -> SavedModel:
     SavedModel
     """
     if not folder.exists():
-        raise typer.BadParameter(f"{folder}: there is no such folder", param_hint="MODEL")
+        raise UnusableArgumentError(f"{folder}: there is no such folder")
     estimator = tr.load(folder)
     if not hasattr(estimator, "row_support_") or not hasattr(estimator, "summary"):
         raise ModelFileError(

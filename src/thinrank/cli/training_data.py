@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from thinrank.cli.exit_codes import UnusableArgumentError
 from thinrank.tables import (
     Encoding,
     ReadOptions,
@@ -190,9 +191,9 @@ def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData
 
 def _read(path: str, options: ReadOptions, prefix: str, note: Callable[[str], None]) -> Table:
     if not Path(path).exists():
-        raise typer.BadParameter(f"{path}: there is no such file")
+        raise UnusableArgumentError(f"{path}: there is no such file")
     if Path(path).is_dir():
-        raise typer.BadParameter(f"{path}: is a folder, expected a file")
+        raise UnusableArgumentError(f"{path}: is a folder, expected a file")
     table = read_table(path, options, prefix=prefix)
     for text in table.notes:
         note(text)
@@ -276,5 +277,5 @@ def _families(given: str, names: list[str]) -> dict[str, str]:
             chosen[name] = family
         else:
             rest = family
-    _check_names("--family", list(chosen), names, "the file of responses")
+    _check_names("--family", list(chosen), names, "the table of responses")
     return {name: chosen.get(name, rest) for name in names}
