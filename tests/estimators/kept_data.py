@@ -45,4 +45,4 @@ def assert_consistent(est, X):
     np.testing.assert_allclose(est.predict(X), X @ coef.T + est.intercept_, atol=1e-9)
     np.testing.assert_array_equal(coef[..., est.kept_], est.kept_coef_)
     assert not np.isin(est.kept_, est.row_support_).any()
-    np.testing.assert_allclose(est.transform(X), X @ est.factors_.U)
+    np.testing.assert_allclose(est.transform(X), X @ est.factors_.U - est.factor_means_)

@@ -60,7 +60,7 @@ class Baseline(FactorRegressor):
         self.best_params_ = settings[0] if len(settings) == 1 else self._choose(sample, settings)
         # run the path to its end: after the last solution, subclasses store n_iter_ and so on
         *_, solution = self._path(data, [self.best_params_], final=True)
-        self._keep(*data.to_user(solution), sample.single_target)
+        self._keep(*data.to_user(solution), sample.single_target, sample.data)
         return self
 
     def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:

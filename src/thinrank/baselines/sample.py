@@ -14,6 +14,7 @@ from thinrank import arrays
 from thinrank.core.contracts import Design, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Standardization, standardize
+from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 
@@ -62,6 +63,11 @@ class TrainingSample:
     def weights(self) -> np.ndarray:
         """Weights of the rows; all 1 if none were given."""
         return np.ones(self.X.shape[0]) if self.weight is None else self.weight
+
+    @property
+    def data(self) -> TrainingData:
+        """The data, for what is kept of a fit."""
+        return TrainingData(Dense(self.X), self.Y, self.weight)
 
     def rows(self, index: np.ndarray) -> TrainingSample:
         """The rows with the given indices."""

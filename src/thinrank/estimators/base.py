@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import (
     BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
     MultiOutputMixin,
     RegressorMixin,
     TransformerMixin,
@@ -18,6 +17,8 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
+from thinrank.estimators.description import Description, described
+from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.fit_result import FitResult
 from thinrank.estimators.observed_score import observed_r2
 from thinrank.estimators.validation import check_new_X
@@ -25,7 +26,7 @@ from thinrank.estimators.validation import check_new_X
 __all__ = ["FactorModel", "FactorRegressor"]
 
 
-class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FactorModel(TransformerMixin, BaseEstimator):
     """Coefficients, supports, latent factors and linear predictors of a fit.
 
     They come from ``factors_`` and ``intercept_``.
@@ -34,7 +35,18 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     coefficients of their own, ``kept_coef_``, in addition to those of ``factors_``.
     """
 
+    fit_intercept: bool
+    standardize: bool
+
     factors_: Factors
+    factor_means_: Any
+    explained_variance_ratio_: np.ndarray
+    r2_: np.ndarray
+    held_out_r2_: np.ndarray | None
+    n_samples_: int
+    feature_scale_: np.ndarray
+    target_scale_: np.ndarray
+    warnings_: list[str]
     intercept_: Any
     kept_: np.ndarray
     kept_coef_: Any
@@ -50,32 +62,61 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     best_params_: dict[str, Any]
     search_: list[Record]
 
-    def _keep_result(self, result: FitResult, kept: np.ndarray, single_target: bool) -> None:
+    def _keep_result(
+        self, result: FitResult, data: TrainingData, kept: np.ndarray, single_target: bool
+    ) -> None:
         """Store everything that a fit returned."""
-        self._keep(result.factors, result.intercept, single_target)
-        self._keep_always(kept, result.kept_coef)
+        self._keep(
+            result.factors,
+            result.intercept,
+            single_target,
+            data,
+            kept,
+            result.kept_coef,
+            result.feature_scale,
+        )
+        self.held_out_r2_, self.warnings_ = result.held_out_r2, result.messages
         self.best_params_, self.search_ = result.params, result.search
         self.n_iter_, self.status_, self.history_ = result.n_iter, result.status, result.history
 
-    def _keep(self, factors: Factors, intercept: Array, single_target: bool) -> None:
-        """Store the result of a fit, in the user's units."""
-        self.factors_ = factors
+    def _keep(
+        self,
+        factors: Factors,
+        intercept: Array,
+        single_target: bool,
+        data: TrainingData,
+        kept: np.ndarray | None = None,
+        kept_coef: Array | None = None,
+        feature_scale: Array | None = None,
+    ) -> None:
+        """Store the result of a fit, in the user's units, and what it explains of the data."""
+        if kept_coef is None:
+            kept = np.empty(0, dtype=np.int64) if kept is None else kept
+            kept_coef = arrays.zeros((factors.shape[1], len(kept)), like=factors.U)
+        assert kept is not None
+        found = described(
+            data,
+            factors,
+            intercept,
+            kept,
+            kept_coef,
+            fit_intercept=self.fit_intercept,
+            standardize=self.standardize,
+            feature_scale=feature_scale,
+        )
+        for name, value in found._asdict().items():
+            setattr(self, f"{name}_", value)
+        self.held_out_r2_, self.warnings_ = None, []
         self._single_target = single_target
         self.intercept_ = float(intercept[0]) if single_target else intercept
-
-    def _keep_always(self, index: np.ndarray, coefficients: Array | None) -> None:
-        """Store the predictors that are always kept; after :meth:`_keep`."""
-        if coefficients is None:
-            coefficients = arrays.zeros((self.factors_.shape[1], 0), like=self.factors_.U)
-        self.kept_ = index
-        self.kept_coef_ = coefficients[0, :] if self._single_target else coefficients
+        self.kept_ = kept
+        self.kept_coef_ = kept_coef[0, :] if single_target else kept_coef
 
     def _keep_as(self, other: FactorModel) -> None:
         """Store the result of a fit of another regressor."""
-        self.factors_ = other.factors_
-        self._single_target = other._single_target
-        self.intercept_ = other.intercept_
-        self.kept_, self.kept_coef_ = other.kept_, other.kept_coef_
+        names = [*(f"{name}_" for name in Description._fields), "held_out_r2_", "warnings_"]
+        for name in [*names, "_single_target", "intercept_", "kept_", "kept_coef_"]:
+            setattr(self, name, getattr(other, name))
 
     @property
     def coef_(self) -> Array:
@@ -119,9 +160,21 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return None
         return arrays.indices(kept.tolist(), self.factors_.U)
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.rank_
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of :meth:`transform`: "factor1", "factor2" and so on.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used; here because pipelines of scikit-learn pass it.
+
+        Returns
+        -------
+        ndarray of str
+            As many names as ``rank_``.
+        """
+        check_is_fitted(self, "factors_")
+        return np.asarray([f"factor{j + 1}" for j in range(self.rank_)], dtype=object)
 
     def _linear(self, X: Any) -> Array:
         """Linear predictors, of shape (n_samples, n_targets) or (n_samples,)."""
@@ -139,7 +192,10 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return linear
 
     def transform(self, X: Any) -> Array:
-        """Compute the latent factors X @ U, of which the responses are linear combinations.
+        """Compute the factors, of which the fitted responses are linear combinations.
+
+        They are the scores X @ U minus their means over the training rows (without intercept,
+        X @ U), which are orthogonal in the training rows and ordered by decreasing variance.
 
         Parameters
         ----------
@@ -149,11 +205,11 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Returns
         -------
-        array of shape (n_samples, n_components)
-            Latent factors.
+        array of shape (n_samples, rank)
+            Factors.
         """
         check_is_fitted(self, "factors_")
-        return check_new_X(self, X) @ self.factors_.U
+        return check_new_X(self, X) @ self.factors_.U - self.factor_means_
 
 
 class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.estimators.base import FactorModel
+from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.family_fit import family_fit
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.parameters import check_parameters
@@ -53,6 +54,16 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         See :class:`SparseReducedRankRegressor`. Columns are the classes or labels; for two
         classes there is one column, for the second of them.
+    factor_means_, explained_variance_ratio_, n_samples_, feature_scale_, warnings_
+        See :class:`SparseReducedRankRegressor`. The shares are those of the deviance.
+    r2_ : ndarray of shape (n_columns,)
+        Share of the deviance of each class or label that the fit explains in the training rows;
+        the classes of a vector of labels have the same value.
+    held_out_r2_ : ndarray of shape (n_columns,), or None
+        The same in rows that the fit did not see. It is slightly too high, because the sizes were
+        chosen by the same deviances. None if they were given or chosen by a criterion.
+    target_scale_ : ndarray of shape (n_columns,)
+        Ones, since coefficients are on the scale of the linear predictor.
     kept_, kept_coef_
         See :class:`SparseReducedRankRegressor`.
     best_params_, search_, n_iter_, status_, history_
@@ -153,7 +164,8 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         kept = check_always_keep(self)
         check_parameters(self, design, responses.Y.shape[1], weight, kept)
         result = family_fit(self, design, responses, weight, kept)
-        self._keep_result(result, kept, single_target=False)
+        data = TrainingData(design, responses.Y, weight, responses.weight, result.family)
+        self._keep_result(result, data, kept, single_target=False)
         self.family_ = result.family
         keep_target_names(self, names)
         return self

@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
+from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.family_fit import final_family_fit
 from thinrank.estimators.family_problem import FamilyProblem
 from thinrank.estimators.family_sizes import find_family_sizes
@@ -122,6 +123,10 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         Number of splits in ``cv_results_``.
     factors_, coef_, intercept_, kept_, kept_coef_, rank_, row_support_, column_support_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
+    factor_means_, explained_variance_ratio_, r2_, held_out_r2_
+        See :class:`SparseReducedRankRegressor`.
+    n_samples_, feature_scale_, target_scale_, warnings_
+        See :class:`SparseReducedRankRegressor`.
     n_iter_, status_, history_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
     n_features_in_, feature_names_in_, target_names_in_
@@ -275,18 +280,20 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         if general:
             result = final_family_fit(
                 problem,
-                found.loss,
                 self.best_params_,
-                found.records,
+                found,
                 solver=solver,
                 start=self.start,
                 random_state=self.random_state,
                 callback=None,
                 verbose=0,
             )
-            self._keep_result(result, kept, target.ndim == 1)
+            data = TrainingData(design, responses.Y, weight, responses.weight, result.family)
+            self._keep_result(result, data, kept, target.ndim == 1)
         else:
             self._refit(X, y, sample_weight)
+            self.warnings_ = [*found.warnings, *self.warnings_]
+            self.held_out_r2_ = found.held_out_r2(problem)
         keep_target_names(self, names)
         return self
 

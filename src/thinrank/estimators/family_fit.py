@@ -13,7 +13,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.core.result import History, Outcome, Record, Status
+from thinrank.core.result import History, Outcome, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.chosen_sizes import chosen_sizes
 from thinrank.estimators.family_problem import FamilyProblem
@@ -21,6 +21,7 @@ from thinrank.estimators.family_rounds import fit_family_in_rounds
 from thinrank.estimators.family_sizes import find_family_sizes
 from thinrank.estimators.fit_result import FitResult
 from thinrank.estimators.responses import Responses
+from thinrank.estimators.search_setup import Found
 from thinrank.losses.families import Family
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.solvers import as_solver
@@ -65,12 +66,10 @@ def family_fit(
     )
     search = functools.partial(find_family_sizes, problem, weight)
     params, found = chosen_sizes(estimator, search, solver)
-    loss, records = (problem.loss, []) if found is None else (found.loss, found.records)
     return final_family_fit(
         problem,
-        loss,
         params,
-        records,
+        found,
         solver=solver,
         start=estimator.start,
         random_state=estimator.random_state,
@@ -81,9 +80,8 @@ def family_fit(
 
 def final_family_fit(
     problem: FamilyProblem,
-    loss: GeneralizedLinear,
     params: dict[str, Any],
-    records: list[Record],
+    found: Found | None,
     **options: Any,
 ) -> FitResult:
     """Fit with given sizes.
@@ -91,12 +89,11 @@ def final_family_fit(
     Parameters
     ----------
     problem : FamilyProblem
-    loss : GeneralizedLinear
-        The loss of the problem, with the noise levels or dispersions to begin with.
     params : dict
         The sizes and the ridge.
-    records : list of Record
-        Of the search.
+    found : Found or None
+        The result of the search, with the noise levels or dispersions to begin with; None if the
+        sizes were given.
     **options
         ``solver``, ``start``, ``random_state``, ``callback`` and ``verbose``.
 
@@ -104,6 +101,8 @@ def final_family_fit(
     -------
     FitResult
     """
+    loss = problem.loss if found is None else found.loss
+    records, messages = ([], []) if found is None else (found.records, list(found.warnings))
     n_iter, history = 0, History()
     family = loss.family
     if params["rank"] == 0:
@@ -121,12 +120,22 @@ def final_family_fit(
         )
         n_iter, status, history = solution.n_iter, solution.status, solution.history
         if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            messages.append(status.message)
             warnings.warn(status.message, ConvergenceWarning, stacklevel=3)
         family = _left(problem, loss, factors)
-        _warn_if_separated(loss, factors)
-    user, intercept, kept_coef = problem.to_user(loss, factors)
-    full = problem.of_all_columns(family)
-    return FitResult(user, intercept, kept_coef, full, params, records, n_iter, status, history)
+        messages += _warn_if_separated(loss, factors)
+    return FitResult(
+        *problem.to_user(loss, factors),
+        problem.of_all_columns(family),
+        params,
+        records,
+        n_iter,
+        status,
+        history,
+        messages,
+        problem.feature_scale,
+        None if found is None else found.held_out_r2(problem, problem.family),
+    )
 
 
 def _left(problem: FamilyProblem, loss: GeneralizedLinear, factors: Factors) -> Family:
@@ -141,19 +150,20 @@ def _left(problem: FamilyProblem, loss: GeneralizedLinear, factors: Factors) -> 
 _SEPARATED = 20.0
 
 
-def _warn_if_separated(loss: GeneralizedLinear, factors: Factors) -> None:
-    """Warn if fitted probabilities or means are 0 or 1 up to rounding."""
+def _warn_if_separated(loss: GeneralizedLinear, factors: Factors) -> list[str]:
+    """Warn if fitted probabilities or means are 0 or 1 up to rounding; return the messages."""
     if factors.rank == 0 or not np.any(~loss.family.units_of(loss.shape[1])):
-        return
+        return []
     extreme = _extremes(loss, factors)
-    if extreme:
-        warnings.warn(
-            f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
-            "probability or mean that is 0 up to rounding), so that without a ridge their "
-            "coefficients have no finite optimum. Use a larger ridge if their size matters.",
-            SelectionWarning,
-            stacklevel=4,
-        )
+    if not extreme:
+        return []
+    message = (
+        f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
+        "probability or mean that is 0 up to rounding), so that without a ridge their "
+        "coefficients have no finite optimum. Use a larger ridge if their size matters."
+    )
+    warnings.warn(message, SelectionWarning, stacklevel=4)
+    return [message]
 
 
 def _extremes(loss: GeneralizedLinear, factors: Factors) -> int:

@@ -183,6 +183,11 @@ class FamilyProblem:
         rest = [j for j in range(self.shape[1]) if j not in set(index)]
         return combined([family, self.family.take(rest)], [index, rest])
 
+    @property
+    def feature_scale(self) -> Array | None:
+        """Standard deviations of the predictors, if they were computed."""
+        return None if self.kept is not None else self.columns.scale
+
     def limited(self, rank: int, rows: int | None, columns: int | None) -> tuple[int, int, int]:
         """The sizes, limited by the numbers of predictors and responses that are not constant."""
         p, k = self.loss.shape

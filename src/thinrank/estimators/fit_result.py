@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
@@ -30,6 +32,12 @@ class FitResult(NamedTuple):
         The models that were tried.
     n_iter, status, history
         Of the final fit.
+    messages : list of str
+        What the user was warned of.
+    feature_scale : array of shape (n_features,), or None
+        Standard deviations of the predictors, if they were computed for the fit.
+    held_out_r2 : ndarray of shape (n_columns,), or None
+        Share explained of each response in held-out rows; None if the sizes were not chosen by it.
     """
 
     factors: Factors
@@ -41,3 +49,6 @@ class FitResult(NamedTuple):
     n_iter: int
     status: Status
     history: History
+    messages: list[str]
+    feature_scale: Array | None = None
+    held_out_r2: np.ndarray | None = None

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank.arrays import Array
 from thinrank.estimators.base import FactorModel
 from thinrank.estimators.deviance_score import deviance_explained
+from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.family_fit import family_fit
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.least_squares_fit import least_squares_fit
@@ -75,6 +76,17 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
     ----------
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         See :class:`SparseReducedRankRegressor`. Columns are responses, or categories of them.
+    factor_means_, explained_variance_ratio_, n_samples_, feature_scale_, warnings_
+        See :class:`SparseReducedRankRegressor`. The shares are those of the deviance.
+    r2_ : ndarray of shape (n_columns,)
+        Share of the deviance of each response that the fit explains in the training rows; R² for
+        "gaussian". All categories of a response have the same value. nan for constant responses.
+    held_out_r2_ : ndarray of shape (n_columns,), or None
+        The same in rows that the fit did not see. It is slightly too high, because the sizes were
+        chosen by the same deviances. None if they were given or chosen by a criterion.
+    target_scale_ : ndarray of shape (n_columns,)
+        Standard deviations of responses that have units ("gaussian", "huber"); 1 for counts and
+        categories, whose coefficients are on the scale of the linear predictor.
     kept_, kept_coef_
         See :class:`SparseReducedRankRegressor`.
     family_ : Family
@@ -201,9 +213,13 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         if _is_least_squares(responses):
             Y = responses.Y if offset is None else responses.Y - offset
             result = least_squares_fit(self, design, Y, weight, kept)
+            data = TrainingData(design, Y, weight)
         else:
             result = family_fit(self, design, responses, weight, kept, offset)
-        self._keep_result(result, kept, single)
+            data = TrainingData(
+                design, responses.Y, weight, responses.weight, result.family, offset
+            )
+        self._keep_result(result, data, kept, single)
         self.family_ = result.family
         if result.family is None:  # least squares
             self.family_ = self._noise_levels(X, responses, offset)

@@ -53,7 +53,7 @@ def least_squares_fit(
         keep=kept,
     )
     params, found = chosen_sizes(estimator, functools.partial(find_sizes, problem, weight), solver)
-    records = [] if found is None else found.records
+    records, messages = ([], []) if found is None else (found.records, list(found.warnings))
     n_iter, history = 0, History()
     if params["rank"] == 0:
         null = "means" if problem.kept is None else "predictors that are always kept"
@@ -72,6 +72,17 @@ def least_squares_fit(
         )
         n_iter, status, history = solution.n_iter, solution.status, solution.history
         if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            messages.append(status.message)
             warnings.warn(status.message, ConvergenceWarning, stacklevel=3)
-    coefficients = problem.to_user(factors)
-    return FitResult(*coefficients, None, params, records, n_iter, status, history)
+    return FitResult(
+        *problem.to_user(factors),
+        None,
+        params,
+        records,
+        n_iter,
+        status,
+        history,
+        messages,
+        problem.feature_scale,
+        None if found is None else found.held_out_r2(problem),
+    )

@@ -224,6 +224,11 @@ class Problem:
         ratio = self.target_scale / other.target_scale
         return Factors(factors.U, factors.V * ratio[:, None]).balanced()
 
+    @property
+    def feature_scale(self) -> Array | None:
+        """Standard deviations of the predictors, if they were computed."""
+        return None if self.kept is not None else self.columns.scale
+
     def limited(self, rank: int, rows: int | None, columns: int | None) -> tuple[int, int, int]:
         """The sizes, limited by the numbers of predictors and responses that are not constant."""
         p, k = self.loss.shape

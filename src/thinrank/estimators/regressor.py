@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
+from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.family_fit import family_fit
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.least_squares_fit import least_squares_fit
@@ -132,8 +133,37 @@ default="auto"
     Attributes
     ----------
     factors_ : Factors
-        U of shape (n_features, r) and V of shape (n_targets, r), balanced, in the units
-        of X and Y. The rows of predictors that are always kept are zero.
+        U of shape (n_features, rank) and V of shape (n_targets, rank), in the units of X and Y.
+        The scores X @ U (centred) of the training rows are orthogonal and ordered by decreasing
+        variance. The columns of V are orthonormal if each response is divided by its standard
+        deviation (with ``standardize=False``, without that); in each of them the entry of largest
+        absolute value is positive. The rows of predictors that are always kept are zero.
+    factor_means_ : array of shape (rank,)
+        Means of X @ U over the training rows, which :meth:`transform` subtracts; zeros without
+        intercept.
+    explained_variance_ratio_ : ndarray of shape (rank,)
+        Share of the variance of the responses that each factor explains in the training rows; all
+        responses count the same, with ``standardize=False`` by their variance. The shares add up
+        to what the factors explain together, and are in proportion to the variances of the scores.
+    r2_ : ndarray of shape (n_targets,)
+        R² of each response in the training rows: the share of the squares about the mean (about
+        zero without intercept) that the fit explains; with ``loss="huber"`` of the deviance. nan
+        for constant responses.
+    held_out_r2_ : ndarray of shape (n_targets,), or None
+        R² of each response in rows that the fit did not see: 1 − Σ(y − ŷ)²/Σ(y − ȳ)² over all
+        splits, where ȳ is the mean of the training rows of the split. It is slightly too high,
+        because the sizes were chosen by the same errors. None if they were given or chosen by a
+        criterion.
+    n_samples_ : int
+        Number of rows of positive weight.
+    feature_scale_ : ndarray of shape (n_features,)
+        Standard deviations of the predictors (root mean squares without intercept). nan for
+        predictors that are not in use if X is an operator and ``standardize=False``.
+    target_scale_ : ndarray of shape (n_targets,)
+        Standard deviations of the observed responses (root mean squares without intercept); 1 for
+        constant ones.
+    warnings_ : list of str
+        The messages of the warnings that the fit issued about its result.
     coef_ : array of shape (n_targets, n_features), or (n_features,) for a one-dimensional Y
         Coefficients, computed from ``factors_`` and ``kept_coef_`` at each call.
     intercept_ : array of shape (n_targets,), or float for a one-dimensional Y
@@ -297,9 +327,11 @@ default="auto"
         family = check_loss(self.loss)
         if family is None and entry_weight is None and not has_missing(target):
             result = least_squares_fit(self, design, target, weight, kept)
+            data = TrainingData(design, target, weight)
         else:
             responses = numeric_responses(target, entry_weight, family or Gaussian(), names)
             result = family_fit(self, design, responses, weight, kept)
-        self._keep_result(result, kept, single)
+            data = TrainingData(design, responses.Y, weight, responses.weight, result.family)
+        self._keep_result(result, data, kept, single)
         keep_target_names(self, names)
         return self

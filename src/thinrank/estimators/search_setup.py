@@ -11,7 +11,9 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
+from thinrank.estimators.explained import held_out_r2
 from thinrank.estimators.kept import KeptPredictors
+from thinrank.losses.families import Family
 from thinrank.selection.criteria import Criterion, as_criterion
 from thinrank.selection.cv_splits import Splits, make_splits
 from thinrank.selection.evaluation import Evaluation
@@ -65,6 +67,28 @@ class Found:
     def evaluations(self) -> list[Evaluation]:
         """All models that were tried in the last search."""
         return [self.chosen] if self.search is None else self.search.evaluations
+
+    def held_out_r2(self, problem: Any, family: Family | None = None) -> np.ndarray | None:
+        """Share of each response that the chosen model explains in held-out rows.
+
+        Parameters
+        ----------
+        problem : Problem or FamilyProblem
+            The problem, which knows the responses that are not constant.
+        family : Family, default=None
+            The family of all responses; None for least squares.
+
+        Returns
+        -------
+        ndarray of shape (n_targets,) or None
+            None if there were no held-out rows.
+        """
+        known = self.chosen.responses
+        if known is None:
+            return None
+        live, count = problem.live_columns, problem.shape[1]
+        places = np.arange(count) if live is None else arrays.to_numpy(live)
+        return held_out_r2(known.errors, known.totals, family, places, count)
 
     @property
     def records(self) -> list[Record]:

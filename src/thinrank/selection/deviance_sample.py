@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.sizes import Sizes
 from thinrank.losses.generalized_linear import GeneralizedLinear
+from thinrank.losses.profile import profiled
 from thinrank.selection.elimination import held_out_changes
+from thinrank.selection.evaluation import HeldOutErrors
 from thinrank.selection.held_out_sample import MOST_FORECAST, PERFECT
 from thinrank.selection.loss_sample import LossSample
 from thinrank.solvers.fits import Fit
@@ -38,6 +41,9 @@ class HeldOutEntries:
         Offsets.
     free : array of shape (h, n_free) or None
         Free predictors.
+    intercepts : int
+        Number of free predictors that are intercepts, 0 or 1; the first is. The others are
+        predictors that are always kept.
     """
 
     index: np.ndarray
@@ -46,6 +52,7 @@ class HeldOutEntries:
     weight: Array
     offset: Array | None
     free: Array | None
+    intercepts: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,15 +115,39 @@ class DevianceSample(LossSample):
 
     def score(self, fit: Fit | None, sizes: Sizes) -> float:
         """Mean deviance, at least 1e-10 times that without predictors."""
-        error = float(np.sum(self.row_errors(fit))) / self.entries
-        return max(error, PERFECT * self._null)
+        return self.score_of(self.errors(fit))
 
-    def row_errors(self, fit: Fit | None) -> np.ndarray:
-        """Deviances of the held-out rows, summed over the responses; of shape (h,)."""
+    def score_of(self, errors: HeldOutErrors) -> float:
+        """Score of a fit, from its errors."""
+        return max(float(np.sum(errors.rows)) / self.entries, PERFECT * self._null)
+
+    def errors(self, fit: Fit | None) -> HeldOutErrors:
+        """Deviances of the held-out rows and of the responses."""
         deviances = self._null_deviances
         if fit is not None and fit.U.shape[1] > 0:
             deviances = self._deviances(self._linear(fit))
-        total = arrays.namespace(deviances).sum(deviances, axis=1)
+        xp = arrays.namespace(deviances)
+        sums = xp.sum(deviances, axis=1), xp.sum(deviances, axis=0)
+        return HeldOutErrors(*(arrays.to_numpy(x).astype(np.float64) for x in sums))
+
+    def row_errors(self, fit: Fit | None) -> np.ndarray:
+        """Deviances of the held-out rows, summed over the responses; of shape (h,)."""
+        return self.errors(fit).rows
+
+    @cached_property
+    def total_errors(self) -> np.ndarray:
+        """Deviances without any predictor, summed over the rows; of shape (n_targets,)."""
+        held_out, training = self._held_out, self._training
+        ones = held_out.intercepts
+        if held_out.free is None or held_out.free.shape[1] == ones:
+            return self.null_errors()
+        inside = training.Y * 0 if training.offset is None else training.offset
+        free = training.free[:, :ones]
+        own = profiled(training.family, training.Y, training.weights(), inside, free, None)[0]
+        linear = held_out.free[:, :ones] @ own
+        if held_out.offset is not None:
+            linear = linear + held_out.offset
+        total = arrays.namespace(linear).sum(self._deviances(linear), axis=0)
         return arrays.to_numpy(total).astype(np.float64)
 
     def _linear(self, fit: Fit | None) -> Array:

@@ -82,7 +82,13 @@ def _sample(
     own = None if outer is None else outer[:, int(center) :]
     X = moved.applied_to(unprojected(held_out.X), own)
     entries = HeldOutEntries(
-        test, copied_if_small(X), held_out.Y, held_out.weights(), held_out.offset, outer
+        test,
+        copied_if_small(X),
+        held_out.Y,
+        held_out.weights(),
+        held_out.offset,
+        outer,
+        int(center),
     )
     if not float(arrays.namespace(entries.weight).sum(entries.weight)) > 0:
         raise ValueError("cv leaves no held-out entries of positive weight in a split")

@@ -3,13 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from thinrank.core.sizes import Sizes
 from thinrank.solvers.pursuit import Fit
 
-__all__ = ["Evaluation"]
+__all__ = ["Evaluation", "HeldOutErrors", "ResponseErrors"]
+
+
+class HeldOutErrors(NamedTuple):
+    """Squared errors, or deviances, of the held-out rows of a split.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (h,)
+        Sums over the responses.
+    responses : ndarray of shape (n_targets,)
+        Sums over the rows.
+    """
+
+    rows: np.ndarray
+    responses: np.ndarray
+
+
+class ResponseErrors(NamedTuple):
+    """Squared errors, or deviances, of each response, summed over all held-out rows.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (n_targets,)
+        Those of the model.
+    totals : ndarray of shape (n_targets,)
+        Those of the model without any predictor.
+    """
+
+    errors: np.ndarray
+    totals: np.ndarray
+
+    def and_those_of(self, other: ResponseErrors) -> ResponseErrors:
+        """Sums over the rows of both."""
+        return ResponseErrors(self.errors + other.errors, self.totals + other.totals)
 
 
 @dataclass(frozen=True)
@@ -32,6 +67,8 @@ class Evaluation:
         Time of the evaluation.
     row_errors : ndarray of shape (n_samples,), or None
         Mean squared error of every row when it was held out; nan for rows that never were.
+    responses : ResponseErrors or None
+        Errors of the responses in held-out rows.
     """
 
     sizes: Sizes
@@ -41,3 +78,4 @@ class Evaluation:
     table: np.ndarray = field(repr=False)
     seconds: float
     row_errors: np.ndarray | None = field(default=None, repr=False)
+    responses: ResponseErrors | None = field(default=None, repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.sizes import Sizes
 from thinrank.selection.elimination import held_out_changes
+from thinrank.selection.evaluation import HeldOutErrors
 from thinrank.selection.samples import Sample
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit
@@ -123,15 +125,32 @@ class HeldOutSample(Sample):
 
     def score(self, fit: Fit | None, sizes: Sizes) -> float:
         """Mean squared error, at least 1e-10 times that of the means."""
-        error = float(np.sum(self.row_errors(fit))) / self.entries
-        return max(error, PERFECT * self._null)
+        return self.score_of(self.errors(fit))
 
-    def row_errors(self, fit: Fit | None) -> np.ndarray:
-        """Squared errors of the held-out rows, summed over the responses; of shape (h,)."""
+    def score_of(self, errors: HeldOutErrors) -> float:
+        """Score of a fit, from its errors."""
+        return max(float(np.sum(errors.rows)) / self.entries, PERFECT * self._null)
+
+    def errors(self, fit: Fit | None) -> HeldOutErrors:
+        """Squared errors of the held-out rows and of the responses."""
         residual = self.targets
         if fit is not None:
             residual = residual - (self.predictors(fit.rows) @ fit.U) @ fit.Q.T
-        return arrays.to_numpy(arrays.row_norms_squared(residual)).astype(np.float64)
+        sums = arrays.row_norms_squared(residual), arrays.column_norms_squared(residual)
+        return HeldOutErrors(*(arrays.to_numpy(x).astype(np.float64) for x in sums))
+
+    def row_errors(self, fit: Fit | None) -> np.ndarray:
+        """Squared errors of the held-out rows, summed over the responses; of shape (h,)."""
+        return self.errors(fit).rows
+
+    @cached_property
+    def total_errors(self) -> np.ndarray:
+        """Squared errors without any predictor, summed over the rows; of shape (n_targets,)."""
+        kept = self._units.kept
+        if kept is None:
+            return self.null_errors()
+        squares = arrays.column_norms_squared(self.targets + kept.basis @ kept.loadings_y)
+        return arrays.to_numpy(squares).astype(np.float64)
 
     def null_errors(self) -> np.ndarray:
         """Squared errors of the training means, summed over the rows; of shape (n_targets,)."""

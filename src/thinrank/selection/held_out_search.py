@@ -20,7 +20,7 @@ from thinrank.selection.choice import (
     thinnest,
 )
 from thinrank.selection.coarse_grid import CoarseGrid
-from thinrank.selection.evaluation import Evaluation
+from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
 from thinrank.selection.held_out_sample import MOST_FORECAST, HeldOutSample
 from thinrank.selection.search import Search, mean_score, mean_table, table_entry
 from thinrank.selection.space import Space
@@ -112,18 +112,24 @@ class HeldOutSearch(Search):
     def _confirmed(self, point: Evaluation, samples: Sequence[HeldOutSample]) -> Evaluation:
         """A point with its scores on further samples added."""
 
-        def evaluated(sample: HeldOutSample) -> tuple[float, np.ndarray]:
+        def evaluated(sample: HeldOutSample) -> tuple[float, HeldOutErrors]:
             sizes = point.sizes
             fit = sample.fit(sizes, self._solver(sizes)) if sizes.rank > 0 else None
-            return sample.score(fit, sizes), sample.row_errors(fit)
+            errors = sample.errors(fit)
+            return sample.score_of(errors), errors
 
         results = self._in_parallel(evaluated, [(sample,) for sample in samples])
         parts = (*point.parts, *(score for score, _ in results))
-        errors = self._mean_errors(samples, [errors for _, errors in results])
+        found = [errors for _, errors in results]
+        errors, responses = self._mean_errors(samples, found), _of_responses(samples, found)
         if point.row_errors is not None:
             share = len(samples) / len(parts)
             errors = share * errors + (1 - share) * point.row_errors
-        return replace(point, score=mean_score(parts), parts=parts, row_errors=errors)
+        if point.responses is not None:
+            responses = point.responses.and_those_of(responses)
+        return replace(
+            point, score=mean_score(parts), parts=parts, row_errors=errors, responses=responses
+        )
 
     def coarse(self) -> CoarseGrid:
         """Predicted scores of a coarse grid of rows and ridges, by backward elimination."""
@@ -235,18 +241,22 @@ class HeldOutSearch(Search):
         solver = self._pursuit if exact else replace(self._pursuit, neighbours=False)
         return solver.sized(*sizes[:3])
 
-    def _errors(self, i: int, fit: Fit | None) -> np.ndarray:
-        return self._held_out[i].row_errors(fit)
+    def _scored(self, i: int, fit: Fit | None, sizes: Sizes) -> tuple[float, HeldOutErrors]:
+        errors = self._held_out[i].errors(fit)
+        return self._held_out[i].score_of(errors), errors
 
-    def _row_errors(self, errors: Sequence[np.ndarray | None]) -> np.ndarray:
-        return self._mean_errors(self._held_out, cast(Sequence[np.ndarray], errors))
+    def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> np.ndarray:
+        return self._mean_errors(self._held_out, cast(Sequence[HeldOutErrors], errors))
+
+    def _responses(self, errors: Sequence[HeldOutErrors | None]) -> ResponseErrors:
+        return _of_responses(self._held_out, cast(Sequence[HeldOutErrors], errors))
 
     def _mean_errors(
-        self, samples: Sequence[HeldOutSample], errors: Sequence[np.ndarray]
+        self, samples: Sequence[HeldOutSample], errors: Sequence[HeldOutErrors]
     ) -> np.ndarray:
         """Mean squared errors of the rows, averaged over the splits that hold them out."""
         total, times = np.zeros(self._rows), np.zeros(self._rows)
-        for sample, squares in zip(samples, errors, strict=True):
+        for sample, (squares, _) in zip(samples, errors, strict=True):
             total[sample.index] += squares * (len(squares) / sample.entries)
             times[sample.index] += 1
         with np.errstate(invalid="ignore"):
@@ -369,6 +379,16 @@ class HeldOutSearch(Search):
         too_high = np.isfinite(expected) & (expected > 2 * limit - best.score)
         fewer = self._space.rows[too_high & (self._space.rows < best.sizes.rows)]
         return int(fewer.max(initial=0))
+
+
+def _of_responses(
+    samples: Sequence[HeldOutSample], errors: Sequence[HeldOutErrors]
+) -> ResponseErrors:
+    """Errors of the responses, summed over the samples."""
+    return ResponseErrors(
+        np.sum([each.responses for each in errors], axis=0),
+        np.sum([sample.total_errors for sample in samples], axis=0),
+    )
 
 
 def _falls_then_rises(scores: Sequence[float]) -> bool:

@@ -14,7 +14,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from thinrank import arrays
 from thinrank.core.sizes import Sizes
 from thinrank.selection.base_search import BaseSearch
-from thinrank.selection.evaluation import Evaluation
+from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
 from thinrank.selection.samples import Sample
 from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFit, to_height
@@ -46,14 +46,14 @@ class Fitted(NamedTuple):
         The score of the fit.
     table : ndarray of shape (q, n_targets)
         Scores of other ranks and numbers of columns on the same rows.
-    errors : ndarray of shape (h,) or None
+    errors : HeldOutErrors or None
         Squared errors of the held-out rows.
     """
 
     fit: Fit | None
     score: float
     table: np.ndarray
-    errors: np.ndarray | None
+    errors: HeldOutErrors | None
 
 
 class Search(BaseSearch):
@@ -113,9 +113,13 @@ class Search(BaseSearch):
         if nothing in self._known:
             return
         parts = tuple(sample.null() for sample in self._samples)
-        errors = self._row_errors([self._errors(i, None) for i in range(len(self._samples))])
-        null = Evaluation(nothing, mean_score(parts), parts, (), np.empty((0, 0)), 0.0, errors)
-        self._keep(null)
+        errors = [self._scored(i, None, nothing)[1] for i in range(len(self._samples))]
+        rows, responses = self._row_errors(errors), self._responses(errors)
+        self._keep(
+            Evaluation(
+                nothing, mean_score(parts), parts, (), np.empty((0, 0)), 0.0, rows, responses
+            )
+        )
 
     def _evaluate(self, points: Iterable[Sizes], screened: bool = False) -> list[Evaluation]:
         """Evaluate the points that are not yet known, in parallel over points and samples."""
@@ -133,8 +137,10 @@ class Search(BaseSearch):
                 mine = results[j * len(self._samples) : (j + 1) * len(self._samples)]
                 fits, parts, tables, errors = zip(*mine, strict=True)
                 table, row_errors = mean_table(tables), self._row_errors(errors)
-                score = mean_score(parts)
-                self._keep(Evaluation(sizes, score, parts, fits, table, seconds, row_errors))
+                score, responses = mean_score(parts), self._responses(errors)
+                self._keep(
+                    Evaluation(sizes, score, parts, fits, table, seconds, row_errors, responses)
+                )
         return [self._known[sizes] for sizes in points]
 
     def _groups(self, rows: int) -> list[tuple[int, ...]]:
@@ -154,15 +160,12 @@ class Search(BaseSearch):
         """Fit a point to some samples and compute scores, tables and errors."""
         fits = [self._fit(sizes, i, screened) for i in group]
         tables = self._tables(group, fits, sizes.ridge, self._space.most_ranks(sizes))
-        return [
-            Fitted(
-                None if fit is None else self._to_keep(fit),
-                self._samples[i].score(fit, sizes),
-                table,
-                self._errors(i, fit),
-            )
-            for i, fit, table in zip(group, fits, tables, strict=True)
-        ]
+        results = []
+        for i, fit, table in zip(group, fits, tables, strict=True):
+            score, errors = self._scored(i, fit, sizes)
+            kept = None if fit is None else self._to_keep(fit)
+            results.append(Fitted(kept, score, table, errors))
+        return results
 
     @abc.abstractmethod
     def _tables(
@@ -181,12 +184,16 @@ class Search(BaseSearch):
         """The fit to keep in memory."""
         return fit
 
-    def _errors(self, i: int, fit: Fit | None) -> np.ndarray | None:
-        """Errors of the held-out rows of sample i; None without held-out rows."""
+    def _scored(self, i: int, fit: Fit | None, sizes: Sizes) -> tuple[float, HeldOutErrors | None]:
+        """Score and errors of a fit to sample i; no errors without held-out rows."""
+        return self._samples[i].score(fit, sizes), None
+
+    def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> np.ndarray | None:
+        """Errors of all rows, from those of the samples; None without held-out rows."""
         return None
 
-    def _row_errors(self, errors: Sequence[np.ndarray | None]) -> np.ndarray | None:
-        """Errors of all rows, from those of the samples; None without held-out rows."""
+    def _responses(self, errors: Sequence[HeldOutErrors | None]) -> ResponseErrors | None:
+        """Errors of the responses, from those of the samples; None without held-out rows."""
         return None
 
     # ------------------------------------------------------------------ coordinates

@@ -1,0 +1,121 @@
+"""Factors with a fixed meaning: orthogonal scores, ordered by variance, with signs by rule."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+
+__all__ = ["Canonical", "canonical"]
+
+
+class Canonical(NamedTuple):
+    """Canonical factors of a coefficient matrix.
+
+    Attributes
+    ----------
+    factors : Factors
+        U and V.
+    means : array of shape (rank,)
+        Means of XU over the training rows; zeros without centring.
+    scores : array of shape (n_samples, rank)
+        XU minus the means.
+    variances : ndarray of shape (rank,)
+        Variances of the scores, decreasing. They are those of the part of the fit that belongs to
+        each factor, summed over the scaled responses.
+    """
+
+    factors: Factors
+    means: Array
+    scores: Array
+    variances: np.ndarray
+
+
+def canonical(
+    factors: Factors, design: Design, weight: Array | None, scale: Array, *, center: bool
+) -> Canonical:
+    """Rotate the factors of Θ = UVᵀ, so that they do not depend on how Θ was computed.
+
+    The columns of XU (centred) become orthogonal and ordered by decreasing variance, and those of
+    V, with rows divided by ``scale``, orthonormal. In each of the latter the entry of largest
+    absolute value is positive. This is the singular value decomposition of the scaled fit
+    XΘ·diag(1/scale), so it does not change with the units of X. Zero rows stay zero.
+
+    Parameters
+    ----------
+    factors : Factors
+        Θ, in the user's units.
+    design : Design of shape (n_samples, n_features)
+        X.
+    weight : array of shape (n_samples,), or None
+        Weights of the rows.
+    scale : array of shape (n_targets,)
+        Positive scales of the responses.
+    center : bool
+        Whether the scores are centred.
+
+    Returns
+    -------
+    Canonical
+    """
+    if factors.rank == 0:
+        nothing = arrays.zeros((0,), factors.U)
+        scores = arrays.zeros((design.shape[0], 0), factors.U)
+        return Canonical(factors, nothing, scores, np.zeros(0))
+    xp = arrays.namespace(factors.U)
+    rows, columns = factors.row_support, factors.column_support
+    U = arrays.take_rows(factors.U, rows)
+    scores = _scores(design, factors, rows, U)
+    scores, means = _centred(scores, weight) if center else (scores, scores[0, :] * 0)
+    total = float(design.shape[0]) if weight is None else float(xp.sum(weight))
+    own = arrays.take_rows(scale, columns)[:, None]
+    basis, triangle = xp.linalg.qr(arrays.take_rows(factors.V, columns) / own)
+    root = xp.linalg.qr(_tall(scores if weight is None else scores * xp.sqrt(weight)[:, None]))[1]
+    _, values, right = xp.linalg.svd(root @ triangle.T, full_matrices=False)
+    right = right.T
+    right = right * _signs(basis @ right)
+    turn = triangle.T @ right
+    turned = Factors(
+        arrays.scatter_rows(U @ turn, rows, factors.shape[0]),
+        arrays.scatter_rows((basis @ right) * own, columns, factors.shape[1]),
+    )
+    variances = arrays.to_numpy(values).astype(np.float64) ** 2 / total
+    return Canonical(turned, means @ turn, scores @ turn, variances)
+
+
+def _scores(design: Design, factors: Factors, rows: Array, U: Array) -> Array:
+    """XU, from the columns in use if they are few."""
+    if 2 * rows.shape[0] > factors.shape[0]:
+        return design @ factors.U
+    return design.columns(rows) @ U
+
+
+def _centred(scores: Array, weight: Array | None) -> tuple[Array, Array]:
+    xp = arrays.namespace(scores)
+    means = xp.mean(scores, axis=0) if weight is None else weight @ scores / xp.sum(weight)
+    return scores - means, means
+
+
+def _tall(scores: Array) -> Array:
+    """The scores, with rows of zeros added if there are fewer rows than columns."""
+    missing = scores.shape[1] - scores.shape[0]
+    if missing <= 0:
+        return scores
+    zeros = arrays.zeros((missing, scores.shape[1]), scores)
+    return arrays.namespace(scores).concat([scores, zeros], axis=0)
+
+
+def _signs(columns: Array) -> Array:
+    """For each column the sign of its entry of largest absolute value.
+
+    Of entries that are equal up to rounding the first one counts.
+    """
+    numbers = arrays.to_numpy(columns)
+    peaks = np.argmax(arrays.half_the_digits(np.abs(numbers)), axis=0)
+    signs = np.sign(numbers[peaks, np.arange(numbers.shape[1])])
+    return arrays.from_numpy(np.where(signs < 0, -1.0, 1.0), columns)

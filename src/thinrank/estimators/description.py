@@ -1,0 +1,141 @@
+"""What is kept of every fit beside its coefficients: factors, scales and shares explained."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.designs import Dense, Sparse
+from thinrank.designs.blockwise import column_means
+from thinrank.estimators.canonical import canonical
+from thinrank.estimators.explained import TrainingData, explained, scales
+from thinrank.estimators.validation import rows_of_data
+
+__all__ = ["Description", "described"]
+
+
+class Description(NamedTuple):
+    """What is kept of a fit; the fields are attributes of estimators with an underscore added.
+
+    Attributes
+    ----------
+    factors : Factors
+        Canonical factors; see :mod:`thinrank.estimators.canonical`.
+    factor_means : array of shape (rank,)
+        Means of the factors over the training rows.
+    explained_variance_ratio : ndarray of shape (rank,)
+        Share of each factor.
+    r2 : ndarray of shape (n_targets,)
+        Share explained of each response.
+    n_samples : int
+        Number of rows of positive weight.
+    feature_scale, target_scale : ndarrays of shapes (n_features,) and (n_targets,)
+        Standard deviations.
+    """
+
+    factors: Factors
+    factor_means: Array
+    explained_variance_ratio: np.ndarray
+    r2: np.ndarray
+    n_samples: int
+    feature_scale: np.ndarray
+    target_scale: np.ndarray
+
+
+def described(
+    data: TrainingData,
+    factors: Factors,
+    intercept: Array,
+    kept: np.ndarray,
+    kept_coef: Array | None,
+    *,
+    fit_intercept: bool,
+    standardize: bool,
+    feature_scale: Array | None = None,
+) -> Description:
+    """Canonical factors, scales and shares explained of a fit.
+
+    Parameters
+    ----------
+    data : TrainingData
+        The data, in the user's units.
+    factors : Factors
+        Θ.
+    intercept : array of shape (n_targets,)
+        Intercepts.
+    kept : ndarray of int
+        Sorted indices of the predictors that are always kept.
+    kept_coef : array of shape (n_targets, n_kept), or None
+        Their coefficients.
+    fit_intercept, standardize : bool
+        Parameters of the estimator.
+    feature_scale : array of shape (n_features,), default=None
+        Standard deviations of the predictors, if they are known.
+
+    Returns
+    -------
+    Description
+    """
+    design, weight = data.design, data.sample_weight
+    known = scales(data, center=fit_intercept, standardize=standardize)
+    scale = arrays.from_numpy(known.canonical, factors.U)
+    turned = canonical(factors, design, weight, scale, center=fit_intercept)
+    linear = turned.scores @ turned.factors.V.T + turned.factors.V @ turned.means + intercept
+    values = None
+    if len(kept) and kept_coef is not None:
+        values = design.columns(arrays.indices(kept.tolist(), design.prototype))
+        linear = linear + values @ kept_coef.T
+    found = explained(data, linear, known, values, center=fit_intercept)
+    total = turned.variances.sum()
+    share = turned.variances / total if total > 0 else turned.variances
+    if feature_scale is None:
+        used = np.union1d(arrays.to_numpy(factors.row_support), kept).astype(np.int64)
+        own = _deviations(design, weight, used, center=fit_intercept)
+    else:
+        own = arrays.to_numpy(feature_scale).astype(np.float64)
+    return Description(
+        turned.factors,
+        turned.means,
+        found.by_factors * share,
+        found.r2,
+        rows_of_data(design, weight),
+        own,
+        known.deviations,
+    )
+
+
+def _deviations(
+    design: Design, weight: Array | None, used: np.ndarray, *, center: bool
+) -> np.ndarray:
+    """Standard deviations of the predictors.
+
+    For operators and other designs, whose columns may be expensive, only of those in use; nan for
+    the others.
+    """
+    xp = arrays.namespace(design.prototype)
+    n = design.shape[0]
+    if isinstance(design, (Dense, Sparse)):
+        ones = arrays.zeros((n,), design.prototype) + 1 if weight is None else weight
+        mean = column_means(design, ones) if center else None
+        norms = design.column_norms(xp.sqrt(ones), mean)
+        return _without_rounding(norms / xp.sqrt(xp.sum(ones)), mean)
+    out = np.full(design.shape[1], np.nan)
+    if len(used):
+        columns = Dense(design.columns(arrays.indices(used.tolist(), design.prototype)))
+        every = np.arange(len(used))
+        out[used] = _deviations(columns, weight, every, center=center)
+    return out
+
+
+def _without_rounding(deviation: Array, mean: Array | None) -> np.ndarray:
+    """Deviations as numbers, 0 for columns that are constant up to rounding."""
+    numbers = arrays.to_numpy(deviation).astype(np.float64)
+    if mean is None:
+        return numbers
+    floor = 100 * arrays.eps(mean) * np.abs(arrays.to_numpy(mean).astype(np.float64))
+    return np.where(numbers <= floor, 0.0, numbers)

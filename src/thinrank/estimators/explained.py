@@ -1,0 +1,242 @@
+"""How much of every response a fit explains, in the training rows and in held-out rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.designs import kept_basis
+from thinrank.losses.families import Family, Gaussian
+from thinrank.losses.profile import profiled
+
+__all__ = ["Explained", "Scales", "TrainingData", "explained", "held_out_r2", "scales"]
+
+
+class TrainingData(NamedTuple):
+    """The data of a fit, in the user's units.
+
+    Attributes
+    ----------
+    design : Design of shape (n_samples, n_features)
+        Predictors.
+    Y : array of shape (n_samples, n_targets)
+        Responses; any finite number where an entry is missing.
+    sample_weight : array of shape (n_samples,), or None
+        Weights of the rows.
+    entry_weight : array of shape (n_samples, n_targets), or None
+        Weights of the entries, 0 for missing ones.
+    family : Family or None
+        The family with its estimated parameters; None for least squares.
+    offset : array of shape (n_samples, n_targets), or None
+        Offsets.
+    """
+
+    design: Design
+    Y: Array
+    sample_weight: Array | None = None
+    entry_weight: Array | None = None
+    family: Family | None = None
+    offset: Array | None = None
+
+    @property
+    def weights(self) -> Array | None:
+        """Weights of the entries, of shape (n_samples, n_targets) or (n_samples, 1)."""
+        if self.sample_weight is None:
+            return self.entry_weight
+        rows = self.sample_weight[:, None]
+        return rows if self.entry_weight is None else rows * self.entry_weight
+
+
+class Scales(NamedTuple):
+    """Scales of the responses, and what the intercepts leave.
+
+    Attributes
+    ----------
+    deviations : ndarray of shape (n_targets,)
+        Standard deviations (root mean squares without intercept) of the observed entries; 1 for
+        constant responses and for families without units.
+    canonical : ndarray of shape (n_targets,)
+        The scales in which factors are orthogonal.
+    totals : ndarray of shape (n_targets,)
+        Sum of squares, or half of the deviance, without predictors.
+    """
+
+    deviations: np.ndarray
+    canonical: np.ndarray
+    totals: np.ndarray
+
+
+class Explained(NamedTuple):
+    """What a fit explains of the responses it was fitted to.
+
+    Attributes
+    ----------
+    r2 : ndarray of shape (n_targets,)
+        Share of the squares or of the deviance of each response; nan for constant responses. The
+        categories of one response have the same value, that of the response.
+    by_factors : float
+        Share of the total over all responses that is not explained without the factors, that is,
+        by intercepts and predictors that are always kept.
+    """
+
+    r2: np.ndarray
+    by_factors: float
+
+
+def scales(data: TrainingData, *, center: bool, standardize: bool) -> Scales:
+    """The scales of the responses."""
+    xp = arrays.namespace(data.Y)
+    k = data.Y.shape[1]
+    weights = data.weights
+    if data.family is None:
+        totals, deviations = _moments(data.Y, weights, center)
+        ones = np.ones(k)
+        return Scales(deviations, deviations if standardize else ones, totals)
+    free = arrays.zeros((data.Y.shape[0], 1), data.Y) + 1 if center else None
+    start = data.Y * 0 if data.offset is None else data.offset
+    values, curvature = profiled(data.family, data.Y, weights, start, free, None)[2::2]
+    number = data.Y.shape[0] if weights is None else xp.sum(data.Y * 0 + weights, axis=0)
+    information = _to_float(xp.sum(curvature, axis=0) / number)
+    unit = 1 / np.sqrt(np.maximum(information, np.finfo(np.float64).tiny ** 0.5))
+    have_units = data.family.units_of(k)
+    squares, deviations = _moments(data.Y, weights, center)
+    totals = _to_float(values)
+    if data.offset is None:  # with offsets a constant response has a deviance
+        totals = np.where(squares > 0, totals, 0.0)
+    deviations = np.where(have_units, deviations, 1.0)
+    own = np.where(have_units, deviations if standardize else 1.0, unit)
+    return Scales(deviations, own, _by_block(data.family, totals))
+
+
+def explained(
+    data: TrainingData, linear: Array, known: Scales, kept: Array | None, *, center: bool
+) -> Explained:
+    """How much a fit explains.
+
+    Parameters
+    ----------
+    data : TrainingData
+    linear : array of shape (n_samples, n_targets)
+        Fitted values, or linear predictors without the offset.
+    known : Scales
+        The scales of the responses.
+    kept : array of shape (n_samples, n_kept), or None
+        The predictors that are always kept.
+    center : bool
+        Whether there is an intercept.
+
+    Returns
+    -------
+    Explained
+    """
+    family = data.family
+    left = _values(data, linear)
+    if family is not None:
+        left = _by_block(family, left)
+    live = _live(known)
+    r2 = _ratio(known.totals - left, known.totals, live)
+    without = known.totals
+    if kept is not None:
+        without = _left_by_kept(data, kept, center)
+        if family is not None:
+            without = _by_block(family, without)
+    gains = _ratio(without - left, known.totals, live)[live]
+    # a response counts by its variance in the scales of the factors
+    counts = ((known.deviations / known.canonical) ** 2)[live]
+    if family is not None:
+        counts = np.where(family.units_of(len(live))[live], counts, 1.0)
+    total = float(np.sum(counts))
+    return Explained(r2, float(counts @ gains) / total if total > 0 else 0.0)
+
+
+def held_out_r2(
+    errors: np.ndarray, totals: np.ndarray, family: Family | None, places: np.ndarray, count: int
+) -> np.ndarray:
+    """Share of the squares or of the deviance of held-out entries that is explained.
+
+    Parameters
+    ----------
+    errors, totals : ndarrays of shape (n_live,)
+        Sums over held-out entries, of the fit and of the model without predictors.
+    family : Family or None
+        The family of all responses; None for least squares.
+    places : ndarray of int, of shape (n_live,)
+        Positions of the responses that are not constant.
+    count : int
+        Number of all responses.
+
+    Returns
+    -------
+    ndarray of shape (n_targets,)
+        nan for responses that are constant.
+    """
+    full = np.zeros((2, count))
+    full[0, places], full[1, places] = errors, totals
+    if family is not None:
+        full = np.stack([_by_block(family, row) for row in full])
+    return _ratio(full[1] - full[0], full[1], full[1] > 0)
+
+
+def _moments(Y: Array, weights: Array | None, center: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of squares about the means (about zero without centring), and standard deviations."""
+    xp = arrays.namespace(Y)
+    number: Array | float = float(Y.shape[0])
+    if weights is not None:
+        number = xp.sum(weights, axis=0)  # one number if weights are those of rows
+    mean = xp.sum(Y if weights is None else Y * weights, axis=0) / number
+    moved = Y - mean if center else Y
+    squares = xp.sum(moved**2 if weights is None else moved**2 * weights, axis=0)
+    deviation = _to_float(xp.sqrt(squares / number))
+    # a constant column differs from its mean by rounding errors of about this size
+    floor = 100 * arrays.eps(Y) * np.abs(_to_float(mean)) if center else 0.0
+    live = deviation > floor
+    return np.where(live, _to_float(squares), 0.0), np.where(live, deviation, 1.0)
+
+
+def _values(data: TrainingData, linear: Array) -> np.ndarray:
+    """Squared errors, or half deviances, summed over the rows."""
+    xp = arrays.namespace(linear)
+    weights = data.weights
+    if data.family is None:
+        value = (data.Y - linear) ** 2
+    else:
+        value = data.family.value(data.Y, linear if data.offset is None else linear + data.offset)
+    return _to_float(xp.sum(value if weights is None else value * weights, axis=0))
+
+
+def _left_by_kept(data: TrainingData, kept: Array, center: bool) -> np.ndarray:
+    """Squared errors, or half deviances, of the best fit on the predictors that are always kept."""
+    basis = kept_basis(
+        kept, like=data.design.prototype, sample_weight=data.sample_weight, center=center
+    ).basis
+    family = Gaussian() if data.family is None else data.family
+    if center:
+        ones = arrays.zeros((basis.shape[0], 1), basis) + 1
+        basis = arrays.namespace(basis).concat([ones, basis], axis=1)
+    start = data.Y * 0 if data.offset is None else data.offset
+    values = _to_float(profiled(family, data.Y, data.weights, start, basis, None)[2])
+    return 2 * values if data.family is None else values
+
+
+def _live(known: Scales) -> np.ndarray:
+    return known.totals > 0
+
+
+def _ratio(part: np.ndarray, total: np.ndarray, live: np.ndarray) -> np.ndarray:
+    return np.divide(part, total, out=np.full(len(total), np.nan), where=live)
+
+
+def _by_block(family: Family, values: np.ndarray) -> np.ndarray:
+    """Sums over the categories of a response, in place of the value of each category."""
+    out = values.copy()
+    for block in family.blocks(len(values)):
+        out[block] = values[block].sum()
+    return out
+
+
+def _to_float(x: Array) -> np.ndarray:
+    return arrays.to_numpy(x).astype(np.float64)

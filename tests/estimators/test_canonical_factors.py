@@ -1,0 +1,202 @@
+"""Factors have a fixed meaning: orthogonal scores in order of variance, signs by rule."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
+
+import thinrank as tr
+from thinrank.core.factors import Factors
+from thinrank.designs import Dense
+from thinrank.estimators.canonical import canonical
+
+N, P, K = 60, 15, 8
+SIZES = {"rank": 3, "row_sparsity": 5, "column_sparsity": 6, "ridge": 0.05}
+
+
+def data(seed=0):
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        n_samples=N,
+        n_features=P,
+        n_targets=K,
+        rank=3,
+        row_sparsity=5,
+        column_sparsity=6,
+        random_state=seed,
+    )
+    return X + 3.0, Y - 2.0
+
+
+def weights():
+    weight = np.random.default_rng(5).uniform(0.1, 2.0, N)
+    weight[:4] = 0
+    return weight
+
+
+def assert_canonical(est, X, scale, weight=None):
+    scores = est.transform(X)
+    weight = np.ones(len(scores)) if weight is None else weight
+    products = scores.T @ (weight[:, None] * scores)
+    variances = np.diag(products)
+    np.testing.assert_allclose(products - np.diag(variances), 0, atol=1e-9 * variances[0])
+    assert np.all(np.diff(variances) < 0)
+    if est.fit_intercept:
+        np.testing.assert_allclose(weight @ scores, 0, atol=1e-8)
+    V = est.factors_.V / scale[:, None]
+    np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-10)
+    assert np.all(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])] > 0)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_scores_are_orthogonal_and_ordered_with_signs_by_rule(intercept, weighted):
+    X, Y = data()
+    weight = weights() if weighted else None
+    est = tr.SparseReducedRankRegressor(**SIZES, fit_intercept=intercept).fit(X, Y, weight)
+    mean = np.average(Y, axis=0, weights=weight) if intercept else 0.0
+    scale = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=weight))
+    np.testing.assert_allclose(est.target_scale_, scale)
+    assert_canonical(est, X, scale, weight)
+
+
+def test_the_coefficients_are_those_of_the_solution_with_exact_zeros():
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
+    U, V = est.factors_.U, est.factors_.V
+    np.testing.assert_allclose(est.coef_.T, U @ V.T)
+    fitted = est.intercept_ + V @ est.factor_means_ + est.transform(X) @ V.T
+    np.testing.assert_allclose(fitted, est.predict(X))
+    assert np.count_nonzero(np.abs(U).sum(axis=1)) == 5
+    assert np.count_nonzero(np.abs(V).sum(axis=1)) == 6
+
+
+def test_a_rotation_of_the_factors_changes_nothing():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((N, P))
+    U, V = rng.standard_normal((P, 3)), rng.standard_normal((K, 3))
+    U[4:], V[6:] = 0, 0
+    mix = rng.standard_normal((3, 3))
+    scale = rng.uniform(0.1, 10.0, K)
+    one = canonical(Factors(U, V), Dense(X), None, scale, center=True)
+    other = canonical(
+        Factors(U @ mix, V @ np.linalg.inv(mix).T), Dense(X), None, scale, center=True
+    )
+    np.testing.assert_allclose(one.factors.theta, U @ V.T, atol=1e-12)
+    np.testing.assert_allclose(other.factors.U, one.factors.U, atol=1e-10)
+    np.testing.assert_allclose(other.factors.V, one.factors.V, atol=1e-10)
+    fit = (X - X.mean(axis=0)) @ U @ V.T / scale
+    np.testing.assert_allclose(
+        one.variances, np.linalg.svd(fit, compute_uv=False)[:3] ** 2 / N, rtol=1e-9
+    )
+
+
+def test_ties_of_the_sign_rule_go_to_the_first_response():
+    X = np.random.default_rng(0).standard_normal((N, 2))
+    V = np.array([[-1.0], [1.0 + 1e-15]])
+    found = canonical(Factors(np.ones((2, 1)), V), Dense(X), None, np.ones(2), center=True)
+    assert found.factors.V[0, 0] > 0
+
+
+def test_more_factors_than_rows():
+    rng = np.random.default_rng(0)
+    factors = Factors(rng.standard_normal((P, 4)), rng.standard_normal((K, 4)))
+    found = canonical(factors, Dense(rng.standard_normal((3, P))), None, np.ones(K), center=True)
+    np.testing.assert_allclose(found.factors.theta, factors.theta, atol=1e-12)
+    assert np.all(np.diff(found.variances) <= 0)
+
+
+def test_units_of_predictors_do_not_matter_nor_of_responses():
+    X, Y = data()
+    rng = np.random.default_rng(3)
+    a, b = rng.uniform(0.01, 100, P), rng.uniform(0.01, 100, K)
+    plain = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
+    moved = tr.SparseReducedRankRegressor(**SIZES).fit(X * a + 7, Y * b - 1)
+    np.testing.assert_allclose(moved.transform(X * a + 7), plain.transform(X), atol=1e-6)
+    np.testing.assert_allclose(moved.factors_.U * a[:, None], plain.factors_.U, atol=1e-6)
+    np.testing.assert_allclose(moved.factors_.V / b[:, None], plain.factors_.V, atol=1e-6)
+    np.testing.assert_allclose(
+        moved.explained_variance_ratio_, plain.explained_variance_ratio_, rtol=1e-6
+    )
+    np.testing.assert_allclose(moved.r2_, plain.r2_, atol=1e-6)
+
+
+def test_without_standardisation_responses_keep_their_units():
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(**SIZES, standardize=False).fit(X, Y)
+    assert_canonical(est, X, np.ones(K))
+    np.testing.assert_allclose(est.target_scale_, Y.std(axis=0))
+    np.testing.assert_allclose(est.feature_scale_, X.std(axis=0))
+    total = np.sum((Y - Y.mean(axis=0)) ** 2)
+    pooled = 1 - np.sum((Y - est.predict(X)) ** 2) / total
+    assert est.explained_variance_ratio_.sum() == pytest.approx(pooled)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, aslinearoperator, Dense])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_any_design_has_the_factors_of_the_array(make, standardize):
+    X, Y = data()
+    X[np.abs(X - 3) < 0.5] = 0
+    expected = tr.SparseReducedRankRegressor(**SIZES, standardize=standardize).fit(X, Y)
+    est = tr.SparseReducedRankRegressor(**SIZES, standardize=standardize).fit(make(X), Y)
+    np.testing.assert_allclose(est.transform(make(X)), expected.transform(X), atol=1e-8)
+    rows = expected.row_support_
+    np.testing.assert_allclose(est.feature_scale_[rows], X.std(axis=0)[rows])
+    np.testing.assert_allclose(est.r2_, expected.r2_, atol=1e-8)
+
+
+def test_rank_zero_has_no_factors():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((40, 5)), rng.standard_normal((40, 3))
+    with pytest.warns(tr.core.warnings.SelectionWarning):
+        est = tr.SparseReducedRankRegressor().fit(X, Y)
+    assert est.transform(X).shape == (40, 0)
+    assert est.explained_variance_ratio_.shape == (0,)
+    assert est.get_feature_names_out().tolist() == []
+    np.testing.assert_allclose(est.r2_, 0, atol=1e-12)
+    np.testing.assert_allclose(est.held_out_r2_, 0, atol=1e-12)
+    assert "No model predicts better" in est.warnings_[0]
+
+
+def test_a_single_response():
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(rank=1, row_sparsity=4, column_sparsity=1).fit(X, Y[:, 0])
+    assert est.transform(X).shape == (N, 1)
+    assert est.factors_.V[0, 0] == pytest.approx(Y[:, 0].std())
+    assert est.r2_.shape == (1,)
+    assert est.r2_[0] == pytest.approx(est.score(X, Y[:, 0]))
+
+
+def test_kept_predictors_are_not_part_of_the_factors():
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(**SIZES, always_keep=[2, 9]).fit(X, Y)
+    assert_canonical(est, X, Y.std(axis=0))
+    assert not np.any(est.factors_.U[[2, 9]])
+    assert est.r2_.mean() == pytest.approx(est.score(X, Y))
+    Z = np.c_[np.ones(N), X[:, [2, 9]]]
+    left = Y - Z @ np.linalg.lstsq(Z, Y, rcond=None)[0]
+    by_kept = 1 - np.sum(left**2, axis=0) / np.sum((Y - Y.mean(axis=0)) ** 2, axis=0)
+    assert est.explained_variance_ratio_.sum() == pytest.approx(np.mean(est.r2_ - by_kept))
+    np.testing.assert_allclose(est.feature_scale_, X.std(axis=0))
+
+
+@pytest.mark.arrays
+def test_factors_of_every_array_library(library, dtype):
+    X, Y = data()
+    expected = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
+    est = tr.SparseReducedRankRegressor(**SIZES).fit(
+        library.array(X, dtype), library.array(Y, dtype)
+    )
+    scores = est.transform(library.array(X, dtype))
+    library.check(est.factors_.U, est.factors_.V, est.factor_means_, scores, dtype=dtype)
+    loose = 1e-8 if dtype == "float64" else 2e-3
+    np.testing.assert_allclose(library.numpy(scores), expected.transform(X), atol=loose)
+    np.testing.assert_allclose(est.r2_, expected.r2_, atol=loose)
+    assert est.r2_.dtype == est.feature_scale_.dtype == np.float64
+
+
+def test_baselines_have_the_same_factors():
+    X, Y = data()
+    est = tr.baselines.ReducedRankRegression(rank=2).fit(X, Y)
+    assert_canonical(est, X, Y.std(axis=0))
+    assert est.r2_.mean() == pytest.approx(est.score(X, Y))
+    assert est.held_out_r2_ is None
