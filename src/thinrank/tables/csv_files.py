@@ -113,7 +113,7 @@ def read_text_table(path: Path, options: ReadOptions, prefix: str) -> Table:
     rows = None if index is None else body.kept[index]
     if index is not None and names[index] != options.index:
         given = names[index] if named else None
-        if index in texts or not are_row_names(given, body.kept[index]):
+        if not are_row_names(given, body.kept[index]):
             index, rows = None, None
     skipped = {j for j, name in enumerate(names) if name and not options.keeps(name)}
     mixed = _text_columns(body, names, {*texts, *skipped, index}, file)
@@ -139,16 +139,15 @@ def _index_position(names: list[str], options: ReadOptions, file: str) -> int | 
     """The column that has, or may have, the names of the rows."""
     if options.index is False:
         return None
-    if not isinstance(options.index, str):
-        return 0 if len(names) > 1 else None
-    if options.index not in names and not options.index_required:
-        return 0 if len(names) > 1 else None
+    optional = not isinstance(options.index, str) or not options.index_required
+    if optional and options.index not in names:
+        return 0 if len(names) > 1 and not options.is_data(names[0]) else None
     if options.index not in names:
         raise TableError(
             f"has no column {options.index!r} for the names of the rows; it has {listed(names)}",
             file=file,
         )
-    return names.index(options.index)
+    return names.index(str(options.index))
 
 
 def _fill(body: _Body, records: Iterable[Record], names: list[str], file: str) -> None:

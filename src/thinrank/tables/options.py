@@ -47,3 +47,7 @@ class ReadOptions:
     def keeps(self, name: str) -> bool:
         """Whether a column is kept."""
         return name not in self.dropped and (self.wanted is None or name in self.wanted)
+
+    def is_data(self, name: str) -> bool:
+        """Whether a column is known to have data, so that it has no names of the rows."""
+        return name in self.categorical or (self.wanted is not None and name in self.wanted)

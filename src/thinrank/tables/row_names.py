@@ -90,7 +90,7 @@ def with_row_names(table: Table, options: ReadOptions) -> Table:
         return table
     name = table.names[place]
     cells = ["" if cell is None else as_text(cell) for cell in table.column(place)]
-    if not wanted and not are_row_names(name, cells):
+    if not wanted and (options.is_data(name) or not are_row_names(name, cells)):
         return table
     note = f"{table.file}: column {name!r} has the names of the rows"
     return replace(table.without(name), index=cells, index_name=name, notes=[*table.notes, note])
