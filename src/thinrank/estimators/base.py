@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
     MultiOutputMixin,
     RegressorMixin,
     TransformerMixin,
 )
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
@@ -22,6 +24,9 @@ from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.fit_result import FitResult
 from thinrank.estimators.observed_score import observed_r2
 from thinrank.estimators.validation import check_new_X
+
+if TYPE_CHECKING:
+    from thinrank.estimators.summary import Summary
 
 __all__ = ["FactorModel", "FactorRegressor"]
 
@@ -40,6 +45,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
 
     factors_: Factors
     factor_means_: Any
+    factor_scale_: np.ndarray
     explained_variance_ratio_: np.ndarray
     r2_: np.ndarray
     held_out_r2_: np.ndarray | None
@@ -210,6 +216,47 @@ class FactorModel(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "factors_")
         return check_new_X(self, X) @ self.factors_.U - self.factor_means_
+
+    def summary(
+        self, max_rows: int = 10, feature_names: Any = None, response_names: Any = None
+    ) -> Summary:
+        """What the fit found, in sentences and tables.
+
+        Parameters
+        ----------
+        max_rows : int, default=10
+            Largest number of rows of a table that is printed; tables of the result are complete.
+        feature_names : sequence of str, default=None
+            Names of the predictors; None for those that fit received, or x0, x1 and so on. In a
+            pipeline whose steps do not return data frames these are
+            ``pipe[:-1].get_feature_names_out()``.
+        response_names : sequence of str, default=None
+            Names of the responses; None for those that fit received, or y0, y1 and so on.
+
+        Returns
+        -------
+        Summary
+            ``print`` shows it; ``to_frame`` returns its tables as data frames.
+        """
+        from thinrank.estimators.findings import findings
+        from thinrank.estimators.summary import Summary
+
+        check_is_fitted(self, "factors_")
+        return Summary(findings(self, feature_names, response_names), max_rows)
+
+    def _repr_html_inner(self) -> str:
+        """The diagram of scikit-learn, and what was found."""
+        diagram = str(estimator_html_repr(self))
+        if not hasattr(self, "factors_"):
+            return diagram
+        return diagram + self.summary()._repr_html_()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What notebooks show."""
+        shown = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._repr_html_inner()
+        return shown
 
 
 class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):

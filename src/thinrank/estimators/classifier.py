@@ -54,7 +54,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
     factors_, coef_, intercept_, rank_, row_support_, column_support_
         See :class:`SparseReducedRankRegressor`. Columns are the classes or labels; for two
         classes there is one column, for the second of them.
-    factor_means_, explained_variance_ratio_, n_samples_, feature_scale_, warnings_
+    factor_means_, factor_scale_, explained_variance_ratio_, n_samples_, feature_scale_, warnings_
         See :class:`SparseReducedRankRegressor`. The shares are those of the deviance.
     r2_ : ndarray of shape (n_columns,)
         Share of the deviance of each class or label that the fit explains in the training rows;

@@ -123,7 +123,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         Number of splits in ``cv_results_``.
     factors_, coef_, intercept_, kept_, kept_coef_, rank_, row_support_, column_support_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
-    factor_means_, explained_variance_ratio_, r2_, held_out_r2_
+    factor_means_, factor_scale_, explained_variance_ratio_, r2_, held_out_r2_
         See :class:`SparseReducedRankRegressor`.
     n_samples_, feature_scale_, target_scale_, warnings_
         See :class:`SparseReducedRankRegressor`.

@@ -28,6 +28,8 @@ class Description(NamedTuple):
         Canonical factors; see :mod:`thinrank.estimators.canonical`.
     factor_means : array of shape (rank,)
         Means of the factors over the training rows.
+    factor_scale : ndarray of shape (rank,)
+        Standard deviations of the factors over the training rows.
     explained_variance_ratio : ndarray of shape (rank,)
         Share of each factor.
     r2 : ndarray of shape (n_targets,)
@@ -40,6 +42,7 @@ class Description(NamedTuple):
 
     factors: Factors
     factor_means: Array
+    factor_scale: np.ndarray
     explained_variance_ratio: np.ndarray
     r2: np.ndarray
     n_samples: int
@@ -101,6 +104,7 @@ def described(
     return Description(
         turned.factors,
         turned.means,
+        np.sqrt(turned.variances),
         found.by_factors * share,
         found.r2,
         rows_of_data(design, weight),

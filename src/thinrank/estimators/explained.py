@@ -9,7 +9,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.designs import kept_basis
+from thinrank.designs.kept_basis import kept_basis
 from thinrank.losses.families import Family, Gaussian
 from thinrank.losses.profile import profiled
 

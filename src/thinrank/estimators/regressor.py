@@ -141,6 +141,8 @@ default="auto"
     factor_means_ : array of shape (rank,)
         Means of X @ U over the training rows, which :meth:`transform` subtracts; zeros without
         intercept.
+    factor_scale_ : ndarray of shape (rank,)
+        Standard deviations of the factors over the training rows, decreasing.
     explained_variance_ratio_ : ndarray of shape (rank,)
         Share of the variance of the responses that each factor explains in the training rows; all
         responses count the same, with ``standardize=False`` by their variance. The shares add up

@@ -139,7 +139,7 @@ class DevianceSample(LossSample):
         """Deviances without any predictor, summed over the rows; of shape (n_targets,)."""
         held_out, training = self._held_out, self._training
         ones = held_out.intercepts
-        if held_out.free is None or held_out.free.shape[1] == ones:
+        if held_out.free is None or training.free is None or held_out.free.shape[1] == ones:
             return self.null_errors()
         inside = training.Y * 0 if training.offset is None else training.offset
         free = training.free[:, :ones]

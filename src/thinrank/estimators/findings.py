@@ -1,0 +1,200 @@
+"""The numbers and names of a fitted model that a summary is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.losses.families import Gaussian
+
+__all__ = ["Findings", "findings"]
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What a fitted model found, as NumPy arrays.
+
+    Attributes
+    ----------
+    title : str
+        Name of the class of the estimator.
+    predictor_names, response_names : list of str
+        Names of all predictors, and of all responses or categories.
+    n_samples : int
+        Number of samples.
+    selected, kept : ndarray of int
+        Predictors that were selected, and those that are always kept.
+    responses : ndarray of int
+        Responses that are predicted by the selected predictors.
+    used : ndarray of int
+        Selected and kept predictors, sorted.
+    coefficients, standardized : ndarray of shape (n_used, n_targets)
+        Coefficients of the predictors in use, and the same per standard deviation of the
+        predictor, in standard deviations of the response (not for counts and categories).
+    predictor_loadings : ndarray of shape (n_selected, rank)
+        Change of each factor, in its standard deviations, per standard deviation of a predictor.
+    response_loadings : ndarray of shape (n_targets, rank)
+        Change of each response, in its standard deviations, per standard deviation of a factor.
+        The products with the predictor loadings add up to the standardised coefficients.
+    shares : ndarray of shape (rank,)
+        Share of the variance that each factor explains.
+    r2 : ndarray of shape (n_targets,)
+        R² in the training rows.
+    held_out_r2 : ndarray of shape (n_targets,), or None
+        R² in held-out rows.
+    deviance : bool
+        Whether R² and shares are those of the deviance.
+    noun : {"response", "class"}
+        What a column of the coefficients is.
+    chosen : {"given", "criterion", "held out"}
+        How the sizes were chosen.
+    warnings : list of str
+        Warnings of the fit.
+    """
+
+    title: str
+    predictor_names: list[str]
+    response_names: list[str]
+    n_samples: int
+    selected: np.ndarray
+    kept: np.ndarray
+    responses: np.ndarray
+    used: np.ndarray
+    coefficients: np.ndarray
+    standardized: np.ndarray
+    predictor_loadings: np.ndarray
+    response_loadings: np.ndarray
+    shares: np.ndarray
+    r2: np.ndarray
+    held_out_r2: np.ndarray | None
+    deviance: bool
+    noun: str
+    chosen: str
+    warnings: list[str]
+
+    @property
+    def rank(self) -> int:
+        """Number of factors."""
+        return len(self.shares)
+
+    @property
+    def measure(self) -> str:
+        """Name of what ``r2`` measures."""
+        return "deviance explained" if self.deviance else "R²"
+
+    @property
+    def share_of(self) -> str:
+        """What shares are shares of."""
+        return "deviance" if self.deviance else "variance"
+
+
+def findings(estimator: Any, feature_names: Any = None, response_names: Any = None) -> Findings:
+    """The numbers and names of a fitted model.
+
+    Parameters
+    ----------
+    estimator : FactorModel
+        A fitted estimator.
+    feature_names, response_names : sequence of str, default=None
+        Names to use in place of those that fit received.
+
+    Returns
+    -------
+    Findings
+    """
+    factors = estimator.factors_
+    U, V = _numbers(factors.U), _numbers(factors.V)
+    p, k = factors.shape
+    kept = np.asarray(estimator.kept_, dtype=np.int64)
+    selected, responses = estimator.row_support_, estimator.column_support_
+    used = np.union1d(selected, kept).astype(np.int64)
+    coefficients = U[used] @ V.T
+    if len(kept):
+        own = _numbers(estimator.kept_coef_).reshape(k, len(kept))
+        coefficients[np.searchsorted(used, kept)] = own.T
+    sd_x, sd_y = estimator.feature_scale_, estimator.target_scale_
+    sd_t = estimator.factor_scale_
+    inverse = np.divide(1.0, sd_t, out=np.zeros_like(sd_t), where=sd_t > 0)
+    return Findings(
+        type(estimator).__name__,
+        _predictor_names(estimator, feature_names, p),
+        _response_names(estimator, response_names, k),
+        estimator.n_samples_,
+        selected,
+        kept,
+        responses,
+        used,
+        coefficients,
+        coefficients * sd_x[used][:, None] / sd_y,
+        U[selected] * sd_x[selected][:, None] * inverse,
+        V * sd_t / sd_y[:, None],
+        estimator.explained_variance_ratio_,
+        estimator.r2_,
+        estimator.held_out_r2_,
+        _by_deviance(estimator),
+        "class" if _has_classes(estimator) else "response",
+        _how_chosen(estimator),
+        list(estimator.warnings_),
+    )
+
+
+def _numbers(x: Any) -> np.ndarray:
+    return arrays.to_numpy(x).astype(np.float64)
+
+
+def _predictor_names(estimator: Any, given: Any, count: int) -> list[str]:
+    if given is not None:
+        return _checked("feature_names", given, count, "predictors")
+    names = getattr(estimator, "feature_names_in_", None)
+    return [f"x{i}" for i in range(count)] if names is None else [str(name) for name in names]
+
+
+def _response_names(estimator: Any, given: Any, count: int) -> list[str]:
+    """Names of the responses; categories are named "response=category"."""
+    if given is not None:
+        return _checked("response_names", given, count, "responses")
+    names = getattr(estimator, "target_names_in_", None)
+    if _has_classes(estimator):
+        prefix = "y" if names is None else str(names[0])
+        # of two classes only the second has coefficients
+        return [f"{prefix}={value}" for value in estimator.classes_[-count:]]
+    columns = getattr(estimator, "target_columns_", None)
+    if columns is not None:
+        return [str(name) if names is not None else f"y{name}" for name in columns]
+    if names is not None:
+        return [str(name) for name in names]
+    return ["y"] if count == 1 else [f"y{j}" for j in range(count)]
+
+
+def _checked(argument: str, given: Any, count: int, what: str) -> list[str]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"{argument} must be a sequence of {count} names, got {given!r}")
+    names = [str(name) for name in given]
+    if len(names) != count:
+        raise ValueError(
+            f"{argument} must have one name for each of the {count} {what}, got {len(names)} names"
+        )
+    return names
+
+
+def _has_classes(estimator: Any) -> bool:
+    """Whether the columns are the classes of one response."""
+    return hasattr(estimator, "classes_") and not estimator._labels
+
+
+def _by_deviance(estimator: Any) -> bool:
+    family = getattr(estimator, "family_", None)
+    if family is not None:
+        return type(family) is not Gaussian
+    loss = getattr(estimator, "loss", "squared")
+    return not ((isinstance(loss, str) and loss == "squared") or type(loss) is Gaussian)
+
+
+def _how_chosen(estimator: Any) -> str:
+    if estimator.held_out_r2_ is not None:
+        return "held out"
+    return "criterion" if len(getattr(estimator, "search_", ())) else "given"

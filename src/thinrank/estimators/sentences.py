@@ -1,0 +1,223 @@
+"""What a fitted model found, and what to distrust in it, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from thinrank.estimators.findings import Findings
+from thinrank.estimators.summary_tables import strongest
+
+__all__ = ["cautions", "listed", "percent", "sentences"]
+
+# Number of factors that sentences describe, and of names that they list.
+_MOST_FACTORS = 5
+_MOST_NAMES = 5
+# Held-out R² is called much lower than R² in the training rows if it is lower by this much and
+# less than this fraction of it. Rules of thumb.
+_LOWER_BY = 0.1
+_LOWER_THAN = 0.7
+# Below this number of samples another sample often leads to other predictors. Rule of thumb.
+_FEW_SAMPLES = 30
+# A negative R² below this is not due to rounding.
+_NEGATIVE = -0.005
+
+
+def sentences(found: Findings) -> list[str]:
+    """What was found.
+
+    Parameters
+    ----------
+    found : Findings
+        The model.
+
+    Returns
+    -------
+    list of str
+    """
+    said = [_sizes(found)]
+    if len(found.kept) and found.rank:
+        names = [found.predictor_names[i] for i in found.kept]
+        verb = "is" if len(names) == 1 else "are"
+        said.append(f"In addition {listed(names)} {verb} in the model in any case.")
+    if not found.rank:
+        return said
+    if len(found.response_names) == 1:
+        said.append(_direction(found))
+    else:
+        said += [_factor(found, j) for j in range(min(found.rank, _MOST_FACTORS))]
+        if found.rank > _MOST_FACTORS:
+            rest = found.shares[_MOST_FACTORS:]
+            said.append(
+                f"The other {len(rest)} factors explain {percent(float(rest.sum()))} together."
+            )
+    said.append(_quality(found))
+    return said
+
+
+def cautions(found: Findings) -> list[str]:
+    """What to distrust.
+
+    Parameters
+    ----------
+    found : Findings
+        The model.
+
+    Returns
+    -------
+    list of str
+        Empty if nothing is known against the model.
+    """
+    said = list(found.warnings)
+    if found.rank:
+        said += [*_without_held_out(found), *_crowded(found), *_too_optimistic(found)]
+    if found.n_samples < _FEW_SAMPLES:
+        said.append(
+            f"There are only {found.n_samples} samples: with others the choice of predictors may "
+            "be different. See thinrank.selection.stability."
+        )
+    return said
+
+
+def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
+    """Names as "a, b and c", the last of many as "3 more"."""
+    few = list(names[:most])
+    if len(names) > most:
+        few.append(f"{len(names) - most} more")
+    return few[0] if len(few) == 1 else f"{', '.join(few[:-1])} and {few[-1]}"
+
+
+def percent(share: float) -> str:
+    """A share as text, such as "21 %" or "0.3 %"."""
+    number = 100 * share
+    digits = 1 if 0 < abs(number) < 1 else 0
+    return f"{number:.{digits}f} %" if abs(number) >= 0.05 or number == 0 else "less than 0.1 %"
+
+
+def _sizes(found: Findings) -> str:
+    p, k = len(found.predictor_names) - len(found.kept), len(found.response_names)
+    s1, s2 = len(found.selected), len(found.responses)
+    if not found.rank:
+        null = "the mean of each response"
+        if found.deviance:
+            null = "the same for all samples"
+        if len(found.kept):
+            names = [found.predictor_names[i] for i in found.kept]
+            return f"No predictor was selected: the model predicts from {listed(names)} only."
+        return f"No predictor was selected: the model predicts {null}."
+    who = f"{s1} of {p} predictors" if s1 < p else f"All {p} predictors"
+    who = "The only predictor" if p == 1 else who
+    verb = "predicts" if s1 == 1 else "predict"
+    if k == 1:
+        return f"{who} {verb} {found.response_names[0]}."
+    nouns = "classes" if found.noun == "class" else "responses"
+    what = f"{s2} of {k} {nouns}" if s2 < k else f"all {k} {nouns}"
+    return f"{who} {verb} {what} through {found.rank} factor{'s' * (found.rank > 1)}."
+
+
+def _factor(found: Findings, j: int) -> str:
+    selected = [found.predictor_names[i] for i in found.selected]
+    up, down = _signed(found.predictor_loadings[:, j], selected)
+    rises, falls = _signed(found.response_loadings[:, j], found.response_names)
+    parts = []
+    if rises:
+        parts.append(f"{listed(rises)} {_change(found, rises, up=True)}")
+    if falls:
+        parts.append(f"{listed(falls)} {_change(found, falls, up=False)}")
+    return (
+        f"Factor {j + 1} explains {percent(float(found.shares[j]))} of the {found.share_of}: "
+        f"{_conditions(up, down)}, {' and '.join(parts)}."
+    )
+
+
+def _conditions(up: list[str], down: list[str]) -> str:
+    """Which values of the predictors increase a factor."""
+    parts = []
+    if up:
+        parts.append(f"higher {listed(up)}")
+    if down:
+        parts.append(f"lower {listed(down)}")
+    return f"with {' and '.join(parts)}"
+
+
+def _direction(found: Findings) -> str:
+    """The strongest predictors of a single response."""
+    selected = [found.predictor_names[i] for i in found.selected]
+    up, down = _signed(found.predictor_loadings[:, 0] * found.response_loadings[0, 0], selected)
+    parts = []
+    verbs = ("increases", "decreases")
+    if found.noun == "class":
+        verbs = ("is more likely", "is less likely")
+    if up:
+        parts.append(f"{verbs[0]} with {'higher ' * (found.noun == 'class')}{listed(up)}")
+    if down:
+        parts.append(f"{verbs[1]} with {'higher ' * (found.noun == 'class')}{listed(down)}")
+    return f"{found.response_names[0]} {' and '.join(parts)}."
+
+
+def _signed(loadings: np.ndarray, names: list[str]) -> tuple[list[str], list[str]]:
+    named = strongest(loadings, names)
+    return [n for n, size in named if size > 0], [n for n, size in named if size < 0]
+
+
+def _change(found: Findings, names: Sequence[str], *, up: bool) -> str:
+    """What responses or probabilities of classes do."""
+    if found.noun == "class":
+        return f"{'is' if len(names) == 1 else 'are'} {'more' if up else 'less'} likely"
+    return f"{'increase' if up else 'decrease'}{'s' * (len(names) == 1)}"
+
+
+def _quality(found: Findings) -> str:
+    of = "" if len(found.response_names) == 1 or found.noun == "class" else " of the responses"
+    mean = percent(float(np.nanmean(found.r2)))
+    text = f"The model explains {mean} of the {found.share_of}{of} in the training rows"
+    if found.held_out_r2 is None:
+        return f"{text}."
+    return f"{text} and {percent(float(np.nanmean(found.held_out_r2)))} in held-out rows."
+
+
+def _without_held_out(found: Findings) -> list[str]:
+    if found.chosen == "held out":
+        return []
+    how = "given" if found.chosen == "given" else "chosen by a criterion on the training rows"
+    return [
+        f"The sizes were {how}, so that there is no held-out {found.measure}; new samples are "
+        "predicted less well than the training rows. Use cross_val_score to see how much."
+    ]
+
+
+def _crowded(found: Findings) -> list[str]:
+    """Many predictors for few samples, if the search has not said so."""
+    count = len(found.selected)
+    said = any("more than half of the" in message for message in found.warnings)
+    if said or 2 * count <= found.n_samples:
+        return []
+    return [
+        f"The model has {count} predictors for {found.n_samples} samples: do not read it as a "
+        "selection of predictors."
+    ]
+
+
+def _too_optimistic(found: Findings) -> list[str]:
+    """Held-out R² that is much lower than in the training rows, or negative."""
+    if found.held_out_r2 is None:
+        return []
+    said = []
+    inside = found.r2[found.responses]
+    outside = found.held_out_r2[found.responses]
+    mean, held_out = float(np.nanmean(inside)), float(np.nanmean(outside))
+    if mean - held_out > _LOWER_BY and held_out < _LOWER_THAN * mean:
+        said.append(
+            f"In held-out rows the mean {found.measure} of the predicted responses is "
+            f"{held_out:.2f}, much lower than {mean:.2f} in the training rows: the coefficients "
+            "fit noise as well."
+        )
+    bad = found.responses[outside < _NEGATIVE]
+    if len(bad):
+        names = listed([found.response_names[j] for j in bad])
+        verb, null = ("is", "by its mean") if len(bad) == 1 else ("are", "by their means")
+        if found.deviance:
+            null = "without predictors"
+        said.append(f"In held-out rows {names} {verb} predicted worse than {null}.")
+    return said
