@@ -23,12 +23,14 @@ if TYPE_CHECKING:
         losses,
         paper,
         persistence,
+        plot,
         report,
         rl,
         selection,
         solvers,
         starts,
         studies,
+        tables,
     )
     from thinrank.persistence import load, save
 
@@ -50,6 +52,7 @@ __all__ = [
     "minimize",
     "paper",
     "persistence",
+    "plot",
     "report",
     "rl",
     "save",
@@ -57,6 +60,7 @@ __all__ = [
     "solvers",
     "starts",
     "studies",
+    "tables",
 ]
 
 

@@ -13,9 +13,10 @@ def test_mask_leaves_out_what_is_outside():
 def test_window_in_the_middle_and_at_the_edge():
     image = np.arange(60.0 * 70).reshape(60, 70)
     assert np.array_equal(window(image, (30.4, 39.6)), image[16:45, 26:55])
-    corner = window(image, (0, 69))
-    assert corner.shape == (29, 29)
-    assert np.array_equal(corner[14:, :15], image[:15, 55:])
-    assert not corner[:14].any()
-    assert not corner[:, 15:].any()
-    assert np.array_equal(window(image, (-20, 200)), corner)
+    assert np.array_equal(window(image, (0, 69)), image[:29, 41:])
+    assert np.array_equal(window(image, (-20, 200)), image[:29, 41:])
+
+
+def test_window_of_a_small_image():
+    image = np.arange(20.0 * 40).reshape(20, 40)
+    assert np.array_equal(window(image, (3, 39)), image[:, 11:])

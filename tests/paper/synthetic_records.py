@@ -206,7 +206,10 @@ def calcium(movie="NeuroFinder 00.00, crop", missed=0, rank_rsc=30):
             "kind": "picture",
             "image": as_text(image),
             "labelled": as_text(mask),
-            "estimated": as_text(2 * mask),
+            "estimated": as_text(3 * mask),
+            "neuron_of_label": [
+                3 if label % 10 == 0 and label > 10 * missed else 0 for label in range(1, 51)
+            ],
         },
         *(
             {

@@ -120,8 +120,8 @@ def test_study_in_numbers():
     assert (
         "The movie here is a public one with labels (NeuroFinder 00.00, crop): 559 frames" in text
     )
-    assert "| 10 | 19.0 | not found |  |  |  |  |" in text
-    assert "| 20 | 18.0 | 3 | 1.25 | 0.80 | 0.90 | 0.95 |" in text
+    assert "| k | 10 | 19.0 | ✗ not found |  |  |  |  |" in text
+    assert "| 3 | 20 | 18.0 | ✓ found | 1.25 | 0.80 | 0.90 | 0.95 |" in text
     assert (
         "| peak SNR from 8, before separation | 10 | 20 | 5 | 0.50 | 0.25 | 0.33 | 0.70 | 0.60 |"
         in text

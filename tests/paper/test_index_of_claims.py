@@ -191,12 +191,13 @@ def test_index_pages(tmp_path):
     assert (
         f"Of {len(claims())} claims, 4 hold and 0 do not; {len(claims()) - 4} were not run." in text
     )
-    assert "| GDT is the fastest of the paper's methods at every ζ ≥ 5 | holds |" in text
-    assert "| table1 | not run |" in text
+    assert "| GDT is the fastest of the paper's methods at every ζ ≥ 5 | ✓ holds |" in text
+    assert "| table1 | – not run |" in text
     assert "| [norway](norway/page.md) | `thinrank reproduce norway --jobs 2` | 3 | 16 |" in text
     html = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert '<a href="norway/page.html">norway</a>' in html
-    assert "http" not in html
+    assert "http:" not in html
+    assert "https:" not in html
     assert "<script" not in html
 
 

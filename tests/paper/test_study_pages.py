@@ -7,6 +7,7 @@ import pytest
 import synthetic_records as synthetic
 
 from thinrank.paper import study_names, write_study
+from thinrank.paper.commands import own_command
 from thinrank.paper.printed import printed, printed_seconds
 from thinrank.paper.registry import find_page
 from thinrank.report.markdown import render_markdown
@@ -310,3 +311,53 @@ def test_settings_of_matplotlib_are_left_alone(tmp_path):
         assert {name: matplotlib.rcParams[name] for name in names} == before
     finally:
         matplotlib.rcdefaults()
+
+
+def test_no_label_lies_over_the_curves_of_table_5():
+    with drawing():
+        page = find_page("table5")("table5", synthetic.timing())
+    (figure,) = [picture.figure for picture in page.pictures]
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert {text.get_text() for text in legend.get_texts()} >= {"GDT", "EEA", "MTL"}
+    for axis in figure.axes:
+        assert not axis.texts
+        assert not legend.get_window_extent().overlaps(axis.get_window_extent())
+
+
+def test_claims_have_a_mark_and_the_page_links_to_the_index(folder):
+    text = page(folder, "table5")
+    claims = text.split("## Claims that this study checks")[1].split("##")[0]
+    assert row(claims, "GDT is the fastest of the paper's methods at every ζ ≥ 5")[1] == "✓ holds"
+    assert "[← All results](../index.md)" in text
+    html = (folder / "table5" / "page.html").read_text(encoding="utf-8")
+    assert '<a href="../index.html">← All results</a>' in html
+    assert '<span class="verdict good"><span aria-hidden="true">✓</span> holds</span>' in html
+
+
+@pytest.mark.parametrize(
+    ("typed", "own"),
+    [
+        ("", "thinrank reproduce noise"),
+        ("thinrank reproduce", "thinrank reproduce noise"),
+        ("thinrank reproduce all --quick", "thinrank reproduce noise --quick"),
+        (
+            "thinrank reproduce table1 noise --out noise --jobs 2 norway --limit 300",
+            "thinrank reproduce noise --out noise --jobs 2 --limit 300",
+        ),
+        ("thinrank reproduce all --out=table1", "thinrank reproduce noise --out=table1"),
+        ("thinrank reproduce --out 'my results'", "thinrank reproduce noise --out 'my results'"),
+        ("thinrank reproduce --out it's", "thinrank reproduce noise --out 'it'\"'\"'s'"),
+        ("python run_all.py", "python run_all.py"),
+    ],
+)
+def test_every_study_shows_its_own_command(typed, own):
+    assert own_command("noise", typed) == own
+
+
+def test_own_command_on_the_page_and_in_the_index(tmp_path):
+    (tmp_path / "noise").mkdir()
+    summary = '{"command": "thinrank reproduce all --out results"}'
+    (tmp_path / "noise" / "summary.json").write_text(summary)
+    write_study("noise", synthetic.noise(), tmp_path)
+    assert "| command | `thinrank reproduce noise --out results` |" in page(tmp_path, "noise")

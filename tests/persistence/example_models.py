@@ -144,9 +144,7 @@ class Ring:
 
 def fitted_q_iteration(features: Any) -> Callable[[], Any]:
     def fitted() -> Any:
-        exact = tr.SparseReducedRankRegressor(
-            2, None, None, standardize=False, fit_intercept=False
-        )
+        exact = tr.SparseReducedRankRegressor(2, None, None, standardize=False, fit_intercept=False)
         fqi = tr.rl.MultiTaskFQI(features, 2, 0.5, exact, n_iterations=4)
         return fqi.fit([Ring(0), Ring(1)], np.arange(3)), np.arange(3)
 

@@ -54,9 +54,10 @@ def assert_same(a, b, where="model"):
         assert a == b or (math.isnan(a) and math.isnan(b)), where
     elif isinstance(a, BaseEstimator):
         assert_same(vars(a), vars(b), where)
-    elif registry.name_of(type(a)) is not None and not registry.find_class(
-        registry.name_of(type(a))
-    ).is_enum:
+    elif (
+        registry.name_of(type(a)) is not None
+        and not registry.find_class(registry.name_of(type(a))).is_enum
+    ):
         for name in registry.find_class(registry.name_of(type(a))).arguments:
             assert_same(getattr(a, name), getattr(b, name), f"{where}.{name}")
         if isinstance(a, Family):
@@ -136,8 +137,14 @@ def test_feature_maps(features, tmp_path):
         {"always_keep": [True, None, ("a", "ü\ud800"), {"$type": "tuple"}, {1: {"a": []}}]},
         {"always_keep": np.array([["a", None], [1, 2.5]], dtype=object)},
         {"always_keep": np.array(["2020-01-01", "NaT"], dtype="M8[D]"), "cv": np.str_("x")},
-        {"always_keep": np.ma.MaskedArray([1.0, 2.0], [True, False]), "tol": np.timedelta64(3, "s")},
-        {"start": np.asfortranarray(np.arange(6, dtype=">f4").reshape(2, 3)), "cv": np.float64("nan")},
+        {
+            "always_keep": np.ma.MaskedArray([1.0, 2.0], [True, False]),
+            "tol": np.timedelta64(3, "s"),
+        },
+        {
+            "start": np.asfortranarray(np.arange(6, dtype=">f4").reshape(2, 3)),
+            "cv": np.float64("nan"),
+        },
         {"start": scipy.sparse.csc_matrix(np.eye(3)), "cv": np.arange(12).reshape(3, 4)[:, ::2]},
         {"start": np.empty((0, 3)), "cv": np.array(4.0), "always_keep": np.array([b"a", b"bc"])},
     ],

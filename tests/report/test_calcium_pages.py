@@ -88,6 +88,42 @@ def test_labelled_beside_estimated(analysis):
     assert "| exclusion | pixel AUC |" in text
 
 
+def test_one_number_per_neuron_in_all_panels(analysis):
+    regions = analysis.imaging.region_coordinates_
+    labelled = [np.array([[0, 0], [0, 1]]), regions[2], regions[0]]
+    with drawing():
+        page = movie_page(with_labels(analysis, labelled))
+    contours, pairs, traces = (picture.figure for picture in blocks(page, Picture))
+    left, right = ([text.get_text() for text in axis.texts] for axis in contours.axes)
+    assert left == ["a", "3", "1"]
+    assert right == ["1", "2", "3"]
+    assert {axis.get_title(loc="left") for axis in pairs.axes} == {"", "neuron 1", "neuron 3"}
+    assert [axis.get_ylabel() for axis in traces.axes[::2]] == ["1", "2", "3"]
+
+
+def test_numbers_of_regions_can_be_read(analysis):
+    """At the width at which pages show figures, digits are at least 11 CSS pixels high."""
+    with drawing():
+        (contours, *_) = (picture.figure for picture in blocks(movie_page(analysis), Picture))
+    css_pixels_per_inch = 56 * 16 / contours.get_figwidth()
+    for text in contours.axes[0].texts:
+        assert text.get_fontsize() / 72 * css_pixels_per_inch >= 11
+
+
+def test_crops_at_the_edge_have_no_padding(analysis):
+    """A bright image stays bright to the edge of every crop, so colours use its own range."""
+    bright = SimpleNamespace(**vars(analysis.imaging))
+    bright.mean_image_ = analysis.imaging.mean_image_ + 1000.0
+    edge = np.array([[r, c] for r in range(4) for c in range(4)])
+    bright.region_coordinates_ = [edge, *bright.region_coordinates_[1:]]
+    with drawing():
+        page = movie_page(with_labels(MovieAnalysis("film.tif", bright), [edge]))
+    pairs = next(p.figure for p in blocks(page, Picture) if p.name == "labelled")
+    image = pairs.axes[0].images[0]
+    assert image.get_array().min() > 900
+    assert image.norm.vmin > 900
+
+
 def test_nothing_is_labelled_where_neurons_are(analysis):
     with drawing():
         page = movie_page(with_labels(analysis, [np.array([[0, 0], [0, 1]])]))

@@ -33,18 +33,23 @@ def mask_of(region: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def window(image: np.ndarray, centre: Sequence[float] | np.ndarray) -> np.ndarray:
-    """A square of 29 × 29 pixels around a pixel of an image, with zeros beyond the edge.
+    """A square of 29 × 29 pixels of an image, around a pixel or, at the edge, next to it.
+
+    A square that would reach beyond the edge is moved inside, so that it holds nothing but pixels
+    of the image: padding would show as dark strips and change the range of the colours.
 
     Parameters
     ----------
     image : ndarray of shape (height, width)
     centre : sequence of two floats
-        Row and column. If they are outside the image, the nearest pixel inside is used.
+        Row and column.
 
     Returns
     -------
-    ndarray of shape (29, 29)
+    ndarray of shape (min(29, height), min(29, width))
     """
-    row, column = np.clip(np.round(centre).astype(int), 0, np.array(image.shape) - 1)
-    padded = np.pad(image, _HALF)
-    return padded[row : row + 2 * _HALF + 1, column : column + 2 * _HALF + 1]
+    row, column = (
+        int(np.clip(round(float(place)) - _HALF, 0, max(length - 2 * _HALF - 1, 0)))
+        for place, length in zip(centre, image.shape, strict=True)
+    )
+    return image[row : row + 2 * _HALF + 1, column : column + 2 * _HALF + 1]

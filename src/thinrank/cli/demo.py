@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -97,15 +96,9 @@ def _write_report(console: Console, est: Any, X: Any, Y: Any, seed: int, out: Pa
         )
         return
     from thinrank import report  # its libraries are optional
-    from thinrank.tables import whole_file
 
-    with (
-        console.status("writing the report"),
-        warnings.catch_warnings(),
-        whole_file(out) as place,
-    ):
-        warnings.simplefilter("ignore")  # the report says what to distrust
-        report.write(est, place, X=X, Y=Y, command=f"thinrank demo --seed {seed}")
+    with console.status("writing the report"):
+        report.write(est, out, X=X, Y=Y, command=f"thinrank demo --seed {seed}")
     console.print(f"The report is in {out}", highlight=False, markup=False, soft_wrap=True)
 
 

@@ -12,7 +12,7 @@ from thinrank.cli.predict import check_new_file
 from thinrank.cli.saved_model import SavedModel, load_model
 from thinrank.cli.training_data import DataRequest, TrainingData, load_data
 from thinrank.core.extras import import_optional
-from thinrank.tables import TableError, checksum, whole_file
+from thinrank.tables import TableError, checksum
 
 __all__ = ["run_report"]
 
@@ -53,14 +53,13 @@ def run_report(
 
     data = _data(model, x, y, output)
     command = None if model.record is None else model.record["command"]
-    with whole_file(page) as place:
-        report.write(
-            model.estimator,
-            place,
-            X=None if data is None else data.X,
-            Y=data.Y if data is not None and isinstance(data.Y, np.ndarray) else None,
-            command=command,
-        )
+    report.write(
+        model.estimator,
+        page,
+        X=None if data is None else data.X,
+        Y=data.Y if data is not None and isinstance(data.Y, np.ndarray) else None,
+        command=command,
+    )
     output.show(f"The report is in {page}; open it in a browser")
     return {"report": str(page), "with_data": data is not None}
 

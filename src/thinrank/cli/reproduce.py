@@ -10,6 +10,7 @@ from rich.console import Console
 
 from thinrank.core.extras import is_installed
 from thinrank.paper import find_study, study_names, write_index, write_study
+from thinrank.paper.commands import own_command
 from thinrank.studies import StudyError, load_records, run_study
 
 __all__ = ["chosen_studies", "run_reproduce"]
@@ -60,8 +61,10 @@ def run_reproduce(
         Names of the studies.
     out : Path
         Folder of the results.
-    quick, jobs, executor, limit, address, command
+    quick, jobs, executor, limit, address
         See :func:`thinrank.studies.run_study`.
+    command : str
+        The command as typed; each study records the one that runs it alone.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def run_reproduce(
                 executor,
                 limit=limit,
                 address=address,
-                command=command,
+                command=own_command(name, command),
                 progress=True,
             )
         except ImportError as error:  # Dask is not installed

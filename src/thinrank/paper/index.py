@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from thinrank.paper.claims import FAILS, HOLDS, NOT_RUN, CheckedClaim, check_claims
+from thinrank.paper.commands import own_command
 from thinrank.paper.registry import claims, study_names
 from thinrank.report.csv_records import read_csv
-from thinrank.report.page import Link, Page, Section, Table, Text
+from thinrank.report.page import Cell, Link, Page, Section, Table, Text, Verdict
 from thinrank.report.provenance import QUICK, is_quick, origin, read_summary, replications
 from thinrank.report.writer import write_page
 from thinrank.studies import StudyRecord, load_records
@@ -54,7 +55,7 @@ def _index_page(results: dict[str, list[StudyRecord]], folder: Path) -> Page:
         Section("Claims"),
         Table(
             ("claim", "result", "numbers"),
-            [(claim.text, claim.verdict, claim.evidence) for claim in checked],
+            [(claim.text, _marked(claim.verdict), claim.evidence) for claim in checked],
             left=3,
         ),
         Text("sd: printed standard deviations, negative if the error is lower here."),
@@ -79,10 +80,14 @@ def _count(checked: list[CheckedClaim]) -> str:
     return text + (f"; {tally[NOT_RUN]} were not run." if tally[NOT_RUN] else ".")
 
 
-def _study_row(name: str, records: list[StudyRecord], folder: Path) -> tuple[str | Link, ...]:
+def _marked(verdict: str) -> Verdict:
+    return Verdict(verdict, {HOLDS: True, FAILS: False}.get(verdict))
+
+
+def _study_row(name: str, records: list[StudyRecord], folder: Path) -> tuple[Cell, ...]:
     page = folder / name / "page.md"
-    label: str | Link = Link(name, f"{name}/page") if page.is_file() else name
+    label: Cell = Link(name, f"{name}/page") if page.is_file() else name
     if not records:
-        return label, NOT_RUN, "", ""
-    command = read_summary(folder / name).get("command") or f"thinrank reproduce {name}"
+        return label, _marked(NOT_RUN), "", ""
+    command = own_command(name, read_summary(folder / name).get("command") or "")
     return label, f"`{command}`", str(replications(records)), str(len(records))

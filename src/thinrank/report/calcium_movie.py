@@ -15,12 +15,14 @@ from thinrank.report.calcium_pictures import (
     ESTIMATED,
     LABELLED,
     Pair,
+    RegionPanel,
     Trace,
     contours,
     side_by_side,
     traces,
 )
 from thinrank.report.html import render_html
+from thinrank.report.neuron_numbers import EXPLANATION, label_names, neuron_names
 from thinrank.report.page import Block, Page, Picture, Section, Table, Text
 from thinrank.report.statistics import number
 from thinrank.report.style import as_svg, drawing
@@ -135,12 +137,13 @@ def _verdict(analysis: MovieAnalysis) -> str:
 
 
 def _places(analysis: MovieAnalysis) -> list[Block]:
-    estimated = analysis.imaging.region_coordinates_
-    panels = [("estimated", estimated, ESTIMATED)]
+    estimated, labelled = analysis.imaging.region_coordinates_, analysis.labelled
+    panels = [RegionPanel("estimated", estimated, neuron_names(len(estimated)), ESTIMATED)]
     caption = "Mean of the movie, and outlines of the estimated regions with their numbers"
-    if analysis.labelled is not None:
-        panels.insert(0, ("labelled", analysis.labelled, LABELLED))
-        caption += ", beside the labelled ones"
+    if labelled is not None:
+        names = label_names(match_regions(estimated, labelled), len(labelled))
+        panels.insert(0, RegionPanel("labelled", labelled, names, LABELLED))
+        caption += f", beside the labelled ones. {EXPLANATION[:-1]}"
     figure = contours(np.asarray(analysis.imaging.mean_image_, dtype=float), panels)
     return [Section("Regions"), Picture("contours", figure, f"{caption}.")]
 
@@ -181,7 +184,7 @@ def _pairs(analysis: MovieAnalysis) -> list[Pair]:
         centre = labelled[j].mean(axis=0)
         pairs.append(
             Pair(
-                title=f"label {j + 1}, neuron {i + 1}",
+                title=f"neuron {i + 1}",
                 image=window(np.asarray(imaging.mean_image_, dtype=float), centre),
                 labelled=window(mask_of(labelled[j], shape), centre),
                 footprint=window(footprints[i], centre),

@@ -19,6 +19,7 @@ __all__ = [
     "ESTIMATED",
     "LABELLED",
     "Pair",
+    "RegionPanel",
     "Trace",
     "contours",
     "paired_traces",
@@ -30,7 +31,30 @@ ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # colours that are visible on a dark
 _TRACE, _SPIKE, _REFERENCE = "#0b3c5d", "#c8102e", "#b5b5b5"  # colours on a white background
 _NUMBERED = 80  # number of regions above which their numbers would cover the image
 _POINTS = 1200  # points of a drawn trace, more than a page can resolve
+_NUMBER_SIZE = 9  # points, the size of the text beside the figures
 _TICKS = 0.25  # fraction of the height of a trace's axis that its spikes take
+
+
+@dataclass(frozen=True)
+class RegionPanel:
+    """Regions that are drawn on one copy of an image.
+
+    Parameters
+    ----------
+    title : str
+        Title of the panel.
+    regions : sequence of ndarray of shape (n_pixels, 2)
+        Rows and columns of each region.
+    names : sequence of str
+        Number or letter of each region.
+    colour : str
+        Colour of outlines and names.
+    """
+
+    title: str
+    regions: Sequence[np.ndarray]
+    names: Sequence[str]
+    colour: str
 
 
 @dataclass(frozen=True)
@@ -80,18 +104,15 @@ class Trace:
     spikes: np.ndarray
 
 
-def contours(
-    image: np.ndarray,
-    panels: Sequence[tuple[str, Sequence[np.ndarray], str]],
-) -> Figure:
-    """Draw an image in several panels, each with the outlines and numbers of some regions.
+def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
+    """Draw an image in several panels, each with the outlines and names of some regions.
 
     Parameters
     ----------
     image : ndarray of shape (height, width)
         The image.
-    panels : sequence of (title, regions, colour)
-        One panel each; regions as arrays of shape (n_pixels, 2) of rows and columns.
+    panels : sequence of RegionPanel
+        One panel each.
 
     Returns
     -------
@@ -100,17 +121,30 @@ def contours(
     height = min(1.2 * WIDTH, WIDTH / len(panels) * image.shape[0] / image.shape[1]) + 0.3
     figure = _figure(height)
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axis, (title, regions, colour) in zip(axes, panels, strict=True):
+    for axis, panel in zip(axes, panels, strict=True):
         _show(axis, image, "gray")
-        axis.set_title(title)
-        for number, region in enumerate(regions, start=1):
-            outline(axis, region, colour)
-            if len(regions) <= _NUMBERED:
-                row, column = region.mean(axis=0)
-                axis.text(
-                    column, row, str(number), color=colour, fontsize=6, ha="center", va="center"
-                )
+        axis.set_title(panel.title)
+        for name, region in zip(panel.names, panel.regions, strict=True):
+            outline(axis, region, panel.colour)
+            if len(panel.regions) <= _NUMBERED and len(region):
+                _write(axis, region.mean(axis=0), name, panel.colour)
     return figure
+
+
+def _write(axis: Axes, centre: np.ndarray, name: str, colour: str) -> None:
+    """Write a name on an image, with a dark edge so that it is legible on bright pixels too."""
+    edge = import_optional("matplotlib.patheffects").withStroke(linewidth=2.2, foreground="black")
+    axis.text(
+        centre[1],
+        centre[0],
+        name,
+        color=colour,
+        fontsize=_NUMBER_SIZE,
+        fontweight="bold",
+        ha="center",
+        va="center",
+        path_effects=[edge],
+    )
 
 
 def side_by_side(pairs: Sequence[Pair]) -> Figure:
@@ -123,12 +157,12 @@ def side_by_side(pairs: Sequence[Pair]) -> Figure:
     for (upper, lower), pair in zip(axes.T, pairs, strict=False):
         _show(upper, pair.image, "gray")
         outline(upper, np.argwhere(pair.labelled), LABELLED)
-        upper.set_title(pair.title, fontsize=8)
+        upper.set_title(pair.title, fontsize=_NUMBER_SIZE)
         _show(lower, pair.footprint, "magma")
         outline(lower, np.argwhere(pair.estimated), ESTIMATED)
         outline(lower, np.argwhere(pair.labelled), LABELLED, dashed=True)
         if not pair.estimated.any():
-            lower.set_title("not found", fontsize=8)
+            lower.set_title("not found", fontsize=_NUMBER_SIZE)
     return figure
 
 
@@ -138,7 +172,7 @@ def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
     axes = figure.subplots(len(lines), 2, squeeze=False, width_ratios=[1, 12])
     for (left, right), line in zip(axes, lines, strict=True):
         _show(left, line.footprint, "magma")
-        left.set_title(line.title, fontsize=8, pad=2)
+        left.set_ylabel(line.title, fontsize=_NUMBER_SIZE, rotation=0, ha="right", va="center")
         times, values = _thinned(line.values)
         right.plot(times / frame_rate, values, color=_TRACE, lw=0.8)
         frames = np.flatnonzero(line.spikes > 0)
@@ -177,7 +211,7 @@ def paired_traces(lines: Sequence[tuple[str, Sequence[float], Sequence[float] | 
         if estimated is not None:
             axis.plot(estimated, color=_TRACE, lw=0.9)
         axis.set_xlim(0, len(labelled) - 1)
-        axis.set_title(title, fontsize=8, pad=2)
+        axis.set_title(title, fontsize=_NUMBER_SIZE, pad=2)
         axis.tick_params(labelleft=False, left=False)
         axis.spines["left"].set_visible(False)
     axes[-1].set_xlabel("frame")
@@ -193,7 +227,7 @@ def outline(axis: Axes, region: np.ndarray, colour: str, dashed: bool = False) -
     mask[tuple((region - first).T)] = 1
     rows, columns = np.arange(mask.shape[0]) + first[0], np.arange(mask.shape[1]) + first[1]
     style = "dashed" if dashed else "solid"
-    axis.contour(columns, rows, mask, [0.5], colors=[colour], linewidths=0.9, linestyles=style)
+    axis.contour(columns, rows, mask, [0.5], colors=[colour], linewidths=1.2, linestyles=style)
 
 
 def _figure(height: float) -> Figure:
@@ -209,7 +243,8 @@ def _show(axis: Axes, image: np.ndarray, colours: str) -> None:
     top = high if high > low else float(np.max(image)) or 1.0
     axis.imshow(image, cmap=colours, vmin=low, vmax=top, interpolation="nearest")
     axis.set_autoscale_on(False)  # an outline at the edge must not widen the image
-    axis.set_axis_off()
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(False)
 
 
 def _thinned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,63 +1,132 @@
-"""Render a page as self-contained HTML."""
+"""Render a page as one HTML file that needs no other file and no network."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import math
 import re
 from importlib.resources import files
 from typing import Any
 
 from thinrank.core.extras import import_optional
-from thinrank.report.page import Link, Page, Picture, Section, Table, Text
+from thinrank.report.page import (
+    Cell,
+    Link,
+    Number,
+    Page,
+    Picture,
+    Points,
+    Section,
+    Table,
+    Text,
+    Verdict,
+)
 
 __all__ = ["render_html"]
+
+_NARROW = 6.5  # inches; a figure below this width is not stretched to that of the page
+_PNG = b"\x89PNG"  # the first bytes of a PNG file
 
 
 def render_html(page: Page, drawings: dict[str, bytes]) -> str:
     """Render a page as HTML that includes its style and its pictures.
+
+    A content security policy forbids every request and every script but the page's own, so that
+    names from data cannot do anything even if they look like markup.
 
     Parameters
     ----------
     page : Page
         The page.
     drawings : dict of str to bytes
-        SVG of each picture, by the picture's name.
+        SVG or PNG of each picture, by the picture's name.
 
     Returns
     -------
     document : str
         The HTML document.
     """
-    jinja2 = import_optional("jinja2")
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    jinja2, markupsafe = import_optional("jinja2"), import_optional("markupsafe")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters["code"] = _with_code
-    source = files("thinrank.report").joinpath("page.html.j2").read_text(encoding="utf-8")
-    blocks = [_plain(block, drawings) for block in page.blocks]
-    document: str = environment.from_string(source).render(title=page.title, blocks=blocks)
-    return document + "\n"
+    style, script = _template("style.css"), _template("tables.js") if page.is_sortable else ""
+    document: str = environment.get_template("page.html.j2").render(
+        title=page.title,
+        up=page.up,
+        contents=page.contents,
+        blocks=[_plain(block, drawings, i) for i, block in enumerate(page.blocks)],
+        style=markupsafe.Markup(style),
+        script=markupsafe.Markup(script),
+        policy=_policy(style, script),
+    )
+    return document.strip() + "\n"
 
 
-def _plain(block: Any, drawings: dict[str, bytes]) -> dict[str, Any]:
+def _template(name: str) -> str:
+    """Return a file of the folder ``templates``, which is part of the package."""
+    return files("thinrank.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Return a policy that allows this style, this script, pictures in the file, nothing else."""
+    rules = ["default-src 'none'", "img-src data:", f"style-src {_hash(style)}"]
+    if script:
+        rules.append(f"script-src {_hash(script)}")
+    return "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _plain(block: Any, drawings: dict[str, bytes], index: int) -> dict[str, Any]:
     """Return a block as a dict for the template."""
     match block:
         case Section(title):
-            return {"kind": "section", "title": title}
+            return {"kind": "section", "title": title, "anchor": f"section-{index}"}
         case Text(text, stress):
             return {"kind": "text", "text": text, "stress": stress}
-        case Picture(name, _, description):
-            data = base64.b64encode(drawings[name]).decode("ascii")
-            source = f"data:image/svg+xml;base64,{data}"
-            return {"kind": "picture", "source": source, "description": description}
-        case Table(header, rows, left):
-            cells = [[_cell(cell) for cell in row] for row in rows]
-            return {"kind": "table", "header": header, "rows": cells, "left": left}
+        case Points(items, caution):
+            return {"kind": "points", "items": items, "tone": "caution" if caution else ""}
+        case Picture():
+            return {
+                "kind": "picture",
+                "source": _source(drawings[block.name]),
+                "description": block.alternative or block.description,
+                "caption": block.description,
+                "narrow": block.figure.get_figwidth() < _NARROW,
+                "literal": block.literal,
+                "table": None if block.table is None else _plain(block.table, drawings, index),
+            }
+        case Table():
+            plain = {name: getattr(block, name) for name in block.__dataclass_fields__}
+            rows = [[_cell(cell) for cell in row] for row in block.rows]
+            return plain | {"kind": "table", "rows": rows}
     raise TypeError(f"a page cannot hold {type(block).__name__}")
 
 
-def _cell(cell: str | Link) -> dict[str, str]:
-    if isinstance(cell, Link):
-        return {"text": cell.text, "link": f"{cell.target}.html"}
-    return {"text": cell, "link": ""}
+def _source(drawing: bytes) -> str:
+    kind = "png" if drawing.startswith(_PNG) else "svg+xml"
+    return f"data:image/{kind};base64,{base64.b64encode(drawing).decode('ascii')}"
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    match cell:
+        case Link(text, target):
+            return {"text": text, "link": f"{target}.html", "number": None}
+        case Number(value, text):
+            return {"text": text, "number": None if math.isnan(value) else f"{value:.9g}"}
+        case Verdict(text, good):
+            tone = {True: "good", False: "bad", None: "none"}[good]
+            return {"text": text, "verdict": tone, "mark": cell.mark, "number": None}
+    return {"text": cell, "number": None}
 
 
 def _with_code(text: str) -> Any:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import re
 
-from thinrank.report.page import Block, Link, Page, Picture, Section, Table, Text
+from thinrank.report.page import (
+    Block,
+    Cell,
+    Link,
+    Number,
+    Page,
+    Picture,
+    Points,
+    Section,
+    Table,
+    Text,
+    Verdict,
+)
 
 __all__ = ["render_markdown"]
 
@@ -27,7 +39,8 @@ def render_markdown(page: Page) -> str:
     document : str
         The Markdown document.
     """
-    parts = [_FRONT_MATTER, f"# {_escape(page.title)}", *map(_block, page.blocks)]
+    up = [f"[← {_escape(page.up.text)}]({page.up.target}.md)"] if page.up else []
+    parts = [_FRONT_MATTER, f"# {_escape(page.title)}", *up, *map(_block, page.blocks)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -37,6 +50,8 @@ def _block(block: Block) -> str:
             return f"## {_escape(title)}"
         case Text(text, stress):
             return f"**{_escape(text)}**" if stress else _escape(text)
+        case Points(items):
+            return "\n".join(f"- {_escape(item)}" for item in items)
         case Picture(name, _, description):
             caption = _escape(description)
             return f"![{caption}]({name}.svg)\n\n*{caption}*"
@@ -52,9 +67,14 @@ def _table(table: Table) -> str:
     return "\n".join(lines)
 
 
-def _cell(cell: str | Link) -> str:
-    if isinstance(cell, Link):
-        return f"[{_escape(cell.text)}]({cell.target}.md)"
+def _cell(cell: Cell) -> str:
+    match cell:
+        case Link(text, target):
+            return f"[{_escape(text)}]({target}.md)"
+        case Verdict(text):
+            return f"{cell.mark} {_escape(text)}"
+        case Number(_, text):
+            return _escape(text)
     return _escape(cell).replace("|", "\\|")
 
 

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Block", "Link", "Page", "Picture", "Section", "Table", "Text"]
+__all__ = [
+    "Block",
+    "Cell",
+    "Link",
+    "Number",
+    "Page",
+    "Picture",
+    "Points",
+    "Section",
+    "Table",
+    "Text",
+    "Verdict",
+]
 
 
 @dataclass(frozen=True)
@@ -35,8 +47,24 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Points:
+    """A list of sentences, shown literally because they may contain names from data.
+
+    Parameters
+    ----------
+    items : tuple of str
+        The sentences.
+    caution : bool, default=False
+        Whether they are warnings.
+    """
+
+    items: tuple[str, ...]
+    caution: bool = False
+
+
+@dataclass(frozen=True)
 class Link:
-    """A table cell that links to another page of the same folder.
+    """A link to another page of the same folder, for example in a table cell.
 
     Parameters
     ----------
@@ -51,6 +79,46 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Number:
+    """A table cell with a number, which is shown rounded and sorts by its exact value.
+
+    Parameters
+    ----------
+    value : float
+        The number; NaN for a missing one, which is shown as an empty cell.
+    text : str
+        What is shown.
+    """
+
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A table cell with the outcome of a check, marked by a sign and not by colour alone.
+
+    Parameters
+    ----------
+    text : str
+        The outcome in words.
+    good : bool or None
+        Whether it is as hoped; None if it is not known.
+    """
+
+    text: str
+    good: bool | None
+
+    @property
+    def mark(self) -> str:
+        """The sign before the text."""
+        return {True: "✓", False: "✗", None: "–"}[self.good]
+
+
+Cell = str | Link | Number | Verdict
+
+
+@dataclass(frozen=True)
 class Table:
     """A table; its first ``left`` columns hold text, the others numbers.
 
@@ -59,14 +127,26 @@ class Table:
     header : tuple of str
         Names of the columns.
     rows : list of tuple
-        Cells, strings or links.
+        Cells: strings, links, numbers or verdicts.
     left : int, default=1
         Number of leading columns that are left-aligned.
+    caption : str, default=""
+        What the table shows; required if it is sortable.
+    note : str, default=""
+        A remark below the table.
+    sortable : bool, default=False
+        Whether the HTML page lets the reader sort and filter the rows.
+    literal : bool, default=False
+        Whether text is shown as it is, for names from data; otherwise backticks enclose code.
     """
 
     header: tuple[str, ...]
-    rows: list[tuple[str | Link, ...]]
+    rows: list[tuple[Cell, ...]]
     left: int = 1
+    caption: str = ""
+    note: str = ""
+    sortable: bool = False
+    literal: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,23 +160,46 @@ class Picture:
     figure : matplotlib.figure.Figure
         The plot.
     description : str
-        Caption and alternative text.
+        Caption, and alternative text if there is no other.
+    alternative : str, default=""
+        Alternative text for readers who do not see the plot.
+    table : Table, default=None
+        The plotted numbers, which the HTML page shows on demand.
+    literal : bool, default=False
+        Whether the caption is shown as it is; otherwise backticks enclose code.
     """
 
     name: str
     figure: Figure
     description: str
+    alternative: str = ""
+    table: Table | None = None
+    literal: bool = False
 
 
-Block = Text | Section | Table | Picture
+Block = Text | Points | Section | Table | Picture
 
 
 @dataclass
 class Page:
-    """A title and its blocks, from top to bottom."""
+    """A title and its blocks, from top to bottom.
+
+    Parameters
+    ----------
+    title : str
+        The title.
+    blocks : list of Block, default=[]
+        The contents.
+    up : Link, default=None
+        The page that lists this one.
+    contents : bool, default=False
+        Whether the HTML page begins with links to its sections.
+    """
 
     title: str
     blocks: list[Block] = field(default_factory=list)
+    up: Link | None = None
+    contents: bool = False
 
     def add(self, *blocks: Block) -> None:
         """Append blocks."""
@@ -106,3 +209,10 @@ class Page:
     def pictures(self) -> list[Picture]:
         """The plots on the page."""
         return [block for block in self.blocks if isinstance(block, Picture)]
+
+    @property
+    def is_sortable(self) -> bool:
+        """Whether a table of the page can be sorted."""
+        tables = [block for block in self.blocks if isinstance(block, Table)]
+        tables += [picture.table for picture in self.pictures if picture.table]
+        return any(table.sortable for table in tables)

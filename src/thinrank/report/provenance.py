@@ -19,10 +19,10 @@ QUICK = (
 )
 
 
-def provenance(name: str, records: list[StudyRecord], summary: dict[str, Any]) -> list[Block]:
+def provenance(records: list[StudyRecord], summary: dict[str, Any]) -> list[Block]:
     """Return the last section of a page: command, replications, machine and versions."""
     rows = [
-        ("command", f"`{summary.get('command') or f'thinrank reproduce {name}'}`"),
+        ("command", f"`{summary.get('command') or 'unknown'}`"),
         ("replications", str(replications(records))),
         ("records", str(len(records))),
         ("machine", _machine(records, summary)),

@@ -14,11 +14,13 @@ from thinrank.report.calcium_pictures import (
     ESTIMATED,
     LABELLED,
     Pair,
+    RegionPanel,
     contours,
     paired_traces,
     side_by_side,
 )
-from thinrank.report.page import Block, Page, Picture, Section, Table, Text
+from thinrank.report.neuron_numbers import EXPLANATION, label_names, neuron_names
+from thinrank.report.page import Block, Cell, Page, Picture, Section, Table, Text, Verdict
 from thinrank.report.statistics import group, number, pm, spread
 from thinrank.studies import StudyRecord
 
@@ -122,44 +124,61 @@ def _setting(records: list[StudyRecord]) -> str:
     )
 
 
+def _names(records: list[StudyRecord]) -> dict[int, str]:
+    """Return the name of each labelled region by its number in the file of the labels."""
+    for picture in _of(records, "picture"):
+        neurons = picture["neuron_of_label"]
+        matches = [(neuron - 1, label) for label, neuron in enumerate(neurons) if neuron]
+        return dict(enumerate(label_names(matches, len(neurons)), start=1))
+    return {r["region"]: str(r["neuron"]) for r in _of(records, "region") if r["found"]}
+
+
 def _paper_figure(records: list[StudyRecord]) -> list[Block]:
     regions = sorted(_of(records, "region"), key=lambda r: r["place"])
     if not regions:
         return []
-    rows = [
+    names = _names(records)
+    named = [(names.get(r["region"], "–"), r) for r in regions]
+    rows: list[tuple[Cell, ...]] = [
         (
+            name,
             str(r["region"]),
             number(r["significance"], 1),
-            str(r["neuron"]) if r["found"] else "not found",
+            Verdict("found", True) if r["found"] else Verdict("not found", False),
             *(number(r.get(field), 2) for field in ("distance", "inclusion", "exclusion")),
             number(r.get("correlation"), 2),
         )
-        for r in regions
+        for name, r in named
     ]
-    header = ("labelled region", "peak SNR", "neuron", "distance", "inclusion", "exclusion")
+    header = ("neuron", "number in the file of labels", "peak SNR", "result", "distance")
     return [
         Section("The most significant labelled regions, and the estimated ones"),
         Picture(
             "regions",
-            side_by_side([_pair(r) for r in regions]),
+            side_by_side([_pair(name, r) for name, r in named]),
             "The paper's last figure. Top: labelled regions on the mean of the movie. Bottom: the "
-            "footprints estimated there, with their outlines; the labelled outlines are dashed.",
+            "footprints estimated there, with their outlines; the labelled outlines are dashed. "
+            + EXPLANATION,
         ),
-        Table((*header, "correlation of traces"), list(rows)),
+        Table((*header, "inclusion", "exclusion", "correlation of traces"), rows),
         Picture(
             "traces",
-            paired_traces([_traces(r) for r in regions]),
+            paired_traces([_traces(name, r) for name, r in named]),
             "Mean of the movie over the labelled region (grey) and trace of the neuron found there "
             "(dark), each scaled from its minimum to its maximum.",
         ),
     ]
 
 
-def _pair(record: StudyRecord) -> Pair:
+def _title(name: str, record: StudyRecord) -> str:
+    return f"{'neuron' if record['found'] else 'region'} {name}"
+
+
+def _pair(name: str, record: StudyRecord) -> Pair:
     labelled = from_text(record["labelled"]) > 0
     nothing = np.zeros(labelled.shape)
     return Pair(
-        title=f"region {record['region']}",
+        title=_title(name, record),
         image=from_text(record["image"]).astype(float),
         labelled=labelled,
         footprint=from_text(record["footprint"]).astype(float) if record["found"] else nothing,
@@ -167,26 +186,37 @@ def _pair(record: StudyRecord) -> Pair:
     )
 
 
-def _traces(record: StudyRecord) -> tuple[str, list[float], list[float] | None]:
-    title = f"region {record['region']}"
-    return title, record["trace_labelled"], record.get("trace_estimated")
+def _traces(name: str, record: StudyRecord) -> tuple[str, list[float], list[float] | None]:
+    return _title(name, record), record["trace_labelled"], record.get("trace_estimated")
 
 
 def _labelled(records: list[StudyRecord]) -> list[Block]:
     blocks: list[Block] = []
     for picture in _of(records, "picture"):
+        labelled, estimated = (
+            _regions(from_text(picture[kind])) for kind in ("labelled", "estimated")
+        )
+        names = _names(records)
         panels = [
-            ("labelled", _regions(from_text(picture["labelled"])), LABELLED),
-            ("estimated", _regions(from_text(picture["estimated"])), ESTIMATED),
+            _panel("labelled", labelled, names, LABELLED),
+            _panel(
+                "estimated",
+                estimated,
+                dict(enumerate(neuron_names(max(estimated, default=0)), start=1)),
+                ESTIMATED,
+            ),
         ]
         figure = contours(from_text(picture["image"]).astype(float), panels)
-        caption = "Mean of the movie with all labelled regions, and with all estimated ones."
+        caption = (
+            "Mean of the movie with all labelled regions, and with all estimated ones. "
+            + EXPLANATION
+        )
         blocks += [Section("All regions"), Picture("contours", figure, caption)]
     scores, sizes = _of(records, "scores"), _sizes(records)
     if scores and sizes:
-        names = {"strong": f"peak SNR from {sizes['strong_from']:.3g}", "all": "all labelled"}
+        kinds = {"strong": f"peak SNR from {sizes['strong_from']:.3g}", "all": "all labelled"}
         rows = {
-            f"{names[r['labels']]}, {r['stage']}": _as_scores(r)
+            f"{kinds[r['labels']]}, {r['stage']}": _as_scores(r)
             for r in sorted(scores, key=lambda r: (r["labels"] != "strong", r["stage"] == _AFTER))
         }
         blocks += [
@@ -202,8 +232,16 @@ def _labelled(records: list[StudyRecord]) -> list[Block]:
     return blocks
 
 
-def _regions(labels: np.ndarray) -> list[np.ndarray]:
-    return [np.argwhere(labels == label) for label in np.unique(labels) if label]
+def _regions(labels: np.ndarray) -> dict[int, np.ndarray]:
+    """Return the visible pixels of each region by its number."""
+    return {int(label): np.argwhere(labels == label) for label in np.unique(labels) if label}
+
+
+def _panel(
+    title: str, regions: dict[int, np.ndarray], names: dict[int, str], colour: str
+) -> RegionPanel:
+    shown = [names.get(number, "") for number in regions]
+    return RegionPanel(title, list(regions.values()), shown, colour)
 
 
 def _as_scores(record: StudyRecord) -> Scores:

@@ -151,11 +151,15 @@ def _scores(imaging: CalciumImaging, data: LabelledMovie) -> list[StudyRecord]:
 def _picture(imaging: CalciumImaging, data: LabelledMovie) -> StudyRecord:
     """Return the mean image and images of all regions; of overlapping ones the last is visible."""
     shape = data.movie.shape[1:]
+    neuron_of_label = [0] * len(data.regions)  # 0: not found
+    for i, j in match_regions(imaging.region_coordinates_, data.regions):
+        neuron_of_label[j] = i + 1
     return {
         "kind": "picture",
         "image": as_text(shades(imaging.mean_image_)),
         "labelled": as_text(_label_image(data.regions, shape)),
         "estimated": as_text(_label_image(imaging.region_coordinates_, shape)),
+        "neuron_of_label": neuron_of_label,
     }
 
 

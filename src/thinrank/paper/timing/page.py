@@ -13,7 +13,7 @@ from thinrank.paper.claims import Claim, Finding
 from thinrank.paper.printed import BASELINES, printed, printed_seconds
 from thinrank.report.page import Page, Picture, Section, Table, Text
 from thinrank.report.statistics import group, seconds, values
-from thinrank.report.style import COLOURS, MARKERS, in_order, label_ends, panels, value_scale
+from thinrank.report.style import COLOURS, MARKERS, in_order, panels, value_scale
 from thinrank.studies import StudyRecord
 
 __all__ = ["CLAIMS", "TimedCell", "fastest", "make_page", "start_and_solver", "timed_cells"]
@@ -242,7 +242,7 @@ def _parts_words(records: list[StudyRecord]) -> str:
 
 
 def _plot(times: dict[tuple[str, float], TimedCell]) -> Any:
-    figure, axes = panels(2, height=3.6)
+    figure, axes = panels(2, height=4.0)
     methods = in_order([method for method, _ in times])
     here = {m: {z: c for (o, z), c in times.items() if o == m} for m in methods}
     table = printed()["seconds"]
@@ -259,11 +259,11 @@ def _plot(times: dict[tuple[str, float], TimedCell]) -> Any:
         scale = value_scale(axis, "y", min(every), max(every))
         axis.set_xticks(zetas, [f"{zeta:g}" for zeta in zetas])
         axis.set_xticks([], minor=True)
-        axis.set_xlim(zetas[0] * 0.85, zetas[-1] * 2.6)
+        axis.set_xlim(zetas[0] * 0.85, zetas[-1] * 1.2)
         axis.set_ylim(min(every) / 2, max(every) * 2)
     axes[0].set_ylabel(f"seconds{scale}")
+    keys: dict[str, Any] = {}
     for axis, lines in zip(axes, (here, old), strict=True):
-        ends = []
         for method, row in lines.items():
             colour = COLOURS.get(method, "#555555")
             points = sorted((zeta, cell) for zeta, cell in row.items())
@@ -271,12 +271,14 @@ def _plot(times: dict[tuple[str, float], TimedCell]) -> Any:
             if done:
                 x, y = zip(*done, strict=True)
                 heavy = 2.2 if method in ("GDT", "pursuit") else 1.2
-                axis.plot(x, y, color=colour, marker=MARKERS.get(method, "o"), lw=heavy, ms=4)
-                ends.append((x[-1], y[-1], method, colour))
+                marker = MARKERS.get(method, "o")
+                keys[method] = axis.plot(x, y, color=colour, marker=marker, lw=heavy, ms=4)[0]
             over = [(zeta, cell.least) for zeta, cell in points if cell.limit is not None]
             if over:
                 axis.plot(*over[0], marker=r"$\uparrow$", color=colour, ms=8, ls="")
-        label_ends(axis, ends)
+    # Many lines end in the middle of others, where no label fits; hence a legend below both panels.
+    order = in_order(list(keys))
+    figure.legend([keys[m] for m in order], order, loc="outside lower center", ncols=len(order))
     return figure
 
 

@@ -1,0 +1,54 @@
+"""The command that reproduces one study, from a command that may have run several."""
+
+from __future__ import annotations
+
+import shlex
+
+from thinrank.paper.registry import study_names
+
+__all__ = ["own_command"]
+
+_START = ["thinrank", "reproduce"]
+# Options of ``thinrank reproduce`` that are followed by a value, which may look like a study.
+_WITH_VALUE = ("--jobs", "--executor", "--out", "--limit", "--scheduler")
+
+
+def own_command(name: str, typed: str = "") -> str:
+    """Return the command for one study, with the options that were typed.
+
+    Parameters
+    ----------
+    name : str
+        Name of the study.
+    typed : str, default=""
+        The command that ran it, perhaps together with others.
+
+    Returns
+    -------
+    command : str
+        ``thinrank reproduce NAME`` and the options. A command of another kind, for example a
+        script, is returned as it is.
+
+    Examples
+    --------
+    >>> from thinrank.paper.commands import own_command
+    >>> own_command("noise", "thinrank reproduce table1 noise --out results")
+    'thinrank reproduce noise --out results'
+    """
+    words = _words(typed) or _START
+    if words[:2] != _START:
+        return typed
+    studies = {"all", *study_names()}
+    options, is_value = [], False
+    for word in words[2:]:
+        if is_value or word not in studies:
+            options.append(word)
+        is_value = word in _WITH_VALUE and not is_value
+    return shlex.join([*_START, name, *options])
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quotation mark without a partner: recorded before words were quoted
+        return command.split()

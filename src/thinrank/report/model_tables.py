@@ -1,0 +1,235 @@
+"""Tables of a fitted model: coefficients, predictors, responses and factors.
+
+A table has at most :data:`MOST_ROWS` rows, the strongest ones, and says when there are more, so
+that the page of a model with thousands of responses stays small enough to send.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from thinrank.plot.fitted_model import FittedModel, fitted_model
+from thinrank.plot.labels import shorten
+from thinrank.report.page import Cell, Number, Table
+
+__all__ = [
+    "MOST_ROWS",
+    "ModelTables",
+    "as_cell",
+    "listed",
+    "shown_name",
+]
+
+MOST_ROWS = 5000
+"""Largest number of rows of a table on the page."""
+
+_NAME_WIDTH = 120  # characters; longer names lose their middle
+_NAMED = 3  # names in a cell that lists the strongest
+
+
+def as_cell(value: float | None, digits: int = 3) -> Number:
+    """A number with significant digits; an empty cell if it is missing."""
+    if value is None or math.isnan(value):
+        return Number(math.nan, "")
+    if not math.isfinite(value):
+        return Number(float(value), str(value))
+    if isinstance(value, (int, np.integer)):
+        return Number(float(value), str(value))
+    size = abs(value)
+    if size == 0 or not 1e-4 <= size < 1e6:
+        return Number(float(value), f"{value:.{digits}g}")
+    decimals = max(digits - 1 - math.floor(math.log10(size)), 0)
+    return Number(float(value), f"{value:.{decimals}f}")
+
+
+def shown_name(name: object) -> str:
+    """A name in one line, without its middle if it is very long."""
+    return shorten(name, _NAME_WIDTH)
+
+
+def listed(names: Sequence[str], total: int | None = None) -> str:
+    """Names separated by commas, and the number of those left out."""
+    more = (len(names) if total is None else total) - len(names)
+    return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
+
+
+@dataclass(frozen=True, eq=False)
+class ModelTables:
+    """The tables of one fitted estimator.
+
+    Parameters
+    ----------
+    est : estimator
+        A fitted estimator of this package.
+    frequency : ndarray of shape (n_features,) or None, default=None
+        How often each predictor was selected in half-samples, for the table of predictors.
+    """
+
+    est: Any
+    frequency: np.ndarray | None = None
+
+    @cached_property
+    def model(self) -> FittedModel:
+        """Names, factors and scales."""
+        return fitted_model(self.est)
+
+    @cached_property
+    def selected(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Selected predictors, selected responses and standardised coefficients."""
+        return self.model.selected(standardized=True)
+
+    def coefficients(self, most: int = MOST_ROWS, *, sortable: bool = True) -> Table:
+        """One row per predictor and response with a coefficient, the largest first."""
+        rows, columns, values = self.selected
+        top = _largest(np.abs(values).reshape(-1), most)
+        model = self.model
+        cells: list[tuple[Cell, ...]] = []
+        for i, j in zip(*np.unravel_index(top, values.shape), strict=True):
+            row, column, standard = rows[i], columns[j], float(values[i, j])
+            raw = standard * model.y_scale[column] / model.x_scale[row]
+            cells.append(
+                (
+                    shown_name(model.predictors[row]),
+                    shown_name(model.responses[column]),
+                    as_cell(standard),
+                    as_cell(float(raw)),
+                )
+            )
+        header = ("predictor", "response", "standardised coefficient", "coefficient")
+        total = int(np.count_nonzero(values))
+        return _table(header, cells, 2, "Coefficients", total, "coefficients", sortable)
+
+    def predictors(self) -> Table:
+        """One row per selected predictor, the strongest first."""
+        rows, columns, values = self.selected
+        strength = np.linalg.norm(values, axis=1)
+        cells: list[tuple[Cell, ...]] = []
+        for i in np.argsort(-strength, kind="stable")[:MOST_ROWS]:
+            main = _largest(np.abs(values[i]), _NAMED)
+            acted_on = int(np.count_nonzero(values[i]))
+            known = [shown_name(self.model.responses[columns[j]]) for j in main]
+            cells.append(
+                (
+                    shown_name(self.model.predictors[rows[i]]),
+                    listed(known, acted_on),
+                    as_cell(float(strength[i])),
+                    as_cell(acted_on),
+                    *([] if self.frequency is None else [as_cell(float(self.frequency[rows[i]]))]),
+                )
+            )
+        header = ["predictor", "strongest responses", "strength", "responses"]
+        header += [] if self.frequency is None else ["selection frequency"]
+        return _table(tuple(header), cells, 2, "Selected predictors", len(rows), "predictors")
+
+    def responses(self) -> Table:
+        """One row per response, those that are explained best first."""
+        rows, columns, values = self.selected
+        count = len(self.model.responses)
+        place = {int(column): j for j, column in enumerate(columns)}
+        r2 = _per_response(self.est, "r2_")
+        r2 = np.full(count, np.nan) if r2 is None else r2
+        held_out = _per_response(self.est, "held_out_r2_")
+        key = np.nan_to_num(r2 if held_out is None else held_out, nan=-np.inf)
+        cells: list[tuple[Cell, ...]] = []
+        for column in np.argsort(-key, kind="stable")[:MOST_ROWS]:
+            own = values[:, place[int(column)]] if int(column) in place else values[:, :0].sum(1)
+            main = _largest(np.abs(own), _NAMED)
+            acting = int(np.count_nonzero(own))
+            known = [shown_name(self.model.predictors[rows[i]]) for i in main]
+            cells.append(
+                (
+                    shown_name(self.model.responses[column]),
+                    listed(known, acting) or "none",
+                    as_cell(float(r2[column])),
+                    *([] if held_out is None else [as_cell(float(held_out[column]))]),
+                    as_cell(acting),
+                )
+            )
+        kind = "deviance explained" if hasattr(self.est, "family_") else "R²"
+        header = ["response", "strongest predictors", f"{kind} in sample"]
+        header += [] if held_out is None else [f"{kind} held out"]
+        return _table((*header, "predictors"), cells, 2, "Responses", count, "responses")
+
+    def factors(self) -> Table:
+        """One row per factor: what it explains, and what it connects."""
+        left, right = self.model.loadings()
+        shares = getattr(self.est, "explained_variance_ratio_", None)
+        cells: list[tuple[Cell, ...]] = []
+        for i in range(self.model.rank):
+            sides = [
+                listed(
+                    [shown_name(names[j]) for j in _largest(np.abs(side[:, i]), _NAMED)],
+                    int(np.count_nonzero(side[:, i])),
+                )
+                for names, side in ((self.model.predictors, left), (self.model.responses, right))
+            ]
+            share = [] if shares is None else [_percent(float(shares[i]))]
+            cells.append((f"factor {i + 1}", *sides, *share))
+        header = ["factor", "strongest predictors", "strongest responses"]
+        header += [] if shares is None else ["share of variance"]
+        return _table(
+            tuple(header), cells, 3, "Factors", self.model.rank, "factors", sortable=False
+        )
+
+    def loadings(self, most: int = MOST_ROWS, *, sortable: bool = True) -> Table:
+        """One row per loading, the largest of each factor first."""
+        cells: list[tuple[Cell, ...]] = []
+        total = 0
+        each = max(most // max(2 * self.model.rank, 1), 1)
+        for kind, names, loadings in zip(
+            ("predictor", "response"),
+            (self.model.predictors, self.model.responses),
+            self.model.loadings(),
+            strict=True,
+        ):
+            for i, column in enumerate(loadings.T):
+                total += int(np.count_nonzero(column))
+                cells += [
+                    (kind, shown_name(names[j]), as_cell(i + 1), as_cell(float(column[j])))
+                    for j in _largest(np.abs(column), each)
+                ]
+        header = ("side", "name", "factor", "loading")
+        return _table(header, cells, 2, "Loadings", total, "loadings", sortable)
+
+
+def _largest(values: np.ndarray, most: int) -> np.ndarray:
+    """Positions of the largest values, the largest first; zeros are left out."""
+    if len(values) > most:
+        some = np.sort(np.argpartition(-values, most - 1)[:most])
+    else:
+        some = np.arange(len(values))
+    order = some[np.argsort(-values[some], kind="stable")]
+    return order[values[order] > 0]
+
+
+def _percent(share: float) -> Number:
+    return Number(share, "" if math.isnan(share) else f"{100 * share:.1f} %")
+
+
+def _per_response(est: Any, attribute: str) -> np.ndarray | None:
+    """An attribute with one value per response; None if the estimator has none."""
+    values = getattr(est, attribute, None)
+    return None if values is None else np.asarray(values, dtype=np.float64).reshape(-1)
+
+
+def _table(
+    header: tuple[str, ...],
+    cells: Sequence[tuple[Cell, ...]],
+    left: int,
+    caption: str,
+    total: int,
+    noun: str,
+    sortable: bool = True,
+) -> Table:
+    note = ""
+    if len(cells) < total:
+        note = f"The strongest {len(cells):,} of {total:,} {noun}."
+        if sortable:
+            note += " All are in `est.summary().to_frame()`."
+    return Table(header, list(cells), left, caption, note, sortable=sortable, literal=True)

@@ -1,0 +1,264 @@
+"""The report of a fitted model."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from page_parser import ParsedPage, assert_self_contained
+from sklearn.base import clone
+
+import thinrank as tr
+from thinrank.report.model_tables import MOST_ROWS
+
+HOSTILE = [
+    "<script>document.title='taken'</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a & b < c > d",
+    "`code` {{ 7 * 7 }} {% raw %}",
+    "</style></script><svg onload=alert(1)>",
+    "$x_1$ and \\alpha",
+]
+SECTIONS = ["What was found", "What to distrust", "How the model was chosen", "How this was made"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        60, 12, 6, rank=2, row_sparsity=4, column_sparsity=4, random_state=5
+    )
+    X = pd.DataFrame(X, columns=[f"gene {i}" for i in range(12)])
+    return X, pd.DataFrame(Y, columns=[f"trait {i}" for i in range(6)])
+
+
+@pytest.fixture(scope="module")
+def est(data):
+    return tr.SparseReducedRankRegressor(random_state=0).fit(*data)
+
+
+@pytest.fixture(scope="module")
+def stability(data):
+    X, Y = data
+    return tr.selection.stability(tr.SparseReducedRankRegressor(2, 5, 4), X, Y, n_resamples=3)
+
+
+@pytest.fixture(scope="module")
+def page(est, data, stability, tmp_path_factory):
+    X, Y = data
+    path = tr.report.write(
+        est,
+        tmp_path_factory.mktemp("report") / "report.html",
+        X=X,
+        Y=Y,
+        stability=stability,
+        command="thinrank fit X.csv Y.csv",
+        title="Genes and traits",
+    )
+    return ParsedPage(path.read_text(encoding="utf-8"))
+
+
+def written(est, tmp_path, **options):
+    path = tr.report.write(est, tmp_path / "report.html", **options)
+    return ParsedPage(path.read_text(encoding="utf-8"))
+
+
+def test_the_file_needs_nothing_else(page):
+    assert_self_contained(page)
+
+
+def test_words_of_the_summary_are_on_the_page(page, est):
+    summary = est.summary()
+    assert summary.sentences
+    for sentence in (*summary.sentences, *summary.cautions):
+        assert " ".join(sentence.split()) in page.text
+    for title in (*SECTIONS, "Coefficients", "Factors", "Stability", "Samples and predictions"):
+        assert title in page.text
+    assert "Genes and traits" in page.text
+    assert "thinrank fit X.csv Y.csv" in page.text
+
+
+def test_coefficients_are_those_of_the_estimator(page, est, data):
+    X, Y = data
+    rows = page.table("predictor", "response", "standardised coefficient")[1:]
+    coef = np.asarray(est.coef_)
+    assert len(rows) == np.count_nonzero(coef)
+    scale = X.std(ddof=0).to_numpy()[None, :] / Y.std(ddof=0).to_numpy()[:, None]
+    for predictor, response, standardized, raw in rows:
+        at = Y.columns.get_loc(response), X.columns.get_loc(predictor)
+        assert float(raw) == pytest.approx(coef[at], rel=0.01)
+        assert float(standardized) == pytest.approx((coef * scale)[at], rel=0.01)
+    sizes = [abs(float(row[2])) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_responses_have_their_r2(page, est, data):
+    rows = page.table("response", "strongest predictors")
+    assert len(rows) == 1 + 6
+    assert rows[0][2:] == ["R² in sample", "R² held out", "predictors"]
+    place = {name: i for i, name in enumerate(data[1].columns)}
+    for response, _, r2, held_out, count in rows[1:]:
+        i = place[response]
+        assert float(r2 or "nan") == pytest.approx(est.r2_[i], rel=0.01, nan_ok=True)
+        assert float(held_out or "nan") == pytest.approx(est.held_out_r2_[i], rel=0.01, nan_ok=True)
+        assert int(count) == np.count_nonzero(np.asarray(est.coef_)[i])
+
+
+def test_every_plot_has_a_text_and_a_table(page):
+    images = page.named("img")
+    assert len(images) >= 7
+    assert len({image["alt"] for image in images}) == len(images)
+    assert all(len(image["alt"]) > 20 for image in images)
+    assert len(page.named("details")) == len(images)
+
+
+def test_how_the_model_was_chosen(page, est):
+    last = [r for r in est.search_ if r.search_round == est.search_[-1].search_round]
+    rows = page.table("choice", "rank", "predictors")[1:]
+    assert len(rows) == len([r for r in last if np.isfinite(r.objective)])
+    (chosen,) = [row for row in rows if row[0] == "chosen"]
+    assert int(chosen[1]) == est.best_params_["rank"]
+    assert int(chosen[2]) == est.best_params_["row_sparsity"]
+    assert f"{len(est.search_)} models were compared by their held-out error" in page.text
+    assert "Runners-up: " in page.text
+
+
+def test_versions_and_settings(page):
+    for library in ("Python 3.", "numpy ", "scipy ", "scikit-learn ", "thinrank "):
+        assert library in page.text
+    assert "random_state=0" in page.text
+
+
+def test_predictors_that_are_not_stable_are_named(est, data, stability, tmp_path):
+    doubtful = stability.copy()
+    names = [str(data[0].columns[i]) for i in est.row_support_]
+    doubtful.loc[(doubtful["axis"] == "row") & (doubtful["name"] == names[0]), "frequency"] = 0.25
+    doubtful.loc[(doubtful["axis"] == "row") & (doubtful["name"] == names[0]), "stable"] = False
+    page = written(est, tmp_path, stability=doubtful)
+    assert f"{names[0]} (0.25)" in page.text
+    frequency = {row[0]: row[4] for row in page.table("predictor", "strongest responses")}
+    assert frequency[names[0]] == "0.250"
+
+
+def test_without_stability_the_report_says_so(est, tmp_path):
+    assert "was not checked; tr.selection.stability does that" in written(est, tmp_path).text
+
+
+def test_names_are_shown_and_do_nothing(data, tmp_path):
+    X, Y = data
+    X, Y = X.set_axis(HOSTILE * 2, axis=1), Y.set_axis(HOSTILE, axis=1)
+    X.columns = [f"{name} {i}" for i, name in enumerate(X.columns)]
+    est = tr.SparseReducedRankRegressor(2, 12, 6).fit(X, Y)
+    table = tr.selection.stability(clone(est), X, Y, n_resamples=2)
+    page = written(est, tmp_path, X=X, Y=Y, stability=table, title=HOSTILE[0], command=HOSTILE[1])
+    assert_self_contained(page)
+    rows = page.table("predictor", "response", "standardised coefficient")[1:]
+    assert {row[1] for row in rows} == set(HOSTILE)
+    assert {row[0] for row in rows} == set(X.columns)
+    assert HOSTILE[0] in page.text
+
+
+def classifier(X, Y):
+    labels = np.where(np.asarray(Y)[:, 0] > 0, "high", "low")
+    return tr.SparseReducedRankClassifier(1, 3, None).fit(X, labels), labels
+
+
+def poisson(X, Y):
+    counts = np.random.default_rng(0).poisson(np.exp(0.3 * np.clip(np.asarray(Y), -3, 3)))
+    return tr.SparseReducedRankGLM(family="poisson", rank=1, row_sparsity=3).fit(X, counts), counts
+
+
+def mixed(X, Y):
+    Y = np.asarray(Y)[:, :2].copy()
+    Y[:, 1] = Y[:, 1] > 0
+    family = ["gaussian", "bernoulli"]
+    return tr.SparseReducedRankGLM(family=family, rank=1, row_sparsity=3).fit(X, Y), Y
+
+
+def cross_validated(X, Y):
+    grid = {"ranks": [1, 2], "row_sparsities": [3, 4], "column_sparsities": [4], "ridges": [0.0]}
+    return tr.SparseReducedRankRegressorCV(**grid, cv=3).fit(X, Y), Y
+
+
+def one_response(X, Y):
+    y = np.asarray(Y)[:, 0]
+    return tr.SparseReducedRankRegressor(1, 3, None).fit(X, y), y
+
+
+def nothing_found(X, Y):
+    noise = np.random.default_rng(1).standard_normal((60, 4))
+    return tr.SparseReducedRankRegressor(0, 0, 0).fit(X, noise), noise
+
+
+@pytest.mark.parametrize(
+    "fit", [classifier, poisson, mixed, cross_validated, one_response, nothing_found]
+)
+def test_every_estimator(fit, data, tmp_path):
+    X = data[0].to_numpy()
+    est, Y = fit(X, data[1])
+    page = written(est, tmp_path, X=X, Y=Y)
+    assert_self_contained(page)
+    for title in SECTIONS:
+        assert title in page.text
+    if fit is nothing_found:
+        assert "Coefficients" not in page.text
+    else:
+        names = {row[0] for row in page.table("predictor", "response")[1:]}
+        assert names == {f"x{i}" for i in est.row_support_}
+
+
+def test_nothing_is_fitted(est, data, tmp_path, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("the report fitted a model")
+
+    monkeypatch.setattr(type(est), "fit", refuse)
+    assert written(est, tmp_path, X=data[0], Y=data[1]).tables
+
+
+def test_the_same_model_gives_the_same_file(est, data, tmp_path):
+    first = tr.report.write(est, tmp_path / "a.html", X=data[0]).read_bytes()
+    assert first == tr.report.write(est, str(tmp_path / "b.html"), X=data[0]).read_bytes()
+
+
+def test_a_model_with_thousands_of_names_stays_small(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 300))
+    Y = X[:, :20] @ rng.standard_normal((20, 5000)) + rng.standard_normal((40, 5000))
+    X = pd.DataFrame(X, columns=[f"predictor {i} {'long name ' * 20}" for i in range(300)])
+    Y = pd.DataFrame(Y, columns=[f"response {i} {'long name ' * 20}" for i in range(5000)])
+    est = tr.SparseReducedRankRegressor(2, 20, None, ridge=1.0).fit(X, Y)
+    path = tr.report.write(est, tmp_path / "report.html", X=X, Y=Y)
+    assert path.stat().st_size < 10e6
+    page = ParsedPage(path.read_text(encoding="utf-8"))
+    assert len(page.table("predictor", "response")) == 1 + MOST_ROWS
+    assert "The strongest 5,000 of 100,000 coefficients." in page.text
+    assert len(page.table("response", "strongest predictors")) == 1 + 5000
+
+
+def test_the_file_is_complete_or_absent(est, tmp_path, monkeypatch):
+    (tmp_path / "report.html").write_text("earlier")
+
+    def fail(*args):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        tr.report.write(est, tmp_path / "report.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert (tmp_path / "report.html").read_text() == "earlier"
+
+
+def test_bad_input(est, data, stability, tmp_path):
+    X, Y = data
+    with pytest.raises(IsADirectoryError, match="is a folder; path must name a file"):
+        tr.report.write(est, tmp_path)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        tr.report.write(est, tmp_path / "no" / "report.html")
+    with pytest.raises(ValueError, match="Y was given without X"):
+        tr.report.write(est, tmp_path / "report.html", Y=Y)
+    with pytest.raises(ValueError, match="has no column 'axis'"):
+        tr.report.write(est, tmp_path / "report.html", stability=X)
+    with pytest.raises(ValueError, match="stability has 11 predictors, but the model has 12"):
+        tr.report.write(est, tmp_path / "report.html", stability=stability.drop(index=0))
+    with pytest.raises(TypeError, match="must be a fitted estimator of thinrank"):
+        tr.report.write(X, tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
