@@ -228,4 +228,6 @@ def predictions(model: Any, given: Any) -> dict[str, Any]:
         }
         if hasattr(model, "predict_proba"):
             answer["predict_proba"] = model.predict_proba(given)
+            if answer["predict"].dtype == object:
+                answer["predict"] = answer["predict"].astype(str)
     return answer

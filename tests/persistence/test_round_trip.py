@@ -32,7 +32,7 @@ def assert_same(a, b, where="model"):
         assert_same(a.data, b.data, where)
         assert_same(np.ma.getmaskarray(a), np.ma.getmaskarray(b), where)
     elif isinstance(a, np.ndarray):
-        assert a.dtype == b.dtype and a.shape == b.shape, where
+        assert (a.dtype, a.shape) == (b.dtype, b.shape), where
         if a.dtype.kind == "O":
             assert_same(a.ravel().tolist(), b.ravel().tolist(), where)
         else:
@@ -40,7 +40,7 @@ def assert_same(a, b, where="model"):
         if a.flags.c_contiguous or a.flags.f_contiguous:
             assert a.flags.f_contiguous == b.flags.f_contiguous, where
     elif scipy.sparse.issparse(a):
-        assert a.format == b.format and a.shape == b.shape, where
+        assert (a.format, a.shape) == (b.format, b.shape), where
         assert_same([a.data, a.indices, a.indptr], [b.data, b.indices, b.indptr], where)
     elif isinstance(a, (list, tuple)):
         assert len(a) == len(b), where
@@ -108,6 +108,14 @@ def test_the_table_of_classes_is_right():
         assert registry.name_of(found.cls) == name
         public = functools.reduce(getattr, name.split("."), tr)
         assert public is found.cls
+
+
+def test_values_of_parameters_are_in_the_table_of_classes():
+    for module in (tr.solvers, tr.starts, tr.baselines, tr.losses.families):
+        for name in module.__all__:
+            cls = getattr(module, name)
+            if isinstance(cls, type) and cls is not Family:
+                assert registry.name_of(cls) is not None, f"add {name} to persistence/registry.py"
 
 
 @pytest.mark.parametrize(
