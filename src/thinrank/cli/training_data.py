@@ -165,7 +165,8 @@ def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData
         predictors = _read(request.x, options, "x", note)
         own = replace(options, wanted=frozenset(request.responses) or None)
         responses = _read(request.y, own, "y", note)
-        _check_names("--responses", request.responses, responses.names, request.y)
+        known = [*responses.names, *responses.ignored]
+        _check_names("--responses", request.responses, known, request.y)
         predictors, responses, notes = (
             join(predictors, responses, request.join)
             if request.join is not None

@@ -81,7 +81,7 @@ def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: 
     except (PermissionError, gzip.BadGzipFile, EOFError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TableError(f"cannot be read: {reason}", file=str(path)) from None
-    if not table.names:
+    if not table.names and options.wanted is None:
         raise TableError("has no columns to use", file=str(path))
     _check_finite(table)
     return table
