@@ -81,6 +81,7 @@ def main() -> int:
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     sizes = arguments.rows, arguments.predictors, arguments.responses
+    load = os.getloadavg()[0]  # more than 0 means that other work takes part of the cores
     found = measure(sizes, arguments.cores)
     rows = [
         [f"`{command}`", f"{seconds:.1f}", f"{processor:.1f}", f"{memory:.2f}"]
@@ -91,8 +92,9 @@ def main() -> int:
     lines = [
         *table(["command", "seconds", "processor seconds", "peak memory in GiB"], rows),
         "",
-        f"{sizes[0]} rows, {sizes[1]:,} predictors, {sizes[2]} responses, {arguments.cores} cores. "
-        f"Fit and report: {total:.1f} seconds; the limit is {SECONDS} seconds and {GIBIBYTES} GiB.",
+        f"{sizes[0]} rows, {sizes[1]:,} predictors, {sizes[2]} responses, {arguments.cores} cores, "
+        f"load average of other work {load:.1f}. Fit and report: {total:.1f} seconds; "
+        f"the limit is {SECONDS} seconds and {GIBIBYTES} GiB.",
         "",
         f"Command: `python benchmarks/command_line.py --rows {sizes[0]} --predictors {sizes[1]} "
         f"--responses {sizes[2]} --cores {arguments.cores}`",
