@@ -314,6 +314,24 @@ def test_ctrl_c_during_the_search_leaves_nothing(tmp_path):
     assert time.perf_counter() - began < 60
 
 
+def test_fit_and_predict_need_no_optional_library(here):
+    code = (
+        "import sys\n"
+        "for name in ('pandas', 'polars', 'pyarrow', 'matplotlib', 'jinja2'):\n"
+        "    sys.modules[name] = None\n"
+        "from thinrank.cli import app\n"
+        "app(standalone_mode=False)\n"
+    )
+    for arguments in (FIT + SIZES, ("predict", "m", "X.csv"), ("inspect", "m")):
+        subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            check=True,
+            capture_output=True,
+            env=environment(),
+        )
+    assert (here / "predictions.csv").read_text().startswith("u,v,w")
+
+
 def test_signals_are_as_before_after_a_command(here):
     before = signal.getsignal(signal.SIGINT)
     assert run(*FIT, *SIZES).code == 0
