@@ -51,6 +51,15 @@ def test_guide(page, request):
     assert failures == 0
 
 
+def test_the_summary_on_the_page_about_factors_is_what_is_printed():
+    page = (ROOT / "docs" / "guide" / "reading_the_factors.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"`print\(summary\)` prints\n\n```text\n(.*?)```", page, re.S)
+    found = {}
+    for example in doctest.DocTestParser().get_examples(page)[:4]:
+        exec(example.source, found)
+    assert f"{found['summary']}\n" == shown
+
+
 def test_the_files_of_a_default_fit_are_those_on_the_architecture_page():
     """The list on the page is the output of the script, in a new process."""
     command = "python benchmarks/path_of_fit.py"

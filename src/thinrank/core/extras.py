@@ -16,6 +16,7 @@ __all__ = ["import_optional", "is_installed", "missing_message"]
 # pyproject.toml that installs it.
 _EXTRAS = {
     "pandas": ("Data frames", "frames"),
+    "polars": ("Data frames of polars", "frames"),
     "pyarrow": ("Parquet files", "parquet"),
     "matplotlib": ("Plots", "plot"),
     "jinja2": ("Pages", "report"),

@@ -22,6 +22,7 @@ from thinrank.core.result import History, Record, Status
 from thinrank.estimators.description import Description, described
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.fit_result import FitResult
+from thinrank.estimators.frames import as_frame
 from thinrank.estimators.observed_score import observed_r2
 from thinrank.estimators.validation import check_new_X
 
@@ -216,6 +217,26 @@ class FactorModel(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "factors_")
         return check_new_X(self, X) @ self.factors_.U - self.factor_means_
+
+    def predict_frame(self, X: Any) -> Any:
+        """Predict as a data frame, with the names of the responses and the index of X.
+
+        :meth:`predict` always returns arrays, as in scikit-learn.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+            Predictors.
+
+        Returns
+        -------
+        pandas.DataFrame, or polars.DataFrame if X is one
+            The result of ``predict``.
+        """
+        from thinrank.estimators.findings import predicted_names
+
+        predicted = arrays.to_numpy(self.predict(X))
+        return as_frame(predicted, predicted_names(self), X)
 
     def summary(
         self, max_rows: int = 10, feature_names: Any = None, response_names: Any = None

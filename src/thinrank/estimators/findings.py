@@ -11,7 +11,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.losses.families import Gaussian
 
-__all__ = ["Findings", "findings"]
+__all__ = ["Findings", "findings", "predicted_names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +140,14 @@ def findings(estimator: Any, feature_names: Any = None, response_names: Any = No
         _how_chosen(estimator),
         list(estimator.warnings_),
     )
+
+
+def predicted_names(estimator: Any) -> list[str]:
+    """Names of the columns of ``predict``; classes are predicted in one column."""
+    if _has_classes(estimator):
+        names = getattr(estimator, "target_names_in_", None)
+        return ["y" if names is None else str(names[0])]
+    return _response_names(estimator, None, estimator.factors_.shape[1])
 
 
 def _numbers(x: Any) -> np.ndarray:

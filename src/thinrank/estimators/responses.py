@@ -200,6 +200,8 @@ def _check_observed(observed: Array, labels: Sequence[str]) -> None:
 
 def _columns(Y: Any) -> list[np.ndarray]:
     """The columns of a data frame or array."""
+    if hasattr(Y, "iloc") and hasattr(Y, "columns"):
+        return [np.asarray(Y.iloc[:, j]) for j in range(Y.shape[1])]
     if hasattr(Y, "columns"):
         return [np.asarray(Y[name]) for name in Y.columns]
     matrix = arrays.to_numpy(Y) if arrays.is_array(Y) else np.asarray(Y)

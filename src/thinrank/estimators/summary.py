@@ -237,6 +237,10 @@ def _wrapped(texts: list[str], mark: str = "") -> list[str]:
     lines: list[str] = []
     for text in texts:
         lines += textwrap.wrap(
-            text, WIDTH, initial_indent=mark, subsequent_indent=" " * max(len(mark), 0)
+            text,
+            WIDTH,
+            initial_indent=mark,
+            subsequent_indent=" " * len(mark),
+            break_on_hyphens=False,
         )
     return lines

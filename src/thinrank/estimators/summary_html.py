@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,7 @@ def summary_html(summary: Summary) -> str:
 def _table(
     caption: str,
     headers: Iterable[str],
-    rows: list[tuple[str, ...]],
+    rows: Sequence[Sequence[str]],
     numbers: tuple[int, ...],
     total: int,
 ) -> str:

@@ -19,6 +19,8 @@ from thinrank.arrays import Array
 from thinrank.core.checks import check_finite, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import as_design
+from thinrank.estimators.finite import check_finite_predictors
+from thinrank.estimators.frames import check_columns, column_names
 from thinrank.losses.families import Family, Gaussian, Huber
 from thinrank.minimize import check_size, check_sizes
 
@@ -38,6 +40,13 @@ __all__ = [
 ]
 
 _FLOATS = (np.float64, np.float32)
+# Options of scikit-learn's validation of X. That it is finite is checked afterwards, to name the
+# columns.
+_PREDICTORS: dict[str, Any] = {
+    "accept_sparse": ("csr", "csc"),
+    "dtype": _FLOATS,
+    "ensure_all_finite": False,
+}
 
 
 def check_training_data(
@@ -65,16 +74,19 @@ def check_training_data(
         if target.ndim not in (1, 2):
             raise ValueError(f"Y must have one or two dimensions, got {target.ndim}")
         return design, arrays.from_numpy(target, design.prototype)
+    check_columns("X", X)
+    check_columns("Y", Y)
     finite = "allow-nan" if missing else True
     X, Y = validate_data(
         estimator,
         X,
         Y,
         validate_separately=(
-            {"accept_sparse": ("csr", "csc"), "dtype": _FLOATS},
+            _PREDICTORS,
             {"ensure_2d": False, "dtype": "numeric", "ensure_all_finite": finite},
         ),
     )
+    check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
     check_consistent_length(X, Y)
     return as_design(X), np.asarray(Y).astype(X.dtype, copy=False)
 
@@ -88,7 +100,10 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
     _check_rows(X, Y)
     if _is_ours(X):
         return _own_design(estimator, X)
-    X = validate_data(estimator, X, accept_sparse=("csr", "csc"), dtype=_FLOATS)
+    check_columns("X", X)
+    check_columns("Y", Y, numeric=False)
+    X = validate_data(estimator, X, **_PREDICTORS)
+    check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
     check_consistent_length(X, Y)
     return as_design(X)
 
@@ -97,7 +112,7 @@ def _own_design(estimator: BaseEstimator, X: Any) -> Design:
     """An operator, a Design or an array of another library as a Design."""
     design = as_design(X)
     if arrays.is_array(X):
-        check_finite("X", X)
+        check_finite_predictors(X)
     estimator.n_features_in_ = design.shape[1]
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_  # of an earlier fit
@@ -133,7 +148,9 @@ def _check_not_infinite(Y: Array) -> None:
 def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
     """X for predict and transform as a Design, with the number of columns of fit."""
     if not _is_ours(X):
-        X = validate_data(estimator, X, accept_sparse=("csr", "csc"), dtype=_FLOATS, reset=False)
+        check_columns("X", X)
+        X = validate_data(estimator, X, reset=False, **_PREDICTORS)
+        check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
         return as_design(X)
     design = as_design(X)
     if design.shape[1] != estimator.n_features_in_:
@@ -194,14 +211,6 @@ def check_automatic_sizes(
     most_rows, most_columns = check_sizes((p, k), smallest, most_rows, most_columns)
     limit = min(most_rows, most_columns, samples)
     check_size("rank", smallest, limit, "row_sparsity, column_sparsity and rows of X")
-
-
-def column_names(Y: Any) -> np.ndarray | None:
-    """Names of a data frame's columns, if they are all strings."""
-    columns = getattr(Y, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return np.asarray(columns, dtype=object)
 
 
 def rows_of_data(design: Design, weight: Any) -> int:

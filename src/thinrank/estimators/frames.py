@@ -1,0 +1,142 @@
+"""Data frames of pandas and polars, in and out: names, columns that are no numbers, predictions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from thinrank.core.extras import import_optional
+
+__all__ = ["as_frame", "check_columns", "column_names"]
+
+# Names that a message lists.
+_MOST_NAMED = 5
+
+
+def column_names(Y: Any) -> np.ndarray | None:
+    """Names of the columns of a data frame, or of a series, if they are all strings."""
+    columns = getattr(Y, "columns", None)
+    if columns is None and len(getattr(Y, "shape", ())) == 1:
+        name = getattr(Y, "name", None)  # of a series; polars has "" for none
+        columns = [name] if name else None
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(list(columns), dtype=object)
+
+
+def check_columns(argument: str, X: Any, *, numeric: bool = True) -> None:
+    """Raise a ValueError about columns of a data frame with the same name, or that are no numbers.
+
+    Parameters
+    ----------
+    argument : {"X", "Y"}
+        Name of the argument.
+    X : data frame or anything else
+        What is no data frame passes.
+    numeric : bool, default=True
+        Whether the columns must be numbers.
+    """
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    names, dtypes = list(X.columns), list(X.dtypes)
+    _check_distinct(argument, names)
+    bad = [
+        (name, dtype)
+        for j, (name, dtype) in enumerate(zip(names, dtypes, strict=True))
+        if not _is_numeric(X, j, dtype)
+    ]
+    if not (bad and numeric):
+        return
+    shown = ", ".join(f"{name!r} ({_kind(dtype)})" for name, dtype in bad[:_MOST_NAMED])
+    more = f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
+    remedy = (
+        "Encode categories as columns of zeros and ones, with pandas.get_dummies(X) or, in a "
+        "pipeline, with OneHotEncoder in a ColumnTransformer; drop columns that are identifiers."
+    )
+    if argument == "Y":
+        remedy = (
+            "Drop these columns; for categories use SparseReducedRankClassifier or "
+            'SparseReducedRankGLM(family="multinomial").'
+        )
+    raise ValueError(
+        f"{argument} must contain numbers, but could not convert {len(bad)} of its {len(names)} "
+        f"columns: {shown}{more}. {remedy}"
+    )
+
+
+def _check_distinct(argument: str, names: list[Any]) -> None:
+    counts = Counter(names)
+    repeated = [name for name, count in counts.items() if count > 1]
+    if repeated:
+        shown = ", ".join(f"{name!r} ({counts[name]} times)" for name in repeated[:_MOST_NAMED])
+        more = f" and {len(repeated) - _MOST_NAMED} more" if len(repeated) > _MOST_NAMED else ""
+        raise ValueError(
+            f"{argument} must have columns with different names, got {shown}{more}; rename the "
+            f"columns, or pass {argument}.to_numpy(), which has no names"
+        )
+
+
+def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
+    kind = getattr(dtype, "kind", None)
+    if kind is None:  # polars
+        numeric = getattr(dtype, "is_numeric", None)
+        return numeric is None or bool(numeric()) or str(dtype) in ("Boolean", "Null")
+    if str(dtype) == "category":
+        return False
+    if kind in "biufc":
+        return True
+    if kind != "O" or not hasattr(X, "iloc"):
+        return kind not in "OMmSU"
+    try:  # numbers may be held as objects
+        np.asarray(X.iloc[:, j].array, dtype=np.float64)
+    except (TypeError, ValueError):
+        column = X.iloc[:, j]
+        return _is_missing_or_number(column)
+    return True
+
+
+def _is_missing_or_number(column: Any) -> bool:
+    """Whether every entry of a column of objects is a number or missing."""
+    try:
+        np.asarray(column.dropna(), dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _kind(dtype: Any) -> str:
+    """What a column contains, in words."""
+    text = str(dtype).lower()
+    if text.startswith(("cat", "enum")):
+        return "categories"
+    if text.startswith(("date", "time", "duration")):
+        return "dates or times"
+    return "text" if text in ("object", "str", "string", "utf8") else text
+
+
+def as_frame(values: np.ndarray, names: list[str], like: Any) -> Any:
+    """Predictions as a data frame of the library of ``like``, with its index.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_columns) or (n_samples,)
+        The predictions.
+    names : list of str
+        Names of the columns.
+    like : data frame or anything else
+        The predictors; for anything but a polars frame the result is a pandas frame.
+
+    Returns
+    -------
+    pandas.DataFrame or polars.DataFrame
+    """
+    if values.ndim == 1:
+        values = values[:, None]
+    if type(like).__module__.partition(".")[0] == "polars":
+        polars = import_optional("polars")
+        return polars.DataFrame({name: values[:, j] for j, name in enumerate(names)})
+    return import_optional("pandas").DataFrame(
+        values, columns=names, index=getattr(like, "index", None)
+    )
