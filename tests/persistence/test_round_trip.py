@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
+from sklearn.tree import DecisionTreeRegressor
 
 import thinrank as tr
 from thinrank.core.result import Record
@@ -234,9 +235,13 @@ def test_a_fit_that_needs_an_unknown_object_is_refused(tmp_path):
     model = tr.SparseReducedRankGLM(OwnFamily(), 1, 2, None).fit(X, rng.poisson(np.exp(Y)))
     with pytest.raises(TypeError, match=r"family_ is an object of the class .*OwnFamily"):
         tr.save(model, tmp_path / "model")
-    fqi, _ = example_models.fitted_q_iteration(lambda states: np.eye(3)[states])()
-    with pytest.raises(TypeError, match=r"values_\.features is an object of the class .*function"):
+    tree = DecisionTreeRegressor()
+    fqi = tr.rl.MultiTaskFQI(tr.rl.Tabular(3), 2, 0.5, tree, n_iterations=2)
+    fqi.fit([example_models.Ring(0)], np.arange(3))
+    with pytest.raises(TypeError, match=r"values_ is an object of the class .*PredictedValues"):
         tr.save(fqi, tmp_path / "model")
+    with pytest.raises(TypeError, match=r"parameters\.features is an object .*function"):
+        tr.save(tr.rl.MultiTaskFQI(lambda states: states, 2, 0.5), tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 

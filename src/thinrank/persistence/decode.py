@@ -49,10 +49,10 @@ class Decoder:
     def model(self, document: dict[str, Any]) -> Any:
         """The model of a document."""
         storable = find_class(document["class"])
+        if not storable.is_model:
+            raise ModelFileError(f"the class {storable.name!r} is not that of a model")
         if storable.is_estimator:
             return self.estimator(document)
-        if storable.is_list or storable.is_enum:
-            raise ModelFileError(f"the class {storable.name!r} is not that of a model")
         return self._built(storable, document, storable.name, 0)
 
     def value(self, value: Any, path: str, depth: int = 0) -> Any:
@@ -92,6 +92,7 @@ class Decoder:
         """An estimator with its parameters and fitted attributes."""
         storable = find_class(_entry(value, "class", str))
         cls: Any = storable.cls
+        prefix = f"{path}." if path else ""
         if not storable.is_estimator:
             raise ModelFileError(f"{storable.name!r} is not an estimator")
         parameters = _entry(value, "parameters", dict)
@@ -99,14 +100,15 @@ class Decoder:
         if unknown:
             raise ModelFileError(f"{storable.name} has no parameter {min(unknown)[:80]!r}")
         given = {
-            name: self.value(each, f"{path}{name}", depth + 1) for name, each in parameters.items()
+            name: self.value(each, f"{prefix}{name}", depth + 1)
+            for name, each in parameters.items()
         }
         with as_model_file_error(f"{storable.name} cannot be created"):
             estimator = cls(**given)
         for name, each in _entry(value, "fitted", dict).items():
             if not is_fitted_attribute(cls, name):
                 raise ModelFileError(f"{name[:80]!r} is not an attribute that a fit sets")
-            setattr(estimator, name, self.value(each, f"{path}{name}", depth + 1))
+            setattr(estimator, name, self.value(each, f"{prefix}{name}", depth + 1))
         return estimator
 
     def _items(self, value: dict[str, Any], path: str, depth: int) -> list[Any]:
@@ -187,10 +189,9 @@ class Decoder:
 
     def _built(self, storable: Storable, value: dict[str, Any], path: str, depth: int) -> Any:
         fields = _entry(value, "fields", dict)
-        wanted = {*storable.arguments, *storable.state}
-        if set(fields) != wanted:
-            names = ", ".join(sorted(set(fields) ^ wanted))
-            raise ModelFileError(f"{storable.name} has missing or unknown fields: {names[:200]}")
+        unknown = set(fields) - {*storable.arguments, *storable.state}
+        if unknown:
+            raise ModelFileError(f"{storable.name} has no field {min(unknown)[:80]!r}")
         decoded = {
             name: self.value(each, f"{path}.{name}", depth + 1) for name, each in fields.items()
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from typing import Any
@@ -48,15 +49,15 @@ class Encoder:
     def model(self, model: Any) -> dict[str, Any]:
         """The keys of a model that describe its class and contents."""
         name = name_of(type(model))
-        if name is None:
+        storable = None if name is None else find_class(name)
+        if storable is None or not storable.is_model:
             raise NotStorableError(
                 f"{_described(model)} cannot be saved; tr.save stores the estimators and "
                 "baselines of thinrank, Factors and Solution"
             )
-        storable = find_class(name)
         if storable.is_estimator:
             return self._estimator(storable, model, "", 0)
-        return {"class": name, "fields": self._fields(storable, model, "", 0)}
+        return {"class": storable.name, "fields": self._fields(storable, model, "", 0)}
 
     def value(self, value: Any, path: str, depth: int = 0) -> Any:
         """One value.
@@ -179,6 +180,8 @@ class Encoder:
                 where = _joined(_joined(path, "parameters"), name)
                 parameters[name] = self.value(parameter, where, depth + 1)
             except NotStorableError:
+                if name in _required(type(value)):
+                    raise
                 self.arrays, self._seen = before  # without the arrays of the part that was stored
                 omitted.append(name)
         self.omitted += [_joined(path, name) for name in omitted]
@@ -203,6 +206,12 @@ def _scalar(value: np.generic, path: str) -> dict[str, Any]:
     if isinstance(item, float) and not math.isfinite(item):
         item = str(item)
     return {MARK: "scalar", "dtype": dtype.newbyteorder("<").str, "value": item}
+
+
+def _required(cls: type) -> set[str]:
+    """Parameters of an estimator without a default."""
+    parameters = inspect.signature(cls).parameters.items()
+    return {name for name, each in parameters if each.default is inspect.Parameter.empty}
 
 
 def _joined(path: str, name: str) -> str:

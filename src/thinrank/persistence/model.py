@@ -154,9 +154,9 @@ def load(path: str | os.PathLike[str]) -> Any:
                 )
             arrays = ArrayFile(file, size)
             model = Decoder(arrays).model(document)
-            if arrays.unread:
-                raise ModelFileError(f"{ARRAYS} has arrays that the model does not use")
         check_consistency(model)
+        if arrays.unread:
+            raise ModelFileError(f"{ARRAYS} has arrays that the model does not use")
     return model
 
 
@@ -210,7 +210,8 @@ def _reading(folder: Path) -> Iterator[None]:
         raise
     except Exception as error:
         reason = str(error) or type(error).__name__
-        raise ModelFileError(f"cannot load {folder}: {reason}") from error
+        cause = error.__cause__ if isinstance(error, ModelFileError) else error
+        raise ModelFileError(f"cannot load {folder}: {reason}") from cause
 
 
 def _read_document(folder: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import inspect
 import re
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
+from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
@@ -130,16 +131,21 @@ class Storable:
     is_estimator: bool
 
     @property
+    def is_model(self) -> bool:
+        """Whether its objects can be saved by themselves."""
+        return self.is_estimator or self.name in ("Factors", "Solution")
+
+    @cached_property
     def is_list(self) -> bool:
         """Whether its objects are lists."""
         return issubclass(self.cls, list)
 
-    @property
+    @cached_property
     def is_enum(self) -> bool:
         """Whether its objects are members of an enumeration."""
         return issubclass(self.cls, Enum)
 
-    @property
+    @cached_property
     def arguments(self) -> dict[str, str]:
         """The attributes that are stored, each with the argument of the constructor it is for."""
         if self.name in _ARGUMENTS:
@@ -149,7 +155,7 @@ class Storable:
         names = self.cls.parameters if self._is_family else self.cls._fields  # type: ignore[attr-defined]
         return {name: name for name in names}
 
-    @property
+    @cached_property
     def state(self) -> tuple[str, ...]:
         """The attributes that are stored and are not arguments of the constructor."""
         # a fitted family has estimated parameters, and still says that they are to be estimated
@@ -160,11 +166,12 @@ class Storable:
         return issubclass(self.cls, Family)
 
     def build(self, values: dict[str, Any]) -> Any:
-        """An object with the stored attributes."""
-        given = {argument: values[name] for name, argument in self.arguments.items()}
-        built = self.cls(**given)
-        for name in self.state:
-            setattr(built, name, values[name])
+        """An object with the stored attributes; those that an older file lacks have defaults."""
+        arguments, state = self.arguments, self.state
+        built = self.cls(**{arguments[name]: values[name] for name in arguments if name in values})
+        for name in state:
+            if name in values:
+                setattr(built, name, values[name])
         return built
 
 
@@ -197,6 +204,11 @@ def find_class(name: Any) -> Storable:
     """
     if not isinstance(name, str) or name not in _MODULES:
         raise ModelFileError(f"the class {str(name)[:80]!r} is not one that thinrank stores")
+    return _imported(name)
+
+
+@cache  # a history has thousands of records
+def _imported(name: str) -> Storable:
     cls = getattr(import_module(_MODULES[name]), name.rpartition(".")[2])
     return Storable(name, cls, name in _ESTIMATORS)
 
