@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail, rather than skip, the tests on PyTorch when it is not installed",
     )
+    parser.addoption(
+        "--require-browser",
+        action="store_true",
+        help="fail, rather than skip, the tests in Chromium when it is not installed",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,6 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.arrays)
         if "data_dir" in fixtures:
             item.add_marker(pytest.mark.data)
+        if "browser" in fixtures:
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(params=list(_MODULES))
@@ -111,3 +120,29 @@ def data_dir() -> Path:
     if not folder:
         pytest.skip("THINRANK_DATA is not set: no real data")
     return Path(folder)
+
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A Chromium of the system, driven by Playwright."""
+    program = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    missing = [
+        name
+        for name, found in (
+            ("playwright", importlib.util.find_spec("playwright")),
+            ("chromium", program),
+        )
+        if not found
+    ]
+    if missing:
+        reason = f"not installed: {', '.join(missing)}"
+        if request.config.getoption("--require-browser"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with importlib.import_module("playwright.sync_api").sync_playwright() as playwright:
+        window = playwright.chromium.launch(executable_path=program)
+        yield window
+        window.close()

@@ -1,6 +1,8 @@
 """The report of a fitted model."""
 
+import copy
 import os
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,9 @@ from page_parser import ParsedPage, assert_self_contained
 from sklearn.base import clone
 
 import thinrank as tr
+from thinrank.core.warnings import SelectionWarning
 from thinrank.report.model_tables import MOST_ROWS
+from thinrank.selection.records import last_search
 
 HOSTILE = [
     "<script>document.title='taken'</script>",
@@ -103,6 +107,16 @@ def test_responses_have_their_r2(page, est, data):
         assert int(count) == np.count_nonzero(np.asarray(est.coef_)[i])
 
 
+def test_strengths_and_loadings_are_those_of_the_summary(page, est):
+    found = est.summary().table("predictors")
+    rows = page.table("predictor", "strongest responses")[1:]
+    assert [row[0] for row in rows] == found["predictor"]
+    assert [float(row[2]) for row in rows] == pytest.approx(found["strength"], rel=0.01)
+    found = est.summary().table("loadings")
+    rows = page.table("side", "name", "factor")[1:]
+    assert [float(row[3]) for row in rows] == pytest.approx(found["loading"], rel=0.01)
+
+
 def test_every_plot_has_a_text_and_a_table(page):
     images = page.named("img")
     assert len(images) >= 7
@@ -143,6 +157,16 @@ def test_without_stability_the_report_says_so(est, tmp_path):
     assert "was not checked; tr.selection.stability does that" in written(est, tmp_path).text
 
 
+def test_no_better_than_the_mean(est, tmp_path):
+    sentence = "the model may be no better than the mean"
+    assert sentence not in written(est, tmp_path).text
+    best = min(last_search(est.search_), key=lambda record: record.objective)
+    as_good = {"objective": best.objective, "split_scores": best.split_scores}
+    weak = copy.copy(est)
+    weak.search_ = [replace(r, **as_good) if r.sizes.rank == 0 else r for r in est.search_]
+    assert sentence in written(weak, tmp_path).text
+
+
 def test_names_are_shown_and_do_nothing(data, tmp_path):
     X, Y = data
     X, Y = X.set_axis(HOSTILE * 2, axis=1), Y.set_axis(HOSTILE, axis=1)
@@ -176,7 +200,8 @@ def mixed(X, Y):
 
 def cross_validated(X, Y):
     grid = {"ranks": [1, 2], "row_sparsities": [3, 4], "column_sparsities": [4], "ridges": [0.0]}
-    return tr.SparseReducedRankRegressorCV(**grid, cv=3).fit(X, Y), Y
+    with pytest.warns(SelectionWarning, match="is the largest that was allowed"):
+        return tr.SparseReducedRankRegressorCV(**grid, cv=3).fit(X, Y), Y
 
 
 def one_response(X, Y):
@@ -200,7 +225,7 @@ def test_every_estimator(fit, data, tmp_path):
     for title in SECTIONS:
         assert title in page.text
     if fit is nothing_found:
-        assert "Coefficients" not in page.text
+        assert not [rows for rows in page.tables if rows[0][0] == "predictor"]
     else:
         names = {row[0] for row in page.table("predictor", "response")[1:]}
         assert names == {f"x{i}" for i in est.row_support_}

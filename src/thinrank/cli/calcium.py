@@ -15,6 +15,7 @@ from thinrank.calcium.export import describe, write_results
 from thinrank.calcium.folder import check_destination, whole_folder, write_summary
 from thinrank.core.extras import import_optional
 from thinrank.report import MovieAnalysis, write_movie_page
+from thinrank.report.libraries import check_libraries
 
 __all__ = ["SIMULATED_FRAME_RATE", "CalciumRequest", "run_calcium"]
 
@@ -123,7 +124,8 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
 
 def _check_libraries(nwb: bool) -> None:
     """Raise an ImportError that names the extra if a library that is needed later is missing."""
-    for library in ("matplotlib", "jinja2", "tifffile", *(["pynwb"] if nwb else [])):
+    check_libraries()
+    for library in ("tifffile", *(["pynwb"] if nwb else [])):
         import_optional(library)
 
 

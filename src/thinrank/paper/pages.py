@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thinrank.core.extras import import_optional
 from thinrank.paper.claims import FAILS, HOLDS
 from thinrank.paper.commands import own_command
 from thinrank.paper.registry import claims, find_page
+from thinrank.report.libraries import check_libraries
 from thinrank.report.page import Block, Link, Page, Section, Table, Text, Verdict
 from thinrank.report.provenance import QUICK, is_quick, provenance, read_summary
 from thinrank.report.style import drawing
@@ -40,8 +40,7 @@ def write_study(name: str, records: list[StudyRecord], folder: Path | str) -> No
         If there is no such study.
     """
     make_page = find_page(name)
-    for library in ("matplotlib", "jinja2"):
-        import_optional(library)
+    check_libraries()
     place = Path(folder) / name
     place.mkdir(parents=True, exist_ok=True)
     summary = read_summary(place)

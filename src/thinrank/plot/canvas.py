@@ -22,6 +22,7 @@ __all__ = [
     "name_axis",
     "open_frame",
     "room",
+    "size_in_points",
     "whole_numbers",
     "write_instead",
 ]
@@ -91,12 +92,19 @@ def font_size(ax: Axes, which: str, count: int) -> float:
     return min(max(_points(ax, which) / (_LINE * max(count, 1)), _SMALLEST), _LARGEST)
 
 
+def size_in_points(ax: Axes) -> tuple[float, float]:
+    """Width and height of the Axes in points.
+
+    A layout that is computed when the figure is drawn may still change them a little.
+    """
+    figure: Any = ax.get_figure(root=True)
+    box = ax.get_window_extent()
+    return 72 * box.width / figure.dpi, 72 * box.height / figure.dpi
+
+
 def _points(ax: Axes, which: str) -> float:
     """Length of an axis in points."""
-    figure: Any = ax.get_figure(root=True)
-    box = ax.get_position().transformed(ax.get_figure().transSubfigure)  # type: ignore[union-attr]
-    pixels = box.width if which == "x" else box.height
-    return 72 * pixels / figure.dpi
+    return size_in_points(ax)[0 if which == "x" else 1]
 
 
 def name_axis(ax: Axes, which: str, places: Sequence[float], labels: Sequence[str]) -> None:

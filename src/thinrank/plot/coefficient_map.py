@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from thinrank.plot.canvas import axes_of, check_count, name_axis, room, write_instead
 from thinrank.plot.colours import DIVERGING, GREY
-from thinrank.plot.fitted_model import fitted_model
+from thinrank.plot.fitted_model import fitted_model, selected
 from thinrank.plot.labels import names_at, shown_of, strongest
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def coefficients(
     max_predictors = check_count("max_predictors", max_predictors)
     max_responses = check_count("max_responses", max_responses)
     model = fitted_model(est)
-    rows, columns, values = model.selected(standardized)
+    rows, columns, values = selected(model, standardized)
     high, wide = min(len(rows), max_predictors), min(len(columns), max_responses)
     ax = axes_of(ax, max(_MARGIN + _CELL * wide, 4.8), max(1.2 + _CELL * high, 2.8))
-    if model.is_empty:
+    if not len(columns):
         return write_instead(ax, "All coefficients are zero: no predictor was selected.")
     top = np.sort(strongest(np.linalg.norm(values, axis=1), min(high, room(ax, "y"))))
     left = np.sort(strongest(np.linalg.norm(values, axis=0), min(wide, room(ax, "x"))))
@@ -82,13 +82,13 @@ def coefficients(
     image = ax.imshow(
         shown, cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest"
     )
-    name_axis(ax, "y", range(len(top)), names_at(model.predictors, rows[top]))
-    name_axis(ax, "x", range(len(left)), names_at(model.responses, columns[left]))
+    name_axis(ax, "y", range(len(top)), names_at(model.predictor_names, rows[top]))
+    name_axis(ax, "x", range(len(left)), names_at(model.response_names, columns[left]))
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_edgecolor(GREY)
     ax.set_ylabel(shown_of("predictor", len(top), len(rows)))
-    ax.set_xlabel(shown_of("response", len(left), len(columns)))
+    ax.set_xlabel(shown_of(model.noun, len(left), len(columns)))
     figure: Any = ax.get_figure()
     label = "standardised coefficient" if standardized else "coefficient"
     bar = figure.colorbar(image, ax=ax, label=label, shrink=0.8, aspect=25)

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank.plot.canvas import axes_of, check_count, name_axis, room, write_instead
+from thinrank.estimators.findings import Findings
+from thinrank.plot.canvas import (
+    axes_of,
+    check_count,
+    name_axis,
+    room,
+    size_in_points,
+    write_instead,
+)
 from thinrank.plot.colours import GREY, QUIET, by_sign
-from thinrank.plot.fitted_model import FittedModel, fitted_model
-from thinrank.plot.labels import names_at, strongest
+from thinrank.plot.fitted_model import fitted_model, loadings
+from thinrank.plot.labels import names_at, plural, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +28,8 @@ __all__ = ["factor_title", "factors", "no_factors"]
 
 _ROW = 0.19  # height of a name in a new figure, in inches
 _HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
-_SPACE = 1.6  # rows between predictors and responses
+_SPACE = 1.6  # least number of rows between predictors and responses, for a title
+_TITLE = 8.0  # font size of these titles, in points
 
 
 def factors(
@@ -36,9 +45,10 @@ def factors(
 
     There is one column of bars per factor, with the predictors above and the responses below.
     Bars to the right (red) are positive, those to the left (blue) negative. A response rises with
-    a predictor if their bars for a factor point to the same side. Loadings are in standard
-    deviations of predictors and responses; their squares sum to 1 for each factor, over all
-    predictors and over all responses.
+    a predictor if their bars for a factor point to the same side. The loading of a predictor is the
+    change of the factor, in its standard deviations, per standard deviation of the predictor; that
+    of a response is the change of the response per standard deviation of the factor. Bars are
+    drawn relative to the longest one of the factor among the predictors or responses.
 
     Parameters
     ----------
@@ -74,7 +84,7 @@ def factors(
     max_responses = check_count("max_responses", max_responses)
     model = fitted_model(est)
     which = _which(factors, model.rank, check_count("max_factors", max_factors))
-    left, right = model.loadings()
+    left, right = loadings(model)
     high = min(int(np.count_nonzero(left[:, which].any(axis=1))), max_predictors)
     low = min(int(np.count_nonzero(right[:, which].any(axis=1))), max_responses)
     width = 2.6 + 1.5 * len(which)
@@ -86,7 +96,7 @@ def factors(
         high = max(round(fitting * high / (high + low)), 1)
         low = max(fitting - high, 1)
     _draw_sides(ax, model, which, (left[:, which], right[:, which]), (high, low))
-    ax.set_xticks(range(len(which)), [factor_title(est, i) for i in which], fontsize=9)
+    ax.set_xticks(range(len(which)), [factor_title(model, i) for i in which], fontsize=9)
     ax.xaxis.tick_top()
     ax.set_xlim(-0.55, len(which) - 0.45)
     ax.tick_params(length=0)
@@ -94,11 +104,10 @@ def factors(
     return ax
 
 
-def factor_title(est: Any, index: int) -> str:
-    """The name of a factor, with the share of the variance of the responses that it explains."""
-    shares = getattr(est, "explained_variance_ratio_", None)
-    title = f"factor {index + 1}"
-    return title if shares is None else f"{title}\n{100 * float(shares[index]):.0f} % of variance"
+def factor_title(model: Findings, index: int) -> str:
+    """The name of a factor, with the share of the responses that it explains."""
+    share = 100 * float(model.shares[index])
+    return f"factor {index + 1}\n{share:.0f} % of {model.share_of}"
 
 
 def no_factors(ax: Axes) -> Axes:
@@ -123,39 +132,41 @@ def _which(factors: Any, rank: int, most: int) -> list[int]:
 
 def _draw_sides(
     ax: Axes,
-    model: FittedModel,
+    model: Findings,
     which: Sequence[int],
     sides: tuple[np.ndarray, np.ndarray],
     most: tuple[int, int],
 ) -> None:
     """Bars of the predictors, then of the responses, from top to bottom."""
-    names = (model.predictors, model.responses)
+    names = (model.predictor_names, model.response_names)
+    # the title needs a line of text, which may be more than one row of bars
+    space = max(_SPACE, 1.7 * _TITLE * (sum(most) + 4) / size_in_points(ax)[1])
     place = 0.0
     places: list[float] = []
     labels: list[str] = []
-    for kind, loadings, known, limit in zip(
-        ("predictors", "responses"), sides, names, most, strict=True
+    for kind, values, known, limit in zip(
+        ("predictors", plural(model.noun)), sides, names, most, strict=True
     ):
-        total = int(np.count_nonzero(loadings.any(axis=1)))
-        shown = _in_order(loadings, strongest(np.abs(loadings).max(axis=1), limit))
+        total = int(np.count_nonzero(values.any(axis=1)))
+        shown = _in_order(values, strongest(np.abs(values).max(axis=1), limit))
         heights = place + np.arange(len(shown))
         note = kind if len(shown) >= total else f"{kind}: strongest {len(shown)} of {total:,} shown"
-        ax.text(-0.5, place - 0.75, note, fontsize=8, color=GREY, va="center")
+        ax.text(-0.5, place - space / 2, note, fontsize=_TITLE, color=GREY, va="center")
         for column in range(len(which)):
-            values = loadings[shown, column]
-            largest = float(np.abs(loadings[:, column]).max()) or 1.0
+            own = values[shown, column]
+            largest = float(np.abs(values[:, column]).max()) or 1.0
             ax.barh(
                 heights,
-                values / largest * _HALF,
+                own / largest * _HALF,
                 left=column,
                 height=0.75,
-                color=[by_sign(value) for value in values],
+                color=[by_sign(value) for value in own],
             )
             ax.plot([column, column], [heights[0] - 0.5, heights[-1] + 0.5], color=QUIET, lw=0.8)
         places.extend(heights.tolist())
         labels.extend(names_at(known, shown))
-        place = float(heights[-1]) + 1 + _SPACE
-    ax.set_ylim(place - _SPACE - 0.4, -1.4)
+        place = float(heights[-1]) + 1 + space
+    ax.set_ylim(place - space - 0.4, -space)
     name_axis(ax, "y", places, labels)
 
 

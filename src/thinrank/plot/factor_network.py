@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank.core.extras import import_optional
+from thinrank.estimators.findings import Findings
 from thinrank.plot.canvas import axes_of, check_choice, check_count, font_size, room, write_instead
 from thinrank.plot.colours import GREY, INK, by_sign
 from thinrank.plot.factor_bars import no_factors
-from thinrank.plot.fitted_model import FittedModel, fitted_model
-from thinrank.plot.labels import names_at, shown_of, strongest
+from thinrank.plot.fitted_model import fitted_model, loadings, selected
+from thinrank.plot.labels import names_at, plural, shown_of, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,7 @@ def network(
     est: Any,
     *,
     through: str = "factors",
+    max_edges: int = 100,
     max_predictors: int = 25,
     max_responses: int = 25,
     ax: Axes | None = None,
@@ -47,6 +49,8 @@ def network(
     through : {"factors", "coefficients"}, default="factors"
         "factors" has the factors in a third column, between predictors and responses, with the
         loadings as edges; "coefficients" has an edge for each coefficient.
+    max_edges : int, default=100
+        Largest number of edges between two columns, the strongest ones.
     max_predictors : int, default=25
         Largest number of predictors shown, the strongest ones. In small Axes fewer are shown, so
         that their names can be read.
@@ -58,7 +62,7 @@ def network(
     Returns
     -------
     Axes
-        The Axes. Edges with less than 5 % of the strength of the strongest are left out.
+        The Axes. Edges with less than 5 % of the strength of the strongest are left out too.
 
     Examples
     --------
@@ -70,66 +74,59 @@ def network(
     20
     """
     through = check_choice("through", through, ("factors", "coefficients"))
+    max_edges = check_count("max_edges", max_edges)
     max_predictors = check_count("max_predictors", max_predictors)
     max_responses = check_count("max_responses", max_responses)
     model = fitted_model(est)
-    rows, columns, values = model.selected()
+    rows, columns, values = selected(model)
     tallest = max(min(len(rows), max_predictors), min(len(columns), max_responses))
     ax = axes_of(ax, 7.2, max(1.0 + _ROW * tallest, 2.8))
     if through == "factors" and model.rank == 0:
         return no_factors(ax)
-    if model.is_empty:
+    if not len(columns):
         return write_instead(ax, "All coefficients are zero: no predictor was selected.")
     most = room(ax, "y") * 4 // 5
     top = strongest(np.linalg.norm(values, axis=1), min(max_predictors, most))
     side = strongest(np.linalg.norm(values, axis=0), min(max_responses, most))
-    left, right = _layers(model, rows[top], columns[side], values[np.ix_(top, side)], through)
-    down, across = _orders(left, right)
-    top, side, left, right = top[down], side[across], left[down], right[:, across]
-    heights = [_heights(len(top)), _heights(len(side))]
     if through == "factors":
-        heights.insert(1, _heights(model.rank) if model.rank > 1 else np.asarray([0.5]))
-        _draw_edges(ax, left, (0, heights[0]), (1, heights[1]))
-        _draw_edges(ax, right, (1, heights[1]), (2, heights[2]))
+        down, across, layers = _by_factors(model, rows[top], columns[side])
     else:
-        _draw_edges(ax, left, (0, heights[0]), (2, heights[1]))
-    _draw_nodes(ax, heights, through)
+        down, across, layers = _by_signs(values[np.ix_(top, side)])
+    top, side = top[down], side[across]
+    heights = [_heights(layer.shape[0]) for layer in layers] + [_heights(len(side))]
+    _draw_layers(ax, layers, heights, max_edges)
     size = font_size(ax, "y", round(1.25 * max(len(top), len(side))))
-    _draw_names(ax, 0, heights[0], names_at(model.predictors, rows[top]), size)
-    _draw_names(ax, 2, heights[-1], names_at(model.responses, columns[side]), size)
-    for x, title in (
-        (0, shown_of("predictors", len(top), len(rows))),
-        (2, shown_of("responses", len(side), len(columns))),
-    ):
-        align = "right" if x == 0 else "left"
-        ax.text(x, 1.09, title.replace(" (", "\n("), ha=align, va="bottom", color=GREY, fontsize=8)
-    if through == "factors":
-        ax.text(1, 1.09, "factors", ha="center", va="bottom", color=GREY, fontsize=8)
+    _draw_names(ax, 0, heights[0], names_at(model.predictor_names, rows[top]), size)
+    _draw_names(ax, 2, heights[-1], names_at(model.response_names, columns[side]), size)
+    titles = [shown_of("predictors", len(top), len(rows))]
+    titles += ["factors"] if through == "factors" else []
+    titles += [shown_of(plural(model.noun), len(side), len(columns))]
+    _draw_titles(ax, titles)
     ax.set_xlim(-0.9, 2.9)
     ax.set_ylim(-0.06, 1.14)
     ax.set_axis_off()
     return ax
 
 
-def _layers(
-    model: FittedModel, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, through: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of the edges on the left, (rows, factors), and on the right, (factors, columns).
-
-    Without factors all edges are on the left, and the right is an identity.
-    """
-    if through == "coefficients":
-        return values, np.eye(len(columns))
-    left, right = model.loadings()
-    return left[rows], right[columns].T
-
-
-def _orders(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Orders of both sides in which few edges cross: by the mean position of the neighbours."""
+def _by_factors(
+    model: Findings, rows: np.ndarray, columns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Orders of predictors and responses in which few edges cross, and the loadings as edges."""
+    left, right = loadings(model)
+    left, right = left[rows], right[columns].T
     down = np.argsort(_centres(left), kind="stable")
-    if left.shape[1] == right.shape[1] and np.array_equal(right, np.eye(len(right))):
-        return down, np.argsort(_centres(left[down].T), kind="stable")
-    return down, np.argsort(_centres(right.T), kind="stable")
+    across = np.argsort(_centres(right.T), kind="stable")
+    return down, across, [left[down], right[:, across]]
+
+
+def _by_signs(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Orders in which positive edges are level and negative ones cross, and the edges.
+
+    They are the orders of the best approximation of rank 1.
+    """
+    left, _, right = np.linalg.svd(values, full_matrices=False)
+    down, across = np.argsort(-left[:, 0]), np.argsort(-right[0])
+    return down, across, [values[np.ix_(down, across)]]
 
 
 def _centres(weights: np.ndarray) -> np.ndarray:
@@ -152,11 +149,12 @@ def _draw_edges(
     weights: np.ndarray,
     start: tuple[float, np.ndarray],
     end: tuple[float, np.ndarray],
-) -> None:
-    """Curved edges between two columns of nodes, weak ones first."""
+    most: int,
+) -> int:
+    """Curved edges between two columns of nodes, weak ones first; returns their number."""
     strength = np.abs(weights) / (float(np.abs(weights).max()) or 1.0)
     pairs = np.argwhere(strength > _WEAK)
-    pairs = pairs[np.argsort(strength[pairs[:, 0], pairs[:, 1]])]
+    pairs = pairs[np.argsort(strength[pairs[:, 0], pairs[:, 1]])][-most:]
     step = np.linspace(0, 1, _STEPS)
     bend = step**2 * (3 - 2 * step)  # level at both ends
     x = start[0] + step * (end[0] - start[0])
@@ -170,14 +168,25 @@ def _draw_edges(
     ax.add_collection(
         collection(lines, linewidths=widths, colors=colours, alpha=0.65, capstyle="round")
     )
+    return len(lines)
 
 
-def _draw_nodes(ax: Axes, heights: list[np.ndarray], through: str) -> None:
-    for x, places in ((0, heights[0]), (2, heights[-1])):
-        ax.plot(np.full(len(places), x), places, "o", color=INK, markersize=3.5, zorder=3)
-    if through != "factors":
-        return
-    for i, place in enumerate(heights[1]):
+def _draw_layers(
+    ax: Axes, layers: list[np.ndarray], heights: list[np.ndarray], max_edges: int
+) -> None:
+    """Edges between consecutive columns of nodes, and the nodes."""
+    places = np.linspace(0, 2, len(heights))
+    drawn, total = 0, 0
+    for i, layer in enumerate(layers):
+        ends = (places[i], heights[i]), (places[i + 1], heights[i + 1])
+        drawn += _draw_edges(ax, layer, *ends, max_edges)
+        total += int(np.count_nonzero(layer))
+    if drawn < total:
+        note = f"strongest {drawn:,} of {total:,} edges shown"
+        ax.set_title(note, y=-0.04, fontsize=8, color=GREY)
+    for x, nodes in ((0, heights[0]), (2, heights[-1])):
+        ax.plot(np.full(len(nodes), x), nodes, "o", color=INK, markersize=3.5, zorder=3)
+    for i, place in enumerate(heights[1] if len(heights) == 3 else []):
         ax.text(
             1,
             float(place),
@@ -187,6 +196,20 @@ def _draw_nodes(ax: Axes, heights: list[np.ndarray], through: str) -> None:
             fontsize=8,
             zorder=4,
             bbox={"boxstyle": "circle,pad=0.3", "facecolor": "white", "edgecolor": INK},
+        )
+
+
+def _draw_titles(ax: Axes, titles: list[str]) -> None:
+    align = {0: "right", 1: "center", 2: "left"}
+    for x, title in zip(np.linspace(0, 2, len(titles)), titles, strict=True):
+        ax.text(
+            float(x),
+            1.09,
+            title.replace(" (", "\n("),
+            ha=align[int(x)],
+            va="bottom",
+            color=GREY,
+            fontsize=8,
         )
 
 

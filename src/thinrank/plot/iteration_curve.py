@@ -74,6 +74,8 @@ def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) ->
         ax.axvline(settled, color=GREY, linestyle=":", label="supports final")
         ax.legend(frameon=False, fontsize=8)
     whole_numbers(ax, "x")
+    if len(iterations) == 1:
+        ax.set_xlim(iterations[0] - 1, iterations[0] + 1)
     log = log_scale(ax, "y", float(values.min()), float(values.max()))
     ax.set_xlabel("iteration")
     name = {"excess": "objective above its least value", "change": "relative change"}

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.text import Text
 
-__all__ = ["apart", "as_written", "names_at", "shorten", "shown_of", "strongest"]
+__all__ = ["apart", "as_written", "names_at", "plural", "shorten", "shown_of", "strongest"]
 
 WIDTH = 28
 """Largest number of characters of a label."""
@@ -111,6 +111,11 @@ def shown_of(kind: str, shown: int, total: int) -> str:
     'predictor'
     """
     return kind if shown >= total else f"{kind} (strongest {shown:,} of {total:,} shown)"
+
+
+def plural(noun: str) -> str:
+    """The plural of "predictor", "response" or "class"."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 
 def as_written(texts: Iterable[Text]) -> None:

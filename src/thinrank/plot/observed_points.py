@@ -89,6 +89,8 @@ def _draw_points(ax: Axes, pairs: Pairs) -> None:
         observed, predicted = (observed - centre) / spread, (predicted - centre) / spread
     seen = np.isfinite(observed)
     low = float(min(observed[seen].min(), predicted[seen].min()))
+    high = float(max(observed[seen].max(), predicted[seen].max()))
+    margin = 0.05 * (high - low) or 0.5
     ax.axline((low, low), slope=1, color=GREY, linestyle="--", linewidth=1, zorder=1)
     if np.count_nonzero(seen) > _MOST_POINTS:
         ax.hexbin(predicted[seen], observed[seen], gridsize=60, bins="log", cmap="Blues", mincnt=1)
@@ -110,6 +112,7 @@ def _draw_points(ax: Axes, pairs: Pairs) -> None:
     else:
         size = float(np.clip(8000 / np.count_nonzero(seen), 4, 20))
         ax.scatter(predicted[seen], observed[seen], s=size, color=ACCENT, alpha=0.5, linewidths=0)
+    ax.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin), aspect="equal")
     what = "(standard deviations from the mean)" if many else shorten(names[0])
     ax.set_xlabel(f"predicted {what}", parse_math=False)
     ax.set_ylabel(f"observed {what}", parse_math=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from thinrank.plot.canvas import (
     log_scale,
     open_frame,
     room,
+    size_in_points,
     whole_numbers,
 )
 from thinrank.plot.colours import ACCENT, CATEGORIES, GREY, LINE_STYLES, QUIET
@@ -80,7 +81,8 @@ def path(
     else:
         _draw_strengths(ax, result, max_labels)
         ax.set_ylabel("strength (norm of standardised coefficients)")
-    ax.set_xlabel("number of predictors")
+    if not ax.get_xlabel():
+        ax.set_xlabel("number of predictors")
     ax.axvline(result.chosen, color=GREY, linestyle="--", linewidth=1, zorder=1)
     ax.annotate(
         "chosen",
@@ -120,11 +122,8 @@ def _draw_strengths(ax: Axes, result: PredictorPath, max_labels: int) -> None:
     _label_ends(ax, float(result.row_sparsities[-1]), ends, names_at(result.names, named), colours)
     rest = len(used) - len(named)
     if rest > 0:
-        ax.set_title(
-            f"strongest {len(named):,} of {len(used):,} shown in colour",
-            loc="right",
-            fontsize=_FONT,
-            color=GREY,
+        ax.set_xlabel(
+            f"number of predictors (strongest {len(named):,} of {len(used):,} shown in colour)"
         )
 
 
@@ -132,10 +131,8 @@ def _label_ends(
     ax: Axes, x: float, ends: np.ndarray, labels: list[str], colours: list[str]
 ) -> None:
     """Labels to the right of the lines, moved apart, with a thin line to where they belong."""
-    figure: Any = ax.get_figure(root=True)
     low, high = ax.get_ylim()
-    # what constrained layout will leave is not known yet: the present height is close to it
-    height = 72 * ax.get_window_extent().height / figure.dpi
+    height = size_in_points(ax)[1]
     points = [(end - low) / (high - low) * height for end in ends]
     for end, label, colour, place in zip(
         ends, labels, colours, apart(points, _GAP, 0.0, height), strict=True

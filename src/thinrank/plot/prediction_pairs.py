@@ -91,7 +91,7 @@ def prediction_pairs(est: Any, X: Any, Y: Any) -> Pairs:
     -------
     Pairs
     """
-    names = fitted_model(est).responses
+    names = fitted_model(est).response_names
     if hasattr(est, "predict_proba"):
         observed, predicted = _of_classifier(est, X, Y)
         probability = np.ones(len(names), dtype=bool)
@@ -117,7 +117,7 @@ def _of_classifier(est: Any, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
     labels = labels.reshape(-1)
     unknown = np.setdiff1d(labels, est.classes_)
     if len(unknown):
-        raise ValueError(f"Y has the class {unknown[0]!r}, which est was not fitted to")
+        raise ValueError(f"Y has the class {str(unknown[0])!r}, which est was not fitted to")
     classes = est.classes_
     if len(classes) == 2:
         classes, predicted = classes[1:], predicted[:, 1:]

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.plot.canvas import axes_of, check_choice, check_count, open_frame, write_instead
+from thinrank.plot.canvas import (
+    axes_of,
+    check_choice,
+    check_count,
+    open_frame,
+    size_in_points,
+    write_instead,
+)
 from thinrank.plot.colours import ACCENT, CATEGORIES, GREY, INK, MARKERS, POSITIVE, QUIET
 from thinrank.plot.factor_bars import factor_title, no_factors
-from thinrank.plot.fitted_model import FittedModel, fitted_model
+from thinrank.plot.fitted_model import fitted_model, loadings
 from thinrank.plot.labels import apart, as_written, names_at, shorten, strongest
 
 if TYPE_CHECKING:
@@ -38,9 +45,9 @@ def biplot(
 ) -> Axes:
     """Draw samples by their scores on two factors, with responses or predictors as arrows.
 
-    Scores are in standard deviations. The arrow of a response points to where it is large; its
-    length, relative to the others, is how much of the response the two factors describe. The arrow
-    of a predictor is its loading on the two factors.
+    Scores are in standard deviations of the training samples. Arrows are the loadings on the two
+    factors, in one scale (see :func:`factors`): that of a response points to where the response is
+    large, and it is the longer, the more of the response the two factors describe.
 
     Parameters
     ----------
@@ -56,7 +63,8 @@ def biplot(
         Groups of the samples, shown by colour and marker. With more than seven groups the less
         frequent ones are shown together.
     labels : sequence of n_samples labels or None, default=None
-        Names of the samples. The samples farthest from the centre have theirs written.
+        Names of the samples. Those of the samples farthest from the centre are written, as far
+        as they do not overlap.
     max_arrows : int, default=12
         Largest number of arrows, the longest ones.
     max_labels : int, default=15
@@ -88,21 +96,21 @@ def biplot(
         if model.rank == 0:
             return no_factors(ax)
         return write_instead(ax, "The fit has one factor, and a biplot needs two.")
-    scores = arrays.to_numpy(est.transform(X))[:, list(pair)].astype(np.float64)
-    scores = scores - scores.mean(axis=0)
-    spread = scores.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    scores = scores / spread
+    chosen = list(pair)
+    scale = np.where(est.factor_scale_ > 0, est.factor_scale_, 1.0)[chosen]
+    scores = arrays.to_numpy(est.transform(X))[:, chosen].astype(np.float64) / scale
     ax.axhline(0, color=QUIET, linewidth=0.8, zorder=0)
     ax.axvline(0, color=QUIET, linewidth=0.8, zorder=0)
     _draw_samples(ax, scores, groups)
     if labels is not None:
         _label_samples(ax, scores, labels, max_labels)
     if arrows != "none":
-        names, ends = _ends(model, pair, spread, arrows)
+        left, right = loadings(model)
+        names = model.response_names if arrows == "responses" else model.predictor_names
+        ends = (right if arrows == "responses" else left)[:, chosen]
         _draw_arrows(ax, names, ends, scores, max_arrows)
     for axis, i in ((ax.xaxis, pair[0]), (ax.yaxis, pair[1])):
-        axis.set_label_text(factor_title(est, i).replace("\n", ", "))
+        axis.set_label_text(factor_title(model, i).replace("\n", ", "))
     open_frame(ax)
     return ax
 
@@ -121,16 +129,6 @@ def _pair(factors: Any, rank: int) -> tuple[int, int] | None:
                 f"{factors!r}"
             )
     return int(given[0]), int(given[1])
-
-
-def _ends(
-    model: FittedModel, pair: tuple[int, int], spread: np.ndarray, arrows: str
-) -> tuple[list[str], np.ndarray]:
-    """Names and ends of the arrows, in one scale for both axes."""
-    chosen = list(pair)
-    if arrows == "responses":
-        return model.responses, model.V[:, chosen] * spread / model.y_scale[:, None]
-    return model.predictors, model.U[:, chosen] * model.x_scale[:, None] / spread
 
 
 def _draw_samples(ax: Axes, scores: np.ndarray, groups: Any) -> None:
@@ -180,8 +178,15 @@ def _label_samples(ax: Axes, scores: np.ndarray, labels: Sequence[object], max_l
         raise ValueError(
             f"labels must have one entry for each of the {len(scores)} samples, got {len(labels)}"
         )
-    far = strongest(np.linalg.norm(scores, axis=1), max_labels)
+    far = strongest(np.linalg.norm(scores, axis=1), len(scores))
+    points = np.asarray(size_in_points(ax)) / np.maximum(np.ptp(scores, axis=0), 1e-12)
+    written: list[np.ndarray] = []
     for i, text in zip(far, names_at(labels, far, width=16), strict=True):
+        place = scores[i] * points
+        near = [abs(place[1] - y) < 9 and abs(place[0] - x) < 5 * len(text) for x, y in written]
+        if any(near) or len(written) == max_labels:
+            continue
+        written.append(place)
         right = scores[i, 0] >= 0
         ax.annotate(
             text,
@@ -222,9 +227,8 @@ def _draw_arrows(
 
 def _label_tips(ax: Axes, tips: np.ndarray, texts: list[str]) -> None:
     """Labels beside the tips of arrows to one side, moved apart vertically."""
-    figure: Any = ax.get_figure(root=True)
     low, high = ax.get_ylim()
-    line = 1.35 * _FONT * (high - low) / (72 * ax.get_window_extent().height / figure.dpi)
+    line = 1.35 * _FONT * (high - low) / size_in_points(ax)[1]
     heights = apart([float(tip[1]) for tip in tips], line, low + line, high - line)
     for tip, height, text in zip(tips, heights, texts, strict=True):
         right = tip[0] >= 0

@@ -27,15 +27,18 @@ if TYPE_CHECKING:
 __all__ = ["selection"]
 
 _HELD_OUT = ("auto", "cv")
+# Relative distance up to which a fitted model is marked as a point of its line. Farther ones had
+# too few or too many responses, and another model shows what their rank and predictors can do.
+_ON_THE_LINE = 0.02
 
 
 def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     """Draw the held-out error (or criterion) of the models that were tried.
 
     There is one line for each rank. Its points are the numbers of predictors that were tried,
-    each with the best number of responses and ridge. Models that were fitted have a marker and,
-    for held-out errors, a bar of one standard error over the splits; the rest of a line comes from
-    models of other ranks, on the predictors that these selected.
+    each with the best number of responses and ridge. A large marker is a model that was fitted;
+    the other points come from models of other ranks, on the predictors that these selected. For
+    held-out errors, bars of the chosen rank are one standard error over the splits.
 
     Parameters
     ----------
@@ -104,7 +107,7 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("number of predictors")
     ax.set_ylabel(_score_name(est) + (" (log scale)" if log else ""))
     open_frame(ax)
-    ax.legend(frameon=False, fontsize=8)
+    ax.legend(fontsize=8, framealpha=0.85, edgecolor="none")
     return ax
 
 
@@ -130,16 +133,23 @@ def _chosen(records: Sequence[Record], params: dict[str, Any]) -> Record | None:
 
 
 def _lines(records: Sequence[Record]) -> dict[int, list[tuple[int, float]]]:
-    """For each rank the numbers of predictors, increasing, with their least score."""
-    least: dict[int, dict[int, float]] = {}
+    """For each rank the numbers of predictors, increasing, with their least score.
+
+    Models of other ranks count only where no model of this rank and number was fitted.
+    """
+    own: dict[tuple[int, int], float] = {}
+    others: dict[tuple[int, int], float] = {}
     for record in records:
         assert record.sizes is not None
-        rows = record.sizes.rows
-        for rank, score in ((record.sizes.rank, record.objective), *record.rank_scores):
+        fitted, rows = record.sizes.rank, record.sizes.rows
+        for rank, score in ((fitted, record.objective), *record.rank_scores):
             if rank > 0 and math.isfinite(score):
-                line = least.setdefault(rank, {})
-                line[rows] = min(score, line.get(rows, math.inf))
-    return {rank: sorted(line.items()) for rank, line in least.items()}
+                known = own if rank == fitted else others
+                known[rank, rows] = min(score, known.get((rank, rows), math.inf))
+    lines: dict[int, list[tuple[int, float]]] = {}
+    for (rank, rows), score in sorted((others | own).items()):
+        lines.setdefault(rank, []).append((rows, score))
+    return lines
 
 
 def _some_ranks(ranks: Sequence[int], chosen: int, most: int) -> list[int]:
@@ -165,23 +175,27 @@ def _draw_line(
         *zip(*line, strict=True),
         color=colour,
         linewidth=2.0 if thick else 1.2,
+        marker=".",
+        markersize=3,
         label=f"rank {rank}",
         zorder=3 if thick else 2,
     )
+    least = dict(line)
     fitted: dict[int, Record] = {}
     for record in records:
         assert record.sizes is not None
-        if record.sizes.rank == rank:
-            other = fitted.get(record.sizes.rows)
-            if other is None or record.objective < other.objective:
-                fitted[record.sizes.rows] = record
+        rows, same = record.sizes.rows, record.sizes.rank == rank
+        if same and math.isclose(record.objective, least[rows], rel_tol=_ON_THE_LINE):
+            best = min(fitted.get(rows, record), record, key=lambda r: r.objective)
+            fitted[rows] = best
     if not fitted:
         return
     errors = [standard_error(record) for record in fitted.values()]
+    bars = thick and not any(math.isnan(error) for error in errors)
     ax.errorbar(
         list(fitted),
         [record.objective for record in fitted.values()],
-        yerr=None if any(math.isnan(error) for error in errors) else errors,
+        yerr=errors if bars else None,
         fmt="o",
         color=colour,
         markersize=4,

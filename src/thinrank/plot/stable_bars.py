@@ -79,7 +79,8 @@ def stability(
     ax.set_xlim(0, 1)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("selection frequency")
-    ax.set_ylabel(shown_of(kind, len(shown), len(frequency)).replace("strongest", "most frequent"))
+    total = len(frequency) if len(shown) < selected else len(shown)
+    ax.set_ylabel(shown_of(kind, len(shown), total).replace("strongest", "most frequent"))
     open_frame(ax)
     return ax
 
@@ -117,10 +118,10 @@ def _draw_bars(
 
 def _stable_title(part: Any, found: int) -> str:
     """Number of stable names, and the bound on the wrong ones where it says something."""
-    title = f"stable ({found})"
+    title = f"stable: {found}"
     if "bound" not in part.columns or found == 0:
         return title
     bound = float(part["bound"].iloc[0])
     if bound >= found:
-        return f"{title}; the bound on wrong ones, {bound:.2g}, is no less"
-    return f"{title}; wrong among them: at most {bound:.2g} expected"
+        return f"{title} (the bound on wrong ones, {bound:.2g}, says nothing)"
+    return f"{title}, of which at most {bound:.2g} wrong (expected)"

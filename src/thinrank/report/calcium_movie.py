@@ -10,7 +10,6 @@ import numpy as np
 from thinrank.calcium import Scores, match_regions
 from thinrank.calcium.export import Segmentation
 from thinrank.calcium.windows import mask_of, window
-from thinrank.core.extras import import_optional
 from thinrank.report.calcium_pictures import (
     ESTIMATED,
     LABELLED,
@@ -22,6 +21,7 @@ from thinrank.report.calcium_pictures import (
     traces,
 )
 from thinrank.report.html import render_html
+from thinrank.report.libraries import check_libraries
 from thinrank.report.neuron_numbers import EXPLANATION, label_names, neuron_names
 from thinrank.report.page import Block, Page, Picture, Section, Table, Text
 from thinrank.report.statistics import number
@@ -75,8 +75,7 @@ def write_movie_page(analysis: MovieAnalysis, path: Path | str) -> None:
     ImportError
         If matplotlib or Jinja2 is not installed.
     """
-    for library in ("matplotlib", "jinja2"):
-        import_optional(library)
+    check_libraries()
     with drawing():
         page = movie_page(analysis)
         drawings = {picture.name: as_svg(picture.figure) for picture in page.pictures}

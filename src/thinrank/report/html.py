@@ -107,7 +107,7 @@ def _plain(block: Any, drawings: dict[str, bytes], index: int) -> dict[str, Any]
             }
         case Table():
             plain = {name: getattr(block, name) for name in block.__dataclass_fields__}
-            rows = [[_cell(cell) for cell in row] for row in block.rows]
+            rows = [[_cell(cell, block.literal) for cell in row] for row in block.rows]
             return plain | {"kind": "table", "rows": rows}
     raise TypeError(f"a page cannot hold {type(block).__name__}")
 
@@ -117,16 +117,20 @@ def _source(drawing: bytes) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(drawing).decode('ascii')}"
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
+def _cell(cell: Cell, literal: bool) -> dict[str, Any]:
+    """Return the contents of a cell as escaped HTML, and its exact number if it has one."""
+    markup = import_optional("markupsafe").Markup
     match cell:
         case Link(text, target):
-            return {"text": text, "link": f"{target}.html", "number": None}
+            link = markup('<a href="{}">{}</a>').format(f"{target}.html", _with_code(text))
+            return {"html": link, "number": None}
         case Number(value, text):
-            return {"text": text, "number": None if math.isnan(value) else f"{value:.9g}"}
+            return {"html": text, "number": None if math.isnan(value) else f"{value:.9g}"}
         case Verdict(text, good):
             tone = {True: "good", False: "bad", None: "none"}[good]
-            return {"text": text, "verdict": tone, "mark": cell.mark, "number": None}
-    return {"text": cell, "number": None}
+            mark = markup('<span class="verdict {}"><span aria-hidden="true">{}</span> {}</span>')
+            return {"html": mark.format(tone, cell.mark, text), "number": None}
+    return {"html": cell if literal else _with_code(cell), "number": None}
 
 
 def _with_code(text: str) -> Any:

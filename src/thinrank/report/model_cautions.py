@@ -6,24 +6,26 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.report.model_search import is_chosen
 from thinrank.report.model_tables import ModelTables, listed, shown_name
+from thinrank.selection.records import last_search
 
 __all__ = ["cautions"]
 
 _NAMED = 8  # names in a sentence
 
 
-def cautions(est: Any, summary: Any, tables: ModelTables, stability: Any) -> list[str]:
-    """Return what to distrust: the cautions of the summary, and those from stability selection.
+def cautions(tables: ModelTables, stability: Any) -> list[str]:
+    """Return what to distrust: the cautions of the summary, and those that need more than a fit.
+
+    The summary has the warnings of the fit, such as sizes at the edge of the space that was
+    searched, responses that are predicted worse than by their means, and many predictors for few
+    samples.
 
     Parameters
     ----------
-    est : estimator
-        The fitted estimator.
-    summary : Summary
-        Its summary.
     tables : ModelTables
-        Its tables.
+        Tables of the fitted estimator.
     stability : DataFrame or None
         From :func:`thinrank.selection.stability`.
 
@@ -32,8 +34,13 @@ def cautions(est: Any, summary: Any, tables: ModelTables, stability: Any) -> lis
     sentences : list of str
         Never empty: what has not been checked is said too.
     """
-    found = [*summary.cautions, *_unstable(tables, stability)]
-    if stability is None and len(tables.selected[0]):
+    found = [
+        *tables.summary.cautions,
+        *_no_better_than_nothing(tables.est),
+        *_unstable(tables, stability),
+    ]
+    said = any("selection.stability" in sentence for sentence in found)
+    if stability is None and not said and len(tables.selected[0]):
         found.append(
             "Whether other samples would select the same predictors was not checked; "
             "tr.selection.stability does that."
@@ -43,6 +50,27 @@ def cautions(est: Any, summary: Any, tables: ModelTables, stability: Any) -> lis
         "others that it is correlated with; they are not effects of interventions."
     )
     return list(dict.fromkeys(found))
+
+
+def _no_better_than_nothing(est: Any) -> list[str]:
+    """Return a sentence if a model without predictors scores about as well as the chosen one."""
+    records = last_search(getattr(est, "search_", []))
+    null = next((r for r in records if r.sizes is not None and r.sizes.rank == 0), None)
+    chosen = [r for r in records if is_chosen(r, est.best_params_)]
+    if null is None or not chosen or null in chosen:
+        return []
+    first, second = (np.asarray(r.split_scores) for r in (null, chosen[0]))
+    if len(first) != len(second) or len(first) < 2:
+        return []
+    gains = first - second  # by split: what is common to both models cancels
+    error = float(np.std(gains, ddof=1)) / len(gains) ** 0.5
+    if gains.mean() > error:
+        return []
+    return [
+        f"The score without predictors, {null.objective:.3g}, is within one standard error "
+        f"({error:.2g}) of that of the chosen model, {chosen[0].objective:.3g}: the model may be "
+        "no better than the mean."
+    ]
 
 
 def _unstable(tables: ModelTables, stability: Any) -> list[str]:
@@ -58,7 +86,7 @@ def _unstable(tables: ModelTables, stability: Any) -> list[str]:
     sentences = []
     if len(doubtful):
         named = [
-            f"{shown_name(tables.model.predictors[i])} ({frequency[i]:.2f})"
+            f"{shown_name(tables.model.predictor_names[i])} ({frequency[i]:.2f})"
             for i in doubtful[:_NAMED]
         ]
         verb = "is" if len(doubtful) == 1 else "are"

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.extras import import_optional
+from thinrank.plot.fitted_model import fitted_model
 from thinrank.report.drawn_figure import drawn
 from thinrank.report.html import render_html
+from thinrank.report.libraries import check_libraries
 from thinrank.report.model_cautions import cautions
 from thinrank.report.model_pictures import (
     coefficient_picture,
@@ -107,8 +108,7 @@ def write(
     '<!DOCTYPE html>'
     """
     path = check_file(path)
-    for library in ("matplotlib", "jinja2"):
-        import_optional(library)
+    check_libraries()
     with drawing():
         page = model_page(est, X=X, Y=Y, stability=stability, command=command, title=title)
         drawings = {picture.name: drawn(picture.figure) for picture in page.pictures}
@@ -127,16 +127,15 @@ def model_page(
     """Return the report of a fitted model as a page; see :func:`write`."""
     if Y is not None and X is None:
         raise ValueError("Y was given without X; predictions need both")
-    tables = ModelTables(est)
-    frequency = _frequency(stability, len(tables.model.predictors))
-    tables = ModelTables(est, frequency)
+    frequency = _frequency(stability, len(fitted_model(est).predictor_names))
     summary = est.summary()
+    tables = ModelTables(est, summary, frequency)
     page = Page(title or "What predicts what", contents=True)
     page.add(
         Section("What was found"),
         Points(tuple(summary.sentences)),
         Section("What to distrust"),
-        Points(tuple(cautions(est, summary, tables, stability)), caution=True),
+        Points(tuple(cautions(tables, stability)), caution=True),
         *_coefficients(tables),
         Section("Responses"),
         tables.responses(),
@@ -151,7 +150,7 @@ def model_page(
 
 
 def _coefficients(tables: ModelTables) -> list[Block]:
-    if tables.model.is_empty:
+    if tables.is_empty:
         return []
     return [
         Section("Coefficients"),
@@ -175,13 +174,19 @@ def _factors(tables: ModelTables) -> list[Block]:
         Section("Factors"),
         Text(
             "The predictors act on the responses through a few factors, each a weighted sum of "
-            "predictors. The share is that of the total variance of the responses in the training "
-            "data."
+            "predictors. The share is that of the total variance or deviance of the responses in "
+            "the training data. Plus and minus: the factor rises or falls with a predictor, and a "
+            "response with the factor."
         ),
         tables.factors(),
         network_picture(tables),
         factor_picture(tables),
         tables.loadings(),
+        Text(
+            "Loading of a predictor: change of the factor per standard deviation of the predictor. "
+            "Loading of a response: its change, in standard deviations, per standard deviation of "
+            "the factor."
+        ),
     ]
 
 

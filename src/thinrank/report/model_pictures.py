@@ -46,8 +46,8 @@ def coefficient_picture(tables: ModelTables) -> Picture:
     if values.size:
         i, j = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
         words += (
-            f"; the largest is {values[i, j]:.2g}, for {tables.model.predictors[rows[i]]} and "
-            f"{tables.model.responses[columns[j]]}"
+            f"; the largest is {values[i, j]:.2g}, for {tables.model.predictor_names[rows[i]]} and "
+            f"{tables.model.response_names[columns[j]]}"
         )
     caption = (
         "Coefficients in standard deviations of predictor and response. Red: the response rises "
@@ -86,7 +86,7 @@ def network_picture(tables: ModelTables) -> Picture:
 
 def factor_picture(tables: ModelTables) -> Picture:
     """Loadings of the factors as bars."""
-    left, right = tables.model.loadings()
+    left, right = tables.model.predictor_loadings, tables.model.response_loadings
     used = [min(int(np.count_nonzero(s.any(axis=1))), n) for s, n in ((left, 20), (right, 15))]
     words = f"Bars: loadings of the strongest predictors and responses on {tables.model.rank} "
     words += "factors" if tables.model.rank != 1 else "factor"

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.plot.fitted_model import FittedModel, fitted_model
+from thinrank.estimators.findings import Findings
+from thinrank.estimators.summary import Summary
+from thinrank.plot.fitted_model import fitted_model, selected
 from thinrank.plot.labels import shorten
 from thinrank.report.page import Cell, Number, Table
 
@@ -67,42 +69,46 @@ class ModelTables:
     ----------
     est : estimator
         A fitted estimator of this package.
+    summary : Summary
+        Its summary, ``est.summary()``.
     frequency : ndarray of shape (n_features,) or None, default=None
         How often each predictor was selected in half-samples, for the table of predictors.
     """
 
     est: Any
+    summary: Summary
     frequency: np.ndarray | None = None
 
     @cached_property
-    def model(self) -> FittedModel:
-        """Names, factors and scales."""
+    def model(self) -> Findings:
+        """Names, coefficients and loadings."""
         return fitted_model(self.est)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all coefficients are zero."""
+        return not np.any(self.model.coefficients)
 
     @cached_property
     def selected(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Selected predictors, selected responses and standardised coefficients."""
-        return self.model.selected(standardized=True)
+        return selected(self.model)
 
     def coefficients(self, most: int = MOST_ROWS, *, sortable: bool = True) -> Table:
         """One row per predictor and response with a coefficient, the largest first."""
-        rows, columns, values = self.selected
-        top = _largest(np.abs(values).reshape(-1), most)
-        model = self.model
-        cells: list[tuple[Cell, ...]] = []
-        for i, j in zip(*np.unravel_index(top, values.shape), strict=True):
-            row, column, standard = rows[i], columns[j], float(values[i, j])
-            raw = standard * model.y_scale[column] / model.x_scale[row]
-            cells.append(
-                (
-                    shown_name(model.predictors[row]),
-                    shown_name(model.responses[column]),
-                    as_cell(standard),
-                    as_cell(float(raw)),
-                )
+        found = self.summary.table("coefficients", most)
+        cells: list[tuple[Cell, ...]] = [
+            (shown_name(predictor), shown_name(response), as_cell(standardized), as_cell(raw))
+            for predictor, response, raw, standardized in zip(
+                found["predictor"],
+                found["response"],
+                found["coefficient"],
+                found["standardized"],
+                strict=True,
             )
+        ]
         header = ("predictor", "response", "standardised coefficient", "coefficient")
-        total = int(np.count_nonzero(values))
+        total = int(np.count_nonzero(self.model.coefficients))
         return _table(header, cells, 2, "Coefficients", total, "coefficients", sortable)
 
     def predictors(self) -> Table:
@@ -113,10 +119,10 @@ class ModelTables:
         for i in np.argsort(-strength, kind="stable")[:MOST_ROWS]:
             main = _largest(np.abs(values[i]), _NAMED)
             acted_on = int(np.count_nonzero(values[i]))
-            known = [shown_name(self.model.responses[columns[j]]) for j in main]
+            known = [shown_name(self.model.response_names[columns[j]]) for j in main]
             cells.append(
                 (
-                    shown_name(self.model.predictors[rows[i]]),
+                    shown_name(self.model.predictor_names[rows[i]]),
                     listed(known, acted_on),
                     as_cell(float(strength[i])),
                     as_cell(acted_on),
@@ -130,70 +136,59 @@ class ModelTables:
     def responses(self) -> Table:
         """One row per response, those that are explained best first."""
         rows, columns, values = self.selected
-        count = len(self.model.responses)
+        count = len(self.model.response_names)
         place = {int(column): j for j, column in enumerate(columns)}
-        r2 = _per_response(self.est, "r2_")
-        r2 = np.full(count, np.nan) if r2 is None else r2
-        held_out = _per_response(self.est, "held_out_r2_")
+        r2, held_out = self.model.r2, self.model.held_out_r2
         key = np.nan_to_num(r2 if held_out is None else held_out, nan=-np.inf)
         cells: list[tuple[Cell, ...]] = []
         for column in np.argsort(-key, kind="stable")[:MOST_ROWS]:
             own = values[:, place[int(column)]] if int(column) in place else values[:, :0].sum(1)
             main = _largest(np.abs(own), _NAMED)
             acting = int(np.count_nonzero(own))
-            known = [shown_name(self.model.predictors[rows[i]]) for i in main]
+            known = [shown_name(self.model.predictor_names[rows[i]]) for i in main]
             cells.append(
                 (
-                    shown_name(self.model.responses[column]),
+                    shown_name(self.model.response_names[column]),
                     listed(known, acting) or "none",
                     as_cell(float(r2[column])),
                     *([] if held_out is None else [as_cell(float(held_out[column]))]),
                     as_cell(acting),
                 )
             )
-        kind = "deviance explained" if hasattr(self.est, "family_") else "R²"
+        kind = self.summary.measure
         header = ["response", "strongest predictors", f"{kind} in sample"]
         header += [] if held_out is None else [f"{kind} held out"]
         return _table((*header, "predictors"), cells, 2, "Responses", count, "responses")
 
     def factors(self) -> Table:
         """One row per factor: what it explains, and what it connects."""
-        left, right = self.model.loadings()
-        shares = getattr(self.est, "explained_variance_ratio_", None)
-        cells: list[tuple[Cell, ...]] = []
-        for i in range(self.model.rank):
-            sides = [
-                listed(
-                    [shown_name(names[j]) for j in _largest(np.abs(side[:, i]), _NAMED)],
-                    int(np.count_nonzero(side[:, i])),
-                )
-                for names, side in ((self.model.predictors, left), (self.model.responses, right))
-            ]
-            share = [] if shares is None else [_percent(float(shares[i]))]
-            cells.append((f"factor {i + 1}", *sides, *share))
-        header = ["factor", "strongest predictors", "strongest responses"]
-        header += [] if shares is None else ["share of variance"]
-        return _table(
-            tuple(header), cells, 3, "Factors", self.model.rank, "factors", sortable=False
-        )
+        found = self.summary.table("factors")
+        cells: list[tuple[Cell, ...]] = [
+            (str(number), shown_name(left), shown_name(right), _percent(share))
+            for number, share, left, right in zip(
+                found["factor"],
+                found["share"],
+                found["predictors"],
+                found["responses"],
+                strict=True,
+            )
+        ]
+        header = ("factor", "strongest predictors", "strongest responses", "share")
+        total = self.model.rank
+        return _table(header, cells, 3, "Factors", total, "factors", sortable=False)
 
     def loadings(self, most: int = MOST_ROWS, *, sortable: bool = True) -> Table:
-        """One row per loading, the largest of each factor first."""
-        cells: list[tuple[Cell, ...]] = []
-        total = 0
+        """One row per loading that is not zero, the largest of each factor first."""
         each = max(most // max(2 * self.model.rank, 1), 1)
-        for kind, names, loadings in zip(
-            ("predictor", "response"),
-            (self.model.predictors, self.model.responses),
-            self.model.loadings(),
-            strict=True,
-        ):
-            for i, column in enumerate(loadings.T):
-                total += int(np.count_nonzero(column))
-                cells += [
-                    (kind, shown_name(names[j]), as_cell(i + 1), as_cell(float(column[j])))
-                    for j in _largest(np.abs(column), each)
-                ]
+        found = self.summary.table("loadings", each)
+        cells: list[tuple[Cell, ...]] = [
+            (side, shown_name(name), as_cell(factor), as_cell(loading))
+            for side, name, factor, loading in zip(
+                found["side"], found["name"], found["factor"], found["loading"], strict=True
+            )
+        ]
+        sides = (self.model.predictor_loadings, self.model.response_loadings)
+        total = sum(int(np.count_nonzero(side)) for side in sides)
         header = ("side", "name", "factor", "loading")
         return _table(header, cells, 2, "Loadings", total, "loadings", sortable)
 
@@ -210,12 +205,6 @@ def _largest(values: np.ndarray, most: int) -> np.ndarray:
 
 def _percent(share: float) -> Number:
     return Number(share, "" if math.isnan(share) else f"{100 * share:.1f} %")
-
-
-def _per_response(est: Any, attribute: str) -> np.ndarray | None:
-    """An attribute with one value per response; None if the estimator has none."""
-    values = getattr(est, attribute, None)
-    return None if values is None else np.asarray(values, dtype=np.float64).reshape(-1)
 
 
 def _table(

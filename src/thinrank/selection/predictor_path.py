@@ -183,11 +183,6 @@ def _strengths(fitted: Any) -> np.ndarray:
     """Norms of the standardised coefficients of each predictor, without those always kept."""
     U = arrays.to_numpy(fitted.factors_.U)
     V = arrays.to_numpy(fitted.factors_.V)
-    norms = np.sqrt(np.maximum(np.einsum("ir,rs,is->i", U, _gram(fitted, V), U), 0.0))
-    scale = np.asarray(getattr(fitted, "feature_scale_", np.ones(len(U))))
-    return np.where(norms > 0, norms * scale, 0.0)
-
-
-def _gram(fitted: Any, V: np.ndarray) -> np.ndarray:
-    scaled = V / np.asarray(getattr(fitted, "target_scale_", np.ones(len(V))))[:, None]
-    return scaled.T @ scaled
+    V = V / fitted.target_scale_[:, None]
+    norms = np.sqrt(np.maximum(np.einsum("ir,rs,is->i", U, V.T @ V, U), 0.0))
+    return np.where(norms > 0, norms * fitted.feature_scale_, 0.0)

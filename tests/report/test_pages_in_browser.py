@@ -1,0 +1,245 @@
+"""Pages in a real browser: nothing is requested, nothing fails, tables sort and filter."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import thinrank as tr
+from thinrank.calcium import make_movie, score_regions
+from thinrank.paper import write_index, write_study
+from thinrank.report import MovieAnalysis, write_movie_page
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "paper"))
+import synthetic_records
+
+SORTABLE = "table[data-sortable]"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        60, 15, 8, rank=2, row_sparsity=5, column_sparsity=5, random_state=2
+    )
+    names = ["<script>document.title = 'taken'</script>", "<img src=x onerror=alert(1)>"]
+    X = pd.DataFrame(X, columns=[*names, *(f"gene {i}" for i in range(13))])
+    Y = pd.DataFrame(
+        Y + 0.1 * rng.standard_normal(Y.shape), columns=[f"trait-{i}" for i in "abcdefgh"]
+    )
+    est = tr.SparseReducedRankRegressor(2, None, 5).fit(X, Y)
+    return tr.report.write(est, tmp_path_factory.mktemp("report") / "report.html", X=X, Y=Y)
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open a file, and check at the end that nothing was requested and nothing failed."""
+    contexts, problems, requests = [], [], []
+
+    def visit(path, **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.absolute().as_uri())
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert problems == []
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
+    assert len([url for url in requests if url.startswith("file:")]) >= len(contexts)
+
+
+def column(page, table, index):
+    """The texts of the visible cells of a column."""
+    return table.locator(f"tbody tr:visible td:nth-child({index + 1})").all_inner_texts()
+
+
+def first_table(page):
+    return page.locator(SORTABLE).first
+
+
+def test_names_from_data_stay_text(open_page, report):
+    page = open_page(report)
+    assert page.title() == "What predicts what"
+    assert "<script>" in page.inner_text("main")
+    assert page.locator("script").count() == 1
+    assert page.locator("img:not([src^='data:image/'])").count() == 0
+
+
+def test_pictures_are_shown(open_page, report):
+    page = open_page(report)
+    widths = page.eval_on_selector_all("img", "images => images.map(i => i.naturalWidth)")
+    assert len(widths) >= 4
+    assert all(width > 100 for width in widths)
+    details = page.locator("details").first
+    assert not details.locator("table").is_visible()
+    details.locator("summary").click()
+    assert details.locator("table").is_visible()
+
+
+def test_numbers_sort_as_numbers(open_page, report):
+    page = open_page(report)
+    table = first_table(page)
+    heading = table.locator("th").nth(2)
+    for direction in ("descending", "ascending"):
+        heading.locator("button").click()
+        assert heading.get_attribute("aria-sort") == direction
+        values = [float(text) for text in column(page, table, 2)]
+        assert len(values) > 20
+        assert min(values) < 0 < max(values)
+        assert values == sorted(values, reverse=direction == "descending")
+    assert table.locator("th[aria-sort]").count() == 1
+
+
+def test_words_sort_with_the_keyboard(open_page, report):
+    page = open_page(report)
+    table = first_table(page)
+    table.locator("th button").nth(1).focus()
+    page.keyboard.press("Enter")
+    assert table.locator("th").nth(1).get_attribute("aria-sort") == "ascending"
+    names = column(page, table, 1)
+    assert names == sorted(names)
+    page.keyboard.press("Space")
+    assert column(page, table, 1) == sorted(names, reverse=True)
+
+
+def test_gene_2_comes_before_gene_10(open_page, report):
+    page = open_page(report)
+    table = first_table(page)
+    table.locator("th button").nth(0).click()
+    numbers = [int(n.split()[1]) for n in column(page, table, 0) if n.startswith("gene")]
+    assert len(set(numbers)) > 1
+    assert numbers == sorted(numbers)
+
+
+def test_filter_shows_the_rows_with_all_words(open_page, report):
+    page = open_page(report)
+    table = first_table(page)
+    total = len(column(page, table, 0))
+    box = page.get_by_label("Filter").first
+    wanted = column(page, table, 1)[0]
+    box.fill(wanted.upper())
+    assert set(column(page, table, 1)) == {wanted}
+    shown = len(column(page, table, 1))
+    assert page.locator(".filter output").first.inner_text() == f"{shown} of {total} rows"
+    box.fill("no such name")
+    assert column(page, table, 0) == []
+    box.fill("")
+    assert len(column(page, table, 0)) == total
+
+
+def test_sorting_keeps_the_filter(open_page, report):
+    page = open_page(report)
+    table = first_table(page)
+    page.get_by_label("Filter").first.fill(column(page, table, 1)[0])
+    before = len(column(page, table, 0))
+    table.locator("th button").nth(3).click()
+    assert len(column(page, table, 0)) == before
+    values = [float(text) for text in column(page, table, 3)]
+    assert values == sorted(values, reverse=True)
+
+
+def test_thousands_of_rows(open_page, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 20))
+    Y = X[:, :3] @ rng.standard_normal((3, 1700)) + rng.standard_normal((30, 1700))
+    est = tr.SparseReducedRankRegressor(1, 3, None).fit(X, Y)
+    page = open_page(tr.report.write(est, tmp_path / "report.html"))
+    table = first_table(page)
+    assert table.locator("tbody tr").count() == 5000
+    seconds = page.evaluate(
+        """() => {
+            const button = document.querySelectorAll("table[data-sortable] th button")[2];
+            const began = performance.now();
+            button.click(); button.click();
+            return (performance.now() - began) / 1000;
+        }"""
+    )
+    assert seconds < 5
+    values = table.locator("tbody").evaluate(
+        "body => Array.from(body.rows, row => Number(row.cells[2].textContent))"
+    )
+    assert values == sorted(values)
+    assert values[0] < 0 < values[-1]
+
+
+def background(page):
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return [int(part) for part in colour[4:-1].split(",")]
+
+
+def ink(page):
+    colour = page.evaluate("getComputedStyle(document.body).color")
+    return [int(part) for part in colour[4:-1].split(",")]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    out = tmp_path_factory.mktemp("results")
+    write_study("table5", synthetic_records.timing(), out)
+    write_index(out)
+    return out / "table5" / "page.html"
+
+
+@pytest.fixture(scope="module")
+def movie_page(tmp_path_factory):
+    movie, truth = make_movie(60, (40, 44), 3, n_close_pairs=1, random_state=80100)
+    imaging = SimpleNamespace(
+        frame_rate=7.0,
+        decay_=truth.decay,
+        mean_image_=movie.mean(axis=0),
+        footprints_=truth.footprints,
+        traces_=truth.traces,
+        spike_trains_=3.0 * truth.spikes,
+        region_coordinates_=truth.regions,
+    )
+    scores = score_regions(truth.regions, truth.regions)
+    path = tmp_path_factory.mktemp("movie") / "page.html"
+    write_movie_page(MovieAnalysis("film.tif", imaging, truth.regions, scores), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["report", "study", "movie_page"])
+def test_light_dark_and_print(kind, open_page, request):
+    path = request.getfixturevalue(kind)
+    page = open_page(path, color_scheme="light")
+    assert min(background(page)) > 240
+    assert max(ink(page)) < 60
+    page.emulate_media(color_scheme="dark")
+    assert max(background(page)) < 60
+    assert min(ink(page)) > 200
+    page.emulate_media(media="print", color_scheme="dark")
+    assert min(background(page)) > 240
+    assert max(ink(page)) < 60
+    assert page.locator(".filter:visible").count() == 0
+    for frame in page.locator(".wide").all():
+        assert frame.evaluate("e => getComputedStyle(e).overflowY") == "visible"
+
+
+@pytest.mark.parametrize("kind", ["report", "study", "movie_page"])
+def test_a_narrow_window_does_not_scroll_sideways(kind, open_page, request):
+    page = open_page(request.getfixturevalue(kind), viewport={"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_from_a_study_to_the_index_and_back(open_page, study):
+    page = open_page(study)
+    assert page.locator(".verdict").first.inner_text() == "✓ holds"
+    page.get_by_role("link", name="All results").click()
+    assert page.title() == "The claims of the paper, checked"
+    page.get_by_role("link", name="table5").click()
+    assert page.title() == "Table 5: running time"
+
+
+def test_all_numbers_of_a_movie_are_on_its_page(open_page, movie_page):
+    page = open_page(movie_page)
+    assert page.locator("img").count() == 3
+    assert "Neurons in film.tif" in page.inner_text("h1")
