@@ -16,7 +16,8 @@ $(VENV)/installed-%: pyproject.toml $(VENV)/installed
 	$(PIP) -e '.[$*]'
 	touch $@
 
-demo: $(VENV)/installed
+# the demo ends with a report, for which it needs matplotlib and Jinja2
+demo: $(VENV)/installed-report
 	$(BIN)/thinrank demo
 
 # One BLAS thread per process: the tests themselves run in parallel.
@@ -44,6 +45,7 @@ bench: $(VENV)/installed $(OTHERS)/installed
 	mkdir -p $(RESULTS)
 	$(BIN)/python benchmarks/speed.py --json $(RESULTS)/speed.json --markdown $(RESULTS)/speed.md
 	$(BIN)/python benchmarks/import_time.py --markdown $(RESULTS)/import_time.md
+	$(BIN)/python benchmarks/command_line.py --markdown $(RESULTS)/command_line.md
 	$(BIN)/python benchmarks/scaling.py --markdown $(RESULTS)/scaling.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py --markdown $(RESULTS)/optimum.md
 	$(BIN)/python benchmarks/selection_speed.py --markdown $(RESULTS)/selection_speed.md

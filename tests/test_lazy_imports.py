@@ -7,7 +7,18 @@ import pytest
 
 import thinrank as tr
 
-LAZY = ("baselines", "calcium", "cli", "paper", "persistence", "plot", "report", "rl", "studies")
+LAZY = (
+    "baselines",
+    "calcium",
+    "cli",
+    "paper",
+    "persistence",
+    "plot",
+    "report",
+    "rl",
+    "studies",
+    "tables",
+)
 
 
 def loaded(code, *arguments):

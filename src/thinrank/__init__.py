@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         solvers,
         starts,
         studies,
+        tables,
     )
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
@@ -59,6 +60,7 @@ __all__ = [
     "solvers",
     "starts",
     "studies",
+    "tables",
 ]
 
 __getattr__, __dir__ = _lazy_names(

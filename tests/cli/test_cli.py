@@ -18,9 +18,17 @@ def test_version():
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_demo_finds_the_supports(seed):
+def test_demo_finds_the_supports_and_names_its_report(seed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     result = runner.invoke(app, ["demo", "--seed", str(seed)])
     assert result.exit_code == 0
+    assert result.output.endswith("The report is in thinrank-demo.html\n")
+    assert "<html" in (tmp_path / "thinrank-demo.html").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["thinrank-demo.html"]
+    for side in ("predictors", "responses"):
+        _, true, found = re.search(rf"│ ({side})\s*│ ([\d ]+)│ ([\d ]+)│", result.output).groups()
+        assert len(true.split()) == 10
+        assert true.split() == found.split()
     assert result.output.count("10 / 10 / 10") == 2
     error = float(re.search(r"error, spectral\s*│\s*([\d.]+)", result.output).group(1))
     assert 0 < error < 0.12

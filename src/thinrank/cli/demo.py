@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from thinrank.core.extras import is_installed
 from thinrank.core.factors import Factors
 from thinrank.datasets import make_two_way_sparse
 from thinrank.estimators import SparseReducedRankRegressor
@@ -18,8 +20,18 @@ __all__ = ["run_demo"]
 _RANK, _ROWS, _COLUMNS = 8, 10, 10  # of the paper's two-way sparse setting
 
 
-def run_demo(console: Console, seed: int) -> None:
-    """Fit one simulated data set and print a table of results."""
+def run_demo(console: Console, seed: int, out: Path) -> None:
+    """Fit one simulated data set, print tables of results, and write the report.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to print.
+    seed : int
+        Seed of the data.
+    out : Path
+        File of the report.
+    """
     console.print(
         "Simulating the paper's strong two-way setting: "
         "n=50, p=100, k=50, rank 8, 10 predictors, 10 responses.",
@@ -49,7 +61,45 @@ def run_demo(console: Console, seed: int) -> None:
     table.add_row("models tried", str(len(est.search_)))
     table.add_row("total seconds", f"{seconds:.2f}")
     console.print(table)
+    console.print(_supports(est, truth))
     console.print(str(est.status_), highlight=False)
+    _write_report(console, est, X, Y, seed, out)
+
+
+def _supports(est: SparseReducedRankRegressor, truth: Factors) -> Table:
+    """The true and the selected predictors and responses side by side."""
+    table = Table(title="Supports: indices of predictors and responses")
+    for title in ("", "true", "found"):
+        table.add_column(title)
+    for name, true, found in (
+        ("predictors", truth.row_support, est.row_support_),
+        ("responses", truth.column_support, est.column_support_),
+    ):
+        table.add_row(name, _listed(true, found), _listed(found, true))
+    return table
+
+
+def _listed(own: np.ndarray, other: np.ndarray) -> str:
+    """Indices; those that the other side does not have are marked by an asterisk."""
+    common = set(np.asarray(other).tolist())
+    return " ".join(f"{j}" if j in common else f"{j}*" for j in np.asarray(own).tolist())
+
+
+def _write_report(console: Console, est: Any, X: Any, Y: Any, seed: int, out: Path) -> None:
+    """Write the report and name it; if libraries are missing, say how to install them."""
+    if not (is_installed("matplotlib") and is_installed("jinja2")):
+        console.print(
+            'No report was written: it needs pip install "thinrank[report]"',
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+        return
+    from thinrank import report  # its libraries are optional
+
+    with console.status("writing the report"):
+        report.write(est, out, X=X, Y=Y, command=f"thinrank demo --seed {seed}")
+    console.print(f"The report is in {out}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _ratio(error: np.ndarray, truth: Factors, order: Any) -> float:

@@ -7,8 +7,6 @@ A subcommand imports what it needs when it runs, so that ``thinrank --version`` 
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,14 +15,18 @@ from rich.console import Console
 from typer.core import TyperCommand
 
 from thinrank import __version__
+from thinrank.cli.arguments import number, typed_command
+from thinrank.cli.group import CommandGroup
+from thinrank.cli.model_commands import add_model_commands
 
 __all__ = ["app"]
 
 app = typer.Typer(
     help="Low-rank, row-sparse and column-sparse coefficient matrices.",
     no_args_is_help=True,
-    add_completion=False,
+    cls=CommandGroup,
 )
+add_model_commands(app)
 
 
 class _ReproduceCommand(TyperCommand):
@@ -58,11 +60,16 @@ def main(
 @app.command()
 def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated data.")] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="File of the report; it is replaced.")
+    ] = Path("thinrank-demo.html"),
 ) -> None:
     """Simulate the two-way sparse setting of the paper, fit it, and show the results."""
     from thinrank.cli.demo import run_demo
 
-    run_demo(Console(), seed)
+    if not out.absolute().parent.is_dir() or out.is_dir():
+        raise typer.BadParameter(f"cannot write to {out}", param_hint="--out")
+    run_demo(Console(), seed, out)
 
 
 @app.command(cls=_ReproduceCommand)
@@ -124,7 +131,7 @@ def reproduce(
         executor=executor,
         limit=limit,
         address=scheduler,
-        command=_typed(),
+        command=typed_command(),
     )
     raise typer.Exit(code)
 
@@ -242,10 +249,10 @@ def calcium(
         )
     settings = {
         "frame_rate": SIMULATED_FRAME_RATE if frame_rate is None else frame_rate,
-        "rank": _number(rank, int, ("auto",), "--rank"),
-        "row_sparsity": _number(rows, int, ("auto",), "--rows"),
-        "column_sparsity": _number(columns, int, ("auto",), "--columns"),
-        "decay": None if decay is None else _number(decay, float, ("estimate",), "--decay"),
+        "rank": number(rank, int, ("auto",), "--rank"),
+        "row_sparsity": number(rows, int, ("auto",), "--rows"),
+        "column_sparsity": number(columns, int, ("auto",), "--columns"),
+        "decay": None if decay is None else number(decay, float, ("estimate",), "--decay"),
         "baseline": baseline,
     }
     optional = {"neuron_radius": neuron_radius, "smoothing": smoothing}
@@ -259,22 +266,6 @@ def calcium(
         nwb=nwb,
         overwrite=overwrite,
         seed=seed,
-        command=_typed(),
+        command=typed_command(),
     )
     raise typer.Exit(run_calcium(Console(), request))
-
-
-def _number(text: str, kind: type, words: tuple[str, ...], option: str) -> object:
-    """Parse an option that is a number or one of some words."""
-    if text in words:
-        return text
-    try:
-        return kind(text)
-    except ValueError as error:
-        expected = " or ".join(("a whole number" if kind is int else "a number", *words))
-        raise typer.BadParameter(f"must be {expected}, not {text!r}", param_hint=option) from error
-
-
-def _typed() -> str:
-    """Return the command as the user typed it."""
-    return shlex.join(["thinrank", *sys.argv[1:]])

@@ -17,6 +17,7 @@ __all__ = ["import_optional", "is_installed", "missing_message"]
 _EXTRAS = {
     "pandas": ("Data frames", "frames"),
     "polars": ("Data frames of polars", "frames"),
+    "pyarrow": ("Parquet files", "parquet"),
     "matplotlib": ("Plots", "plot"),
     "jinja2": ("Pages", "report"),
     "markupsafe": ("Pages", "report"),

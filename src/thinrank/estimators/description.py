@@ -13,7 +13,7 @@ from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Sparse
 from thinrank.designs.blockwise import column_means
 from thinrank.estimators.canonical import canonical
-from thinrank.estimators.explained import TrainingData, explained, scales
+from thinrank.estimators.explained import TrainingData, errors, explained, gains, scales
 from thinrank.estimators.validation import rows_of_data
 
 __all__ = ["Description", "described"]
@@ -55,7 +55,7 @@ def described(
     factors: Factors,
     intercept: Array,
     kept: np.ndarray,
-    kept_coef: Array | None,
+    kept_coef: Array,
     *,
     fit_intercept: bool,
     standardize: bool,
@@ -73,7 +73,7 @@ def described(
         Intercepts.
     kept : ndarray of int
         Sorted indices of the predictors that are always kept.
-    kept_coef : array of shape (n_targets, n_kept), or None
+    kept_coef : array of shape (n_targets, n_kept)
         Their coefficients.
     fit_intercept, standardize : bool
         Parameters of the estimator.
@@ -88,12 +88,15 @@ def described(
     known = scales(data, center=fit_intercept, standardize=standardize)
     scale = arrays.from_numpy(known.canonical, factors.U)
     turned = canonical(factors, design, weight, scale, center=fit_intercept)
-    linear = turned.scores @ turned.factors.V.T + turned.factors.V @ turned.means + intercept
     values = None
-    if len(kept) and kept_coef is not None:
+    if len(kept):
         values = design.columns(arrays.indices(kept.tolist(), design.prototype))
-        linear = linear + values @ kept_coef.T
-    found = explained(data, linear, known, values, center=fit_intercept)
+    if data.family is None and values is None:
+        left = known.totals - gains(data, turned)
+    else:
+        linear = turned.scores @ turned.factors.V.T + turned.factors.V @ turned.means + intercept
+        left = errors(data, linear if values is None else linear + values @ kept_coef.T)
+    found = explained(data, left, known, values, center=fit_intercept)
     total = turned.variances.sum()
     share = turned.variances / total if total > 0 else turned.variances
     if feature_scale is None:

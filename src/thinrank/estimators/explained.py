@@ -10,11 +10,21 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.kept_basis import kept_basis
+from thinrank.estimators.canonical import Canonical
 
 if TYPE_CHECKING:
     from thinrank.losses.families import Family
 
-__all__ = ["Explained", "Scales", "TrainingData", "explained", "held_out_r2", "scales"]
+__all__ = [
+    "Explained",
+    "Scales",
+    "TrainingData",
+    "errors",
+    "explained",
+    "gains",
+    "held_out_r2",
+    "scales",
+]
 
 
 class TrainingData(NamedTuple):
@@ -116,15 +126,15 @@ def scales(data: TrainingData, *, center: bool, standardize: bool) -> Scales:
 
 
 def explained(
-    data: TrainingData, linear: Array, known: Scales, kept: Array | None, *, center: bool
+    data: TrainingData, left: np.ndarray, known: Scales, kept: Array | None, *, center: bool
 ) -> Explained:
     """How much a fit explains.
 
     Parameters
     ----------
     data : TrainingData
-    linear : array of shape (n_samples, n_targets)
-        Fitted values, or linear predictors without the offset.
+    left : ndarray of shape (n_targets,)
+        Squared errors, or half deviances, of the fit.
     known : Scales
         The scales of the responses.
     kept : array of shape (n_samples, n_kept), or None
@@ -137,7 +147,6 @@ def explained(
     Explained
     """
     family = data.family
-    left = _values(data, linear)
     if family is not None:
         left = _by_block(family, left)
     live = _live(known)
@@ -147,13 +156,13 @@ def explained(
         without = _left_by_kept(data, kept, center)
         if family is not None:
             without = _by_block(family, without)
-    gains = _ratio(without - left, known.totals, live)[live]
+    shares = _ratio(without - left, known.totals, live)[live]
     # a response counts by its variance in the scales of the factors
     counts = ((known.deviations / known.canonical) ** 2)[live]
     if family is not None:
         counts = np.where(family.units_of(len(live))[live], counts, 1.0)
     total = float(np.sum(counts))
-    return Explained(r2, float(counts @ gains) / total if total > 0 else 0.0)
+    return Explained(r2, float(counts @ shares) / total if total > 0 else 0.0)
 
 
 def held_out_r2(
@@ -200,8 +209,23 @@ def _moments(Y: Array, weights: Array | None, center: bool) -> tuple[np.ndarray,
     return np.where(live, _to_float(squares), 0.0), np.where(live, deviation, 1.0)
 
 
-def _values(data: TrainingData, linear: Array) -> np.ndarray:
-    """Squared errors, or half deviances, summed over the rows."""
+def gains(data: TrainingData, fit: Canonical) -> np.ndarray:
+    """Decrease of the squares of each response by a least squares fit; of shape (n_targets,).
+
+    With orthogonal scores T it is 2·vⱼᵀ(Tᵀyⱼ) − vⱼᵀ(TᵀT)vⱼ, which needs no array of the size of Y.
+    """
+    weights = data.sample_weight
+    scores = fit.scores if weights is None else fit.scores * weights[:, None]
+    cross, V = _to_float(data.Y.T @ scores), _to_float(fit.factors.V)
+    number = data.Y.shape[0] if weights is None else float(arrays.namespace(weights).sum(weights))
+    return 2 * np.sum(V * cross, axis=1) - (V**2) @ (number * fit.variances)
+
+
+def errors(data: TrainingData, linear: Array) -> np.ndarray:
+    """Squared errors, or half deviances, summed over the rows; of shape (n_targets,).
+
+    ``linear`` has the fitted values, or the linear predictors without the offset.
+    """
     xp = arrays.namespace(linear)
     weights = data.weights
     if data.family is None:

@@ -12,10 +12,13 @@ from thinrank.losses.families.multinomial import Multinomial
 from thinrank.losses.families.negative_binomial import NegativeBinomial
 from thinrank.losses.families.poisson import Poisson
 
-__all__ = ["as_family"]
+__all__ = ["FAMILIES", "as_family"]
 
 _FAMILIES = (Gaussian, Bernoulli, Poisson, NegativeBinomial, Multinomial, Huber)
 _NAMED: dict[str, type[Family]] = {family.name: family for family in _FAMILIES}
+
+FAMILIES = tuple(_NAMED)
+"""Names of the families."""
 
 
 def as_family(family: Any) -> Family:

@@ -1,0 +1,187 @@
+"""``thinrank fit``: read two tables, fit a model, show what was found and save the model."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from threadpoolctl import threadpool_limits
+
+import thinrank as tr
+from thinrank.cli.exit_codes import Output
+from thinrank.cli.findings import as_json
+from thinrank.cli.training_data import DataRequest, TrainingData, load_data
+from thinrank.tables.errors import listed
+from thinrank.tables.responses import ResponseColumns
+
+__all__ = ["FORMAT", "FitRequest", "run_fit"]
+
+FORMAT = "thinrank fit"
+"""Key of what the command stores with a model."""
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """The arguments of the command.
+
+    Parameters
+    ----------
+    data : DataRequest
+        The files.
+    out : Path
+        Folder of the model.
+    settings : dict
+        Arguments of the estimator.
+    loss : str
+        The loss of responses that are numbers.
+    keep : list of str
+        Columns or predictors that are in every model.
+    overwrite : bool
+        Whether to replace a model.
+    command : str
+        The command as typed.
+    """
+
+    data: DataRequest
+    out: Path
+    settings: dict[str, Any]
+    loss: str
+    keep: list[str]
+    overwrite: bool
+    command: str
+
+
+def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
+    """Fit and save a model, and return what ``--json`` prints.
+
+    Parameters
+    ----------
+    request : FitRequest
+        What to fit.
+    output : Output
+        Where to write.
+
+    Returns
+    -------
+    dict
+    """
+    _check_out(request.out, request.overwrite)
+    data = load_data(request.data, output.note)
+    n, p = data.X.shape
+    output.show(f"{n} rows, {p} predictors, {len(data.response_names)} responses")
+    estimator = _estimator(request, data, output.progress)
+    began = time.perf_counter()
+    with threadpool_limits(_threads_per_job(request.settings["n_jobs"])):
+        estimator.fit(data.X, data.Y)
+    seconds = time.perf_counter() - began
+    _name(estimator, data)
+    stale = request.out / "report.html"
+    tr.save(
+        estimator,
+        request.out,
+        overwrite=request.overwrite,
+        extra={FORMAT: _record(request, data, output, seconds)},
+    )
+    if stale.exists():
+        output.note(f"{stale} is about the model that was replaced")
+    output.show(f"\n{estimator.summary()}\n")
+    output.show(f"The model is in {request.out}. Next:")
+    output.show(f"  thinrank report {request.out}             a page with tables and figures")
+    output.show(f"  thinrank predict {request.out} NEW.csv    predictions for other rows")
+    return {
+        "model": str(request.out),
+        "command": request.command,
+        "seconds": round(seconds, 3),
+        **as_json(estimator),
+    }
+
+
+def _threads_per_job(jobs: int) -> int:
+    """Threads of the linear algebra in each job, so that together they use the cores once.
+
+    Otherwise each job would start as many threads as there are cores, which wait for each other.
+    """
+    return max(1, (os.cpu_count() or 1) // jobs)
+
+
+def _check_out(out: Path, overwrite: bool) -> None:
+    """Raise a usage error before the fit, which may take long, if the model cannot be saved."""
+    from thinrank.persistence.folder import check_free
+
+    try:
+        check_free(out, overwrite)
+    except FileExistsError as error:
+        text = str(error).replace("use overwrite=True", "use --overwrite")
+        raise typer.BadParameter(text, param_hint="--out") from None
+    parent = next(each for each in out.absolute().parents if each.exists())
+    if not parent.is_dir():
+        raise typer.BadParameter(f"{parent} is a file, not a folder", param_hint="--out")
+
+
+def _estimator(request: FitRequest, data: TrainingData, progress: bool) -> Any:
+    """The estimator for the families of the responses."""
+    settings = {
+        **request.settings,
+        "always_keep": _kept(request.keep, data),
+        "verbose": int(progress),
+    }
+    families = set(data.families.values())
+    if families == {"gaussian"}:
+        return tr.SparseReducedRankRegressor(loss=request.loss, **settings)
+    if request.loss != "squared":
+        raise typer.BadParameter(
+            "is for responses of the family gaussian; give --family huber", param_hint="--loss"
+        )
+    chosen = [data.families[name] for name in data.response_names]
+    family: Any = chosen[0] if len(families) == 1 else chosen
+    return tr.SparseReducedRankGLM(family, **settings)
+
+
+def _kept(keep: list[str], data: TrainingData) -> list[int] | None:
+    """Positions of the predictors that are always kept; a column of categories means all of its."""
+    if not keep:
+        return None
+    names = data.encoding.names
+    places = {name: j for j, name in enumerate(names)}
+    wanted: list[str] = []
+    for name in keep:
+        if name in data.encoding.columns:
+            wanted += data.encoding.predictors_of(name)
+        elif name in places:
+            wanted.append(name)
+        else:
+            raise typer.BadParameter(
+                f"there is no predictor {name!r}; there are {listed(names)}", param_hint="--keep"
+            )
+    return sorted({places[name] for name in wanted})
+
+
+def _name(estimator: Any, data: TrainingData) -> None:
+    """Give the fitted estimator the names, which the matrices do not have."""
+    if data.encoding.named:
+        estimator.feature_names_in_ = np.asarray(data.encoding.names, dtype=object)
+    if not isinstance(data.Y, ResponseColumns):
+        estimator.target_names_in_ = np.asarray(data.response_names, dtype=object)
+
+
+def _record(
+    request: FitRequest, data: TrainingData, output: Output, seconds: float
+) -> dict[str, Any]:
+    """What is stored with the model."""
+    return {
+        "version": 1,
+        "thinrank": tr.__version__,
+        "command": request.command,
+        "seconds": round(seconds, 3),
+        "encoding": data.encoding.to_json(),
+        "responses": data.response_names,
+        "families": data.families,
+        "imputed_cells": data.n_imputed,
+        "data": request.data.to_json(request.out),
+        "notes": list(output.notes),
+    }

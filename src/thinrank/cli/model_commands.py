@@ -1,0 +1,334 @@
+"""The commands ``fit``, ``predict``, ``inspect`` and ``report``: their arguments and options."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thinrank.cli.arguments import names_of, number, size, typed_command, word
+from thinrank.cli.exit_codes import Output, carry_out
+
+__all__ = ["add_model_commands"]
+
+_DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+_CRITERIA = ("auto", "cv", "pic", "aic", "bic", "gic", "ebic", "gcv")
+
+_READING = "Reading of files"
+_MODEL = "Model"
+_SAID = "Messages"
+
+Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of the model.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object, also for errors.", rich_help_panel=_SAID),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=_SAID)
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show where an error occurred.", rich_help_panel=_SAID)
+]
+Index = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the names of the rows.", show_default="found", rich_help_panel=_READING
+    ),
+]
+NoIndex = Annotated[
+    bool,
+    typer.Option("--no-index", help="Rows have no names.", rich_help_panel=_READING),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row has the names of the columns.",
+        show_default="found",
+        rich_help_panel=_READING,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="Comma, semicolon, tab or pipe.", show_default="found", rich_help_panel=_READING
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        help="Decimal separator: point or comma.", show_default="found", rich_help_panel=_READING
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Encoding of text files, such as latin-1.",
+        show_default="UTF-8",
+        rich_help_panel=_READING,
+    ),
+]
+
+
+def add_model_commands(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    for command in (fit, predict, inspect, report):
+        app.command()(command)
+
+
+def fit(
+    x: Annotated[
+        str, typer.Argument(metavar="X", help="Predictors: CSV, TSV, Parquet, NPY or NPZ.")
+    ],
+    y: Annotated[
+        str | None,
+        typer.Argument(metavar="[Y]", help="Responses, one column each.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the model; must be new.")
+    ] = Path("model"),
+    responses: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns that are responses: y1,y2. Without Y, columns of X."),
+    ] = None,
+    join: Annotated[
+        str | None,
+        typer.Option(
+            help="Column by whose values rows of X and Y belong together; others are left out.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    rank: Annotated[
+        str, typer.Option(help="Number of factors: a number or auto.", rich_help_panel=_MODEL)
+    ] = "auto",
+    rows: Annotated[
+        str,
+        typer.Option(
+            help="Largest number of predictors: a number, auto or all.", rich_help_panel=_MODEL
+        ),
+    ] = "auto",
+    columns: Annotated[
+        str,
+        typer.Option(
+            help="Largest number of predicted responses: a number, auto or all.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "auto",
+    ridge: Annotated[
+        str, typer.Option(help="Shrinkage: a number or auto.", rich_help_panel=_MODEL)
+    ] = "auto",
+    criterion: Annotated[
+        str,
+        typer.Option(help=f"How sizes are chosen: {', '.join(_CRITERIA)}.", rich_help_panel=_MODEL),
+    ] = "auto",
+    cv: Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=_MODEL)] = 5,
+    refit_rule: Annotated[
+        str,
+        typer.Option(
+            help="Which model is chosen: best, one_se or thinnest.", rich_help_panel=_MODEL
+        ),
+    ] = "best",
+    family: Annotated[
+        str,
+        typer.Option(
+            help="Of the responses: gaussian, bernoulli, poisson, negative_binomial, multinomial, "
+            "huber; or response=family,…",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "gaussian",
+    loss: Annotated[
+        str, typer.Option(help="squared, or huber for outliers.", rich_help_panel=_MODEL)
+    ] = "squared",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Predictors in every model: age,sex.", rich_help_panel=_MODEL),
+    ] = None,
+    impute: Annotated[
+        str | None,
+        typer.Option(
+            help="Replace missing predictors: mean.",
+            show_default="an error",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the folds.", rich_help_panel=_MODEL)
+    ] = 0,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Number of threads.",
+            show_default="number of cores",
+            rich_help_panel=_MODEL,
+        ),
+    ] = os.cpu_count() or 1,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns of categories that are numbers: site,batch.", rich_help_panel=_READING
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns to leave out: a,b.", rich_help_panel=_READING),
+    ] = None,
+    index: Index = None,
+    no_index: NoIndex = False,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Fit a model to the predictors X and the responses Y, and save it.
+
+    Rank, numbers of predictors and responses, and ridge are chosen by the error on held-out rows
+    unless they are given. Text columns of X are categories.
+    """
+    settings = {
+        "rank": size(rank, "--rank", unlimited=False),
+        "row_sparsity": size(rows, "--rows"),
+        "column_sparsity": size(columns, "--columns"),
+        "ridge": number(ridge, float, ("auto",), "--ridge"),
+        "criterion": word(criterion, _CRITERIA, "--criterion"),
+        "cv": cv,
+        "refit_rule": word(refit_rule, ("best", "one_se", "thinnest"), "--refit-rule"),
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
+    word(loss, ("squared", "huber"), "--loss")
+    if impute is not None:
+        word(impute, ("mean",), "--impute")
+    chosen = names_of(responses)
+    if y is None and not chosen:
+        raise typer.BadParameter("give a file Y, or columns of X: --responses y1,y2")
+    if join is not None and (y is None or no_index or index is not None):
+        raise typer.BadParameter(
+            "needs two files, and takes the place of --index", param_hint="--join"
+        )
+    from thinrank.cli.fit import FitRequest, run_fit
+    from thinrank.cli.training_data import DataRequest
+
+    data = DataRequest(
+        x=x,
+        y=y,
+        responses=chosen,
+        join=join,
+        index=_index(index, no_index),
+        header=header,
+        categorical=names_of(categorical),
+        drop=names_of(drop),
+        delimiter=_delimiter(delimiter),
+        decimal=_decimal(decimal),
+        encoding=encoding,
+        impute=impute is not None,
+        family=family,
+    )
+    request = FitRequest(data, out, settings, loss, names_of(keep), overwrite, typed_command())
+    output = Output(json, quiet, debug)
+    raise typer.Exit(carry_out("fit", output, lambda: run_fit(request, output)))
+
+
+def predict(
+    model: Folder,
+    x: Annotated[
+        Path, typer.Argument(metavar="X", help="Predictors: CSV, TSV, Parquet, NPY or NPZ.")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="File to write: .csv, .tsv, .parquet or .npy.")
+    ] = Path("predictions.csv"),
+    index: Index = None,
+    no_index: NoIndex = False,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Predict the responses of other rows.
+
+    Columns are matched by name. Only those that the model uses must be there.
+    """
+    where = _index(index, no_index)
+    separator, point = _delimiter(delimiter), _decimal(decimal)
+    from thinrank.cli.predict import run_predict
+    from thinrank.tables import ReadOptions
+
+    options = ReadOptions(
+        header=header, index=where, delimiter=separator, decimal=point, encoding=encoding
+    )
+    output = Output(json, quiet, debug)
+    raise typer.Exit(
+        carry_out("predict", output, lambda: run_predict(model, x, options, out, overwrite, output))
+    )
+
+
+def inspect(model: Folder, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """Show what a model found, and which data and options it was fitted with."""
+    from thinrank.cli.inspect_model import run_inspect
+
+    output = Output(json, quiet, debug)
+    raise typer.Exit(carry_out("inspect", output, lambda: run_inspect(model, output)))
+
+
+def report(
+    model: Folder,
+    x: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[X]",
+            help="Predictors of the fit, if the file is not where it was.",
+            show_default=False,
+        ),
+    ] = None,
+    y: Annotated[
+        Path | None,
+        typer.Argument(metavar="[Y]", help="Responses of the fit.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="File of the page.", show_default="report.html in the folder"
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a page about a model: what was found, tables, figures, and what to distrust."""
+    from thinrank.cli.report_page import run_report
+
+    output = Output(json, quiet, debug)
+    raise typer.Exit(
+        carry_out("report", output, lambda: run_report(model, x, y, out, overwrite, output))
+    )
+
+
+def _index(index: str | None, no_index: bool) -> str | bool | None:
+    if index is not None and no_index:
+        raise typer.BadParameter("give either --index or --no-index", param_hint="--index")
+    return False if no_index else index
+
+
+def _delimiter(name: str | None) -> str | None:
+    if name is None or name in _DELIMITERS.values():
+        return name
+    return _DELIMITERS[word(name, tuple(_DELIMITERS), "--delimiter")]
+
+
+def _decimal(name: str | None) -> str | None:
+    named = {"point": ".", "comma": ","}
+    if name is None or name in named.values():
+        return name
+    return named[word(name, tuple(named), "--decimal")]

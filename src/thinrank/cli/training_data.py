@@ -1,0 +1,282 @@
+"""The data of a fit: two files, or one, as the options say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from thinrank.cli.exit_codes import UnusableArgumentError
+from thinrank.tables import (
+    Encoding,
+    ReadOptions,
+    Table,
+    TableError,
+    align,
+    checksum,
+    join,
+    read_table,
+)
+from thinrank.tables.errors import listed
+from thinrank.tables.responses import ResponseColumns, check_responses
+
+__all__ = ["DataRequest", "TrainingData", "load_data"]
+
+
+@dataclass(frozen=True)
+class DataRequest:
+    """Which files and columns to read, and how.
+
+    Parameters
+    ----------
+    x : str
+        File of the predictors.
+    y : str or None
+        File of the responses; None if they are columns of ``x``.
+    responses : list of str
+        The responses; all columns of ``y`` if empty.
+    join : str or None
+        Column by whose values rows belong together.
+    index : str, False or None
+        Column with the names of the rows; False for none, None to find out.
+    header : bool or None
+        Whether the files have a header; None to find out.
+    categorical : list of str
+        Columns of categories, even if they are numbers.
+    drop : list of str
+        Columns to leave out.
+    delimiter, decimal, encoding : str or None
+        Of text files.
+    impute : bool
+        Whether missing predictors are replaced by means.
+    family : str
+        A family for all responses, or ``response=family`` for some, separated by commas.
+    """
+
+    x: str
+    y: str | None
+    responses: list[str]
+    join: str | None
+    index: str | bool | None
+    header: bool | None
+    categorical: list[str]
+    drop: list[str]
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    impute: bool
+    family: str
+
+    def options(self) -> ReadOptions:
+        """How to read the files."""
+        return ReadOptions(
+            header=self.header,
+            index=self.join if self.join is not None else self.index,
+            index_required=self.join is not None,
+            categorical=frozenset(self.categorical),
+            delimiter=self.delimiter,
+            decimal=self.decimal,
+            encoding=self.encoding,
+            dropped=frozenset(self.drop),
+        )
+
+    def to_json(self, folder: Path) -> dict[str, Any]:
+        """A dictionary for the model in a folder; paths are relative to that folder."""
+        content = asdict(self)
+        content["sha256"] = {"x": checksum(self.x), "y": self.y and checksum(self.y)}
+        for name in ("x", "y"):
+            if content[name] is not None:
+                content[name] = _relative(content[name], folder)
+        return content
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any], folder: Path) -> DataRequest:
+        """The inverse of :meth:`to_json`."""
+        known = {name: value for name, value in content.items() if name != "sha256"}
+        for name in ("x", "y"):
+            if known[name] is not None:
+                known[name] = os.path.normpath(folder.resolve() / known[name])
+        return cls(**known)
+
+
+def _relative(path: str, folder: Path) -> str:
+    """A path seen from a folder; absolute where there is no such path (other drives)."""
+    try:
+        return os.path.relpath(Path(path).resolve(), folder.resolve())
+    except ValueError:
+        return str(Path(path).resolve())
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Predictors and responses of a fit.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_predictors)
+        Predictors.
+    Y : ndarray of shape (n_samples, n_responses) or ResponseColumns
+        Responses.
+    encoding : Encoding
+        How the predictors were made.
+    response_names : list of str
+        Names of the responses.
+    families : dict of str to str
+        Family of each response.
+    index : list of str or None
+        Names of the rows.
+    n_imputed : int
+        Number of cells that were missing.
+    """
+
+    X: np.ndarray
+    Y: np.ndarray | ResponseColumns
+    encoding: Encoding
+    response_names: list[str]
+    families: dict[str, str]
+    index: list[str] | None
+    n_imputed: int
+
+
+def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData:
+    """Read the files, bring the rows together and make predictors and responses.
+
+    Parameters
+    ----------
+    request : DataRequest
+        What to read.
+    note : callable
+        Told what was decided, in sentences.
+
+    Returns
+    -------
+    TrainingData
+    """
+    options = request.options()
+    if request.y is None:
+        both = _read(request.x, options, "x", note)
+        predictors, responses = _split(both, request.responses)
+    else:
+        predictors = _read(request.x, options, "x", note)
+        own = replace(options, wanted=frozenset(request.responses) or None)
+        responses = _read(request.y, own, "y", note)
+        known = [*responses.names, *responses.ignored]
+        _check_names("--responses", request.responses, known, request.y)
+        predictors, responses, notes = (
+            join(predictors, responses, request.join)
+            if request.join is not None
+            else align(predictors, responses)
+        )
+        for text in notes:
+            note(text)
+    if isinstance(request.index, str):
+        _check_index(request.index, predictors, responses)
+    _check_drop(request, predictors, responses)
+    _check_no_copies(predictors, responses)
+    n_missing = _count_missing(predictors)
+    encoding, X = Encoding.learn(predictors, impute=request.impute)
+    for name, categories in encoding.categories.items():
+        others = listed(categories[1:]) or "no other"
+        note(f"{name!r} is categorical: {others} compared with {categories[0]!r}")
+    if request.impute and n_missing:
+        note(f"{n_missing} missing cells of predictors were replaced by the means of their columns")
+    families = _families(request.family, responses.names)
+    Y = check_responses(responses, families)
+    return TrainingData(X, Y, encoding, responses.names, families, predictors.index, n_missing)
+
+
+def _read(path: str, options: ReadOptions, prefix: str, note: Callable[[str], None]) -> Table:
+    if not Path(path).exists():
+        raise UnusableArgumentError(f"{path}: there is no such file")
+    if Path(path).is_dir():
+        raise UnusableArgumentError(f"{path}: is a folder, expected a file")
+    table = read_table(path, options, prefix=prefix)
+    for text in table.notes:
+        note(text)
+    return table
+
+
+def _split(table: Table, responses: list[str]) -> tuple[Table, Table]:
+    """Predictors and responses from one table."""
+    _check_names("--responses", responses, table.names, table.file)
+    wanted = set(responses)
+    X = table.take_columns(j for j, name in enumerate(table.names) if name not in wanted)
+    if not X.names:
+        raise TableError("all columns are responses; none is left as predictor", file=table.file)
+    return X, table.take_columns(table.names.index(name) for name in responses)
+
+
+def _check_names(option: str, given: list[str], known: list[str], file: str) -> None:
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise typer.BadParameter(
+            f"{file} has no column {listed(unknown)}; it has {listed(known)}", param_hint=option
+        )
+
+
+def _check_index(index: str, *tables: Table) -> None:
+    if all(table.index_name != index for table in tables):
+        files = " and ".join(table.file for table in tables)
+        raise typer.BadParameter(f"no column {index!r} in {files}", param_hint="--index")
+
+
+def _check_drop(request: DataRequest, *tables: Table) -> None:
+    dropped = {name for table in tables for name in table.ignored}
+    unknown = [name for name in request.drop if name not in dropped]
+    if unknown:
+        raise typer.BadParameter(f"there is no column {listed(unknown)}", param_hint="--drop")
+
+
+def _check_no_copies(X: Table, Y: Table) -> None:
+    """Raise an error if a response is among the predictors, which would predict it perfectly."""
+    places = {name: j for j, name in enumerate(X.names)} if X.named and Y.named else {}
+    copies = [
+        name
+        for j, name in enumerate(Y.names)
+        if name in places and _equal(X.column(places[name]), Y.column(j))
+    ]
+    if copies:
+        raise TableError(
+            f"{listed(copies)} in {X.file} and in {Y.file} have the same values: a response "
+            "cannot be a predictor of itself; leave the column out of one file, or name the "
+            "responses of a single file with --responses"
+        )
+
+
+def _equal(a: np.ndarray, b: np.ndarray) -> bool:
+    if a.dtype != b.dtype:
+        return False
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+
+
+def _count_missing(table: Table) -> int:
+    numbers = [j for j in range(len(table.names)) if j not in table.texts]
+    cells = int(np.count_nonzero(np.isnan(table.numbers[:, numbers])))
+    return cells + sum(value is None for column in table.texts.values() for value in column)
+
+
+def _families(given: str, names: list[str]) -> dict[str, str]:
+    """The family of each response."""
+    from thinrank.losses.families.names import FAMILIES
+
+    parts = [part.strip() for part in given.split(",") if part.strip()]
+    chosen: dict[str, str] = {}
+    rest = "gaussian"
+    for part in parts:
+        name, separator, family = part.rpartition("=")
+        if family not in FAMILIES:
+            raise typer.BadParameter(
+                f"must be one of {', '.join(FAMILIES)}, or response=family, got {part!r}",
+                param_hint="--family",
+            )
+        if separator:
+            chosen[name] = family
+        else:
+            rest = family
+    _check_names("--family", list(chosen), names, "the table of responses")
+    return {name: chosen.get(name, rest) for name in names}

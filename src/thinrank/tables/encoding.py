@@ -1,0 +1,274 @@
+"""Predictors of a table as a matrix: indicators of categories, and means for missing cells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thinrank.tables.errors import TableError, listed
+from thinrank.tables.table import Table
+
+__all__ = ["Encoding"]
+
+_NAMED = 3  # columns with missing cells that a message names
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """How the columns of a table become predictors, learned from the table of a fit.
+
+    A column of numbers is a predictor. A categorical column has one predictor per category
+    except the most frequent one (of several, the first in the alphabet), with which the others
+    are compared: ``name=category``, 1 in the rows of the category and 0 elsewhere.
+
+    Attributes
+    ----------
+    columns : list of str
+        Columns of the table.
+    named : bool
+        Whether the file has these names. If not, tables are matched by position.
+    categories : dict of str to list of str
+        Categories of each categorical column; the first is the one without predictor.
+    means : ndarray of shape (n_predictors,) or None
+        What missing cells are replaced by; None if they are an error.
+    """
+
+    columns: list[str]
+    named: bool
+    categories: dict[str, list[str]]
+    means: np.ndarray | None = None
+
+    @classmethod
+    def learn(cls, table: Table, *, impute: bool) -> tuple[Encoding, np.ndarray]:
+        """The encoding of a table, and its predictors.
+
+        Parameters
+        ----------
+        table : Table
+            The table.
+        impute : bool
+            Whether missing cells are replaced by means. Those of a categorical column are
+            replaced by the fractions of its categories.
+
+        Returns
+        -------
+        tuple of (Encoding, ndarray of shape (n_rows, n_predictors))
+        """
+        categories = {
+            table.names[j]: _categories(table, table.names[j], column)
+            for j, column in sorted(table.texts.items())
+        }
+        plain = cls(list(table.names), table.named, categories)
+        matrix = plain._matrix(table, None)
+        if matrix.shape[1] == 0:
+            raise table.error("has no predictors: every column has a single category")
+        _check_unique(table, plain.names)
+        if not impute:
+            _check_complete(table, None, "--impute mean replaces them by means")
+            return plain, matrix
+        empty = [plain.names[j] for j in np.flatnonzero(np.isnan(matrix).all(axis=0))]
+        if empty:
+            raise table.error(
+                f"{listed(empty)} cannot be imputed: all cells are missing; leave them out with "
+                "--drop",
+                column=empty[0],
+            )
+        means = np.nanmean(matrix, axis=0)
+        return cls(plain.columns, plain.named, categories, means), _filled(matrix, means)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the predictors."""
+        return [name for column in self.columns for name in self.predictors_of(column)]
+
+    def predictors_of(self, column: str) -> list[str]:
+        """Names of the predictors that a column becomes."""
+        if column not in self.categories:
+            return [column]
+        return [f"{column}={category}" for category in self.categories[column][1:]]
+
+    def columns_in_use(self, used: np.ndarray) -> list[str]:
+        """Columns of which at least one predictor is in use.
+
+        Parameters
+        ----------
+        used : ndarray of bool of shape (n_predictors,)
+            The predictors in use.
+
+        Returns
+        -------
+        list of str
+        """
+        found, first = [], 0
+        for column in self.columns:
+            last = first + len(self.predictors_of(column))
+            if used[first:last].any():
+                found.append(column)
+            first = last
+        return found
+
+    def apply(self, table: Table, used: np.ndarray) -> np.ndarray:
+        """The predictors of another table.
+
+        Parameters
+        ----------
+        table : Table
+            The table. Columns are matched by name, or by position if the fit had no names. It may
+            lack columns that are not in use, and have others.
+        used : ndarray of bool of shape (n_predictors,)
+            The predictors in use. The others are 0.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_predictors)
+        """
+        needed = self.columns_in_use(used)
+        table = self._matched(table, needed)
+        if self.means is None:
+            _check_complete(table, needed, "fit with --impute mean to have them replaced by means")
+        matrix = self._matrix(table, set(needed))
+        matrix[:, ~used] = 0.0
+        return matrix if self.means is None else _filled(matrix, self.means)
+
+    def to_json(self) -> dict[str, Any]:
+        """A dictionary that JSON can hold."""
+        return {
+            "columns": self.columns,
+            "named": self.named,
+            "categories": self.categories,
+            "means": None if self.means is None else self.means.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Encoding:
+        """The inverse of :meth:`to_json`."""
+        means = content["means"]
+        return cls(
+            list(content["columns"]),
+            bool(content["named"]),
+            {name: list(values) for name, values in content["categories"].items()},
+            None if means is None else np.asarray(means, dtype=np.float64),
+        )
+
+    def _matched(self, table: Table, needed: list[str]) -> Table:
+        """The table with the columns of the fit that it has; an error if a needed one is not."""
+        if not self.named:
+            if table.shape[1] != len(self.columns):
+                raise table.error(
+                    f"has {table.shape[1]} columns, but the model was fitted to "
+                    f"{len(self.columns)} columns without names"
+                )
+            return Table(**{**table.__dict__, "names": list(self.columns)})
+        if not table.named:
+            raise table.error(
+                "has no names of columns, but the model was fitted to columns with names"
+            )
+        have = set(table.names)
+        absent = [name for name in needed if name not in have]
+        if absent:
+            raise table.error(
+                f"lacks {len(absent)} of the {len(needed)} columns that the model uses: "
+                f"{listed(absent)}"
+            )
+        return table
+
+    def _matrix(self, table: Table, wanted: set[str] | None) -> np.ndarray:
+        """The predictors, NaN where a cell is missing; 0 for columns that are not wanted."""
+        if not self.categories and table.names == self.columns:
+            return np.array(table.numbers)
+        places = {name: j for j, name in enumerate(table.names)}
+        counts = [len(self.predictors_of(column)) for column in self.columns]
+        matrix = np.zeros((table.shape[0], sum(counts)))
+        first = 0
+        sources, targets = [], []
+        for column, count in zip(self.columns, counts, strict=True):
+            if wanted is None or column in wanted:
+                if column in self.categories:
+                    matrix[:, first : first + count] = self._indicators(table, column)
+                elif places[column] in table.texts:
+                    raise _expected_numbers(table, column)
+                else:
+                    sources.append(places[column])
+                    targets.append(first)
+            first += count
+        matrix[:, targets] = table.numbers[:, sources]
+        return matrix
+
+    def _indicators(self, table: Table, column: str) -> np.ndarray:
+        categories = self.categories[column]
+        codes = {category: i for i, category in enumerate(categories)}
+        block = np.zeros((table.shape[0], len(categories)))
+        for i, value in enumerate(table.column(table.position(column))):
+            if value is None or value != value:
+                block[i] = np.nan
+            elif value in codes:
+                block[i, codes[value]] = 1.0
+            else:
+                raise table.error(
+                    f"the category {value!r} is not one of the fit, which had {listed(categories)}",
+                    i,
+                    column,
+                )
+        return block[:, 1:]
+
+
+def _categories(table: Table, name: str, column: np.ndarray) -> list[str]:
+    """The categories of a column: the most frequent first, then the others sorted."""
+    counts = Counter(value for value in column if value is not None)
+    if not counts:
+        return [""]
+    if len(counts) == len(column) > 2:
+        raise table.error(
+            f"has a different text in each of the {len(column)} rows; use it as names of the rows "
+            f"(--index {name}) or leave it out (--drop {name})",
+            column=name,
+        )
+    ordered = sorted(counts)
+    first = max(ordered, key=lambda value: counts[value])
+    return [first, *(value for value in ordered if value != first)]
+
+
+def _check_unique(table: Table, names: list[str]) -> None:
+    counts = Counter(names)
+    repeated = [name for name, count in counts.items() if count > 1]
+    if repeated:
+        raise table.error(f"{listed(repeated)} would be the name of two predictors")
+
+
+def _check_complete(table: Table, wanted: list[str] | None, remedy: str) -> None:
+    """Raise an error that names the columns with missing cells."""
+    missing: list[tuple[str, int, int]] = []  # name, number of missing cells, first of them
+    holes = np.isnan(table.numbers)
+    for place, column in table.texts.items():
+        holes[:, place] = [value is None for value in column]
+    names = set(table.names if wanted is None else wanted)
+    for j in np.flatnonzero(holes.any(axis=0)).tolist():
+        if table.names[j] in names:
+            rows = np.flatnonzero(holes[:, j])
+            missing.append((table.names[j], len(rows), int(rows[0])))
+    if not missing:
+        return
+    shown = ", ".join(f"{name!r} ({count})" for name, count, _ in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    columns = "column has" if len(missing) == 1 else "columns have"
+    raise table.error(
+        f"cell is missing; {len(missing)} {columns} missing cells: {shown}{more}. Predictors must "
+        f"be complete: {remedy}, --drop leaves columns out",
+        missing[0][2],
+        missing[0][0],
+    )
+
+
+def _expected_numbers(table: Table, column: str) -> TableError:
+    values = table.column(table.position(column))
+    row = next((i for i, value in enumerate(values) if value is not None), 0)
+    return table.error(f"expected a number, got {values[row]!r}", row, column)
+
+
+def _filled(matrix: np.ndarray, means: np.ndarray) -> np.ndarray:
+    rows, columns = np.nonzero(np.isnan(matrix))
+    matrix[rows, columns] = means[columns]
+    return matrix

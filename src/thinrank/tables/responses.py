@@ -1,0 +1,100 @@
+"""Responses of a table: numbers, or categories for the family "multinomial"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from thinrank.tables.errors import TableError
+from thinrank.tables.row_names import as_text
+from thinrank.tables.table import Table
+
+__all__ = ["CATEGORIES", "ResponseColumns", "check_responses"]
+
+CATEGORIES = "multinomial"
+"""The family of responses that are categories."""
+
+
+class ResponseColumns:
+    """Named columns of numbers and categories, as an estimator takes them.
+
+    It has the part of a data frame's interface that estimators use, so that responses of several
+    types need no optional library.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the columns.
+    columns : sequence of ndarray of shape (n_rows,)
+        Their values; NaN or None where an entry is missing.
+    """
+
+    def __init__(self, names: Sequence[str], columns: Sequence[np.ndarray]) -> None:
+        self.columns = list(names)
+        self._values = dict(zip(names, columns, strict=True))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return len(next(iter(self._values.values()))), len(self.columns)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._values[name]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        objects = np.empty(self.shape, dtype=object)
+        for j, name in enumerate(self.columns):
+            objects[:, j] = self._values[name]
+        return objects if dtype is None else objects.astype(dtype)
+
+
+def check_responses(table: Table, families: Mapping[str, str]) -> np.ndarray | ResponseColumns:
+    """The responses of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table. Missing cells are missing entries.
+    families : mapping of str to str
+        The family of each response.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_responses) or ResponseColumns
+        Numbers; or columns, if a response has categories.
+    """
+    for j, name in enumerate(table.names):
+        _check_response(table, j, families[name])
+    if CATEGORIES not in families.values():
+        return table.numbers
+    columns = []
+    for j, name in enumerate(table.names):
+        column = table.column(j)
+        if families[name] == CATEGORIES and j not in table.texts:
+            texts = np.empty(len(column), dtype=object)
+            texts[:] = [None if np.isnan(value) else as_text(value) for value in column]
+            column = texts
+        columns.append(column)
+    return ResponseColumns(table.names, columns)
+
+
+def _check_response(table: Table, place: int, family: str) -> None:
+    name = table.names[place]
+    column = table.column(place)
+    missing = np.array([value is None or value != value for value in column])
+    if missing.all():
+        raise table.error(f"has no observed entry; leave it out with --drop {name}", column=name)
+    if place in table.texts and family != CATEGORIES:
+        row = int(np.flatnonzero(~missing)[0])
+        raise TableError(
+            f"expected a number, got {column[row]!r} (for categories give --family "
+            f"{name}=multinomial)",
+            file=table.file,
+            row=int(table.rows[row]),
+            column=name,
+        )

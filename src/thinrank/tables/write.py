@@ -1,0 +1,128 @@
+"""Tables to files, which are complete or absent."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from thinrank.core.extras import import_optional
+
+__all__ = ["OUTPUT_SUFFIXES", "whole_file", "write_table"]
+
+OUTPUT_SUFFIXES = (".csv", ".tsv", ".parquet", ".npy")
+"""Suffixes of the files that a table can be written to."""
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """A temporary file, renamed to the given name when the block ends without an error.
+
+    After an error or an interruption the file is as it was before.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+
+    Yields
+    ------
+    Path
+        The temporary file, in the same folder.
+    """
+    path = Path(path)
+    handle, name = tempfile.mkstemp(
+        prefix=f".{path.name}.", suffix=f".partial{path.suffix}", dir=path.parent
+    )
+    os.close(handle)
+    place = Path(name)
+    try:
+        yield place
+        place.chmod(0o666 & ~_umask())  # mkstemp allows access by the owner only
+        os.replace(place, path)
+    except BaseException:
+        place.unlink(missing_ok=True)
+        raise
+
+
+def write_table(
+    path: str | Path,
+    names: Sequence[str],
+    columns: Sequence[np.ndarray],
+    index: Sequence[str] | None = None,
+    index_name: str = "",
+) -> None:
+    """Write columns of numbers or texts to a CSV, TSV, Parquet or NPY file.
+
+    Parameters
+    ----------
+    path : path
+        The file; the suffix tells the format. NPY has the columns of numbers only, without names.
+    names : sequence of str
+        Names of the columns.
+    columns : sequence of ndarray of shape (n_rows,)
+        The columns.
+    index : sequence of str, default=None
+        Names of the rows.
+    index_name : str, default=""
+        Name of their column.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in OUTPUT_SUFFIXES:
+        raise ValueError(f"path must end in {', '.join(OUTPUT_SUFFIXES)}, got {str(path)!r}")
+    with whole_file(path) as place:
+        if suffix == ".npy":
+            numbers = [column for column in columns if column.dtype.kind in "biuf"]
+            with place.open("wb") as file:  # np.save appends .npy to other names
+                np.save(file, np.column_stack(numbers), allow_pickle=False)
+        elif suffix == ".parquet":
+            _write_parquet(place, names, columns, index, index_name)
+        else:
+            _write_text(place, names, columns, index, index_name, suffix)
+
+
+def _write_text(
+    place: Path,
+    names: Sequence[str],
+    columns: Sequence[np.ndarray],
+    index: Sequence[str] | None,
+    index_name: str,
+    suffix: str,
+) -> None:
+    delimiter = "\t" if suffix == ".tsv" else ","
+    cells: list[Sequence[object]] = [column.tolist() for column in columns]
+    header = list(names)
+    if index is not None:
+        cells.insert(0, index)
+        header.insert(0, index_name)
+    with place.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(zip(*cells, strict=True))
+
+
+def _write_parquet(
+    place: Path,
+    names: Sequence[str],
+    columns: Sequence[np.ndarray],
+    index: Sequence[str] | None,
+    index_name: str,
+) -> None:
+    import_optional("pyarrow")
+    pandas = import_optional("pandas")
+    frame = pandas.DataFrame(dict(zip(names, columns, strict=True)))
+    if index is not None:
+        frame.index = pandas.Index(index, name=index_name or None)
+    frame.to_parquet(place, engine="pyarrow")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,95 @@
+"""Small files for tests of the command line, and ways to run it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from typer.testing import CliRunner
+
+import thinrank
+from thinrank.cli import app
+
+SIZES = ("--rank", "1", "--rows", "2", "--columns", "2")
+"""Given sizes, so that a fit takes milliseconds."""
+
+
+def numbers(n=40, p=6, seed=0):
+    """Predictors, and three responses of which two depend on the first and the fourth."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)).round(4)
+    effects = np.zeros((p, 3))
+    effects[[0, 3]] = [[2.0, 1.0, 0.0], [-1.0, -0.5, 0.0]]
+    return X, (X @ effects + 0.2 * rng.standard_normal((n, 3))).round(4)
+
+
+def csv_text(matrix, names, index=None, *, delimiter=",", decimal=".", end="\n", corner="id"):
+    """A matrix as the text of a CSV file."""
+    header = delimiter.join(names if index is None else [corner, *names])
+    lines = [header]
+    for i, row in enumerate(matrix):
+        cells = [repr(float(value)).replace(".", decimal) for value in row]
+        lines.append(delimiter.join(cells if index is None else [index[i], *cells]))
+    return end.join(lines) + end
+
+
+def write_pair(folder, n=40, index=False):
+    """X.csv and Y.csv in a folder; the numbers in them."""
+    X, Y = numbers(n)
+    rows = [f"s{i}" for i in range(n)] if index else None
+    (folder / "X.csv").write_text(csv_text(X, list("abcdef"), rows))
+    (folder / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"], rows))
+    return X, Y
+
+
+class Ran:
+    """What a command did."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def error(self):
+        """The error; checks that it is one line without traceback."""
+        assert "Traceback" not in self.err
+        lines = [line for line in self.err.splitlines() if not line.startswith("note: ")]
+        assert len(lines) == 1, self.err
+        return lines[0]
+
+
+def run(*arguments):
+    """Run a command in this process."""
+    result = CliRunner().invoke(app, [str(each) for each in arguments], prog_name="thinrank")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Ran(result.exit_code, result.stdout, result.stderr)
+
+
+def run_process(*arguments, folder: Path):
+    """Run a command in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "thinrank", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment(),
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def environment():
+    """The environment of a new process, which finds this package from any folder."""
+    source = str(Path(thinrank.__file__).parents[1])
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": source}
+
+
+def contents(folder):
+    """Names of all files below a folder, hidden ones too."""
+    return sorted(str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file())

@@ -1,0 +1,26 @@
+"""The commands on the page about the command line print what the page shows."""
+
+import re
+from pathlib import Path
+
+from messy_files import run
+
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "command_line.md"
+
+
+def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = PAGE.read_text(encoding="utf-8")
+    exec(re.search(r"```python\n(.*?)```", text, re.S).group(1), {})
+    commands = re.findall(r"```bash\nthinrank (.*)\n```", text)
+    shown = re.findall(r"```text\n(.*?)```", text, re.S)
+    fit, predict = (next(each for each in commands if each.startswith(w)) for w in ("fit", "pred"))
+    done = run(*fit.split())
+    assert done.code == 0
+    assert done.out == shown[0]
+    assert done.err == shown[1]
+    (tmp_path / "X.csv").rename(tmp_path / "new.csv")
+    assert run(*predict.split()).code == 0
+    failing = next(each for each in commands if each.endswith("--json"))
+    (tmp_path / "new.csv").rename(tmp_path / "X.csv")
+    assert run(*failing.replace("none.csv", "none.csv -o other").split()).out == shown[2]

@@ -1,0 +1,371 @@
+"""The command line on the files that people have."""
+
+import numpy as np
+import pytest
+from messy_files import SIZES, contents, csv_text, numbers, run, run_process, write_pair
+
+import thinrank as tr
+
+NAMES = list("abcdef")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder of its own, in which the commands run."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def reference(X, Y):
+    """The model that every way to write the same numbers must give."""
+    return tr.SparseReducedRankRegressor(1, 2, 2).fit(X, Y)
+
+
+def assert_fitted(folder, X, Y):
+    """The saved model is that of the numbers, with their names."""
+    est = tr.load(folder)
+    np.testing.assert_allclose(est.coef_, reference(X, Y).coef_, atol=1e-10)
+    assert list(est.feature_names_in_) == NAMES
+    assert list(est.target_names_in_) == ["u", "v", "w"]
+
+
+def test_from_two_files_to_predictions(here):
+    """All steps, in new processes, with automatic sizes."""
+    X, Y = write_pair(here, index=True)
+    fit = run_process("fit", "X.csv", "Y.csv", "-o", "model/", folder=here)
+    assert fit.code == 0, fit.err
+    assert "2 of 6 predictors predict 2 of 3 responses" in fit.out
+    assert "thinrank report model" in fit.out
+    new, _ = numbers(5, seed=1)
+    (here / "new.csv").write_text(csv_text(new, NAMES, [f"t{i}" for i in range(5)]))
+    done = run_process("predict", "model", "new.csv", "-o", "pred.csv", folder=here)
+    assert done.code == 0, done.err
+    lines = (here / "pred.csv").read_text().splitlines()
+    assert lines[0] == "id,u,v,w"
+    assert [line.split(",")[0] for line in lines[1:]] == [f"t{i}" for i in range(5)]
+    written = np.array([line.split(",")[1:] for line in lines[1:]], dtype=float)
+    expected = tr.SparseReducedRankRegressor().fit(X, Y).predict(new)
+    np.testing.assert_allclose(written, expected, atol=1e-8)
+    shown = run_process("inspect", "model", folder=here)
+    assert "command     thinrank fit X.csv Y.csv -o model/" in shown.out
+    page = run_process("report", "model", "--json", folder=here)
+    assert page.json == {"report": "model/report.html", "with_data": True, "notes": []}
+    assert "<html" in (here / "model" / "report.html").read_text()
+    assert contents(here) == [
+        "X.csv", "Y.csv", "model/arrays.npz", "model/model.json", "model/report.html", "new.csv",
+        "pred.csv",
+    ]  # fmt: skip
+
+
+def bom(X):
+    return "\ufeff" + csv_text(X, NAMES)
+
+
+def quoted_names(X):
+    return csv_text(X, [f'"{name}"' for name in NAMES], end="\r\n")
+
+
+def blank_lines(X):
+    lines = csv_text(X, NAMES).splitlines()
+    return "\n\n" + "\n\n".join(lines[:9]) + "\n   \n" + "\n".join(lines[9:]) + "\n\n,,,,,\n\n"
+
+
+def mixed_line_ends(X):
+    lines = csv_text(X, NAMES).splitlines()
+    return "".join(line + ("\n", "\r\n", "\r")[i % 3] for i, line in enumerate(lines))
+
+
+def semicolons_and_decimal_commas(X):
+    return csv_text(X, NAMES, delimiter=";", decimal=",")
+
+
+def tabs(X):
+    return csv_text(X, NAMES, delimiter="\t")
+
+
+def no_line_end(X):
+    return csv_text(X, NAMES).rstrip("\n")
+
+
+def spaces(X):
+    return csv_text(X, NAMES, delimiter=" , ")
+
+
+def trailing_delimiter(X):
+    return csv_text(X, NAMES, end=",\n")
+
+
+def pandas_index(X):
+    return csv_text(X, NAMES, [str(i) for i in range(len(X))], corner="")
+
+
+def header_of_r(X):
+    text = csv_text(X, NAMES, [f'"r{i}"' for i in range(len(X))])
+    return text.removeprefix("id,")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        bom,
+        quoted_names,
+        blank_lines,
+        mixed_line_ends,
+        semicolons_and_decimal_commas,
+        tabs,
+        no_line_end,
+        spaces,
+        trailing_delimiter,
+        pandas_index,
+        header_of_r,
+    ],
+)
+def test_the_same_numbers_give_the_same_model(here, written):
+    X, Y = write_pair(here)
+    (here / "X.csv").write_bytes(written(X).encode())
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
+    assert fit.code == 0, fit.err
+    assert_fitted("m", X, Y)
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "parquet", "tsv.gz"])
+def test_other_formats(here, suffix):
+    X, Y = write_pair(here)
+    file = here / f"X.{suffix}"
+    if suffix == "npy":
+        np.save(file, X)
+    elif suffix == "npz":
+        np.savez(file, X=X, Y=Y, feature_names=NAMES, target_names=["u", "v", "w"])
+    elif suffix == "parquet":
+        pytest.importorskip("pyarrow")
+        pytest.importorskip("pandas").DataFrame(X, columns=NAMES).to_parquet(file)
+    else:
+        import gzip
+
+        file.write_bytes(gzip.compress(csv_text(X, NAMES, delimiter="\t").encode()))
+    responses = file.name if suffix == "npz" else "Y.csv"
+    fit = run("fit", file.name, responses, "-o", "m", *SIZES)
+    assert fit.code == 0, fit.err
+    if suffix == "npy":
+        np.testing.assert_allclose(tr.load("m").coef_, reference(X, Y).coef_, atol=1e-10)
+    else:
+        assert_fitted("m", X, Y)
+
+
+def test_rows_in_another_order_are_matched_by_name(here):
+    X, Y = write_pair(here, index=True)
+    order = np.random.default_rng(3).permutation(len(Y))
+    text = csv_text(Y[order], ["u", "v", "w"], [f"s{i}" for i in order])
+    (here / "Y.csv").write_text(text)
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
+    assert fit.code == 0
+    assert "note: rows of Y.csv are in another order and were matched by name" in fit.err
+    assert_fitted("m", X, Y)
+
+
+def test_join_uses_the_rows_of_both_and_counts_the_others(here):
+    X, Y = write_pair(here)
+    order = np.random.default_rng(3).permutation(30)
+    key = csv_text(np.column_stack([X, 100 + np.arange(40)]), [*NAMES, "key"])
+    (here / "X.csv").write_text(key)
+    (here / "Y.csv").write_text(
+        csv_text(np.column_stack([Y[order], 100 + order]), ["u", "v", "w", "key"])
+    )
+    fit = run("fit", "X.csv", "Y.csv", "--join", "key", "-o", "m", *SIZES)
+    assert fit.code == 0, fit.err
+    assert "note: 10 of 40 rows of X.csv were left out" in fit.err
+    assert_fitted("m", X[:30], Y[:30])
+    missing = run("fit", "X.csv", "Y.csv", "--join", "code", "-o", "m2", *SIZES)
+    assert (missing.code, "has no column 'code'" in missing.error) == (3, True)
+
+
+def test_fifty_thousand_columns(here):
+    X, Y = numbers(20, 50_000)
+    names = [f"g{j}" for j in range(50_000)]
+    (here / "X.csv").write_text(csv_text(X, names))
+    (here / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"]))
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", "--json", *SIZES)
+    assert fit.code == 0, fit.err
+    assert fit.json["n_predictors"] == 50_000
+    assert fit.json["predictors"] == ["g0", "g3"]
+    done = run("predict", "m", "X.csv", "-o", "pred.npy")
+    assert done.code == 0, done.err
+    assert np.load("pred.npy").shape == (20, 3)
+
+
+# A change of the text of X.csv, and parts of the error.
+FAULTS = {
+    "missing cells": (
+        lambda text: _cell(text, 4, 1, "NA"),
+        ("X.csv, row 5, column 'b': cell is missing", "--impute mean"),
+    ),
+    "duplicate names": (
+        lambda text: text.replace("a,b,c", "a,b,a", 1),
+        ("X.csv, row 1: names of columns must be different: 'a' is in columns 1 and 3",),
+    ),
+    "text in a number column": (
+        lambda text: _cell(text, 16, 2, "abc"),
+        ("X.csv, row 17, column 'c': expected a number, got 'abc'",),
+    ),
+    "infinity": (
+        lambda text: _cell(text, 16, 2, "inf"),
+        ("X.csv, row 17, column 'c': expected a finite number, got inf",),
+    ),
+    "zero rows": (lambda text: text.splitlines()[0] + "\n", ("X.csv: has a header and no rows",)),
+    "empty file": (lambda text: "", ("X.csv: is empty",)),
+    "ragged rows": (
+        lambda text: _cell(text, 6, 0, "1,1"),
+        ("X.csv, row 7: has 7 cells, expected 6",),
+    ),
+    "rows lost": (
+        lambda text: "\n".join(text.splitlines()[:-2]) + "\n",
+        ("X.csv has 38 rows and Y.csv has 40",),
+    ),
+    "an open quote": (lambda text: _cell(text, 6, 0, '"1'), ("X.csv, row 7: cannot be read",)),
+    "no name": (lambda text: text.replace("a,b,c", "a,,c", 1), ("column 2 has no name",)),
+}
+
+
+def _cell(text, row, column, value):
+    """The text of a table with one cell changed; rows are counted from 0."""
+    lines = text.splitlines()
+    cells = lines[row].split(",")
+    cells[column] = value
+    lines[row] = ",".join(cells)
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_bad_data_are_named_in_one_line_and_leave_nothing(here, fault):
+    write_pair(here)
+    change, messages = FAULTS[fault]
+    (here / "X.csv").write_text(change((here / "X.csv").read_text()))
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
+    assert fit.code == 3
+    for message in messages:
+        assert message in fit.error
+    as_json = run("fit", "X.csv", "Y.csv", "-o", "m", "--json", *SIZES)
+    assert (as_json.code, as_json.err) == (3, "")
+    assert f"thinrank fit: {as_json.json['error']}" == fit.error
+    assert as_json.json["exit_code"] == 3
+    assert contents(here) == ["X.csv", "Y.csv"]
+
+
+def test_bad_data_in_json_have_file_row_and_column(here):
+    write_pair(here)
+    (here / "X.csv").write_text(_cell((here / "X.csv").read_text(), 16, 2, "abc"))
+    error = run("fit", "X.csv", "Y.csv", "-o", "m", "--json").json
+    assert (error["file"], error["row"], error["column"]) == ("X.csv", 17, "c")
+
+
+def test_non_utf8(here):
+    X, _ = write_pair(here)
+    (here / "X.csv").write_bytes(csv_text(X, ["größe", *NAMES[1:]]).encode("latin-1"))
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
+    assert fit.code == 3
+    assert "X.csv, row 1: is not UTF-8 text" in fit.error
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", "--encoding", "latin-1", *SIZES)
+    assert fit.code == 0
+    assert tr.load("m").feature_names_in_[0] == "größe"
+
+
+def test_names_of_rows_that_differ(here):
+    X, _ = write_pair(here, index=True)
+    (here / "X.csv").write_text(csv_text(X, NAMES, [f"s{i + 1}" for i in range(len(X))]))
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
+    assert fit.code == 3
+    assert "names of rows differ (1 only in X.csv: 's40'; 1 only in Y.csv: 's0')" in fit.error
+
+
+def test_the_same_file_twice(here):
+    write_pair(here)
+    fit = run("fit", "X.csv", "X.csv", "-o", "m", *SIZES)
+    assert fit.code == 3
+    assert "--responses" in fit.error
+
+
+def test_responses_from_one_file(here):
+    X, Y = write_pair(here)
+    both = csv_text(np.column_stack([Y, X]), ["u", "v", "w", *NAMES])
+    (here / "all.csv").write_text(both)
+    fit = run("fit", "all.csv", "--responses", "u,v,w", "-o", "m", *SIZES)
+    assert fit.code == 0, fit.err
+    assert_fitted("m", X, Y)
+
+
+def test_a_constant_response_and_missing_responses(here):
+    X, Y = write_pair(here)
+    Y[:, 2] = 7.0
+    text = _cell(csv_text(Y, ["u", "v", "w"]), 3, 0, "")
+    (here / "Y.csv").write_text(text)
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
+    assert fit.code == 0, fit.err
+    holes = Y.copy()
+    holes[2, 0] = np.nan
+    assert_fitted("m", X, holes)
+
+
+def test_categories_and_predictions_with_the_same_predictors(here):
+    X, Y = write_pair(here)
+    sex = np.array(["f", "m", "f", "f"] * 10)
+    Y[:, :2] += 3.0 * (sex == "m")[:, None]
+    (here / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"]))
+    lines = csv_text(X, NAMES).splitlines()
+    lines = [f"{line},{each}" for line, each in zip(lines, ["sex", *sex], strict=True)]
+    (here / "X.csv").write_text("\n".join(lines))
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", "--keep", "sex", *SIZES)
+    assert fit.code == 0, fit.err
+    assert "note: 'sex' is categorical: 'm' compared with 'f'" in fit.err
+    est = tr.load("m")
+    assert [est.feature_names_in_[j] for j in est.kept_] == ["sex=m"]
+    # columns in another order, one more, and one that the model does not use left out
+    (here / "new.csv").write_text("sex,d,note,a\nm,1,x,2\nf,1,x,2\n")
+    assert run("predict", "m", "new.csv", "-o", "p.npy").code == 0
+    male, female = np.load("p.npy")
+    np.testing.assert_allclose(male - female, est.kept_coef_[:, 0])
+    (here / "new.csv").write_text("sex,d,a\nm,1,2\nx,1,2\n")
+    unknown = run("predict", "m", "new.csv", "-o", "q.npy")
+    assert unknown.code == 3
+    assert "new.csv, row 3, column 'sex': the category 'x' is not one of the fit" in unknown.error
+    (here / "new.csv").write_text("sex,a\nm,1\nf,1\n")
+    lacking = run("predict", "m", "new.csv", "-o", "q.npy")
+    assert lacking.code == 3
+    assert "new.csv: lacks 1 of the 3 columns that the model uses: 'd'" in lacking.error
+    assert not (here / "q.npy").exists()
+
+
+def test_imputation_is_recorded_in_the_model(here):
+    X, Y = write_pair(here)
+    (here / "X.csv").write_text(_cell((here / "X.csv").read_text(), 4, 0, "?"))
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", "--impute", "mean", *SIZES)
+    assert fit.code == 0, fit.err
+    assert "note: 1 missing cells of predictors were replaced" in fit.err
+    mean = X[3, 0] = float(np.delete(X[:, 0], 3).mean())
+    assert_fitted("m", X, Y)
+    assert run("inspect", "m", "--json").json["fit"]["impute"] == "mean"
+    (here / "new.csv").write_text("a,d\n,1\n2,1\n")
+    assert run("predict", "m", "new.csv", "-o", "p.npy").code == 0
+    (here / "same.csv").write_text(f"a,d\n{mean!r},1\n2,1\n")
+    assert run("predict", "m", "same.csv", "-o", "q.npy").code == 0
+    np.testing.assert_allclose(np.load("p.npy"), np.load("q.npy"))
+
+
+def test_families(here):
+    rng = np.random.default_rng(0)
+    X, _ = write_pair(here, 80)
+    stage = np.where(X[:, 0] + 0.5 * rng.standard_normal(80) > 0, "late", "early")
+    counts = rng.poisson(np.exp(0.8 * X[:, 0]))
+    lines = [f"{a},{b}" for a, b in zip(stage, counts, strict=True)]
+    (here / "Y.csv").write_text("stage,visits\n" + "\n".join(lines))
+    plain = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
+    assert plain.code == 3
+    assert "Y.csv, row 2, column 'stage': expected a number" in plain.error
+    sizes = ("--rank", "1", "--rows", "1", "--columns", "all", "--ridge", "0.01")
+    family = ("--family", "stage=multinomial,visits=poisson")
+    fit = run("fit", "X.csv", "Y.csv", "-o", "m", *family, *sizes)
+    assert fit.code == 0, fit.err
+    assert run("predict", "m", "X.csv", "-o", "p.csv").code == 0
+    rows = [line.split(",") for line in (here / "p.csv").read_text().splitlines()]
+    assert rows[0] == ["stage", "stage=early", "stage=late", "visits"]
+    assert np.mean([row[0] == each for row, each in zip(rows[1:], stage, strict=True)]) > 0.8
+    assert run("report", "m").code == 0
