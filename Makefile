@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs package clean
 
 # One stamp per extra, so that `make demo` does not install Sphinx.
 $(VENV)/installed: pyproject.toml
@@ -76,5 +76,11 @@ bench: $(VENV)/installed $(OTHERS)/installed
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
+# The wheel is built from the source distribution and installed in an environment of its own.
+package: $(VENV)/installed-dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python .ci/check_package.py dist
+
 clean:
-	rm -rf $(VENV) docs/_build docs/auto_examples docs/api/generated
+	rm -rf $(VENV) dist docs/_build docs/auto_examples docs/api/generated

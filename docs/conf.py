@@ -32,6 +32,7 @@ html_title = f"thinrank {release}"
 math_font = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
 html_static_path = ["_static", str(math_font)]
 html_show_sourcelink = False
+toc_object_entries_show_parents = "hide"
 html_css_files = ["math.css"]
 # Formulas become MathML when the pages are built: all current browsers show it without scripts,
 # and docutils, on which Sphinx depends anyway, has the converter.

@@ -7,7 +7,7 @@ import pytest
 
 import thinrank as tr
 
-LAZY = ("baselines", "calcium", "cli", "paper", "report", "rl", "studies")
+LAZY = ("baselines", "calcium", "cli", "paper", "persistence", "plot", "report", "rl", "studies")
 
 
 def loaded(code, *arguments):

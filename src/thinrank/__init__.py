@@ -1,17 +1,13 @@
 """Low-rank, row-sparse and column-sparse coefficient matrices."""
 
-from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 from thinrank.core.factors import Factors
+from thinrank.core.lazy import lazy_names as _lazy_names
 from thinrank.core.result import Solution
-from thinrank.estimators import (
-    SparseReducedRankClassifier,
-    SparseReducedRankGLM,
-    SparseReducedRankRegressor,
-    SparseReducedRankRegressorCV,
-)
+
+# not lazy: the module has the name of the function, and its import would replace the function
 from thinrank.minimize import minimize
 
 if TYPE_CHECKING:
@@ -22,6 +18,8 @@ if TYPE_CHECKING:
         designs,
         losses,
         paper,
+        persistence,
+        plot,
         report,
         rl,
         selection,
@@ -29,6 +27,11 @@ if TYPE_CHECKING:
         starts,
         studies,
     )
+    from thinrank.estimators.classifier import SparseReducedRankClassifier
+    from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
+    from thinrank.estimators.glm import SparseReducedRankGLM
+    from thinrank.estimators.regressor import SparseReducedRankRegressor
+    from thinrank.persistence import load, save
 
 __version__ = _version("thinrank")
 
@@ -43,24 +46,30 @@ __all__ = [
     "calcium",
     "datasets",
     "designs",
+    "load",
     "losses",
     "minimize",
     "paper",
+    "persistence",
+    "plot",
     "report",
     "rl",
+    "save",
     "selection",
     "solvers",
     "starts",
     "studies",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Import a subpackage on first use, so that ``import thinrank`` stays fast."""
-    if name in __all__:
-        return _import_module(f"thinrank.{name}")
-    raise AttributeError(f"module 'thinrank' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy_names(
+    __name__,
+    {
+        **{name: f"thinrank.{name}" for name in __all__ if name.islower()},  # subpackages
+        "SparseReducedRankClassifier": "thinrank.estimators.classifier",
+        "SparseReducedRankGLM": "thinrank.estimators.glm",
+        "SparseReducedRankRegressor": "thinrank.estimators.regressor",
+        "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
+        "load": "thinrank.persistence",
+        "save": "thinrank.persistence",
+    },
+)

@@ -63,7 +63,7 @@ def test_badly_scaled_columns():
 
 @pytest.mark.parametrize("solver", ["pursuit", "gdt"])
 def test_norwegian_paper(solver):
-    paper = tr.datasets.load_norwegian_paper()
+    paper = tr.datasets.load_norwegian_paper(as_frame=False)
     X, Y, names = paper.data, paper.target, paper.feature_names
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
     scale = X.std(axis=0)  # responses stay in their units, in which the minimum is known

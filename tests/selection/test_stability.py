@@ -11,7 +11,10 @@ from sklearn.base import BaseEstimator
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
 from thinrank.selection import stability
-from thinrank.selection.stability import error_bound
+from thinrank.selection.stability_table import error_bound
+
+# The bound says nothing for so few predictors, which is another test's subject.
+quiet = pytest.mark.filterwarnings("ignore:The bound on wrong")
 
 
 class SignsOfSums(BaseEstimator):
@@ -39,6 +42,7 @@ def tiny(n=11, p=5, k=3):
     return X, rng.standard_normal((n, k)) + np.array([9.0, 0.0, -9.0])
 
 
+@quiet
 @pytest.mark.parametrize("n", [11, 12])
 def test_frequencies_by_hand(n):
     X, Y = tiny(n)
@@ -65,6 +69,7 @@ def test_frequencies_by_hand(n):
         np.testing.assert_allclose(part.unimodal_bound, bounds[1])
 
 
+@quiet
 def test_the_halves_come_from_the_seed():
     X, Y = tiny()
     seen = {name: [] for name in ("none", "zero", "one", "threads")}
@@ -78,6 +83,7 @@ def test_the_halves_come_from_the_seed():
     pd.testing.assert_frame_equal(table, stability(SignsOfSums([]), X, Y, 3))
 
 
+@quiet
 def test_names():
     X, Y = tiny()
     plain = stability(SignsOfSums([]), X, Y, 2)
@@ -106,11 +112,192 @@ def test_truth_is_stable():
 def test_nothing_selected():
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((40, 6)), rng.standard_normal((40, 5))
-    with pytest.warns(SelectionWarning, match="No model predicts better"):
+    with pytest.warns(SelectionWarning, match="4 of the 4 fits .* no predictor") as told:
         table = stability(tr.SparseReducedRankRegressor(), X, Y, 2)
+    assert len(told) == 1  # not one per half
+    assert told[0].filename == __file__
     assert (table.frequency == 0).all()
     assert (table.bound == 0).all()
     assert not table.stable.any()
+
+
+# --------------------------------------------------------------------------- pairs
+
+
+class SignsOfProducts(BaseEstimator):
+    """Selects what has a positive sum; its coefficients are the signs of XᵀY."""
+
+    def fit(self, X, Y):
+        X, Y = np.asarray(X), np.asarray(Y)
+        self.row_support_ = np.flatnonzero(X.sum(axis=0) > 0)
+        self.column_support_ = np.flatnonzero(Y.reshape(len(Y), -1).sum(axis=0) > 0)
+        self.coef_ = (X.T @ Y).T  # (n_targets, n_features), as scikit-learn has it
+        return self
+
+
+@quiet
+def test_pairs_by_hand():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.normal([0, 9, 0, -9], size=(20, 4)), columns=list("abcd"))
+    Y = pd.DataFrame(rng.standard_normal((20, 3)), columns=["u", "v", "w"])
+    seen = []
+
+    class Spy(SignsOfProducts):
+        def fit(self, X, Y):
+            super().fit(X, Y)
+            seen.append((self.row_support_, self.column_support_, self.coef_.T))
+            return self
+
+    table = stability(Spy(), X, Y, 4, pairs=True, threshold=0.6)
+    counts, positive = np.zeros((2, 4, 3))
+    for rows, columns, theta in seen:
+        block = np.ix_(rows, columns)
+        counts[block] += 1
+        positive[block] += theta[block] > 0
+    pairs = table[table.axis == "pair"]
+    rows, columns = np.nonzero(counts)
+    assert 0 < len(rows) < 12
+    np.testing.assert_array_equal(pairs["index"], rows * 3 + columns)
+    assert list(pairs.predictor) == [X.columns[i] for i in rows]
+    assert list(pairs.response) == [Y.columns[j] for j in columns]
+    assert pairs.name.iloc[0] == f"{X.columns[rows[0]]} → {Y.columns[columns[0]]}"
+    of_pairs, positive = counts[rows, columns], positive[rows, columns]
+    np.testing.assert_allclose(pairs.frequency, of_pairs / 8)
+    np.testing.assert_array_equal(pairs.stable, of_pairs / 8 >= 0.6)
+    most = np.maximum(positive, of_pairs - positive)
+    np.testing.assert_allclose(pairs.sign_agreement, most / of_pairs)
+    assert (pairs.sign_agreement < 1).any()
+    np.testing.assert_array_equal(pairs.sign, np.where(positive >= of_pairs / 2, 1, -1))
+    mean = counts.sum() / 8
+    np.testing.assert_allclose(pairs.bound, error_bound(mean, 12, 0.6, 4, unimodal=False))
+    others = table[table.axis != "pair"]
+    assert others[["sign", "sign_agreement"]].isna().all(axis=None)
+    assert others[["predictor", "response"]].isna().all(axis=None)
+    without = stability(SignsOfProducts(), X, Y, 4, threshold=0.6)
+    pd.testing.assert_frame_equal(others[list(without)], without)
+
+
+def test_true_pairs_have_their_sign():
+    X, Y, truth = tr.datasets.make_two_way_sparse(300, 20, 12, 1, 3, 4, signal=9, random_state=0)
+    table = stability(tr.SparseReducedRankRegressor(1, 3, 4), X, Y, 3, pairs=True)
+    pairs = table[(table.axis == "pair") & table.stable]
+    theta = np.asarray(truth.theta)
+    rows, columns = np.nonzero(theta)
+    np.testing.assert_array_equal(pairs["index"], rows * 12 + columns)
+    np.testing.assert_array_equal(pairs.sign, np.sign(theta[rows, columns]))
+    assert (pairs.sign_agreement == 1).all()
+    assert (pairs.bound < 12).all()
+    assert table.attrs["remarks"] == []
+
+
+def test_only_pairs_that_occur_take_memory():
+    """A table of all pairs would have 10¹¹ entries."""
+
+    class Sparse(BaseEstimator):
+        def fit(self, X, Y):
+            self.row_support_, self.column_support_ = np.array([3, 99_999]), np.array([0, 7])
+            U = sparse.csr_array(([1.0, -1.0], ([3, 99_999], [0, 0])), (100_000, 1)).toarray()
+            V = np.zeros((1_000_000, 1))
+            V[[0, 7]] = 1
+            self.factors_ = tr.Factors(U, V)
+            return self
+
+    X, Y = sparse.csr_array((8, 100_000)), sparse.csr_array((8, 1_000_000))
+    table = stability(Sparse(), X, Y, 2, pairs=True)
+    pairs = table[table.axis == "pair"]
+    assert list(pairs["index"]) == [3_000_000, 3_000_007, 99_999_000_000, 99_999_000_007]
+    assert list(pairs.sign) == [1, 1, -1, -1]
+    assert (pairs.frequency == 1).all()
+
+
+def test_no_pair_is_selected():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((40, 6)), rng.standard_normal((40, 5))
+    with pytest.warns(SelectionWarning, match="4 of the 4 fits .* no predictor"):
+        table = stability(tr.SparseReducedRankRegressor(), X, Y, 2, pairs=True)
+    assert not (table.axis == "pair").any()
+    assert table.attrs["remarks"] == [
+        "4 of the 4 fits to half of the rows selected no predictor.",
+        "No predictor is stable.",
+        "No response is stable.",
+        "No pair is stable.",
+    ]
+
+
+def test_pairs_need_responses():
+    class RowsOnly(SignsOfProducts):
+        def fit(self, X, Y):
+            super().fit(X, Y)
+            del self.column_support_
+            return self
+
+    with pytest.raises(ValueError, match=r"pairs=True needs .* got RowsOnly"):
+        stability(RowsOnly(), *tiny(), pairs=True)
+
+
+def test_categories_have_a_column_each():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 8))
+    label = np.array(["a", "b", "c"])[np.argmax(X[:, :3] + 0.3 * rng.standard_normal((90, 3)), 1)]
+    est = tr.SparseReducedRankClassifier(2, 3, None, ridge=0.1)
+    table = stability(est, X, label, 1)
+    assert list(table[table.axis == "column"].name) == ["0", "1", "2"]
+    rows = table[table.axis == "row"]
+    np.testing.assert_array_equal(np.flatnonzero(rows.stable), [0, 1, 2])
+
+
+# --------------------------------------------------------------------------- progress
+
+
+@quiet
+def test_a_record_per_fit():
+    X, Y = tiny()
+    records = []
+    table = stability(SignsOfSums([]), X, Y, 3, callback=records.append)
+    assert [record.iteration for record in records] == [1, 2, 3, 4, 5, 6]
+    assert {record.total for record in records} == {6}
+    assert sum(record.n_rows for record in records) == 6 * table.frequency[:5].sum()
+    assert sum(record.n_columns for record in records) == 6 * table.frequency[5:].sum()
+
+
+@quiet
+def test_progress_bar(capsys):
+    stability(SignsOfSums([]), *tiny(), 3)
+    assert capsys.readouterr() == ("", "")
+    stability(SignsOfSums([]), *tiny(), 3, verbose=1)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "stability" in err
+    assert "6/6" in err
+
+
+def test_a_failing_callback_ends_the_run():
+    def stop(record):
+        raise RuntimeError(f"enough after {record.iteration}")
+
+    for n_jobs in (None, 2):
+        with pytest.raises(RuntimeError, match="enough after 1"):
+            stability(SignsOfSums([]), *tiny(), 3, callback=stop, n_jobs=n_jobs)
+
+
+# --------------------------------------------------------------------------- remarks
+
+
+def test_remark_where_the_bound_says_nothing():
+    X, Y, _ = tr.datasets.make_two_way_sparse(60, 12, 8, 1, 6, 8, signal=2, random_state=0)
+    est = tr.SparseReducedRankRegressor(1, 6, None)
+    with pytest.warns(SelectionWarning, match="The bound on wrong predictors says nothing") as told:
+        table = stability(est, X, Y, 3)
+    assert told[0].filename == __file__
+    stable = int(table[table.axis == "row"].stable.sum())
+    assert stable <= table.bound[0]
+    about_rows, about_columns = table.attrs["remarks"]
+    assert str(told[0].message) == about_rows
+    assert f"{stable} are stable, and the bound is {table.bound[0]:.3g}" in about_rows
+    assert "selects 6 of 12 on average" in about_rows
+    assert about_columns.startswith("All 8 responses were selected in every fit")
+    assert table.attrs["threshold"] == 0.75
+    assert table.attrs["n_resamples"] == 3
 
 
 # --------------------------------------------------------------------------- bounds
@@ -151,6 +338,14 @@ def test_where_theorem_2_does_not_hold_theorem_1_does():
     for threshold, same in ((0.69, True), (0.70, False)):
         pair = [error_bound(50, 100, threshold, 50, unimodal=flag) for flag in (True, False)]
         assert (pair[0] == pair[1]) is same
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 3])
+@pytest.mark.parametrize("threshold", [0.55, 0.75, 0.8])
+def test_few_halves(pairs, threshold):
+    """The formula of theorem 2 has no meaning, or gives a larger bound than theorem 1."""
+    worst, other = (error_bound(10, 500, threshold, pairs, unimodal=flag) for flag in (False, True))
+    assert 0 < other <= worst
 
 
 def test_no_more_wrong_than_selected():

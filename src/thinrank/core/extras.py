@@ -17,14 +17,16 @@ __all__ = ["import_optional", "is_installed", "missing_message"]
 _EXTRAS = {
     "pandas": ("Data frames", "frames"),
     "polars": ("Data frames of polars", "frames"),
-    "matplotlib": ("Pages and plots", "report"),
-    "jinja2": ("Pages and plots", "report"),
-    "markupsafe": ("Pages and plots", "report"),
+    "matplotlib": ("Plots", "plot"),
+    "jinja2": ("Pages", "report"),
+    "markupsafe": ("Pages", "report"),
     "tifffile": ("TIFF files", "calcium"),
     "h5py": ("HDF5 and NWB files", "calcium"),
     "pynwb": ("Exports to NWB files", "nwb"),
     "gymnasium": ("Gymnasium environments", "rl"),
     "distributed": ("Studies run with Dask", "dask"),
+    "pooch": ("Data sets that are downloaded", "data"),
+    "rdata": ("Data sets of R packages", "data"),
 }
 
 

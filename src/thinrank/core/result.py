@@ -67,6 +67,16 @@ class Record:
         Search: rank, numbers of rows and columns, and ridge of the model.
     best : float
         Search: the lowest score so far. Fit: nan.
+    split_scores : tuple of float
+        Search: the scores of the splits, of which ``objective`` is the mean; a single one for a
+        criterion. Fit: empty.
+    rank_scores : tuple of (int, float)
+        Search: ranks, and the least score of each over the numbers of columns, on the rows that
+        this model selected; empty where a fit does not give them. Fit: empty.
+    search_round : int
+        Search: number of the search, counted from 1. The noise in the responses is estimated again
+        before each search, so scores of different searches cannot be compared; the model is chosen
+        from the last one. Fit: 1.
     """
 
     stage: Literal["search", "fit"]
@@ -79,6 +89,9 @@ class Record:
     factors: Factors | None = None
     sizes: Sizes | None = None
     best: float = math.nan
+    split_scores: tuple[float, ...] = field(default=(), repr=False)
+    rank_scores: tuple[tuple[int, float], ...] = field(default=(), repr=False)
+    search_round: int = 1
 
 
 class History(RecordList[Record]):

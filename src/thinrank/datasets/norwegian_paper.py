@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any, Literal, overload
 
-import numpy as np
 from sklearn.utils import Bunch
 
-from thinrank.core.extras import import_optional
+from thinrank.datasets.bunches import AsFrame, make_bunch
+from thinrank.datasets.shipped_files import read_shipped
 
 __all__ = ["load_norwegian_paper"]
 
-# Layout of the file: the responses come first, then the predictors.
+# Layout of the file: the responses come first, then the predictors, which it calls X1 to X9.
 _RESPONSES = 13
 _PREDICTORS = ("X1", "X2", "X3", "X1^2", "X2^2", "X3^2", "X1*X2", "X1*X3", "X2*X3")
 
@@ -27,10 +26,14 @@ take the values -1, 0 and 1, their squares and their products
 Missing values: none
 
 The data come from a designed experiment at a paper factory in Norway. The task is to predict the
-thirteen responses from the control variables; many of the responses are strongly correlated.
+thirteen responses from the control variables; many of the responses are strongly correlated. The
+sources do not say what the variables measure.
 
-Source: the data set norwaypaper1 of the R package MMST 0.6-1.1, whose predictors X4 to X9 are
-X1^2, X2^2, X3^2, X1*X2, X1*X3 and X2*X3.
+Source: StatLib (lib.stat.cmu.edu/datasets), through the data set norwaypaper1 of the R package
+MMST 0.6-1.1, whose predictors X4 to X9 are X1^2, X2^2, X3^2, X1*X2, X1*X3 and X2*X3.
+
+Licence: none is stated. The numbers were published with the articles below; MMST is distributed
+under the GPL.
 
 References: M. Aldrin, Moderate projection pursuit regression for multivariate response data,
 Computational Statistics & Data Analysis 21 (1996). A. J. Izenman, Modern Multivariate Statistical
@@ -40,18 +43,18 @@ Techniques, Springer (2008).
 
 @overload
 def load_norwegian_paper(
-    *, return_X_y: Literal[False] = False, as_frame: bool = False
+    *, return_X_y: Literal[False] = False, as_frame: AsFrame = "auto"
 ) -> Bunch: ...
 
 
 @overload
 def load_norwegian_paper(
-    *, return_X_y: Literal[True], as_frame: bool = False
+    *, return_X_y: Literal[True], as_frame: AsFrame = "auto"
 ) -> tuple[Any, Any]: ...
 
 
 def load_norwegian_paper(
-    *, return_X_y: bool = False, as_frame: bool = False
+    *, return_X_y: bool = False, as_frame: AsFrame = "auto"
 ) -> Bunch | tuple[Any, Any]:
     """Load the Norwegian paper quality data (regression with several responses).
 
@@ -63,24 +66,24 @@ def load_norwegian_paper(
     ----------
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
-    as_frame : bool, default=False
-        Whether to return pandas data frames. Requires pandas.
+    as_frame : bool or "auto", default="auto"
+        Whether to return pandas data frames in place of arrays; "auto" if pandas is installed.
 
     Returns
     -------
     data : Bunch or tuple of (data, target)
         A dictionary whose values are also attributes:
 
-        data : ndarray or DataFrame of shape (29, 9)
+        data : DataFrame or ndarray of shape (29, 9)
             The predictors X.
-        target : ndarray or DataFrame of shape (29, 13)
+        target : DataFrame or ndarray of shape (29, 13)
             The responses Y.
         frame : DataFrame of shape (29, 22) or None
-            Predictors and responses in one frame, if ``as_frame=True``.
+            Predictors and responses in one frame; None for arrays.
         feature_names, target_names : list of str
             Names of the predictors and of the responses.
         DESCR : str
-            A description of the data, with references.
+            A description of the data, with source, licence and references.
 
     References
     ----------
@@ -98,25 +101,13 @@ def load_norwegian_paper(
     >>> [paper.feature_names[i] for i in est.row_support_]
     ['X1', 'X2', 'X3', 'X2^2', 'X3^2', 'X1*X3']
     """
-    file = resources.files("thinrank.datasets").joinpath("data", "norway_paper.csv")
-    with file.open(encoding="utf-8") as lines:
-        table = np.loadtxt(lines, delimiter=",", skiprows=1)
-    target, data = table[:, :_RESPONSES].copy(), table[:, _RESPONSES:].copy()
-    predictors = list(_PREDICTORS)
-    responses = [f"Y{i}" for i in range(1, _RESPONSES + 1)]
-    frame = None
-    if as_frame:
-        pandas = import_optional("pandas")
-        data = pandas.DataFrame(data, columns=predictors)
-        target = pandas.DataFrame(target, columns=responses)
-        frame = pandas.concat([data, target], axis=1)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
-        frame=frame,
-        feature_names=predictors,
-        target_names=responses,
-        DESCR=_DESCRIPTION,
+    names, table = read_shipped("norway_paper.csv")
+    bunch = make_bunch(
+        table[:, _RESPONSES:].copy(),
+        table[:, :_RESPONSES].copy(),
+        _PREDICTORS,
+        names[:_RESPONSES],
+        _DESCRIPTION,
+        as_frame=as_frame,
     )
+    return (bunch.data, bunch.target) if return_X_y else bunch

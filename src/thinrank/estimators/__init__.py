@@ -1,9 +1,14 @@
 """Estimators with the interface of scikit-learn."""
 
-from thinrank.estimators.classifier import SparseReducedRankClassifier
-from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
-from thinrank.estimators.glm import SparseReducedRankGLM
-from thinrank.estimators.regressor import SparseReducedRankRegressor
+from typing import TYPE_CHECKING
+
+from thinrank.core.lazy import lazy_names as _lazy_names
+
+if TYPE_CHECKING:
+    from thinrank.estimators.classifier import SparseReducedRankClassifier
+    from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
+    from thinrank.estimators.glm import SparseReducedRankGLM
+    from thinrank.estimators.regressor import SparseReducedRankRegressor
 
 __all__ = [
     "SparseReducedRankClassifier",
@@ -11,3 +16,13 @@ __all__ = [
     "SparseReducedRankRegressor",
     "SparseReducedRankRegressorCV",
 ]
+
+__getattr__, __dir__ = _lazy_names(
+    __name__,
+    {
+        "SparseReducedRankClassifier": "thinrank.estimators.classifier",
+        "SparseReducedRankGLM": "thinrank.estimators.glm",
+        "SparseReducedRankRegressor": "thinrank.estimators.regressor",
+        "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
+    },
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.kept_basis import kept_basis
 from thinrank.estimators.canonical import Canonical
-from thinrank.losses.families import Family, Gaussian
-from thinrank.losses.profile import profiled
+
+if TYPE_CHECKING:
+    from thinrank.losses.families import Family
 
 __all__ = [
     "Explained",
@@ -106,6 +107,8 @@ def scales(data: TrainingData, *, center: bool, standardize: bool) -> Scales:
         totals, deviations = _moments(data.Y, weights, center)
         ones = np.ones(k)
         return Scales(deviations, deviations if standardize else ones, totals)
+    from thinrank.losses.profile import profiled  # not needed for least squares
+
     free = arrays.zeros((data.Y.shape[0], 1), data.Y) + 1 if center else None
     start = data.Y * 0 if data.offset is None else data.offset
     values, curvature = profiled(data.family, data.Y, weights, start, free, None)[2::2]
@@ -234,6 +237,9 @@ def errors(data: TrainingData, linear: Array) -> np.ndarray:
 
 def _left_by_kept(data: TrainingData, kept: Array, center: bool) -> np.ndarray:
     """Squared errors, or half deviances, of the best fit on the predictors that are always kept."""
+    from thinrank.losses.families import Gaussian  # not needed without such predictors
+    from thinrank.losses.profile import profiled
+
     basis = kept_basis(
         kept, like=data.design.prototype, sample_weight=data.sample_weight, center=center
     ).basis

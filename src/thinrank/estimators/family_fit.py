@@ -16,17 +16,57 @@ from thinrank.core.factors import Factors
 from thinrank.core.result import History, Outcome, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.chosen_sizes import chosen_sizes
+from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.family_problem import FamilyProblem
 from thinrank.estimators.family_rounds import fit_family_in_rounds
 from thinrank.estimators.family_sizes import find_family_sizes
 from thinrank.estimators.fit_result import FitResult
-from thinrank.estimators.responses import Responses
+from thinrank.estimators.responses import Responses, numeric_responses
 from thinrank.estimators.search_setup import Found
-from thinrank.losses.families import Family
+from thinrank.losses.families import Family, Gaussian
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.solvers import as_solver
 
-__all__ = ["family_fit", "final_family_fit"]
+__all__ = ["family_fit", "final_family_fit", "numeric_fit"]
+
+
+def numeric_fit(
+    estimator: Any,
+    design: Design,
+    target: Array,
+    entry_weight: Any,
+    family: Family | None,
+    names: np.ndarray | None,
+    weight: Array | None,
+    kept: np.ndarray,
+) -> tuple[FitResult, TrainingData]:
+    """Fit responses that are numbers, with missing entries, weights of entries or another loss.
+
+    Parameters
+    ----------
+    estimator : SparseReducedRankRegressor
+        An estimator with parameters that have been checked.
+    design : Design of shape (n_samples, n_features)
+    target : array of shape (n_samples, n_targets)
+        Responses, NaN where an entry is missing.
+    entry_weight : array of shape (n_samples, n_targets), or None
+    family : Family or None
+        None for least squares.
+    names : ndarray of str, or None
+        Names of the responses, for messages.
+    weight : array of shape (n_samples,), or None
+    kept : ndarray of int
+        Sorted indices of the predictors that are always kept.
+
+    Returns
+    -------
+    result : FitResult
+    data : TrainingData
+        What the shares explained are computed from.
+    """
+    responses = numeric_responses(target, entry_weight, family or Gaussian(), names)
+    result = family_fit(estimator, design, responses, weight, kept)
+    return result, TrainingData(design, responses.Y, weight, responses.weight, result.family)
 
 
 def family_fit(

@@ -19,6 +19,7 @@ from thinrank.minimize import solve
 from thinrank.selection.automatic import automatic_ridges, by_criterion, in_held_out_rows
 from thinrank.selection.choice import RefitRule
 from thinrank.selection.deviance_splits import deviance_samples
+from thinrank.selection.loss_criterion_sample import LossCriterionSample
 from thinrank.selection.space import Space
 from thinrank.selection.working_guide import criterion_guide, noise_guide
 from thinrank.solvers.pursuit import Pursuit
@@ -78,6 +79,7 @@ def find_family_sizes(
     options = search_options(solver, start, seed, n_jobs, callback)
     space = setup.space
     if known is not None:
+        options["sample"] = LossCriterionSample
         search: Any = by_criterion(loss, space, known, **options)
         for _ in range(_MAX_SCALINGS - 1 if problem.rescales else 0):
             before = search.best

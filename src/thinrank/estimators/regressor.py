@@ -7,11 +7,9 @@ from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.explained import TrainingData
-from thinrank.estimators.family_fit import family_fit
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.least_squares_fit import least_squares_fit
 from thinrank.estimators.parameters import check_parameters
-from thinrank.estimators.responses import numeric_responses
 from thinrank.estimators.validation import (
     check_loss,
     check_training_data,
@@ -20,7 +18,6 @@ from thinrank.estimators.validation import (
     has_missing,
     keep_target_names,
 )
-from thinrank.losses.families import Gaussian
 
 __all__ = ["SparseReducedRankRegressor"]
 
@@ -331,9 +328,12 @@ default="auto"
             result = least_squares_fit(self, design, target, weight, kept)
             data = TrainingData(design, target, weight)
         else:
-            responses = numeric_responses(target, entry_weight, family or Gaussian(), names)
-            result = family_fit(self, design, responses, weight, kept)
-            data = TrainingData(design, responses.Y, weight, responses.weight, result.family)
+            # imported on first use: most fits are least squares on complete data
+            from thinrank.estimators.family_fit import numeric_fit
+
+            result, data = numeric_fit(
+                self, design, target, entry_weight, family, names, weight, kept
+            )
         self._keep_result(result, data, kept, single)
         keep_target_names(self, names)
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
 from thinrank.estimators.explained import held_out_r2
 from thinrank.estimators.kept import KeptPredictors
-from thinrank.losses.families import Family
 from thinrank.selection.criteria import Criterion, as_criterion
 from thinrank.selection.cv_splits import Splits, make_splits
 from thinrank.selection.evaluation import Evaluation
@@ -23,6 +22,9 @@ from thinrank.selection.space import Space, make_space
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, Given
 from thinrank.starts.backward import MOST_ROWS
+
+if TYPE_CHECKING:
+    from thinrank.losses.families import Family
 
 __all__ = ["Found", "Setup", "check_criterion", "prepared", "search_options"]
 

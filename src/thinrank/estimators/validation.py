@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -21,8 +21,10 @@ from thinrank.core.contracts import Design, is_design
 from thinrank.designs import as_design
 from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, column_names
-from thinrank.losses.families import Family, Gaussian, Huber
 from thinrank.minimize import check_size, check_sizes
+
+if TYPE_CHECKING:
+    from thinrank.losses.families import Family
 
 __all__ = [
     "check_automatic_sizes",
@@ -129,6 +131,9 @@ def check_loss(loss: Any) -> Family | None:
     """The family of the parameter ``loss``; None for least squares."""
     if isinstance(loss, str) and loss == "squared":
         return None
+    # imported on first use: most fits are least squares
+    from thinrank.losses.families import Family, Gaussian, Huber
+
     if isinstance(loss, str) and loss == "huber":
         return Huber()
     if isinstance(loss, Family) and loss.units:

@@ -42,7 +42,7 @@ def jobs(quick: bool) -> list[Job]:
 
 def run(job: Job) -> list[StudyRecord]:
     """Compute the errors on one split, or select predictors on the full data."""
-    paper = load_norwegian_paper()
+    paper = load_norwegian_paper(as_frame=False)
     if job.cell["kind"] == "selection":
         return _selection(paper.data, paper.target, paper.feature_names)
     return _errors(paper.data, paper.target, job.seed)

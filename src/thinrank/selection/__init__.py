@@ -2,7 +2,16 @@
 
 from thinrank.core.sizes import Sizes
 from thinrank.selection.criteria import Criterion
+from thinrank.selection.predictor_path import PredictorPath, path
 from thinrank.selection.rank import estimate_rank
-from thinrank.selection.stability import stability
+from thinrank.selection.stability import StabilityRecord, stability
 
-__all__ = ["Criterion", "Sizes", "estimate_rank", "stability"]
+__all__ = [
+    "Criterion",
+    "PredictorPath",
+    "Sizes",
+    "StabilityRecord",
+    "estimate_rank",
+    "path",
+    "stability",
+]

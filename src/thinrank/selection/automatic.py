@@ -14,13 +14,11 @@ from thinrank.core.contracts import Start
 from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
 from thinrank.losses import LeastSquares
-from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.selection.choice import RefitRule
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
 from thinrank.selection.held_out_search import HeldOutSearch
-from thinrank.selection.loss_criterion_sample import LossCriterionSample
 from thinrank.selection.space import Space
 from thinrank.selection.splits import held_out_samples
 from thinrank.solvers import Pursuit
@@ -54,11 +52,19 @@ def automatic_ridges(curvatures: Array) -> list[float]:
     return [0.0, *(mean * np.geomspace(1e-4, 1e3, 15)).tolist()]
 
 
+def least_squares_sample(
+    loss: LeastSquares, criterion: Criterion, *chosen: bool, **options: Any
+) -> CriterionSample:
+    """All rows of the data as a sample, with models scored by a criterion."""
+    return CriterionSample(loss.quadratic(), loss.noise, criterion, *chosen, **options)
+
+
 def by_criterion(
-    loss: LeastSquares | GeneralizedLinear,
+    loss: Any,
     space: Space,
     criterion: Criterion,
     *,
+    sample: Callable[..., Any] = least_squares_sample,
     start: Start = _AUTO,
     seed: int = 0,
     **options: Any,
@@ -67,12 +73,15 @@ def by_criterion(
 
     Parameters
     ----------
-    loss : LeastSquares
+    loss : LeastSquares or GeneralizedLinear
         The loss without ridge.
     space : Space
         The sizes to choose from.
     criterion : Criterion
         The criterion.
+    sample : callable, default=least_squares_sample
+        Makes the sample from the loss, the criterion and whether rows and columns are chosen:
+        :class:`thinrank.selection.loss_criterion_sample.LossCriterionSample` for other losses.
     start : Start, default=Auto(exchanges_rows=True)
         Starting point of the first fit.
     seed : int, default=0
@@ -87,14 +96,8 @@ def by_criterion(
     """
     p, k = loss.shape
     chosen = space.rows[0] < p, space.columns[0] < k
-    sample: Any
-    if isinstance(loss, GeneralizedLinear):
-        sample = LossCriterionSample(loss, criterion, *chosen, start=start, seed=seed)
-    else:
-        sample = CriterionSample(
-            loss.quadratic(), loss.noise, criterion, *chosen, start=start, seed=seed
-        )
-    search = CriterionSearch([sample], space, **options)
+    rows = sample(loss, criterion, *chosen, start=start, seed=seed)
+    search = CriterionSearch([rows], space, **options)
     search.run()
     return search
 

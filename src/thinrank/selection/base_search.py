@@ -35,6 +35,7 @@ class BaseSearch(abc.ABC):
         self._known: dict[Sizes, Evaluation] = {}
         self.records: list[Record] = [] if records is None else records
         self._began = time.perf_counter() - (self.records[-1].seconds if self.records else 0.0)
+        self._round = self.records[-1].search_round + 1 if self.records else 1
         self.stopped = False
 
     @property
@@ -71,6 +72,10 @@ class BaseSearch(abc.ABC):
                 raise
             self.stopped = True
 
+    def _rank_scores(self, evaluation: Evaluation) -> tuple[tuple[int, float], ...]:
+        """Least scores of other ranks on the rows of a point; empty if they are not known."""
+        return ()
+
     def _keep(self, evaluation: Evaluation) -> None:
         """Keep a point, and tell the callback, which may end the search."""
         self._known[evaluation.sizes] = evaluation
@@ -81,6 +86,9 @@ class BaseSearch(abc.ABC):
             seconds=time.perf_counter() - self._began,
             sizes=evaluation.sizes,
             best=self.best.score,
+            split_scores=tuple(float(part) for part in evaluation.parts),
+            rank_scores=self._rank_scores(evaluation),
+            search_round=self._round,
         )
         self.records.append(record)
         if self._callback is not None and self._callback(record):

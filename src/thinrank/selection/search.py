@@ -196,6 +196,11 @@ class Search(BaseSearch):
         """Errors of the responses, from those of the samples; None without held-out rows."""
         return None
 
+    def _rank_scores(self, evaluation: Evaluation) -> tuple[tuple[int, float], ...]:
+        if evaluation.table.size == 0:
+            return ()
+        return self._space.best_by_rank(evaluation.table, evaluation.sizes)
+
     # ------------------------------------------------------------------ coordinates
 
     _ridge_tolerance = 0.0

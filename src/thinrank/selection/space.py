@@ -162,14 +162,24 @@ class Space:
 
     def best_of(self, table: np.ndarray, sizes: Sizes) -> Sizes:
         """The allowed rank and number of columns of least score in a table."""
-        height = max(table.shape[0], sizes.rank)
-        ranks = self.ranks[self.ranks <= min(sizes.rows, height)]
-        scores = table[np.ix_(np.minimum(ranks, table.shape[0]) - 1, self.columns - 1)]
-        scores = np.where(ranks[:, None] <= self.columns[None, :], scores, np.inf)
+        ranks, scores = self._allowed(table, sizes)
         i, j = np.unravel_index(int(np.argmin(scores)), scores.shape)
         if not np.isfinite(scores[i, j]):  # all models are near saturation
             return sizes
         return sizes._replace(rank=int(ranks[i]), columns=int(self.columns[j]))
+
+    def best_by_rank(self, table: np.ndarray, sizes: Sizes) -> tuple[tuple[int, float], ...]:
+        """The allowed ranks of a table, each with its least score over the numbers of columns."""
+        ranks, scores = self._allowed(table, sizes)
+        least = scores.min(axis=1)
+        return tuple(zip(ranks.tolist(), least.tolist(), strict=True))
+
+    def _allowed(self, table: np.ndarray, sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
+        """The allowed ranks in a table, and the scores of their allowed numbers of columns."""
+        height = max(table.shape[0], sizes.rank)
+        ranks = self.ranks[self.ranks <= min(sizes.rows, height)]
+        scores = table[np.ix_(np.minimum(ranks, table.shape[0]) - 1, self.columns - 1)]
+        return ranks, np.where(ranks[:, None] <= self.columns[None, :], scores, np.inf)
 
 
 def _at_most(values: np.ndarray, limit: int) -> int:

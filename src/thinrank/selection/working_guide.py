@@ -57,7 +57,10 @@ def criterion_guide(loss: GeneralizedLinear, space: Space, **options: Any) -> li
     thin = space.thin()
     if thin.rows[-1] < thin.ranks[0]:
         return []
-    guide = by_criterion(loss, thin, Criterion(), rough=True, **options).best.sizes
+    search = by_criterion(
+        loss, thin, Criterion(), sample=LossCriterionSample, rough=True, **options
+    )
+    guide = search.best.sizes
     return [space.like(guide.rows, guide)] if guide.rank > 0 else []
 
 

@@ -1,0 +1,44 @@
+"""Public names of a package that are imported on first use."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """The functions ``__getattr__`` and ``__dir__`` of a package with lazy names (PEP 562).
+
+    An imported name is stored in the package, so that it is looked up here only once.
+
+    Parameters
+    ----------
+    package : str
+        ``__name__`` of the package.
+    modules : mapping of str to str
+        For each name, the module that defines it. A name that is the last part of its module's
+        name is the module itself.
+
+    Returns
+    -------
+    getattr, dir : callable
+        To be assigned to ``__getattr__`` and ``__dir__`` in the package.
+    """
+
+    def get(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(modules[name])
+        value = module if modules[name] == f"{package}.{name}" else getattr(module, name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *modules})
+
+    return get, names

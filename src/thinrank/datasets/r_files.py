@@ -1,0 +1,79 @@
+"""Reading the data files of R packages (.rda, .RData)."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thinrank.core.extras import import_optional
+
+__all__ = ["NamedMatrix", "named_matrix", "read_r_file"]
+
+
+class NamedMatrix(NamedTuple):
+    """A numeric matrix or data frame of R.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        The numbers; NaN for NA.
+    rows : list of str or None
+        Names of the rows.
+    columns : list of str
+        Names of the columns.
+    """
+
+    values: np.ndarray
+    rows: list[str] | None
+    columns: list[str]
+
+
+def read_r_file(path: Path) -> dict[str, Any]:
+    """Read all objects of an R data file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+
+    Returns
+    -------
+    dict
+        The objects by their names.
+    """
+    rdata = import_optional("rdata")
+    with warnings.catch_warnings():
+        # Old files do not state the encoding of names; those read here are ASCII.
+        warnings.filterwarnings("ignore", "Unknown encoding")
+        # Classes of other R packages: the underlying lists are what is needed.
+        warnings.filterwarnings("ignore", "Missing constructor")
+        objects: dict[str, Any] = rdata.read_rda(str(path))
+    return objects
+
+
+def named_matrix(found: Any) -> NamedMatrix:
+    """Convert a matrix (a DataArray of xarray) or a data frame (of pandas).
+
+    Parameters
+    ----------
+    found : DataArray or DataFrame
+        What :func:`read_r_file` returned.
+
+    Returns
+    -------
+    NamedMatrix
+    """
+    if hasattr(found, "columns"):
+        values = found.to_numpy(dtype=float, na_value=np.nan)
+        return NamedMatrix(values, _texts(found.index), _texts(found.columns))
+    rows = _texts(found.coords["dim_0"].values) if "dim_0" in found.coords else None
+    return NamedMatrix(
+        np.array(found.values, dtype=float), rows, _texts(found.coords["dim_1"].values)
+    )
+
+
+def _texts(names: Any) -> list[str]:
+    return [str(name) for name in names]

@@ -1,0 +1,30 @@
+"""Reading the CSV files that are part of the package."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import numpy as np
+
+__all__ = ["read_shipped"]
+
+
+def read_shipped(name: str) -> tuple[list[str], np.ndarray]:
+    """Read a CSV file of the folder ``thinrank/datasets/data``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+
+    Returns
+    -------
+    names : list of str
+        Names of the columns, from the first line.
+    table : ndarray of shape (n_samples, n_columns)
+        The numbers.
+    """
+    file = resources.files("thinrank.datasets").joinpath("data", name)
+    with file.open(encoding="utf-8") as lines:
+        names = lines.readline().strip().split(",")
+        return names, np.loadtxt(lines, delimiter=",")

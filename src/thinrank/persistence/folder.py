@@ -1,0 +1,169 @@
+"""The folder of a model: written completely or not at all, and read without following links."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from thinrank.persistence.document import FORMAT
+from thinrank.persistence.errors import ModelFileError
+
+__all__ = ["ARRAYS", "DOCUMENT", "check_free", "opened", "replaced_folder", "write_file"]
+
+DOCUMENT = "model.json"
+ARRAYS = "arrays.npz"
+# The first bytes of model.json, of which the format is the first key.
+_BEGINNING = f'{{\n"format": "{FORMAT}"'.encode()
+
+
+def check_free(path: Path, overwrite: bool) -> None:
+    """Raise an error unless a model may be written to ``path``.
+
+    Parameters
+    ----------
+    path : Path
+    overwrite : bool
+        Whether a model there may be replaced. Anything else is never replaced.
+    """
+    if not os.path.lexists(path):
+        return
+    if not path.is_dir():
+        raise FileExistsError(f"{path} is a file; a model is saved as a folder")
+    if not any(path.iterdir()):
+        return
+    if not _is_model(path):
+        raise FileExistsError(
+            f"{path} is a folder that is not a model of thinrank, so it is not replaced; choose "
+            "another path"
+        )
+    if not overwrite:
+        raise FileExistsError(
+            f"{path} contains a model already; use overwrite=True to replace it, or choose "
+            "another path"
+        )
+
+
+@contextmanager
+def replaced_folder(path: Path) -> Iterator[Path]:
+    """A new folder to write to, which takes the place of ``path`` at the end of the block.
+
+    If the block or the replacement fails, what was at ``path`` is there as before, and the new
+    folder is deleted. Files other than those of a model stay in the folder.
+
+    Parameters
+    ----------
+    path : Path
+        A path that passed :func:`check_free`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = _sibling(path, "new")
+    new.mkdir()
+    try:
+        yield new
+        _sync(new)
+        _put(new, path)
+    except BaseException:  # also on Ctrl-C
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+
+
+def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a new file, and wait until it is on the disk.
+
+    Parameters
+    ----------
+    path : Path
+    write : callable
+        Called with the open file.
+    """
+    with open(path, "xb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def opened(folder: Path, name: str) -> Iterator[tuple[IO[bytes], int]]:
+    """Open a regular file of a model.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+
+    Yields
+    ------
+    file : binary file
+    size : int
+        Its size in bytes.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file, or if it is a symbolic link, a folder or a device.
+    """
+    path = folder / name
+    try:
+        kind = path.lstat().st_mode
+    except FileNotFoundError:
+        raise ModelFileError(f"{name} is missing") from None
+    if not stat.S_ISREG(kind):
+        raise ModelFileError(f"{name} is not a regular file")
+    # the flags, where the system has them, are for a file that is replaced at this moment
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelFileError(f"{name} is not a regular file")
+        yield file, status.st_size
+
+
+def _is_model(path: Path) -> bool:
+    """Whether a folder has a ``model.json`` of this format."""
+    try:
+        with opened(path, DOCUMENT) as (file, _):
+            return file.read(len(_BEGINNING)) == _BEGINNING
+    except (ModelFileError, OSError):
+        return False
+
+
+def _sibling(path: Path, purpose: str) -> Path:
+    """A hidden path next to ``path``: on the same file system, so that it can be renamed."""
+    return path.with_name(f".{path.name}.{purpose}-{secrets.token_hex(6)}")
+
+
+def _put(new: Path, path: Path) -> None:
+    """Rename ``new`` to ``path``, and what was there to a hidden name, which is then deleted."""
+    if not path.exists():
+        os.rename(new, path)
+        _sync(path.parent)
+        return
+    old = _sibling(path, "old")
+    os.rename(path, old)
+    try:
+        os.rename(new, path)
+    except BaseException:
+        os.rename(old, path)
+        raise
+    _sync(path.parent)
+    for other in old.iterdir():
+        if other.name not in (DOCUMENT, ARRAYS):
+            os.rename(other, path / other.name)
+    shutil.rmtree(old)
+
+
+def _sync(folder: Path) -> None:
+    """Wait until the entries of a folder are on the disk, where the system can do that."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,234 @@
+"""The classes that a model file may contain.
+
+A file names classes by the names in this table. Nothing else is ever imported because of what a
+file says. A class that is moved keeps its name here, so that older files stay readable.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from functools import cache, cached_property
+from importlib import import_module
+from typing import Any
+
+from thinrank.losses.families import Family
+from thinrank.persistence.errors import ModelFileError
+
+__all__ = ["Storable", "find_class", "is_fitted_attribute", "name_of", "registered_names"]
+
+# Estimators: their parameters and what fit stores.
+_ESTIMATORS = {
+    "SparseReducedRankRegressor": "thinrank.estimators.regressor",
+    "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
+    "SparseReducedRankGLM": "thinrank.estimators.glm",
+    "SparseReducedRankClassifier": "thinrank.estimators.classifier",
+    "baselines.DoubleProjectedPenalization": "thinrank.baselines.double_projected",
+    "baselines.ExclusiveExtraction": "thinrank.baselines.exclusive_extraction",
+    "baselines.JointRankRowSelection": "thinrank.baselines.joint_rank_row",
+    "baselines.MultiTaskGroupLasso": "thinrank.baselines.multi_task",
+    "baselines.NullRegressor": "thinrank.baselines.null",
+    "baselines.RankConstrainedGroupLasso": "thinrank.baselines.rank_constrained",
+    "baselines.ReducedRankRegression": "thinrank.baselines.reduced_rank",
+    "baselines.SeparateLassos": "thinrank.baselines.separate_lassos",
+    "baselines.SeparateRidges": "thinrank.baselines.separate_ridges",
+    "baselines.ThresholdingSVD": "thinrank.baselines.thresholding_svd",
+    "baselines.refitted.RefittedGroupLasso": "thinrank.baselines.refitted",
+    "baselines.refitted.RefittedLassos": "thinrank.baselines.refitted",
+    "baselines.refitted.ShortPathGroupLasso": "thinrank.baselines.refitted",
+    "baselines.refitted.ShortPathLassos": "thinrank.baselines.refitted",
+    "baselines.compact_lassos.CompactGroupLasso": "thinrank.baselines.compact_lassos",
+    "baselines.compact_lassos.CompactLassos": "thinrank.baselines.compact_lassos",
+    "rl.MultiTaskFQI": "thinrank.rl.fqi",
+    "calcium.CalciumImaging": "thinrank.calcium.imaging",
+}
+
+# Other objects: results, and values of parameters.
+_OBJECTS = {
+    "Factors": "thinrank.core.factors",
+    "Solution": "thinrank.core.result",
+    "core.result.History": "thinrank.core.result",
+    "core.result.Outcome": "thinrank.core.result",
+    "core.result.Record": "thinrank.core.result",
+    "core.result.Status": "thinrank.core.result",
+    "selection.Criterion": "thinrank.selection.criteria",
+    "selection.Sizes": "thinrank.core.sizes",
+    "losses.families.Bernoulli": "thinrank.losses.families.bernoulli",
+    "losses.families.Gaussian": "thinrank.losses.families.gaussian",
+    "losses.families.Huber": "thinrank.losses.families.huber",
+    "losses.families.Mixed": "thinrank.losses.families.mixed",
+    "losses.families.Multinomial": "thinrank.losses.families.multinomial",
+    "losses.families.NegativeBinomial": "thinrank.losses.families.negative_binomial",
+    "losses.families.Poisson": "thinrank.losses.families.poisson",
+    "solvers.Constant": "thinrank.solvers.steps",
+    "solvers.GDT": "thinrank.solvers.gdt",
+    "solvers.Pursuit": "thinrank.solvers.pursuit",
+    "solvers.Safeguarded": "thinrank.solvers.steps",
+    "solvers.Theory": "thinrank.solvers.steps",
+    "starts.Auto": "thinrank.starts.auto",
+    "starts.Backward": "thinrank.starts.backward",
+    "starts.Forward": "thinrank.starts.forward",
+    "starts.Given": "thinrank.starts.given",
+    "starts.GroupLasso": "thinrank.starts.convex",
+    "starts.Lasso": "thinrank.starts.convex",
+    "starts.ProximalSteps": "thinrank.starts.proximal",
+    "starts.Screening": "thinrank.starts.screening",
+    "starts.Spectral": "thinrank.starts.spectral",
+    "rl.Fourier": "thinrank.rl.features",
+    "rl.Identity": "thinrank.rl.features",
+    "rl.Lookup": "thinrank.rl.features",
+    "rl.QHistory": "thinrank.rl.history",
+    "rl.QRecord": "thinrank.rl.history",
+    "rl.RadialBasis": "thinrank.rl.features",
+    "rl.Tabular": "thinrank.rl.features",
+    "rl.action_values.LinearValues": "thinrank.rl.action_values",
+    "rl.blackjack.HandFeatures": "thinrank.rl.blackjack.features",
+}
+
+# Constructor arguments of classes that do not declare them, or not under the attribute's name.
+_ARGUMENTS: dict[str, dict[str, str]] = {
+    "rl.action_values.LinearValues": {
+        "features": "features",
+        "factors": "factors",
+        "intercept": "intercept",
+    },
+    "solvers.GDT": {
+        "step_rule": "step",
+        "update": "update",
+        "balance": "balance",
+        "max_iter": "max_iter",
+        "tol": "tol",
+    },
+}
+
+# What a fit stores has a name that ends or begins with an underscore.
+_FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
+# Attributes of scikit-learn that are settings and not results: requests for metadata.
+_SETTINGS = frozenset({"_metadata_request"})
+
+_MODULES = {**_ESTIMATORS, **_OBJECTS}
+_NAMES = {(module, name.rpartition(".")[2]): name for name, module in _MODULES.items()}
+
+
+@dataclass(frozen=True)
+class Storable:
+    """A class of the table.
+
+    Attributes
+    ----------
+    name : str
+        Its name in model files.
+    cls : type
+        The class.
+    is_estimator : bool
+        Whether it has parameters and fitted attributes, not a fixed list of attributes.
+    """
+
+    name: str
+    cls: type
+    is_estimator: bool
+
+    @property
+    def is_model(self) -> bool:
+        """Whether its objects can be saved by themselves."""
+        return self.is_estimator or self.name in ("Factors", "Solution")
+
+    @cached_property
+    def is_list(self) -> bool:
+        """Whether its objects are lists."""
+        return issubclass(self.cls, list)
+
+    @cached_property
+    def is_enum(self) -> bool:
+        """Whether its objects are members of an enumeration."""
+        return issubclass(self.cls, Enum)
+
+    @cached_property
+    def arguments(self) -> dict[str, str]:
+        """The attributes that are stored, each with the argument of the constructor it is for."""
+        if self.name in _ARGUMENTS:
+            return _ARGUMENTS[self.name]
+        if is_dataclass(self.cls):
+            return {field.name: field.name for field in fields(self.cls)}
+        names = self.cls.parameters if self._is_family else self.cls._fields  # type: ignore[attr-defined]
+        return {name: name for name in names}
+
+    @cached_property
+    def state(self) -> tuple[str, ...]:
+        """The attributes that are stored and are not arguments of the constructor."""
+        # a fitted family has estimated parameters, and still says that they are to be estimated
+        return ("has_parameters",) if self._is_family else ()
+
+    @property
+    def _is_family(self) -> bool:
+        return issubclass(self.cls, Family)
+
+    def build(self, values: dict[str, Any]) -> Any:
+        """An object with the stored attributes; those that an older file lacks have defaults."""
+        arguments, state = self.arguments, self.state
+        built = self.cls(**{arguments[name]: values[name] for name in arguments if name in values})
+        for name in state:
+            if name in values:
+                setattr(built, name, values[name])
+        return built
+
+
+def registered_names() -> list[str]:
+    """Names of the classes that can be stored, sorted."""
+    return sorted(_MODULES)
+
+
+def name_of(cls: type) -> str | None:
+    """The name of a class in model files; None for a class that cannot be stored."""
+    return _NAMES.get((cls.__module__, cls.__qualname__))
+
+
+def find_class(name: Any) -> Storable:
+    """The class that a file names.
+
+    Parameters
+    ----------
+    name : str
+        Its name in model files.
+
+    Returns
+    -------
+    Storable
+
+    Raises
+    ------
+    ModelFileError
+        If the table has no such name.
+    """
+    if not isinstance(name, str) or name not in _MODULES:
+        raise ModelFileError(f"the class {str(name)[:80]!r} is not one that thinrank stores")
+    return _imported(name)
+
+
+@cache  # a history has thousands of records
+def _imported(name: str) -> Storable:
+    cls = getattr(import_module(_MODULES[name]), name.rpartition(".")[2])
+    return Storable(name, cls, name in _ESTIMATORS)
+
+
+def is_fitted_attribute(cls: Any, name: str) -> bool:
+    """Whether an attribute of an estimator can be a result of ``fit``.
+
+    Parameters, methods and properties of the class are not, so that a file cannot replace them.
+
+    Parameters
+    ----------
+    cls : type
+        The class of the estimator.
+    name : str
+        Name of the attribute.
+
+    Returns
+    -------
+    bool
+    """
+    if not _FITTED.fullmatch(name) or name in _SETTINGS or name in cls._get_param_names():
+        return False
+    return not hasattr(inspect.getattr_static(cls, name, None), "__get__")

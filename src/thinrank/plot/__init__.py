@@ -1,0 +1,28 @@
+"""Plots of fitted models and of how they were chosen.
+
+Every function takes ``ax=None``, draws into these Axes or into those of a new figure, and returns
+them. matplotlib comes with ``pip install thinrank[plot]`` and is imported when the first plot is
+drawn, so this package can be imported without it.
+"""
+
+from thinrank.plot.coefficient_map import coefficients
+from thinrank.plot.factor_bars import factors
+from thinrank.plot.factor_network import network
+from thinrank.plot.iteration_curve import convergence
+from thinrank.plot.observed_points import observed_predicted
+from thinrank.plot.path_lines import path
+from thinrank.plot.sample_biplot import biplot
+from thinrank.plot.search_curves import selection
+from thinrank.plot.stable_bars import stability
+
+__all__ = [
+    "biplot",
+    "coefficients",
+    "convergence",
+    "factors",
+    "network",
+    "observed_predicted",
+    "path",
+    "selection",
+    "stability",
+]

@@ -1,0 +1,221 @@
+"""Predictors, factors and responses as a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thinrank.core.extras import import_optional
+from thinrank.estimators.findings import Findings
+from thinrank.plot.canvas import axes_of, check_choice, check_count, font_size, room, write_instead
+from thinrank.plot.colours import GREY, INK, by_sign
+from thinrank.plot.factor_bars import no_factors
+from thinrank.plot.fitted_model import fitted_model, loadings, selected
+from thinrank.plot.labels import names_at, plural, shown_of, strongest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["network"]
+
+_ROW = 0.21  # height of a name in a new figure, in inches
+_WIDEST = 4.5  # line width of the strongest edge, in points
+# Edges weaker than this, relative to the strongest of their side, are hardly visible and hide
+# others, so they are left out.
+_WEAK = 0.05
+_STEPS = 24  # points of a curved edge
+
+
+def network(
+    est: Any,
+    *,
+    through: str = "factors",
+    max_edges: int = 100,
+    max_predictors: int = 25,
+    max_responses: int = 25,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw which predictors act on which responses, through the factors.
+
+    Predictors are on the left, responses on the right. The width of an edge is its strength, in
+    standard deviations, relative to the strongest one of its side; red edges are positive, blue
+    ones negative. A path of two edges of the same colour raises the response.
+
+    Parameters
+    ----------
+    est : estimator
+        A fitted estimator, such as :class:`thinrank.SparseReducedRankRegressor`.
+    through : {"factors", "coefficients"}, default="factors"
+        "factors" has the factors in a third column, between predictors and responses, with the
+        loadings as edges; "coefficients" has an edge for each coefficient.
+    max_edges : int, default=100
+        Largest number of edges between two columns, the strongest ones.
+    max_predictors : int, default=25
+        Largest number of predictors shown, the strongest ones. In small Axes fewer are shown, so
+        that their names can be read.
+    max_responses : int, default=25
+        The same for responses.
+    ax : Axes or None, default=None
+        The Axes to draw in; None for a new figure.
+
+    Returns
+    -------
+    Axes
+        The Axes. Edges with less than 5 % of the strength of the strongest are left out too.
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> X, Y = tr.datasets.load_norwegian_paper(return_X_y=True, as_frame=True)
+    >>> est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)
+    >>> ax = tr.plot.network(est)
+    >>> len(ax.texts) - 3  # without the titles of the columns
+    20
+    """
+    through = check_choice("through", through, ("factors", "coefficients"))
+    max_edges = check_count("max_edges", max_edges)
+    max_predictors = check_count("max_predictors", max_predictors)
+    max_responses = check_count("max_responses", max_responses)
+    model = fitted_model(est)
+    rows, columns, values = selected(model)
+    tallest = max(min(len(rows), max_predictors), min(len(columns), max_responses))
+    ax = axes_of(ax, 7.2, max(1.0 + _ROW * tallest, 2.8))
+    if through == "factors" and model.rank == 0:
+        return no_factors(ax)
+    if not len(columns):
+        return write_instead(ax, "All coefficients are zero: no predictor was selected.")
+    most = room(ax, "y") * 4 // 5
+    top = strongest(np.linalg.norm(values, axis=1), min(max_predictors, most))
+    side = strongest(np.linalg.norm(values, axis=0), min(max_responses, most))
+    if through == "factors":
+        down, across, layers = _by_factors(model, rows[top], columns[side])
+    else:
+        down, across, layers = _by_signs(values[np.ix_(top, side)])
+    top, side = top[down], side[across]
+    heights = [_heights(layer.shape[0]) for layer in layers] + [_heights(len(side))]
+    _draw_layers(ax, layers, heights, max_edges)
+    size = font_size(ax, "y", round(1.25 * max(len(top), len(side))))
+    _draw_names(ax, 0, heights[0], names_at(model.predictor_names, rows[top]), size)
+    _draw_names(ax, 2, heights[-1], names_at(model.response_names, columns[side]), size)
+    titles = [shown_of("predictors", len(top), len(rows))]
+    titles += ["factors"] if through == "factors" else []
+    titles += [shown_of(plural(model.noun), len(side), len(columns))]
+    _draw_titles(ax, titles)
+    ax.set_xlim(-0.9, 2.9)
+    ax.set_ylim(-0.06, 1.14)
+    ax.set_axis_off()
+    return ax
+
+
+def _by_factors(
+    model: Findings, rows: np.ndarray, columns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Orders of predictors and responses in which few edges cross, and the loadings as edges."""
+    left, right = loadings(model)
+    left, right = left[rows], right[columns].T
+    down = np.argsort(_centres(left), kind="stable")
+    across = np.argsort(_centres(right.T), kind="stable")
+    return down, across, [left[down], right[:, across]]
+
+
+def _by_signs(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Orders in which positive edges are level and negative ones cross, and the edges.
+
+    They are the orders of the best approximation of rank 1.
+    """
+    left, _, right = np.linalg.svd(values, full_matrices=False)
+    down, across = np.argsort(-left[:, 0]), np.argsort(-right[0])
+    return down, across, [values[np.ix_(down, across)]]
+
+
+def _centres(weights: np.ndarray) -> np.ndarray:
+    """Mean position of the neighbours of each row, weighted by squares."""
+    squares = weights**2
+    total = squares.sum(axis=1)
+    return squares @ np.arange(weights.shape[1]) / np.where(total > 0, total, 1.0)
+
+
+def _heights(count: int) -> np.ndarray:
+    """Positions from top to bottom; few nodes are not drawn to the very ends."""
+    if count == 1:
+        return np.asarray([0.5])
+    margin = 0.5 / (count + 1) if count < 8 else 0.0
+    return np.linspace(1 - margin, margin, count)
+
+
+def _draw_edges(
+    ax: Axes,
+    weights: np.ndarray,
+    start: tuple[float, np.ndarray],
+    end: tuple[float, np.ndarray],
+    most: int,
+) -> int:
+    """Curved edges between two columns of nodes, weak ones first; returns their number."""
+    strength = np.abs(weights) / (float(np.abs(weights).max()) or 1.0)
+    pairs = np.argwhere(strength > _WEAK)
+    pairs = pairs[np.argsort(strength[pairs[:, 0], pairs[:, 1]])][-most:]
+    step = np.linspace(0, 1, _STEPS)
+    bend = step**2 * (3 - 2 * step)  # level at both ends
+    x = start[0] + step * (end[0] - start[0])
+    lines, widths, colours = [], [], []
+    for i, j in pairs:
+        y = start[1][i] + bend * (end[1][j] - start[1][i])
+        lines.append(np.column_stack([x, y]))
+        widths.append(_WIDEST * strength[i, j])
+        colours.append(by_sign(float(weights[i, j])))
+    collection = import_optional("matplotlib.collections").LineCollection
+    ax.add_collection(
+        collection(lines, linewidths=widths, colors=colours, alpha=0.65, capstyle="round")
+    )
+    return len(lines)
+
+
+def _draw_layers(
+    ax: Axes, layers: list[np.ndarray], heights: list[np.ndarray], max_edges: int
+) -> None:
+    """Edges between consecutive columns of nodes, and the nodes."""
+    places = np.linspace(0, 2, len(heights))
+    drawn, total = 0, 0
+    for i, layer in enumerate(layers):
+        ends = (places[i], heights[i]), (places[i + 1], heights[i + 1])
+        drawn += _draw_edges(ax, layer, *ends, max_edges)
+        total += int(np.count_nonzero(layer))
+    if drawn < total:
+        note = f"strongest {drawn:,} of {total:,} edges shown"
+        ax.set_title(note, y=-0.04, fontsize=8, color=GREY)
+    for x, nodes in ((0, heights[0]), (2, heights[-1])):
+        ax.plot(np.full(len(nodes), x), nodes, "o", color=INK, markersize=3.5, zorder=3)
+    for i, place in enumerate(heights[1] if len(heights) == 3 else []):
+        ax.text(
+            1,
+            float(place),
+            str(i + 1),
+            ha="center",
+            va="center",
+            fontsize=8,
+            zorder=4,
+            bbox={"boxstyle": "circle,pad=0.3", "facecolor": "white", "edgecolor": INK},
+        )
+
+
+def _draw_titles(ax: Axes, titles: list[str]) -> None:
+    align = {0: "right", 1: "center", 2: "left"}
+    for x, title in zip(np.linspace(0, 2, len(titles)), titles, strict=True):
+        ax.text(
+            float(x),
+            1.09,
+            title.replace(" (", "\n("),
+            ha=align[int(x)],
+            va="bottom",
+            color=GREY,
+            fontsize=8,
+        )
+
+
+def _draw_names(ax: Axes, x: float, heights: np.ndarray, names: list[str], size: float) -> None:
+    shift, align = (-0.05, "right") if x == 0 else (0.05, "left")
+    for place, name in zip(heights, names, strict=True):
+        ax.text(
+            x + shift, float(place), name, ha=align, va="center", fontsize=size, parse_math=False
+        )

@@ -1,0 +1,239 @@
+"""How the sizes were chosen: scores of the models that were tried."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from thinrank.core.result import Record
+from thinrank.plot.canvas import (
+    axes_of,
+    check_count,
+    log_scale,
+    open_frame,
+    whole_numbers,
+    write_instead,
+)
+from thinrank.plot.colours import GREY, INK, POSITIVE, ordinal
+from thinrank.selection.records import last_search, one_standard_error, standard_error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["selection"]
+
+_HELD_OUT = ("auto", "cv")
+# Relative distance up to which a fitted model is marked as a point of its line. Farther ones had
+# too few or too many responses, and another model shows what their rank and predictors can do.
+_ON_THE_LINE = 0.02
+
+
+def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
+    """Draw the held-out error (or criterion) of the models that were tried.
+
+    There is one line for each rank. Its points are the numbers of predictors that were tried,
+    each with the best number of responses and ridge. A large marker is a model that was fitted;
+    the other points come from models of other ranks, on the predictors that these selected. For
+    held-out errors, bars of the chosen rank are one standard error over the splits.
+
+    Parameters
+    ----------
+    est : estimator
+        A fitted estimator that chose a size itself.
+    max_ranks : int, default=5
+        Largest number of ranks shown: the chosen one, its neighbours, and others at regular
+        distances.
+    ax : Axes or None, default=None
+        The Axes to draw in; None for a new figure.
+
+    Returns
+    -------
+    Axes
+        The Axes. The chosen model has a star. The one-standard-error model, a ring, has the fewest
+        predictors among the models whose error is at most one standard error above the least one.
+
+    Notes
+    -----
+    Only the models of the last search are shown: the noise in the responses is estimated again
+    before each search, and scores before and after cannot be compared. The chosen model need not
+    be the lowest point. ``refit_rule`` may allow a larger error for fewer predictors, and with few
+    samples the best models are evaluated again on further splits that are not shown.
+    ``refit_rule="one_se"`` compares these again, so its choice may differ from the ring.
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> X, Y = tr.datasets.load_norwegian_paper(return_X_y=True, as_frame=True)
+    >>> est = tr.SparseReducedRankRegressor().fit(X, Y)
+    >>> ax = tr.plot.selection(est)
+    >>> ax.get_xlabel()
+    'number of predictors'
+    """
+    max_ranks = check_count("max_ranks", max_ranks)
+    check_is_fitted(est, "best_params_")
+    records = last_search(getattr(est, "search_", []))
+    if not getattr(est, "search_", []):
+        raise ValueError(
+            "est tried no models, because all sizes were given or the data are constant; "
+            'plot.selection needs a fit with rank, row_sparsity or column_sparsity "auto"'
+        )
+    ax = axes_of(ax)
+    if not records:
+        return write_instead(ax, "No model of the search has a finite score.")
+    chosen = _chosen(records, est.best_params_)
+    lines = _lines(records)
+    null = next((r for r in records if r.sizes is not None and r.sizes.rank == 0), None)
+    best_rank = chosen.sizes.rank if chosen is not None and chosen.sizes is not None else 0
+    ranks = _some_ranks(sorted(lines), best_rank, max_ranks)
+    for rank, colour in zip(ranks, ordinal(len(ranks)), strict=True):
+        _draw_line(ax, rank, lines[rank], records, colour, thick=rank == best_rank)
+    if null is not None:
+        ax.axhline(null.objective, color=GREY, linestyle=":", label="no predictors")
+    marked = {"one standard error": one_standard_error(records), "chosen": chosen}
+    found = {label: record for label, record in marked.items() if record is not None}
+    for label, record in found.items():
+        _mark(ax, label, record)
+    points = [point for rank in ranks for point in lines[rank]]
+    rows = [row for row, _ in points]
+    zero = any(record is null for record in found.values())
+    if not (points and log_scale(ax, "x", min(rows), max(rows), with_zero=zero)):
+        whole_numbers(ax, "x")
+    scores = [score for _, score in points] + ([] if null is None else [null.objective])
+    log = log_scale(ax, "y", min(scores), max(scores), ratio=4.0)
+    ax.set_xlabel("number of predictors")
+    ax.set_ylabel(_score_name(est) + (" (log scale)" if log else ""))
+    open_frame(ax)
+    ax.legend(fontsize=8, framealpha=0.85, edgecolor="none")
+    return ax
+
+
+def _chosen(records: Sequence[Record], params: dict[str, Any]) -> Record | None:
+    """The record of the model that was fitted to all rows."""
+    wanted = (
+        params["rank"],
+        params["row_sparsity"],
+        params["column_sparsity"],
+        params["ridge"],
+    )
+    alike = [
+        record
+        for record in records
+        if record.sizes is not None
+        and all(
+            want is None or math.isclose(have, want, rel_tol=1e-9)
+            for have, want in zip(record.sizes, wanted, strict=True)
+        )
+    ]
+    # None means no limit: the model with the most predictors and responses
+    return max(alike, key=lambda r: r.sizes[1:3] if r.sizes else (0, 0), default=None)
+
+
+def _lines(records: Sequence[Record]) -> dict[int, list[tuple[int, float]]]:
+    """For each rank the numbers of predictors, increasing, with their least score.
+
+    Models of other ranks count only where no model of this rank and number was fitted.
+    """
+    own: dict[tuple[int, int], float] = {}
+    others: dict[tuple[int, int], float] = {}
+    for record in records:
+        assert record.sizes is not None
+        fitted, rows = record.sizes.rank, record.sizes.rows
+        for rank, score in ((fitted, record.objective), *record.rank_scores):
+            if rank > 0 and math.isfinite(score):
+                known = own if rank == fitted else others
+                known[rank, rows] = min(score, known.get((rank, rows), math.inf))
+    lines: dict[int, list[tuple[int, float]]] = {}
+    for (rank, rows), score in sorted((others | own).items()):
+        lines.setdefault(rank, []).append((rows, score))
+    return lines
+
+
+def _some_ranks(ranks: Sequence[int], chosen: int, most: int) -> list[int]:
+    """At most ``most`` ranks: the chosen one, those next to it, and others evenly spaced."""
+    if len(ranks) <= most:
+        return list(ranks)
+    wanted = [chosen, chosen - 1, chosen + 1]
+    spaced = [ranks[round(i)] for i in np.linspace(0, len(ranks) - 1, most)]
+    kept = list(dict.fromkeys(rank for rank in [*wanted, *spaced] if rank in ranks))
+    return sorted(kept[:most])
+
+
+def _draw_line(
+    ax: Axes,
+    rank: int,
+    line: Sequence[tuple[int, float]],
+    records: Sequence[Record],
+    colour: str,
+    *,
+    thick: bool,
+) -> None:
+    ax.plot(
+        *zip(*line, strict=True),
+        color=colour,
+        linewidth=2.0 if thick else 1.2,
+        marker=".",
+        markersize=3,
+        label=f"rank {rank}",
+        zorder=3 if thick else 2,
+    )
+    least = dict(line)
+    fitted: dict[int, Record] = {}
+    for record in records:
+        assert record.sizes is not None
+        rows, same = record.sizes.rows, record.sizes.rank == rank
+        if same and math.isclose(record.objective, least[rows], rel_tol=_ON_THE_LINE):
+            best = min(fitted.get(rows, record), record, key=lambda r: r.objective)
+            fitted[rows] = best
+    if not fitted:
+        return
+    errors = [standard_error(record) for record in fitted.values()]
+    bars = thick and not any(math.isnan(error) for error in errors)
+    ax.errorbar(
+        list(fitted),
+        [record.objective for record in fitted.values()],
+        yerr=errors if bars else None,
+        fmt="o",
+        color=colour,
+        markersize=4,
+        elinewidth=0.8,
+        capsize=2,
+        zorder=4 if thick else 2,
+    )
+
+
+# Marker of a model by its label; a ring around a star is readable if both are the same model.
+_MARKS: dict[str, dict[str, Any]] = {
+    "one standard error": {
+        "marker": "o",
+        "markersize": 14,
+        "markerfacecolor": "none",
+        "markeredgecolor": INK,
+        "markeredgewidth": 1.4,
+        "zorder": 5,
+    },
+    "chosen": {
+        "marker": "*",
+        "markersize": 12,
+        "color": POSITIVE,
+        "markeredgecolor": "white",
+        "zorder": 6,
+    },
+}
+
+
+def _mark(ax: Axes, label: str, record: Record) -> None:
+    """Mark a model, which may have no predictors."""
+    assert record.sizes is not None
+    ax.plot([record.sizes.rows], [record.objective], linestyle="none", label=label, **_MARKS[label])
+
+
+def _score_name(est: Any) -> str:
+    criterion = getattr(est, "criterion", "cv")
+    if not (isinstance(criterion, str) and criterion in _HELD_OUT):
+        name = criterion if isinstance(criterion, str) else getattr(criterion, "name", "criterion")
+        return str(name).upper()
+    return "held-out deviance" if hasattr(est, "family_") else "held-out error"

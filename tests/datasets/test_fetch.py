@@ -1,0 +1,139 @@
+"""The fetch functions, with files as they are on the network where these are at hand."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thinrank import datasets
+from thinrank.datasets import (
+    DownloadError,
+    fetch_american_gut,
+    fetch_breast_mirna,
+    fetch_cell_cycle,
+    fetch_cereal,
+    fetch_lsoa,
+    fetch_mice_eqtl,
+    fetch_multi_target,
+    fetch_multidrug,
+    fetch_nir,
+    fetch_yeast,
+)
+from thinrank.datasets.remote_files import FILES, RemoteFile
+
+# For each set: how to fetch it, the file of THINRANK_DATA with the same numbers.
+SETS = {
+    "yeast": (fetch_yeast, "yeast_spls.npz"),
+    "cell_cycle": (fetch_cell_cycle, "cellcycle_secure.npz"),
+    "mice_eqtl": (fetch_mice_eqtl, "mice_eqtl_spls.npz"),
+    "multidrug": (fetch_multidrug, "real/multidrug.npz"),
+    "breast_mirna": (fetch_breast_mirna, "real/breast_mirna.npz"),
+    "nir": (fetch_nir, "real/nir.npz"),
+    "cereal": (fetch_cereal, "real/cereal.npz"),
+    "lsoa": (fetch_lsoa, "lsoa.npz"),
+    "american_gut": (fetch_american_gut, "american_gut.npz"),
+} | {
+    name: (lambda name=name, **options: fetch_multi_target(name, **options), f"real/{name}.npz")
+    for name in ("atp1d", "edm", "jura", "oes10", "osales", "wq")
+}
+
+
+@pytest.fixture
+def downloads():
+    """A folder with the downloaded files; the tests make no request of the network."""
+    folder = os.environ.get("THINRANK_DATA_HOME")
+    if not folder or not (Path(folder) / "mulan_edm.arff").is_file():
+        pytest.skip("THINRANK_DATA_HOME does not name a folder with downloaded files")
+    return folder
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_numbers_are_those_of_the_studies(name, downloads, data_dir):
+    fetch, file = SETS[name]
+    found = fetch(data_home=downloads, download_if_missing=False, as_frame=False)
+    source = np.load(data_dir / file)
+    X, columns = found.data, np.arange(found.data.shape[1])
+    if name == "atp1d":  # constant predictors were left out
+        columns = np.flatnonzero(np.ptp(X, axis=0) > 0)
+    if name == "osales":  # missing predictors were replaced by means
+        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+        np.testing.assert_allclose(X, source["X"], rtol=1e-12)
+        X = source["X"]
+    expected = source["X"]
+    if name == "american_gut":  # codes of factors in place of their labels
+        coded = np.isin(found.feature_names, ["bowel_movement_frequency", "sleep_duration"])
+        columns, expected = np.flatnonzero(~coded), expected[:, ~coded]
+        assert set(X[:, found.feature_names.index("sleep_duration")]) == {4.5, 5.5, 6.5, 7.5, 8.5}
+    np.testing.assert_array_equal(X[:, columns], expected)
+    np.testing.assert_array_equal(found.target, source["Y"])
+    assert len(set(found.feature_names)) == found.data.shape[1]
+    assert len(set(found.target_names)) == found.target.shape[1]
+    assert str(len(X)) in found.DESCR
+    assert str(found.target.shape[1]) in found.DESCR
+    assert "icence" in found.DESCR
+    for key, names in (("X_names", found.feature_names), ("Y_names", found.target_names)):
+        if key in source:
+            assert [str(text).removesuffix("_YPD") for text in source[key]] == names
+    if "confirmed_TFs" in source:
+        assert set(found.confirmed_factors) == set(source["confirmed_TFs"])
+        assert set(found.confirmed_factors) <= set(found.feature_names)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_frames_and_names_of_samples(name, downloads):
+    fetch, _ = SETS[name]
+    found = fetch(data_home=downloads, download_if_missing=False)
+    assert list(found.data) == found.feature_names
+    assert list(found.target) == found.target_names
+    assert found.data.index.equals(found.target.index)
+    assert found.data.index.is_unique
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_set_says_what_is_missing(name, tmp_path):
+    """The keys of the registry exist, and nothing is downloaded without leave."""
+    fetch, _ = SETS[name]
+    with pytest.raises(DownloadError, match=r"https://raw.githubusercontent.com/.* as .* in this"):
+        fetch(data_home=tmp_path, download_if_missing=False)
+
+
+def test_no_function_is_forgotten():
+    fetched = {getattr(datasets, name) for name in datasets.__all__ if name.startswith("fetch_")}
+    single = {fetch for fetch, _ in SETS.values()}
+    assert fetched - {fetch_multi_target} <= single
+    assert len(SETS) == len(FILES)
+
+
+# --------------------------------------------------------------------------- a small file
+
+ARFF = """\
+% a comment
+@relation 'small'
+@attribute "'first'" NUMERIC
+@ATTRIBUTE second numeric
+@attribute third numeric
+@attribute 25400 numeric
+
+@data
+1, 2, 3, 4
+5, ?, 7.5, 8
+"""
+
+
+def test_reading_arff(monkeypatch, tmp_path):
+    (tmp_path / "mulan_edm.arff").write_text(ARFF)
+    checksum = hashlib.sha256(ARFF.encode()).hexdigest()
+    file = RemoteFile("mulan_edm.arff", "https://nowhere.invalid/edm.arff", checksum)
+    monkeypatch.setitem(FILES, "mulan_edm.arff", file)
+    found = fetch_multi_target("edm", data_home=tmp_path)
+    assert found.feature_names == ["first", "second"]
+    assert found.target_names == ["third", "Cladophora sp."]
+    np.testing.assert_array_equal(found.data, [[1, 2], [5, np.nan]])
+    np.testing.assert_array_equal(found.target, [[3, 4], [7.5, 8]])
+
+
+def test_unknown_name():
+    with pytest.raises(ValueError, match=r"name must be one of atp1d, .*wq, got 'boston'"):
+        fetch_multi_target("boston")

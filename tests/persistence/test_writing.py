@@ -1,0 +1,141 @@
+"""A model is written completely or not at all, and nothing of the user is overwritten."""
+
+import hashlib
+import os
+import stat
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+from thinrank.persistence import folder as folder_module
+from thinrank.persistence import model as model_module
+
+
+def factors(number):
+    return tr.Factors(np.full((3, 1), float(number)), np.ones((2, 1)))
+
+
+def number_of(path):
+    return tr.load(path).U[0, 0]
+
+
+def contents(path):
+    return sorted(each.name for each in path.iterdir())
+
+
+def test_the_two_files(tmp_path):
+    tr.save(factors(1), tmp_path / "deep" / "model")
+    assert contents(tmp_path / "deep") == ["model"]
+    assert contents(tmp_path / "deep" / "model") == ["arrays.npz", "model.json"]
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        tr.save(factors(1), str(tmp_path / name))
+    for file in ("model.json", "arrays.npz"):
+        digests = {
+            hashlib.sha256((tmp_path / name / file).read_bytes()).hexdigest() for name in "ab"
+        }
+        assert len(digests) == 1
+
+
+def test_a_model_is_replaced_only_if_asked(tmp_path):
+    path = tmp_path / "model"
+    tr.save(factors(1), path)
+    (path / "report.html").write_text("mine")
+    with pytest.raises(FileExistsError, match="contains a model already; use overwrite=True"):
+        tr.save(factors(2), path)
+    assert number_of(path) == 1
+    tr.save(factors(2), path, overwrite=True)
+    assert number_of(path) == 2
+    assert contents(path) == ["arrays.npz", "model.json", "report.html"]
+    assert (path / "report.html").read_text() == "mine"
+    assert contents(tmp_path) == ["model"]
+
+
+def test_an_empty_folder_is_used(tmp_path):
+    (tmp_path / "model").mkdir()
+    tr.save(factors(1), tmp_path / "model")
+    assert number_of(tmp_path / "model") == 1
+
+
+@pytest.mark.parametrize("file", ["thesis.tex", "model.json"])
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_other_folders_are_never_replaced(file, overwrite, tmp_path):
+    (tmp_path / file).write_text("{}")
+    with pytest.raises(FileExistsError, match="not a model of thinrank"):
+        tr.save(factors(1), tmp_path, overwrite=overwrite)
+    assert contents(tmp_path) == [file]
+
+
+def test_files_are_never_replaced(tmp_path):
+    (tmp_path / "model").write_text("mine")
+    with pytest.raises(FileExistsError, match="is a file"):
+        tr.save(factors(1), tmp_path / "model", overwrite=True)
+    assert (tmp_path / "model").read_text() == "mine"
+
+
+def test_a_link_to_a_model_stays_a_link(tmp_path):
+    tr.save(factors(1), tmp_path / "model")
+    (tmp_path / "latest").symlink_to(tmp_path / "model")
+    tr.save(factors(2), tmp_path / "latest", overwrite=True)
+    assert (tmp_path / "latest").is_symlink()
+    assert number_of(tmp_path / "model") == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_permissions_are_those_of_other_new_files(tmp_path):
+    (tmp_path / "plain").mkdir()
+    tr.save(factors(1), tmp_path / "model")
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "model")]
+    assert modes[0] == modes[1]
+
+
+# Each is called once while a model is saved.
+STEPS = [
+    (model_module, "write_arrays"),
+    (model_module, "sha256_of"),
+    (model_module, "write_document"),
+    (folder_module, "_put"),
+]
+
+
+@pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt(), MemoryError()])
+@pytest.mark.parametrize(("module", "step"), STEPS, ids=[name for _, name in STEPS])
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_interruption_leaves_what_was_there(module, step, error, exists, tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    if exists:
+        tr.save(factors(1), path)
+    real = getattr(module, step)
+
+    def interrupted(*arguments):
+        if step == "write_arrays":
+            real(*arguments)  # the disk is full after some bytes
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, step, interrupted)
+        with pytest.raises(type(error)):
+            tr.save(factors(2), path, overwrite=True)
+    assert contents(tmp_path) == (["model"] if exists else [])
+    if exists:
+        assert number_of(path) == 1
+
+
+def test_a_rename_that_fails_restores_the_model(tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    tr.save(factors(1), path)
+    real = os.rename
+
+    def rename(source, target):
+        if ".new-" in str(source):
+            raise OSError("the folder is on another disk")
+        real(source, target)
+
+    monkeypatch.setattr(os, "rename", rename)
+    with pytest.raises(OSError, match="another disk"):
+        tr.save(factors(2), path, overwrite=True)
+    assert contents(tmp_path) == ["model"]
+    assert number_of(path) == 1

@@ -1,0 +1,150 @@
+"""What all plots have in common: their Axes, rank 0, names, and bad arguments."""
+
+import subprocess
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import plotted_fits as fits
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+
+import thinrank as tr
+from thinrank.plot.canvas import room
+
+OF_FITS = {
+    "coefficients": lambda est, X, Y, **options: tr.plot.coefficients(est, **options),
+    "factors": lambda est, X, Y, **options: tr.plot.factors(est, **options),
+    "biplot": lambda est, X, Y, **options: tr.plot.biplot(est, X, **options),
+    "observed_predicted": lambda est, X, Y, **options: tr.plot.observed_predicted(
+        est, X, Y, **options
+    ),
+    "network": lambda est, X, Y, **options: tr.plot.network(est, **options),
+    "convergence": lambda est, X, Y, **options: tr.plot.convergence(est, **options),
+}
+KINDS = {
+    "few": lambda: (fits.given(), *fits.paper()),
+    "many": fits.wide,
+    "rank 0": fits.nothing,
+    "one response": fits.single,
+    "odd names": fits.odd_names,
+    "counts": fits.counts,
+    "classes": fits.classes,
+}
+
+
+def texts(ax):
+    """Everything that is written in the Axes."""
+    labels = [*ax.get_xticklabels(), *ax.get_yticklabels(), *ax.texts]
+    legend = ax.get_legend()
+    labels += [] if legend is None else legend.get_texts()
+    return [text.get_text() for text in labels]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("plot", OF_FITS)
+def test_every_plot_draws_every_fit(plot, kind, ax):
+    before = plt.get_fignums()
+    assert OF_FITS[plot](*KINDS[kind](), ax=ax) is ax
+    ax.figure.canvas.draw()  # raises where a name is no formula, and warns where a layout fails
+    assert plt.get_fignums() == before
+    assert len(ax.get_yticklabels()) <= 60
+    assert all(len(text) <= 100 for text in texts(ax))
+
+
+@pytest.mark.parametrize("plot", OF_FITS)
+def test_a_new_figure_is_made_without_axes(plot):
+    ax = OF_FITS[plot](fits.given(), *fits.paper())
+    assert plt.get_fignums() == [ax.figure.number]
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("plot", OF_FITS)
+def test_axes_must_be_axes(plot):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes or None, got str"):
+        OF_FITS[plot](fits.given(), *fits.paper(), ax="here")
+
+
+@pytest.mark.parametrize("plot", ["coefficients", "factors", "biplot", "network", "convergence"])
+def test_rank_zero_is_a_sentence(plot, ax):
+    OF_FITS[plot](*fits.nothing(), ax=ax)
+    (message,) = [text.get_text() for text in ax.texts]
+    assert any(words in message for words in ("rank is 0", "zero", "no iterations"))
+    assert not ax.axison
+
+
+@pytest.mark.parametrize("plot", ["coefficients", "factors", "network"])
+def test_names_are_shown_as_written(plot, ax):
+    est, X, Y = fits.odd_names()
+    OF_FITS[plot](est, X, Y, ax=ax)
+    shown = texts(ax)
+    for name in ["$x_1$", "cost in $", "β_2^3", "naïve café", "a b", "$", "$y$", "Ответ"]:
+        assert name in shown
+    dollars = [t for t in (*ax.get_yticklabels(), *ax.texts) if t.get_text() == "$x_1$"]
+    assert not any(text.get_parse_math() for text in dollars)
+
+
+@pytest.mark.parametrize("plot", ["coefficients", "factors", "network", "observed_predicted"])
+def test_other_estimators_are_refused(plot):
+    X, Y = fits.paper()
+    with pytest.raises(TypeError, match=r"fitted estimator of thinrank.*got LinearRegression"):
+        OF_FITS[plot](LinearRegression().fit(X, Y), X, Y)
+    with pytest.raises(NotFittedError):
+        OF_FITS[plot](tr.SparseReducedRankRegressor(), X, Y)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: tr.plot.coefficients(fits.given(), max_predictors=0), "max_predictors"),
+        (lambda: tr.plot.factors(fits.given(), max_responses=2.5), "max_responses"),
+        (lambda: tr.plot.network(fits.given(), max_edges=True), "max_edges"),
+        (lambda: tr.plot.biplot(fits.given(), fits.paper()[0], max_arrows=-1), "max_arrows"),
+        (lambda: tr.plot.selection(fits.searched(), max_ranks="all"), "max_ranks"),
+    ],
+)
+def test_numbers_are_checked(call, argument):
+    with pytest.raises(ValueError, match=f"{argument} must be an integer of at least 1, got"):
+        call()
+
+
+def test_small_axes_show_fewer_names():
+    figure, axes = plt.subplots(2, 2, figsize=(6, 4))
+    est, X, Y = fits.wide()
+    for plot, small in zip(("coefficients", "factors", "network"), axes.flat, strict=False):
+        OF_FITS[plot](est, X, Y, ax=small)
+        names = [text for text in texts(small) if text.startswith("gene")]
+        assert 1 <= len(names) <= room(small, "y") < 40
+    figure.canvas.draw()
+
+
+def test_pyplot_is_not_imported_with_given_axes():
+    code = """
+import sys, numpy as np, thinrank as tr
+assert "matplotlib" not in sys.modules
+tr.plot.coefficients
+assert "matplotlib" not in sys.modules
+from matplotlib.figure import Figure
+X, Y = tr.datasets.load_norwegian_paper(return_X_y=True)
+est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)
+for function in (tr.plot.coefficients, tr.plot.factors, tr.plot.network, tr.plot.convergence):
+    function(est, ax=Figure().subplots())
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_kept_predictors_are_shown(ax):
+    X, Y = fits.paper()
+    est = tr.SparseReducedRankRegressor(1, 2, None, always_keep=["X2^2"]).fit(X, Y)
+    tr.plot.coefficients(est, ax=ax)
+    assert "X2^2" in texts(ax)
+    assert ax.images[0].get_array().shape[0] == len(est.row_support_) + 1
+
+
+def test_arrays_of_one_dimension_have_names(ax):
+    X, Y = np.asarray(fits.paper()[0]), np.asarray(fits.paper()[1])[:, 0]
+    tr.plot.coefficients(tr.SparseReducedRankRegressor(1, 3, None).fit(X, Y), ax=ax)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["y"]
+    assert all(label.get_text().startswith("x") for label in ax.get_yticklabels())

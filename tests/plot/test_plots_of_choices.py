@@ -1,0 +1,295 @@
+"""What the plots of searches, paths, stability and iterations show."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import plotted_fits as fits
+import pytest
+
+import thinrank as tr
+from thinrank.selection.records import last_search, one_standard_error, standard_error
+
+
+def lines(ax):
+    """The lines of the legend by their labels."""
+    return {line.get_label(): line for line in ax.lines}
+
+
+# ---------------------------------------------------------------- selection
+
+
+def test_the_chosen_model_is_marked_where_it_is():
+    est = fits.searched()
+    ax = tr.plot.selection(est)
+    star = lines(ax)["chosen"]
+    assert star.get_xdata()[0] == est.best_params_["row_sparsity"]
+    sizes = [(r.sizes.rank, r.sizes.rows, r.sizes.ridge) for r in last_search(est.search_)]
+    place = sizes.index(tuple(est.best_params_[k] for k in ("rank", "row_sparsity", "ridge")))
+    assert star.get_ydata()[0] == last_search(est.search_)[place].objective
+
+
+def test_the_one_standard_error_model_is_the_thinnest_within_reach():
+    records = last_search(fits.searched().search_)
+    ring = lines(tr.plot.selection(fits.searched()))["one standard error"]
+    best = min(records, key=lambda r: r.objective)
+    limit = best.objective + np.std(best.split_scores, ddof=1) / np.sqrt(len(best.split_scores))
+    within = [r for r in records if r.objective <= limit]
+    assert ring.get_xdata()[0] == min(r.sizes.rows for r in within)
+    assert ring.get_ydata()[0] <= limit
+
+
+def test_records_of_a_search_have_scores_of_splits_and_ranks():
+    est = fits.searched()
+    for record in est.search_:
+        assert len(record.split_scores) == 5
+        assert np.mean(record.split_scores) == pytest.approx(record.objective, rel=1e-6)
+        if record.sizes.rank > 0:
+            scores = dict(record.rank_scores)
+            assert scores[record.sizes.rank] <= record.objective * (1 + 1e-6)
+            assert max(scores) <= record.sizes.rows
+    rounds = [record.search_round for record in est.search_]
+    assert rounds == sorted(rounds)
+    assert len({r.sizes for r in last_search(est.search_)}) == len(last_search(est.search_))
+
+
+def test_every_rank_has_a_line_with_its_least_scores():
+    est = fits.searched()
+    ax = tr.plot.selection(est, max_ranks=20)
+    records = last_search(est.search_)
+    ranks = {rank for r in records for rank, _ in r.rank_scores}
+    drawn = lines(ax)
+    assert {f"rank {rank}" for rank in ranks} <= set(drawn)
+    line = drawn[f"rank {est.rank_}"]
+    for rows, score in zip(line.get_xdata(), line.get_ydata(), strict=True):
+        same = [r for r in records if r.sizes.rows == rows]
+        same = [r for r in same if r.sizes.rank == est.rank_] or same
+        known = [r.objective for r in same if r.sizes.rank == est.rank_]
+        known += [s for r in same for rank, s in r.rank_scores if rank == est.rank_]
+        assert score == min(known)
+    few = lines(tr.plot.selection(est, max_ranks=2))
+    assert sum(label.startswith("rank") for label in few) == 2
+    assert f"rank {est.rank_}" in few
+
+
+@pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
+def test_a_grid_and_a_criterion(ax):
+    X, Y = fits.paper()
+    grid = tr.SparseReducedRankRegressorCV([1, 2], [2, 4, 6], [None], [0.1]).fit(X, Y)
+    tr.plot.selection(grid, ax=ax)
+    assert lines(ax)["rank 1"].get_xdata()[:].tolist() == [2, 4, 6]
+    assert lines(ax)["chosen"].get_xdata()[0] == grid.best_params_["row_sparsity"]
+    assert -lines(ax)["chosen"].get_ydata()[0] == pytest.approx(grid.best_score_, rel=1e-6)
+    by_criterion = tr.SparseReducedRankRegressor(criterion="bic").fit(X, Y)
+    ax = tr.plot.selection(by_criterion)
+    assert ax.get_ylabel().startswith("BIC")
+    assert "one standard error" not in lines(ax)
+    assert lines(ax)["chosen"].get_xdata()[0] == by_criterion.best_params_["row_sparsity"]
+
+
+def test_counts_have_a_deviance():
+    _, X, Y = fits.counts()
+    est = tr.SparseReducedRankGLM("poisson", rank=1, column_sparsity=None).fit(X, Y)
+    ax = tr.plot.selection(est)
+    assert ax.get_ylabel().startswith("held-out deviance")
+    assert lines(ax)["chosen"].get_xdata()[0] == len(est.row_support_)
+
+
+@pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
+def test_rank_zero_is_chosen_at_no_predictors():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((40, 12)), rng.standard_normal((40, 3))
+    est = tr.SparseReducedRankRegressor().fit(X, Y)
+    assert est.rank_ == 0
+    ax = tr.plot.selection(est)
+    assert lines(ax)["chosen"].get_xdata()[0] == 0
+    assert ax.get_xscale() == "symlog" or ax.get_xlim()[0] <= 0
+
+
+def test_given_sizes_have_no_search():
+    with pytest.raises(ValueError, match=r"est tried no models.*row_sparsity"):
+        tr.plot.selection(fits.given())
+
+
+def test_no_standard_error_without_splits():
+    assert one_standard_error([]) is None
+    assert np.isnan(standard_error(fits.given().history_[0]))
+
+
+# ---------------------------------------------------------------- path
+
+
+def test_path_has_fits_of_every_number():
+    est, (X, Y) = fits.given(), fits.paper()
+    found = tr.selection.path(est, X, Y)
+    assert found.row_sparsities.tolist() == list(range(1, 10))
+    assert found.chosen == 5
+    assert np.count_nonzero(found.strengths, axis=1).tolist() == list(range(1, 10))
+    at_five = found.strengths[4]
+    assert np.flatnonzero(at_five).tolist() == est.row_support_.tolist()
+    expected = np.linalg.norm(
+        est.coef_ * X.to_numpy().std(axis=0) / Y.to_numpy().std(axis=0)[:, None], axis=0
+    )
+    np.testing.assert_allclose(at_five, expected, rtol=1e-6)
+    assert found.scores[4] == pytest.approx(est.score(X, Y))
+    frame = found.to_frame()
+    assert frame.index.tolist() == list(range(1, 10))
+    assert set(frame.columns) == set(X.columns)
+
+
+def test_lines_of_a_path(ax):
+    found = tr.selection.path(fits.given(), *fits.paper(), row_sparsities=[1, 3, 5])
+    tr.plot.path(found, ax=ax)
+    written = [text.get_text() for text in ax.texts]
+    assert written[-1] == "chosen"
+    assert set(written[:-1]) == {found.names[i] for i in np.flatnonzero(found.strengths[-1])}
+    heights = [text.xyann[1] for text in ax.texts[:-1]]
+    points = ax.get_window_extent().height * 72 / ax.figure.dpi
+    assert np.diff(np.sort(heights)).min() * points >= 8  # the size of the font
+    chosen = [line for line in ax.lines if line.get_linestyle() == "--"]
+    assert chosen[-1].get_xdata()[0] == 5
+    score = tr.plot.path(found, show="score")
+    assert score.lines[0].get_ydata().tolist() == found.scores.tolist()
+
+
+def test_path_of_many_labels_the_strongest():
+    est, X, Y = fits.wide()
+    found = tr.selection.path(est, X, Y, row_sparsities=[10, 30])
+    ax = tr.plot.path(found, max_labels=12)
+    assert len(ax.texts) == 12 + 1
+    assert "strongest 12 of" in ax.get_xlabel()
+
+
+def test_path_of_grids_and_of_counts():
+    X, Y = fits.paper()
+    grid = tr.SparseReducedRankRegressorCV([1], [2], [None], [0.0]).fit(X, Y)
+    assert tr.selection.path(grid, X, Y, [1, 3]).rank == 1
+    est, X, Y = fits.counts()
+    found = tr.selection.path(est, X, Y, [1, 2], sample_weight=np.ones(len(X)))
+    assert found.scores[1] == pytest.approx(est.score(X, Y), rel=1e-4)
+    assert found.names[0] == "x0"
+
+
+@pytest.mark.parametrize("wrong", [[0], [10], [2.5], [True], []])
+def test_numbers_of_a_path_are_checked(wrong):
+    with pytest.raises(ValueError, match="row_sparsities must"):
+        tr.selection.path(fits.given(), *fits.paper(), row_sparsities=wrong)
+
+
+def test_path_needs_a_rank():
+    with pytest.raises(ValueError, match="rank 0"):
+        tr.selection.path(*fits.nothing())
+    with pytest.raises(TypeError, match=r"tr\.selection\.path"):
+        tr.plot.path(fits.given())
+    found = tr.selection.path(fits.given(), *fits.paper(), row_sparsities=[2])
+    with pytest.raises(ValueError, match='show must be one of "strength", "score"'):
+        tr.plot.path(found, show="lines")
+
+
+# ---------------------------------------------------------------- stability
+
+
+@pytest.fixture(scope="module")
+def table():
+    est = tr.SparseReducedRankRegressor(2, 5, None)
+    return tr.selection.stability(est, *fits.paper(), n_resamples=5)
+
+
+def test_bars_are_the_frequencies(table, ax):
+    tr.plot.stability(table, ax=ax)
+    rows = table[(table.axis == "row") & (table.frequency > 0)]
+    bars = {round(bar.get_y() + bar.get_height() / 2): bar.get_width() for bar in ax.patches}
+    assert len(bars) == len(rows)
+    for place, label in enumerate(ax.get_yticklabels()):
+        own = rows.loc[rows["name"] == label.get_text(), "frequency"]
+        assert bars[place] == own.item()
+    stable = int(rows.stable.sum())
+    assert ax.get_legend().get_texts()[0].get_text().startswith(f"stable: {stable}")
+
+
+def test_stable_responses_and_pairs(table, ax):
+    tr.plot.stability(table, axis="column", ax=ax)
+    assert ax.get_ylabel() == "response"
+    pairs = pd.DataFrame(
+        {
+            "axis": "pair",
+            "name": ["a – b", "a – $c$"],
+            "frequency": [1.0, 0.2],
+            "stable": [True, False],
+        }
+    )
+    figure, other = plt.subplots()
+    tr.plot.stability(pairs, axis="pair", ax=other)
+    assert [label.get_text() for label in other.get_yticklabels()] == ["a – b", "a – $c$"]
+    figure.canvas.draw()
+
+
+def test_many_names_and_none(ax):
+    many = pd.DataFrame(
+        {
+            "axis": "row",
+            "name": [f"gene {i}" for i in range(5000)],
+            "frequency": np.linspace(0, 1, 5000),
+            "stable": np.linspace(0, 1, 5000) > 0.9,
+            "bound": 3.0,
+        }
+    )
+    shown = tr.plot.stability(many)
+    assert len(shown.patches) == 40
+    assert shown.get_ylabel() == "predictor (most frequent 40 of 5,000 shown)"
+    assert shown.get_yticklabels()[0].get_text() == "gene 4999"
+    assert "at most 3 wrong" in shown.get_legend().get_texts()[0].get_text()
+    tr.plot.stability(many.assign(frequency=0.0), ax=ax)
+    assert "No predictor was selected" in ax.texts[0].get_text().replace("\n", " ")
+
+
+def test_tables_are_checked(table):
+    with pytest.raises(ValueError, match="no column 'axis'"):
+        tr.plot.stability(fits.paper()[0])
+    with pytest.raises(ValueError, match='table has no rows with axis "column"'):
+        tr.plot.stability(table[table.axis == "row"], axis="column")
+    with pytest.raises(ValueError, match="axis must be one of"):
+        tr.plot.stability(table, axis="x")
+
+
+# ---------------------------------------------------------------- convergence
+
+
+@pytest.fixture(scope="module")
+def descent():
+    X, Y, _ = tr.datasets.make_two_way_sparse(60, 30, 20, 2, 5, 5, random_state=0)
+    return tr.SparseReducedRankRegressor(2, 5, 5, solver="gdt").fit(X, Y)
+
+
+def test_objective_and_change_of_every_iteration(descent):
+    ax = tr.plot.convergence(descent)
+    assert ax.lines[0].get_ydata().tolist() == descent.history_.objectives
+    assert ax.get_title(loc="left") == str(descent.status_)
+    ax = tr.plot.convergence(descent, show="change")
+    positive = [change for change in descent.history_.changes if change > 0]
+    assert ax.lines[0].get_ydata().tolist() == positive
+    assert ax.get_yscale() == "log"
+    ax = tr.plot.convergence(descent, show="excess")
+    assert ax.lines[0].get_ydata().min() > 0
+
+
+def test_the_iteration_of_the_final_supports_is_marked():
+    X, Y, _ = tr.datasets.make_two_way_sparse(60, 30, 20, 2, 5, 5, random_state=0)
+    start = np.zeros((30, 20))
+    start[:5, :5] = 1.0  # a start with other supports
+    est = tr.SparseReducedRankRegressor(2, 5, 5, solver="gdt", start=start).fit(X, Y)
+    supports = [tuple(r.row_support) + tuple(r.column_support) for r in est.history_]
+    settled = next(i for i in range(len(supports)) if len(set(supports[i:])) == 1)
+    ax = tr.plot.convergence(est)
+    marks = [line.get_xdata()[0] for line in ax.lines[1:]]
+    assert marks == ([settled + 1] if settled else [])
+
+
+def test_one_iteration_and_a_solution(ax):
+    X, Y = fits.paper()
+    tr.plot.convergence(fits.given(), ax=ax)
+    assert ax.get_xlabel() == "iteration"
+    loss = tr.losses.LeastSquares(X.to_numpy(), Y.to_numpy())
+    solution = tr.minimize(loss, rank=1, row_sparsity=2, column_sparsity=3)
+    assert len(tr.plot.convergence(solution).lines[0].get_xdata()) == solution.n_iter
+    with pytest.raises(TypeError, match="history"):
+        tr.plot.convergence(X)
