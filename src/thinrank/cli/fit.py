@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import typer
-from threadpoolctl import threadpool_limits
 
 import thinrank as tr
 from thinrank.cli.exit_codes import Output
@@ -76,8 +74,7 @@ def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
     output.show(f"{n} rows, {p} predictors, {len(data.response_names)} responses")
     estimator = _estimator(request, data, output.progress)
     began = time.perf_counter()
-    with threadpool_limits(_threads_per_job(request.settings["n_jobs"])):
-        estimator.fit(data.X, data.Y)
+    estimator.fit(data.X, data.Y)
     seconds = time.perf_counter() - began
     _name(estimator, data)
     stale = request.out / "report.html"
@@ -99,14 +96,6 @@ def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
         "seconds": round(seconds, 3),
         **as_json(estimator),
     }
-
-
-def _threads_per_job(jobs: int) -> int:
-    """Threads of the linear algebra in each job, so that together they use the cores once.
-
-    Otherwise each job would start as many threads as there are cores, which wait for each other.
-    """
-    return max(1, (os.cpu_count() or 1) // jobs)
 
 
 def _check_out(out: Path, overwrite: bool) -> None:

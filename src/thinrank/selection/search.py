@@ -13,6 +13,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from thinrank import arrays
 from thinrank.core.sizes import Sizes
+from thinrank.core.threads import one_use_of_cores
 from thinrank.selection.base_search import BaseSearch
 from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
 from thinrank.selection.samples import Sample
@@ -152,9 +153,11 @@ class Search(BaseSearch):
         return [(i,) for i in range(count)]
 
     def _in_parallel(self, work: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
-        if effective_n_jobs(self._n_jobs) == 1:
+        count = effective_n_jobs(self._n_jobs)
+        if count == 1:
             return [work(*job) for job in jobs]
-        return Parallel(self._n_jobs, prefer="threads")(delayed(work)(*job) for job in jobs)
+        with one_use_of_cores(count):
+            return Parallel(count, prefer="threads")(delayed(work)(*job) for job in jobs)
 
     def _fit_group(self, sizes: Sizes, group: Sequence[int], screened: bool) -> list[Fitted]:
         """Fit a point to some samples and compute scores, tables and errors."""

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from thinrank import arrays
 from thinrank.core.extras import import_optional
 from thinrank.core.progress import with_progress_bar
+from thinrank.core.threads import one_use_of_cores
 from thinrank.core.warnings import SelectionWarning
 from thinrank.minimize import check_size, seed_from
 from thinrank.selection.pair_counts import PairCounts, selected_pairs
@@ -168,7 +169,8 @@ def stability(
     if n < 4:
         raise ValueError(f"X must have at least 4 rows, got {n}")
     halves = list(_halves(n, n_resamples, seed_from(random_state)))
-    fits = Parallel(n_jobs, prefer="threads", return_as="generator_unordered")(
+    jobs = effective_n_jobs(n_jobs)
+    fits = Parallel(jobs, prefer="threads", return_as="generator_unordered")(
         delayed(_selection)(est, X, Y, half, pairs) for half in halves
     )
     tally = _Tally(n_features)
@@ -181,6 +183,7 @@ def stability(
             show=verbose > 0,
             time_left=True,
         ) as report,
+        one_use_of_cores(jobs),
         warnings.catch_warnings(),
     ):
         # Up to 2B warnings about single halves say less than the remarks on all of them.
