@@ -15,6 +15,7 @@ from thinrank.designs import ColumnSubset, Standardization, standardize
 from thinrank.estimators.kept import KeptPredictors
 from thinrank.estimators.problem import MIN_NOISE, PRIOR_FREEDOM, live, share_of_freedom
 from thinrank.estimators.responses import Responses
+from thinrank.losses.column_steps import column_steps
 from thinrank.losses.families import Family, Gaussian, combined
 from thinrank.losses.generalized_linear import GeneralizedLinear
 
@@ -167,6 +168,8 @@ class FamilyProblem:
             return loss
         freedom = self._freedom(factors)
         weight = _relative_weights(loss)
+        if loss.family.quadratic and factors.rank:
+            factors, freedom = self._with_all_columns(loss, factors, freedom)
         family = loss.family.fitted_to(loss.Y, loss.at(factors).linear, weight, freedom)
         if np.any(family.units_of(loss.shape[1])):
             trust = freedom / (freedom + PRIOR_FREEDOM)
@@ -258,6 +261,19 @@ class FamilyProblem:
         share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
         free = 1 if self.kept is None else 1 + self.kept.rank  # as for least squares
         return np.maximum(entries - free - share, entries / 2)
+
+
+    def _with_all_columns(
+        self, loss: GeneralizedLinear, factors: Factors, freedom: np.ndarray
+    ) -> tuple[Factors, np.ndarray]:
+        """Factors that predict all responses by the scores of a fit, and degrees of freedom."""
+        V, _ = column_steps(loss, factors)
+        outside = arrays.to_numpy(arrays.row_norms_squared(factors.V)) == 0
+        most = freedom - factors.rank
+        fewer = np.where(outside, np.maximum(most, 0.0), freedom)
+        none = outside & (most <= 0)
+        V = V * arrays.from_numpy(~none * 1.0, V)[:, None]
+        return Factors(factors.U, V), np.where(none, freedom, fewer)
 
 
 def _centred(values: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 
 from thinrank import arrays
 from thinrank.core.factors import Factors
+from thinrank.losses.column_steps import column_steps
 from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.gauss_newton import refined
 
@@ -104,7 +105,7 @@ def by_gauss_newton(loss: Any, form: Any, fit: Fit, fit_form: FitForm, tol: floa
             return best
         settled = best is not None and best.objective - value <= tol * size_of(loss, value)
         best = found
-        fit = fit_form(form, fit.rows, fit.columns, found.Q)
+        fit = _next_columns(loss, form, found, fit_form)
         same = fit.columns.shape == best.columns.shape and bool(
             arrays.namespace(fit.columns).all(fit.columns == best.columns)
         )
@@ -112,6 +113,18 @@ def by_gauss_newton(loss: Any, form: Any, fit: Fit, fit_form: FitForm, tol: floa
             break
     assert best is not None
     return best
+
+
+def _next_columns(loss: Any, form: Any, fit: Fit, fit_form: FitForm) -> Fit:
+    """The fit with the best columns for its scores, or the fit of the form around it."""
+    count = fit.columns.shape[0]
+    if count == form.shape[1] or not loss.family.quadratic:
+        return fit_form(form, fit.rows, fit.columns, fit.Q)
+    V, gains = column_steps(loss, form.factors)
+    xp = arrays.namespace(gains)
+    columns = arrays.top_rows(xp.sqrt(xp.clip(gains, min=0.0))[:, None], count)
+    keep = arrays.scatter_rows(arrays.zeros((columns.shape[0],), V) + 1, columns, V.shape[0])
+    return as_fit(form, fit.rows, columns, Factors(form.factors.U, V * keep[:, None]))
 
 
 def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
