@@ -34,7 +34,6 @@ def column_steps(loss: Any, factors: Factors) -> tuple[Array, Array]:
     """
     xp = arrays.namespace(factors.V)
     point, null, n = loss.at(factors), loss.null, loss.samples
-    overlap = loss.ridge * (factors.U.T @ factors.U)
     inside = arrays.row_norms_squared(factors.V) > 0
     outside = arrays.true_positions(~inside)
     unit = arrays.take_rows(loss.unit, outside)
@@ -47,11 +46,11 @@ def column_steps(loss: Any, factors: Factors) -> tuple[Array, Array]:
     rank, width, count = point.scores.shape[1], design.shape[1], outside.shape[0]
     products = xp.reshape(design[:, :, None] * design[:, None, :], (design.shape[0], width**2))
     hessian = xp.reshape(curvature.T @ products, (count, width, width))
-    if loss.ridge:
-        # in units of V·unit
-        shrinkage = arrays.zeros((width, width), like=design)
-        shrinkage[:rank, :rank] = overlap
-        hessian = hessian + shrinkage / (unit**2)[:, None, None]
+    # the ridge shrinks V, the steps are those of V·unit and of the free coefficients
+    padding = arrays.zeros((factors.U.shape[0], width - rank), like=design)
+    padded = xp.concat([factors.U, padding], axis=1)
+    overlap = loss.ridge * (padded.T @ padded)
+    hessian = hessian + overlap / (unit**2)[:, None, None]
     trace = xp.sum(hessian * arrays.identity(width, like=design), axis=(1, 2)) / width
     # keeps the matrices regular if the entries of a response are too few
     floor = 1e3 * arrays.eps(design) * trace + 1e-300
@@ -60,6 +59,6 @@ def column_steps(loss: Any, factors: Factors) -> tuple[Array, Array]:
     step = -xp.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
     expected = -0.5 * xp.sum(slope * step, axis=1)
     V = arrays.put_rows(factors.V + 0.0, outside, step[:, :rank] / unit[:, None])
-    penalty = 0.5 * xp.sum((factors.V @ overlap) * factors.V, axis=1)
+    penalty = 0.5 * xp.sum((factors.V @ overlap[:rank, :rank]) * factors.V, axis=1)
     gains = null.values - point.values - penalty
     return V, arrays.put_rows(gains, outside, expected)

@@ -10,6 +10,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.selection.elimination import held_out_changes
@@ -115,18 +116,18 @@ class DevianceSample(LossSample):
         """Deviances of the held-out rows, summed over the responses; of shape (h,)."""
         deviances = self._null_deviances
         if fit is not None and fit.U.shape[1] > 0:
-            deviances = self._deviances(self._linear(fit))
+            deviances = self._deviances(self._linear(fit.factors, fit.rows))
         total = arrays.namespace(deviances).sum(deviances, axis=1)
         return arrays.to_numpy(total).astype(np.float64)
 
-    def _linear(self, fit: Fit | None) -> Array:
-        """Linear predictors of the held-out entries."""
-        point = self._training.null if fit is None else self._training.at(fit.factors)
+    def _linear(self, factors: Factors | None, rows: Array | None = None) -> Array:
+        """Linear predictors of the held-out entries, for factors that vanish outside ``rows``."""
+        point = self._training.null if factors is None else self._training.at(factors)
         held_out = self._held_out
         linear = held_out.Y * 0
-        if fit is not None:
-            scores = self.predictors(fit.rows) @ arrays.take_rows(fit.factors.U, fit.rows)
-            linear = linear + scores @ (fit.factors.V * self._training.unit[:, None]).T
+        if factors is not None and rows is not None:
+            scores = self.predictors(rows) @ arrays.take_rows(factors.U, rows)
+            linear = linear + scores @ (factors.V * self._training.unit[:, None]).T
         if held_out.offset is not None:
             linear = linear + held_out.offset
         if held_out.free is not None:
@@ -146,16 +147,22 @@ class DevianceSample(LossSample):
     def view(self, fit: Any) -> _View:
         """Working responses of the held-out entries, around a fit."""
         around = getattr(fit, "around", fit)
+        if around is None:
+            return self._view(None, None, self.form.column_scale)
+        factors = around.factors if around.completed is None else around.completed
+        return self._view(factors, around.rows, around.column_scale)
+
+    def _view(self, factors: Factors | None, rows: Array | None, scale: Array | None) -> _View:
         training, held_out = self._training, self._held_out
-        linear = self._linear(around)
-        scale = self.form.column_scale if around is None else around.column_scale
+        linear = self._linear(factors, rows)
         assert scale is not None
         xp = arrays.namespace(scale)
         derivative = training.family.derivative(held_out.Y, linear) * held_out.weight
         targets = -derivative * (training.unit / scale)
-        score, fitted = self._null, None
-        if around is not None:
-            fitted = (self.predictors(around.rows) @ around.U) @ around.Q.T
+        score = self._null
+        if factors is not None and rows is not None:
+            scores = self.predictors(rows) @ arrays.take_rows(factors.U, rows)
+            fitted = scores @ (factors.V * scale[:, None]).T
             targets = targets + fitted
             score = float(xp.sum(self._deviances(linear))) / self.entries
             score -= arrays.inner(fitted, fitted - 2 * targets) / self.entries
@@ -165,7 +172,8 @@ class DevianceSample(LossSample):
         """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
         scores = np.full(int(rows[-1]) + 1, np.inf)
         if fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples:
-            view = self.view(fit)
+            # responses that the fit leaves out keep the deviance without predictors
+            view = self._view(fit.factors, fit.rows, fit.column_scale)
             X = arrays.to_numpy(self.predictors(fit.rows)).astype(np.float64)
             root, U, Q, Y = (
                 arrays.to_numpy(x).astype(np.float64)

@@ -11,7 +11,6 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.factors import Factors
-from thinrank.losses.column_steps import column_steps
 from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.gauss_newton import refined
 
@@ -124,9 +123,10 @@ def by_gauss_newton(loss: Any, form: Any, fit: Fit, fit_form: FitForm, tol: floa
 
 def column_exchanges(loss: Any, form: Any, fit: Fit) -> Iterator[Fit]:
     """Fits to begin from after single exchanges of columns, those of largest net gain first."""
-    if fit.columns.shape[0] == form.shape[1] or not loss.family.quadratic:
+    steps = None if fit.columns.shape[0] == form.shape[1] else loss.column_steps(form.factors)
+    if steps is None:
         return
-    V, gains = column_steps(loss, form.factors)
+    V, gains = steps
     inside = np.isin(np.arange(form.shape[1]), arrays.to_numpy(fit.columns))
     size = arrays.to_numpy(arrays.half_the_digits(gains))
     leaving = [j for j in np.argsort(size) if inside[j]][:_MAX_LEAVING]
@@ -143,9 +143,10 @@ def column_exchanges(loss: Any, form: Any, fit: Fit) -> Iterator[Fit]:
 def _next_columns(loss: Any, form: Any, fit: Fit, fit_form: FitForm) -> Fit:
     """The fit with the best columns for its scores, or the fit of the form around it."""
     count = fit.columns.shape[0]
-    if count == form.shape[1] or not loss.family.quadratic:
+    steps = None if count == form.shape[1] else loss.column_steps(form.factors)
+    if steps is None:
         return fit_form(form, fit.rows, fit.columns, fit.Q)
-    V, gains = column_steps(loss, form.factors)
+    V, gains = steps
     xp = arrays.namespace(gains)
     columns = arrays.top_rows(xp.sqrt(xp.clip(gains, min=0.0))[:, None], count)
     keep = arrays.scatter_rows(arrays.zeros((columns.shape[0],), V) + 1, columns, V.shape[0])
