@@ -8,6 +8,10 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 import thinrank as tr
+from thinrank.designs import as_design
+from thinrank.estimators.family_problem import FamilyProblem
+from thinrank.estimators.responses import numeric_responses
+from thinrank.losses.families import Gaussian
 
 SIZES = {"rank": 2, "row_sparsity": 4, "column_sparsity": 4}
 GIVEN = tr.SparseReducedRankRegressor(**SIZES, ridge=0.0)
@@ -276,3 +280,36 @@ def test_libraries(library, dtype):
     np.testing.assert_array_equal(est.row_support_, reference.row_support_)
     tol = 2e-3 if dtype == "float32" else 1e-6
     np.testing.assert_allclose(library.numpy(est.coef_), reference.coef_, atol=tol)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_supports_with_half_of_the_entries(seed):
+    # with these seeds a response, or half of the predictors, used to be left out
+    X, Y, truth = tr.datasets.make_two_way_sparse(random_state=700000 + seed)
+    Y[np.random.default_rng(seed).random(Y.shape) < 0.5] = np.nan
+    est = tr.SparseReducedRankRegressor(8, 10, 10).fit(X, Y)
+    np.testing.assert_array_equal(est.row_support_, truth.row_support)
+    np.testing.assert_array_equal(est.column_support_, truth.column_support)
+
+
+def test_noise_of_a_response_that_a_fit_leaves_out():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((80, 5))
+    scores = X[:, :2] @ rng.standard_normal((2, 2))
+    Y = scores @ rng.standard_normal((2, 6)) * 2 + rng.standard_normal((80, 6))
+    Y[:, 5] = rng.standard_normal(80)
+    Y[~mask(Y, 0.3)] = np.nan
+    problem = FamilyProblem.prepare(
+        as_design(X),
+        numeric_responses(Y, None, Gaussian(), None),
+        None,
+        fit_intercept=True,
+        standardize_columns=True,
+    )
+    loss = problem.loss
+    found = tr.minimize(loss, rank=2, row_sparsity=2, column_sparsity=6, solver="pursuit").factors
+    V = found.V.copy()
+    V[[0, 5]] = 0  # leaves out a response with a signal and one without
+    noise = problem.left_by(loss, tr.Factors(found.U, V)).family.scale
+    np.testing.assert_allclose(noise, 1, rtol=0.35)
+    assert problem.deviations[0] > 2

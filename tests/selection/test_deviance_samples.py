@@ -14,6 +14,7 @@ from thinrank.selection.deviance_splits import deviance_samples
 from thinrank.selection.loss_criterion_sample import LossCriterionSample
 from thinrank.selection.splits import held_out_samples
 from thinrank.selection.stacks import Stack
+from thinrank.selection.tables import directions
 from thinrank.solvers.pursuit import Pursuit
 
 N, P, K = 48, 10, 6
@@ -110,6 +111,26 @@ def test_forecasts():
         np.testing.assert_allclose(
             b.rows_forecast(other, SIZES, rows), a.rows_forecast(fit, SIZES, rows), rtol=1e-7
         )
+
+
+def test_tables_predict_responses_that_a_fit_leaves_out():
+    # around a fit of one response fewer, the table has about the score of a fit with all of them
+    X, Y = data()
+    seen = (np.random.default_rng(3).random(Y.shape) > 0.4).astype(float)
+    loss = GeneralizedLinear(X, Y, Gaussian(), entry_weight=seen, free=np.ones((N, 1)))
+    samples = deviance_samples(loss, SPLITS, center=True, scale=True)
+    thin, full = fitted(samples, SIZES._replace(columns=3)), fitted(samples, SIZES)
+    tables = Stack(samples, thin).tables(2)
+    for sample, fit, other, table in zip(samples, thin, full, tables, strict=True):
+        without, score = sample.score(fit, SIZES), sample.score(other, SIZES)
+        assert score < without
+        assert table[1, 3] == pytest.approx(score, abs=0.3 * (without - score))
+    # responses that are left out have their deviance without predictors
+    only = thin[2].columns
+    own = Stack(samples[2:], thin[2:])
+    table = own._errors(2, own._columns_in_use)[0]
+    assert set(directions(thin[2].root, thin[2].whitened, 2).order[1, :3]) == set(only)
+    assert table[1, 2] == pytest.approx(samples[2].score(thin[2], SIZES), rel=1e-4)
 
 
 def test_elimination():

@@ -161,12 +161,15 @@ class FamilyProblem:
         As an estimate of a noise level is uncertain with few entries, it is averaged on the
         logarithmic scale with the scale of the response without predictors, with weights
         ν/(ν + 2) and 2/(ν + 2), where ν is the number of entries minus the response's share of
-        the degrees of freedom. It is at least a tenth of that scale.
+        the degrees of freedom. For squared errors the noise in responses that the fit leaves out
+        is estimated from regressions on its scores. It is at least a tenth of that scale.
         """
         if not self.rescales:
             return loss
         freedom = self._freedom(factors)
         weight = _relative_weights(loss)
+        if factors.rank:
+            factors, freedom = self._with_all_columns(loss, factors, freedom)
         family = loss.family.fitted_to(loss.Y, loss.at(factors).linear, weight, freedom)
         if np.any(family.units_of(loss.shape[1])):
             trust = freedom / (freedom + PRIOR_FREEDOM)
@@ -263,6 +266,23 @@ class FamilyProblem:
         share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
         free = 1 if self.kept is None else 1 + self.kept.rank  # as for least squares
         return np.maximum(entries - free - share, entries / 2)
+
+    def _with_all_columns(
+        self, loss: GeneralizedLinear, factors: Factors, freedom: np.ndarray
+    ) -> tuple[Factors, np.ndarray]:
+        """Factors that predict all responses by the scores of a fit, and degrees of freedom.
+
+        Without this the noise in a response that a fit leaves out would be its standard deviation,
+        so that the response would count for little in the next fit and be left out again.
+        """
+        steps = loss.column_steps(factors)
+        if steps is None:
+            return factors, freedom
+        outside = arrays.to_numpy(arrays.row_norms_squared(factors.V)) == 0
+        left = np.where(outside, freedom - factors.rank, freedom)
+        used = ~outside | (left > 0)  # others have too few entries
+        V = steps[0] * arrays.from_numpy(used * 1.0, steps[0])[:, None]
+        return Factors(factors.U, V), np.where(used, left, freedom)
 
 
 def _centred(values: Array) -> Array:

@@ -14,6 +14,7 @@ from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Transformed, as_design, take_rows
 from thinrank.forms import Moments
 from thinrank.forms.working import WorkingForm
+from thinrank.losses.column_steps import column_steps
 from thinrank.losses.families import Family
 from thinrank.losses.inputs import as_matrix, as_vector, as_weights
 from thinrank.losses.point import Point
@@ -348,6 +349,10 @@ class GeneralizedLinear:
             return point.curvature * change
         product = self.family.hessian_product(self.Y, point.linear, change)
         return product if self._weight is None else product * self._weight
+
+    def column_steps(self, factors: Factors) -> tuple[Array, Array] | None:
+        """V with exact steps for all responses, and their gains; None if not quadratic."""
+        return column_steps(self, factors) if self.family.quadratic else None
 
     def with_ridge(self, ridge: float) -> GeneralizedLinear:
         """The same loss with another ridge; results that do not depend on it are shared."""

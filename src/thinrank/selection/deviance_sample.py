@@ -11,6 +11,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.losses.profile import profiled
@@ -64,11 +65,14 @@ class _View:
     targets : array of shape (h, n_targets)
         Working responses.
     base : float
-        Score of the zero matrix by this approximation.
+        Score of the zero matrix, by this approximation unless there are offsets.
+    offsets : ndarray of shape (n_targets,) or None
+        What the approximation adds to the deviances of the responses without predictors.
     """
 
     targets: Array
     base: float
+    offsets: np.ndarray | None = None
 
 
 class DevianceSample(LossSample):
@@ -125,7 +129,7 @@ class DevianceSample(LossSample):
         """Deviances of the held-out rows and of the responses."""
         deviances = self._null_deviances
         if fit is not None and fit.U.shape[1] > 0:
-            deviances = self._deviances(self._linear(fit))
+            deviances = self._deviances(self._linear(fit.factors, fit.rows))
         xp = arrays.namespace(deviances)
         sums = xp.sum(deviances, axis=1), xp.sum(deviances, axis=0)
         return HeldOutErrors(*(arrays.to_numpy(x).astype(np.float64) for x in sums))
@@ -150,14 +154,14 @@ class DevianceSample(LossSample):
         total = arrays.namespace(linear).sum(self._deviances(linear), axis=0)
         return arrays.to_numpy(total).astype(np.float64)
 
-    def _linear(self, fit: Fit | None) -> Array:
-        """Linear predictors of the held-out entries."""
-        point = self._training.null if fit is None else self._training.at(fit.factors)
+    def _linear(self, factors: Factors | None, rows: Array | None = None) -> Array:
+        """Linear predictors of the held-out entries, for factors that vanish outside ``rows``."""
+        point = self._training.null if factors is None else self._training.at(factors)
         held_out = self._held_out
         linear = held_out.Y * 0
-        if fit is not None:
-            scores = self.predictors(fit.rows) @ arrays.take_rows(fit.factors.U, fit.rows)
-            linear = linear + scores @ (fit.factors.V * self._training.unit[:, None]).T
+        if factors is not None and rows is not None:
+            scores = self.predictors(rows) @ arrays.take_rows(factors.U, rows)
+            linear = linear + scores @ (factors.V * self._training.unit[:, None]).T
         if held_out.offset is not None:
             linear = linear + held_out.offset
         if held_out.free is not None:
@@ -177,32 +181,49 @@ class DevianceSample(LossSample):
     def view(self, fit: Any) -> _View:
         """Working responses of the held-out entries, around a fit."""
         around = getattr(fit, "around", fit)
+        if around is None:
+            targets, _ = self._working(None, None, self.form.column_scale)
+            return _View(targets, self._null)
+        completed = around.completed
+        factors = around.factors if completed is None else completed
+        targets, at_zero = self._working(factors, around.rows, around.column_scale)
+        if completed is None:
+            return _View(targets, self._mean(at_zero))
+        # so that responses that are left out have their deviance without predictors
+        offsets = arrays.to_numpy(at_zero).astype(np.float64) - self.null_errors()
+        return _View(targets, self._null, offsets)
+
+    def _mean(self, totals: Array) -> float:
+        return float(arrays.namespace(totals).sum(totals)) / self.entries
+
+    def _working(
+        self, factors: Factors | None, rows: Array | None, scale: Array | None
+    ) -> tuple[Array, Array]:
+        """Working responses, and the approximate deviances of the responses at zero."""
         training, held_out = self._training, self._held_out
-        linear = self._linear(around)
-        scale = self.form.column_scale if around is None else around.column_scale
+        linear = self._linear(factors, rows)
         assert scale is not None
         xp = arrays.namespace(scale)
         derivative = training.family.derivative(held_out.Y, linear) * held_out.weight
         targets = -derivative * (training.unit / scale)
-        score, fitted = self._null, None
-        if around is not None:
-            fitted = (self.predictors(around.rows) @ around.U) @ around.Q.T
-            targets = targets + fitted
-            score = float(xp.sum(self._deviances(linear))) / self.entries
-            score -= arrays.inner(fitted, fitted - 2 * targets) / self.entries
-        return _View(targets, score)
+        if factors is None or rows is None:
+            return targets, xp.sum(self._null_deviances, axis=0)
+        scores = self.predictors(rows) @ arrays.take_rows(factors.U, rows)
+        fitted = scores @ (factors.V * scale[:, None]).T
+        targets = targets + fitted
+        at_zero = self._deviances(linear) - fitted * (fitted - 2 * targets)
+        return targets, xp.sum(at_zero, axis=0)
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
         """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
         scores = np.full(int(rows[-1]) + 1, np.inf)
         if fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples:
-            view = self.view(fit)
+            targets, at_zero = self._working(fit.factors, fit.rows, fit.column_scale)
             X = arrays.to_numpy(self.predictors(fit.rows)).astype(np.float64)
             root, U, Q, Y = (
-                arrays.to_numpy(x).astype(np.float64)
-                for x in (fit.root, fit.U, fit.Q, view.targets)
+                arrays.to_numpy(x).astype(np.float64) for x in (fit.root, fit.U, fit.Q, targets)
             )
             changes = held_out_changes(root, U, X, Y @ Q) / self.entries
             known = min(len(changes), len(scores))
-            scores[:known] = view.base + changes[:known]
+            scores[:known] = self._mean(at_zero) + changes[:known]
         return scores[rows]

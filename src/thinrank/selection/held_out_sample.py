@@ -123,6 +123,11 @@ class HeldOutSample(Sample):
         """Mean squared error of the training means, from which tables count."""
         return self._null
 
+    @property
+    def offsets(self) -> None:
+        """Nothing, since errors in tables are exact."""
+        return None
+
     def score(self, fit: Fit | None, sizes: Sizes) -> float:
         """Mean squared error, at least 1e-10 times that of the means."""
         return self.score_of(self.errors(fit))

@@ -78,13 +78,15 @@ class LossSample:
 
     def form_around(self, fit: Fit | None) -> WorkingForm:
         """The quadratic approximation around a fit, without ridge."""
-        return self.form if fit is None else self._training.majorizer(fit.factors)
+        if fit is None:
+            return self.form
+        return self._training.majorizer(fit.factors if fit.completed is None else fit.completed)
 
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
         """The fit of the estimator to these rows; None if there is nothing to fit."""
         loss = self._shrunk(sizes.ridge)
         found = solve(loss, self._quick(solver), self._start, self._seed, records=False)
-        return None if found is None else found.state
+        return None if found is None else self._completed(loss, found.state)
 
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
         """A fit that starts from a fit of other sizes."""
@@ -94,7 +96,22 @@ class LossSample:
             start = Factors(start.U, start.V / near.column_scale[:, None])
         start = complete_rank(start, loss, sizes.rank, self._seed)
         found = solve(loss, self._quick(solver), start, records=False)
-        return near if found is None else found.state
+        return near if found is None else self._completed(loss, found.state)
+
+    def _completed(self, loss: GeneralizedLinear, fit: Fit) -> Fit:
+        """A fit whose tables are around coefficients of all responses, if entries are missing.
+
+        An approximation around coefficients that are zero takes missing entries to be at the mean,
+        so that a response that the fit leaves out would be predicted badly in all tables.
+        """
+        n, k = loss.Y.shape
+        full = fit.columns.shape[0] == k or loss.observations == n * k
+        steps = None if full or fit.U.shape[1] == 0 else loss.column_steps(fit.factors)
+        if steps is None:
+            return fit
+        completed = Factors(fit.factors.U, steps[0])
+        whitened = fit.root @ loss.majorizer(completed).cross_rows(fit.rows)
+        return replace(fit, whitened=whitened, completed=completed)
 
     def eliminated(self, rows: int, ridge: float) -> RowFit:
         """A fit without coefficients, for tables, on the rows that backward elimination leaves."""

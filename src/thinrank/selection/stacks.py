@@ -52,6 +52,11 @@ class Stack:
         views = [sample.view(fit) for sample, fit in pairs]
         self._targets = _stacked([view.targets for view in views])
         self._bases = np.array([view.base for view in views])[:, None, None]
+        self._offsets = None
+        if any(view.offsets is not None for view in views):
+            none = np.zeros(self._whitened.shape[-1])
+            offsets = [none if view.offsets is None else view.offsets for view in views]
+            self._offsets = np.stack(offsets)[:, None, :]
 
     def tables(self, most: int, *, of_all: bool = False) -> list[np.ndarray]:
         """Mean squared errors of all ranks up to ``most`` and all numbers of columns.
@@ -110,7 +115,7 @@ class Stack:
         inner = arrays.to_numpy(transposed @ image).astype(np.float64)
         null = np.array([sample.null() for sample in self._samples])[:, None, None]
         entries = np.array([sample.entries for sample in self._samples])[:, None, None]
-        errors = self._bases + error_table(known, products, inner) / entries
+        errors = self._bases + error_table(known, products, inner, self._offsets) / entries
         # errors below this are rounding errors
         return np.maximum(errors, PERFECT * null)
 

@@ -97,7 +97,12 @@ def directions(root: Array, whitened: Array, most: int, columns: Array | None = 
     return Directions(xp.matrix_transpose(root) @ left, weights, order)
 
 
-def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> np.ndarray:
+def error_table(
+    known: Directions,
+    products: np.ndarray,
+    inner: np.ndarray,
+    offsets: np.ndarray | None = None,
+) -> np.ndarray:
     """Changes of the squared error relative to zero, for all ranks and numbers of columns.
 
     Parameters
@@ -108,6 +113,8 @@ def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> n
         (A Rᵀ L)ᵀ B, the products of the predictions of the directions with the responses.
     inner : ndarray of shape (..., q, q)
         (A Rᵀ L)ᵀ (A Rᵀ L).
+    offsets : ndarray of shape (..., 1, k), default=None
+        Further changes of the error of every column that is in use.
 
     Returns
     -------
@@ -115,6 +122,8 @@ def error_table(known: Directions, products: np.ndarray, inner: np.ndarray) -> n
         Entry (r − 1, s − 1) is the change of the error with rank r and s columns.
     """
     by_rank = column_changes(known.weights, products, inner)
+    if offsets is not None:
+        by_rank = by_rank + offsets
     return np.cumsum(np.take_along_axis(by_rank, known.order, axis=-1), axis=-1)
 
 

@@ -42,6 +42,9 @@ class Fit:
         Relative decrease of the objective in the last iteration.
     final : bool
         Whether no exchange improves the fit.
+    completed : Factors or None
+        Θ with coefficients of further columns, if ``whitened`` belongs to the form around it and
+        not to that around Θ.
     """
 
     rows: Array
@@ -55,6 +58,7 @@ class Fit:
     column_scale: Array | None = None
     change: float = float("inf")
     final: bool = False
+    completed: Factors | None = None
 
     @cached_property
     def costs(self) -> Array:

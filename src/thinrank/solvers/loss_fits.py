@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
+
+import numpy as np
 
 from thinrank import arrays
 from thinrank.core.factors import Factors
 from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.gauss_newton import refined
 
-__all__ = ["by_gauss_newton", "by_majorizers", "size_of", "value_at"]
+__all__ = ["by_gauss_newton", "by_majorizers", "column_exchanges", "size_of", "value_at"]
 
 # Largest number of majorizers on one set of rows: with curvatures that differ by a factor of 4,
 # fifty reduce the distance to the minimum to less than a millionth.
@@ -23,6 +26,10 @@ _NEARLY_PERFECT = 1e-4
 _MAX_FURTHER_DECREASE = 10.0
 # Largest number of changes of the columns in use on one set of rows.
 _MAX_ALTERNATIONS = 20
+# Numbers of columns that single exchanges remove and add, and of exchanges that are tried.
+_MAX_LEAVING = 2
+_MAX_ENTERING = 3
+_MAX_EXCHANGES = 4
 
 # fit_form(form, rows, columns, guess): the best fit of a quadratic form
 FitForm = Callable[..., Fit]
@@ -104,7 +111,7 @@ def by_gauss_newton(loss: Any, form: Any, fit: Fit, fit_form: FitForm, tol: floa
             return best
         settled = best is not None and best.objective - value <= tol * size_of(loss, value)
         best = found
-        fit = fit_form(form, fit.rows, fit.columns, found.Q)
+        fit = _next_columns(loss, form, found, fit_form)
         same = fit.columns.shape == best.columns.shape and bool(
             arrays.namespace(fit.columns).all(fit.columns == best.columns)
         )
@@ -112,6 +119,38 @@ def by_gauss_newton(loss: Any, form: Any, fit: Fit, fit_form: FitForm, tol: floa
             break
     assert best is not None
     return best
+
+
+def column_exchanges(loss: Any, form: Any, fit: Fit) -> Iterator[Fit]:
+    """Fits to begin from after single exchanges of columns, those of largest net gain first."""
+    steps = None if fit.columns.shape[0] == form.shape[1] else loss.column_steps(form.factors)
+    if steps is None:
+        return
+    V, gains = steps
+    inside = np.isin(np.arange(form.shape[1]), arrays.to_numpy(fit.columns))
+    size = arrays.to_numpy(arrays.half_the_digits(gains))
+    leaving = [j for j in np.argsort(size) if inside[j]][:_MAX_LEAVING]
+    entering = [j for j in np.argsort(-size) if not inside[j]][:_MAX_ENTERING]
+    pairs = sorted(product(leaving, entering), key=lambda pair: size[pair[0]] - size[pair[1]])
+    for out, new in pairs[:_MAX_EXCHANGES]:
+        kept = inside.copy()
+        kept[[out, new]] = False, True
+        columns = arrays.indices(np.flatnonzero(kept).tolist(), form.prototype)
+        mask = arrays.from_numpy(kept * 1.0, V)
+        yield as_fit(form, fit.rows, columns, Factors(form.factors.U, V * mask[:, None]))
+
+
+def _next_columns(loss: Any, form: Any, fit: Fit, fit_form: FitForm) -> Fit:
+    """The fit with the best columns for its scores, or the fit of the form around it."""
+    count = fit.columns.shape[0]
+    steps = None if count == form.shape[1] else loss.column_steps(form.factors)
+    if steps is None:
+        return fit_form(form, fit.rows, fit.columns, fit.Q)
+    V, gains = steps
+    xp = arrays.namespace(gains)
+    columns = arrays.top_rows(xp.sqrt(xp.clip(gains, min=0.0))[:, None], count)
+    keep = arrays.scatter_rows(arrays.zeros((columns.shape[0],), V) + 1, columns, V.shape[0])
+    return as_fit(form, fit.rows, columns, Factors(form.factors.U, V * keep[:, None]))
 
 
 def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:

@@ -28,7 +28,13 @@ from thinrank.solvers.exchanges import (
     promising,
 )
 from thinrank.solvers.fits import Fit, Prospects
-from thinrank.solvers.loss_fits import by_gauss_newton, by_majorizers, size_of, value_at
+from thinrank.solvers.loss_fits import (
+    by_gauss_newton,
+    by_majorizers,
+    column_exchanges,
+    size_of,
+    value_at,
+)
 from thinrank.solvers.neighbours import next_columns, next_rows
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 
@@ -180,6 +186,10 @@ class Pursuit(Sized):
                 for rows in best_exchanges(here, prospects, most):
                     trial = self._fit(loss, form, rows, here.columns, here.Q, target=here.objective)
                     yield trial, margin
+                if "gauss_newton" in loss.capabilities:
+                    for first in column_exchanges(loss, form, here):
+                        trial = by_gauss_newton(loss, form, first, self._fit_form, _COMPARISON_TOL)
+                        yield trial, 0.0
             near = next_rows(form, here, prospects, *sizes, margin)
             if near is not None:
                 trial = self._fit(loss, form, near.rows, near.columns, here.Q)
