@@ -8,7 +8,7 @@ from thinrank.core.extras import _EXTRAS, missing_message
 
 ROOT = Path(__file__).parent.parent
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-FOR_DEVELOPERS = {"dev", "docs"}
+FOR_DEVELOPERS = {"browser", "dev", "docs"}
 
 
 def libraries(extra):

@@ -7,6 +7,7 @@ import plotted_fits as fits
 import pytest
 
 import thinrank as tr
+from thinrank.core.warnings import SelectionWarning
 from thinrank.selection.records import last_search, one_standard_error, standard_error
 
 
@@ -191,7 +192,8 @@ def test_path_needs_a_rank():
 @pytest.fixture(scope="module")
 def table():
     est = tr.SparseReducedRankRegressor(2, 5, None)
-    return tr.selection.stability(est, *fits.paper(), n_resamples=5)
+    with pytest.warns(SelectionWarning, match="says nothing"):
+        return tr.selection.stability(est, *fits.paper(), n_resamples=5, pairs=True)
 
 
 def test_bars_are_the_frequencies(table, ax):
@@ -209,6 +211,12 @@ def test_bars_are_the_frequencies(table, ax):
 def test_stable_responses_and_pairs(table, ax):
     tr.plot.stability(table, axis="column", ax=ax)
     assert ax.get_ylabel() == "response"
+    _, found = plt.subplots()
+    tr.plot.stability(table, axis="pair", ax=found)
+    known = set(table.loc[table.axis == "pair", "name"])
+    shown = [label.get_text() for label in found.get_yticklabels()]
+    assert shown
+    assert set(shown) <= known
     pairs = pd.DataFrame(
         {
             "axis": "pair",

@@ -43,7 +43,9 @@ def est(data):
 @pytest.fixture(scope="module")
 def stability(data):
     X, Y = data
-    return tr.selection.stability(tr.SparseReducedRankRegressor(2, 5, 4), X, Y, n_resamples=3)
+    est = tr.SparseReducedRankRegressor(2, 5, 4)
+    with pytest.warns(SelectionWarning, match="says nothing"):
+        return tr.selection.stability(est, X, Y, n_resamples=3, pairs=True)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +174,8 @@ def test_names_are_shown_and_do_nothing(data, tmp_path):
     X, Y = X.set_axis(HOSTILE * 2, axis=1), Y.set_axis(HOSTILE, axis=1)
     X.columns = [f"{name} {i}" for i, name in enumerate(X.columns)]
     est = tr.SparseReducedRankRegressor(2, 12, 6).fit(X, Y)
-    table = tr.selection.stability(clone(est), X, Y, n_resamples=2)
+    with pytest.warns(SelectionWarning, match="nothing is known"):
+        table = tr.selection.stability(clone(est), X, Y, n_resamples=2, pairs=True)
     page = written(est, tmp_path, X=X, Y=Y, stability=table, title=HOSTILE[0], command=HOSTILE[1])
     assert_self_contained(page)
     rows = page.table("predictor", "response", "standardised coefficient")[1:]
