@@ -12,8 +12,14 @@ FOR_DEVELOPERS = {"browser", "dev", "docs"}
 
 
 def libraries(extra):
-    """Names of what an extra installs, without versions."""
-    return {re.match(r"[A-Za-z0-9-]+", each).group() for each in EXTRAS[extra]}
+    """Names of what an extra installs, without versions; other extras in it are followed."""
+    found = set()
+    for each in EXTRAS[extra]:
+        if own := re.fullmatch(r"thinrank\[(.*)\]", each):
+            found.update(*(libraries(other) for other in own.group(1).split(",")))
+        else:
+            found.add(re.match(r"[A-Za-z0-9-]+", each).group())
+    return found
 
 
 def test_every_extra_is_in_the_table_of_the_installation_page():
