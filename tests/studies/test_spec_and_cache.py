@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from thinrank.studies import Job, stable
-from thinrank.studies.cache import Cache, write_atomically
+from thinrank.studies.cache import Cache
 from thinrank.studies.spec import plain
 
 
@@ -61,20 +61,6 @@ def test_damaged_files_count_as_absent(tmp_path, damage):
         }[damage]
     )
     assert cache.load(job.key) is None
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
-    path = tmp_path / "file.json"
-    write_atomically(path, "old")
-
-    def no_space(*args):
-        raise OSError("no space left")
-
-    monkeypatch.setattr("thinrank.studies.cache.os.fsync", no_space)
-    with pytest.raises(OSError, match="no space"):
-        write_atomically(path, "new")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_stable_leaves_out_what_may_differ():

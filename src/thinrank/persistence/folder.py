@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from thinrank.core.whole_file import sync_folder
 from thinrank.persistence.document import FORMAT
 from thinrank.persistence.errors import ModelFileError
 
@@ -66,7 +67,7 @@ def replaced_folder(path: Path) -> Iterator[Path]:
     new.mkdir()
     try:
         yield new
-        _sync(new)
+        sync_folder(new)
         _put(new, path)
     except BaseException:  # also on Ctrl-C
         shutil.rmtree(new, ignore_errors=True)
@@ -142,7 +143,7 @@ def _put(new: Path, path: Path) -> None:
     """Rename ``new`` to ``path``, and what was there to a hidden name, which is then deleted."""
     if not path.exists():
         os.rename(new, path)
-        _sync(path.parent)
+        sync_folder(path.parent)
         return
     old = _sibling(path, "old")
     os.rename(path, old)
@@ -151,19 +152,8 @@ def _put(new: Path, path: Path) -> None:
     except BaseException:
         os.rename(old, path)
         raise
-    _sync(path.parent)
+    sync_folder(path.parent)
     for other in old.iterdir():
         if other.name not in (DOCUMENT, ARRAYS):
             os.rename(other, path / other.name)
     shutil.rmtree(old)
-
-
-def _sync(folder: Path) -> None:
-    """Wait until the entries of a folder are on the disk, where the system can do that."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
+from thinrank.core.whole_file import write_text
 from thinrank.plot.fitted_model import fitted_model
 from thinrank.report.drawn_figure import drawn
 from thinrank.report.html import render_html
@@ -31,7 +32,6 @@ from thinrank.report.model_search import chosen_words, search_table
 from thinrank.report.model_tables import ModelTables
 from thinrank.report.page import Block, Page, Points, Section, Table, Text
 from thinrank.report.style import drawing
-from thinrank.report.whole_file import check_file, write_whole
 from thinrank.selection.records import last_search
 
 __all__ = ["model_page", "write"]
@@ -107,12 +107,13 @@ def write(
     ...     path.read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
-    path = check_file(path)
+    path = _check_file(path)
     check_libraries()
     with drawing():
         page = model_page(est, X=X, Y=Y, stability=stability, command=command, title=title)
         drawings = {picture.name: drawn(picture.figure) for picture in page.pictures}
-    return write_whole(path, render_html(page, drawings))
+    write_text(path, render_html(page, drawings))
+    return path
 
 
 def model_page(
@@ -254,6 +255,16 @@ def _settings(est: Any) -> str:
         for name, value in given.items()
         if reprlib.repr(value) != reprlib.repr(defaults.get(name))
     )
+
+
+def _check_file(path: Path | str) -> Path:
+    """Raise an OSError, before anything is drawn, unless a file can be written at a path."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; path must name a file such as report.html")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written: there is no folder {path.parent}")
+    return path
 
 
 def _frequency(table: Any, count: int) -> np.ndarray | None:

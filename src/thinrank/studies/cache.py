@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
 from pathlib import Path
-from typing import Any
 
+from thinrank.core.whole_file import write_text
 from thinrank.studies.spec import Job, StudyRecord
 
-__all__ = ["Cache", "write_atomically"]
+__all__ = ["Cache"]
 
 
 class Cache:
@@ -47,37 +44,8 @@ class Cache:
         """Write the records of a finished job to disk."""
         content = {"key": job.key, "job": job.as_dict(), "records": records}
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
-        write_atomically(self.path(job.key), text + "\n")
+        write_text(self.path(job.key), text + "\n")
 
     def keys(self) -> list[str]:
         """Return the sorted keys of all files, including invalid ones."""
         return sorted(path.stem for path in self.folder.glob("*.json"))
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write to a temporary file, flush it to disk, and rename it to ``path``."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush a rename to disk, on systems where a folder can be opened."""
-    flags: Any = getattr(os, "O_DIRECTORY", None)
-    if flags is None:
-        return
-    handle = os.open(folder, os.O_RDONLY | flags)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

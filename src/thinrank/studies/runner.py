@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from thinrank.core.progress import progress_bar
-from thinrank.studies.cache import Cache, write_atomically
+from thinrank.core.whole_file import write_text
+from thinrank.studies.cache import Cache
 from thinrank.studies.executors import EXECUTORS, Finished, execute, run_job
 from thinrank.studies.machine import describe_machine, now, versions
 from thinrank.studies.spec import Job, Study, StudyRecord, plain
@@ -225,9 +226,9 @@ def write_tables(folder: Path, records: Sequence[StudyRecord], summary: StudyRec
     writer.writeheader()
     for record in records:
         writer.writerow({name: _in_csv(value) for name, value in record.items()})
-    write_atomically(folder / "records.csv", text.getvalue())
+    write_text(folder / "records.csv", text.getvalue())
     content = json.dumps(plain(summary), indent=2, ensure_ascii=False)
-    write_atomically(folder / "summary.json", content + "\n")
+    write_text(folder / "summary.json", content + "\n")
 
 
 def _in_csv(value: object) -> object:

@@ -10,7 +10,7 @@ from thinrank.tables.errors import TableError
 from thinrank.tables.options import ReadOptions
 from thinrank.tables.read import checksum, read_table
 from thinrank.tables.table import Table
-from thinrank.tables.write import whole_file, write_table
+from thinrank.tables.write import write_table
 
 __all__ = [
     "Encoding",
@@ -21,6 +21,5 @@ __all__ = [
     "checksum",
     "join",
     "read_table",
-    "whole_file",
     "write_table",
 ]

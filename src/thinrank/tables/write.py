@@ -3,51 +3,18 @@
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from thinrank.core.extras import import_optional
+from thinrank.core.whole_file import whole_file
 
-__all__ = ["OUTPUT_SUFFIXES", "whole_file", "write_table"]
+__all__ = ["OUTPUT_SUFFIXES", "write_table"]
 
 OUTPUT_SUFFIXES = (".csv", ".tsv", ".parquet", ".npy")
 """Suffixes of the files that a table can be written to."""
-
-
-@contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """A temporary file, renamed to the given name when the block ends without an error.
-
-    After an error or an interruption the file is as it was before.
-
-    Parameters
-    ----------
-    path : path
-        The file to write.
-
-    Yields
-    ------
-    Path
-        The temporary file, in the same folder.
-    """
-    path = Path(path)
-    handle, name = tempfile.mkstemp(
-        prefix=f".{path.name}.", suffix=f".partial{path.suffix}", dir=path.parent
-    )
-    os.close(handle)
-    place = Path(name)
-    try:
-        yield place
-        place.chmod(0o666 & ~_umask())  # mkstemp allows access by the owner only
-        os.replace(place, path)
-    except BaseException:
-        place.unlink(missing_ok=True)
-        raise
 
 
 def write_table(
@@ -120,9 +87,3 @@ def _write_parquet(
     if index is not None:
         frame.index = pandas.Index(index, name=index_name or None)
     frame.to_parquet(place, engine="pyarrow")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,0 +1,81 @@
+"""Files that are complete or absent, whatever happens while they are written."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["sync_folder", "whole_file", "write_text"]
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """A temporary file, renamed to the given name when the block ends without an error.
+
+    After an error or an interruption the path is as it was before. The file is on the disk when
+    the block ends.
+
+    Parameters
+    ----------
+    path : path
+        The file to write, in an existing folder. An earlier one is replaced.
+
+    Yields
+    ------
+    Path
+        The temporary file, in the same folder, with the suffix of ``path``.
+    """
+    path = Path(path)
+    handle, name = tempfile.mkstemp(
+        prefix=f".{path.name}.", suffix=f".partial{path.suffix}", dir=path.absolute().parent
+    )
+    os.close(handle)
+    place = Path(name)
+    try:
+        yield place
+        _sync(place)
+        place.chmod(0o666 & ~_umask())  # mkstemp allows access by the owner only
+        os.replace(place, path)
+    except BaseException:  # also on Ctrl-C
+        place.unlink(missing_ok=True)
+        raise
+    sync_folder(path.absolute().parent)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text in UTF-8 to a file that is complete or absent; folders are created.
+
+    Parameters
+    ----------
+    path : path
+        The file to write. An earlier one is replaced.
+    text : str
+        Its contents.
+    """
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as place, open(place, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the entries of a folder are on the disk, on systems that can do that."""
+    if os.name == "posix":
+        _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    # a file must be open for writing on Windows, a folder cannot be
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

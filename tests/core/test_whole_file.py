@@ -1,0 +1,44 @@
+import os
+import stat
+
+import pytest
+
+from thinrank.core.whole_file import whole_file, write_text
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "file.json"
+    write_text(path, "old")
+
+    def no_space(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("thinrank.core.whole_file.os.fsync", no_space)
+    with pytest.raises(OSError, match="no space"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interruption_leaves_nothing(tmp_path):
+    def interrupted():
+        with whole_file(tmp_path / "table.csv") as place:
+            assert place.suffix == ".csv"
+            place.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_others_may_read_the_file(tmp_path):
+    old = os.umask(0o022)
+    try:
+        write_text(tmp_path / "new" / "page.html", "é")
+    finally:
+        os.umask(old)
+    written = tmp_path / "new" / "page.html"
+    assert written.read_bytes() == "é".encode()
+    assert stat.S_IMODE(written.stat().st_mode) == 0o644
