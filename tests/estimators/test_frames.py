@@ -189,3 +189,26 @@ def test_names_that_are_no_strings_are_not_kept():
     several = Y.set_axis(pd.MultiIndex.from_product([["u"], [1, 2, 3]]), axis=1)
     est = tr.SparseReducedRankRegressor(**SIZES).fit(X, several)
     assert est.summary().response_names == ["y0", "y1", "y2"]
+
+
+def test_rows_with_the_same_names_in_another_order():
+    X, Y, _ = tr.datasets.make_two_way_sparse(20, 4, 3, 1, 2, 2, random_state=0)
+    names = [f"gene {i}" for i in range(20)]
+    X, Y = pd.DataFrame(X, index=names), pd.DataFrame(Y, index=names)
+    est = tr.SparseReducedRankRegressor(1, 2, 2)
+    with pytest.raises(ValueError, match=r"same names in another order.*Y\.loc\[X\.index\]"):
+        est.fit(X, Y.iloc[::-1])
+    with pytest.raises(ValueError, match="same names in another order"):
+        est.fit(X.reset_index(drop=True), Y.reset_index(drop=True)[0].iloc[::-1])
+    np.testing.assert_array_equal(
+        est.fit(X, Y.iloc[::-1].loc[X.index]).coef_, est.fit(X.to_numpy(), Y.iloc[::1]).coef_
+    )
+    with pytest.warns(UserWarning, match="'gene 0' and 'trait 0' in row 0"):
+        est.fit(X, Y.rename(index=lambda name: name.replace("gene", "trait")))
+    est.fit(X, Y.reset_index(drop=True))  # numbers of rows are no names
+
+
+def test_repeated_row_names_are_no_names():
+    X, Y, _ = tr.datasets.make_two_way_sparse(20, 4, 3, 1, 2, 2, random_state=0)
+    X, Y = pd.DataFrame(X, index=[0, 1] * 10), pd.DataFrame(Y, index=[1, 0] * 10)
+    tr.SparseReducedRankRegressor(1, 2, 2).fit(X, Y)

@@ -10,6 +10,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
+from thinrank.selection.records import last_search, one_standard_error
 
 N = 80
 
@@ -39,7 +40,7 @@ def test_sentences_say_what_predicts_what(fitted):
     assert said[0] == "2 of 5 predictors predict 2 of 3 responses through 1 factor."
     assert said[1].startswith("Factor 1 explains 58 % of the variance")
     assert "with higher dose and lower age, growth increases and decay decreases." in said[1]
-    assert "in held-out rows." in said[2]
+    assert "in held-out rows, by which the sizes were chosen." in said[2]
     assert fitted.summary().cautions == []
 
 
@@ -261,3 +262,18 @@ def test_notebooks_show_what_was_found_with_escaped_names(fitted):
     assert "dose &amp; co" in found
     assert "2 of 5 predictors" in found
     assert repr(est) == "SparseReducedRankRegressor(column_sparsity=2, rank=1, row_sparsity=2)"
+
+
+def test_a_thinner_model_is_named_if_there_are_many_predictors():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 40))
+    effects = np.zeros((40, 4))
+    effects[:30] = 0.15
+    effects[:2] = 1.0
+    Y = X @ effects + rng.standard_normal((80, 4))
+    est = tr.SparseReducedRankRegressor(random_state=0).fit(X, Y)
+    summary = est.summary()
+    thinner = one_standard_error(last_search(est.search_)).sizes.rows
+    assert 0 < thinner < len(est.row_support_)
+    said = f"With {thinner} predictors the held-out error is larger by less than its standard error"
+    assert any(sentence.startswith(said) for sentence in summary.sentences)

@@ -10,6 +10,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.losses.families import Gaussian
+from thinrank.selection.records import last_search, one_standard_error
 
 __all__ = ["Findings", "findings", "predicted_names"]
 
@@ -54,6 +55,9 @@ class Findings:
         How the sizes were chosen.
     warnings : list of str
         Warnings of the fit.
+    fewer_predictors : int or None
+        Number of predictors of the thinnest model within one standard error of the best, if
+        it is a proper selection of fewer predictors.
     """
 
     title: str
@@ -75,6 +79,7 @@ class Findings:
     noun: str
     chosen: str
     warnings: list[str]
+    fewer_predictors: int | None
 
     @property
     def rank(self) -> int:
@@ -139,7 +144,16 @@ def findings(estimator: Any, feature_names: Any = None, response_names: Any = No
         "class" if _has_classes(estimator) else "response",
         _how_chosen(estimator),
         list(estimator.warnings_),
+        _fewer_predictors(estimator),
     )
+
+
+def _fewer_predictors(estimator: Any) -> int | None:
+    thinner = one_standard_error(last_search(getattr(estimator, "search_", [])))
+    if thinner is None or thinner.sizes is None:
+        return None
+    fewer = thinner.sizes.rows
+    return fewer if 0 < fewer < len(estimator.row_support_) else None
 
 
 def predicted_names(estimator: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from thinrank.core.extras import import_optional
 
-__all__ = ["as_frame", "check_columns", "column_names"]
+__all__ = ["as_frame", "check_columns", "check_row_names", "column_names"]
 
 # Names that a message lists.
 _MOST_NAMED = 5
@@ -64,6 +65,37 @@ def check_columns(argument: str, X: Any, *, numeric: bool = True) -> None:
         f"{argument} must contain numbers, but could not convert {len(bad)} of its {len(names)} "
         f"columns: {shown}{more}. {remedy}"
     )
+
+
+def check_row_names(X: Any, Y: Any) -> None:
+    """Raise a ValueError if X and Y have the same row names in another order.
+
+    Rows are matched by position, as in scikit-learn, so that the responses would be those of other
+    samples. If the names are different texts, a warning is issued.
+
+    Parameters
+    ----------
+    X, Y : data frame of pandas, or anything else
+        What has no row names passes.
+    """
+    if not (hasattr(X, "iloc") and hasattr(Y, "iloc")):  # polars has no row names
+        return
+    names_x, names_y = X.index, Y.index
+    if len(names_x) != len(names_y) or names_x.equals(names_y):
+        return
+    if names_x.is_unique and names_y.is_unique and names_x.isin(names_y).all():
+        raise ValueError(
+            "the rows of X and Y have the same names in another order, and are matched by "
+            "position; pass Y.loc[X.index], or, if the order is right, Y.set_axis(X.index)"
+        )
+    if all(isinstance(names[0], str) for names in (names_x, names_y)):
+        place = next(i for i, (a, b) in enumerate(zip(names_x, names_y, strict=True)) if a != b)
+        warnings.warn(
+            f"the rows of X and Y have different names, such as {names_x[place]!r} and "
+            f"{names_y[place]!r} in row {place}; they are matched by position",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _check_distinct(argument: str, names: list[Any]) -> None:

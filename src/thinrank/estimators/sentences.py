@@ -24,6 +24,8 @@ _FEW_SAMPLES = 30
 # the Linnerud data (20 samples) it is 0.17, where nested cross-validation has -0.2 to 0.0 depending
 # on the seed (examples/plot_data_linnerud.py), of the concrete data (103) 0.51 instead of 0.48.
 _CHOSEN_BY_LUCK = 100
+# With more predictors than this a sentence names a thinner model. Rule of thumb.
+_MANY_TO_READ = 10
 # A negative R² below this is not due to rounding.
 _NEGATIVE = -0.005
 
@@ -56,8 +58,7 @@ def sentences(found: Findings) -> list[str]:
             said.append(
                 f"The other {len(rest)} factors explain {percent(float(rest.sum()))} together."
             )
-    said.append(_quality(found))
-    return said
+    return [*said, _quality(found), *_thinner(found)]
 
 
 def cautions(found: Findings) -> list[str]:
@@ -178,7 +179,19 @@ def _quality(found: Findings) -> str:
     text = f"The model explains {mean} of the {found.share_of}{of} in the training rows"
     if found.held_out_r2 is None:
         return f"{text}."
-    return f"{text} and {percent(float(np.nanmean(found.held_out_r2)))} in held-out rows."
+    held_out = percent(float(np.nanmean(found.held_out_r2)))
+    return f"{text} and {held_out} in held-out rows, by which the sizes were chosen."
+
+
+def _thinner(found: Findings) -> list[str]:
+    """That a model with fewer predictors is almost as good, if there are many to read."""
+    fewer = found.fewer_predictors
+    if fewer is None or len(found.selected) <= _MANY_TO_READ:
+        return []
+    return [
+        f"With {fewer} predictors the held-out error is larger by less than its standard error; "
+        'refit_rule="thinnest" prefers such models.'
+    ]
 
 
 def _without_held_out(found: Findings) -> list[str]:

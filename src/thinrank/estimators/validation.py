@@ -20,7 +20,7 @@ from thinrank.core.checks import check_finite, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import as_design
 from thinrank.estimators.finite import check_finite_predictors
-from thinrank.estimators.frames import check_columns, column_names
+from thinrank.estimators.frames import check_columns, check_row_names, column_names
 from thinrank.minimize import check_size, check_sizes
 
 if TYPE_CHECKING:
@@ -245,3 +245,4 @@ def _check_rows(X: Any, Y: Any) -> None:
         raise ValueError(
             f"X and Y must have the same number of rows: X has {rows_x[0]}, Y has {rows_y[0]}"
         )
+    check_row_names(X, Y)
