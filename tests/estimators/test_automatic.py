@@ -459,7 +459,12 @@ def test_callback_sees_the_search_and_the_fit(small):
     est = auto(callback=seen.append).fit(X, Y)
     search = [record for record in seen if record.stage == "search"]
     # responses are scaled between searches; the last one counts
-    assert search[-len(est.search_) :] == est.search_
+    last = search[-len(est.search_) :]
+    assert [record.sizes for record in last] == [record.sizes for record in est.search_]
+    # the scores of the best models are those of further partitions in the end
+    amended = [a.sizes for a, b in zip(last, est.search_, strict=True) if a != b]
+    splits = {record.sizes: len(record.split_scores) for record in est.search_}
+    assert all((splits[sizes] > 5) == (sizes in amended) for sizes in splits)
     assert seen[: len(search)] == search
     rest = seen[len(search) :]
     assert rest

@@ -42,7 +42,7 @@ def test_the_one_standard_error_model_is_the_thinnest_within_reach():
 def test_records_of_a_search_have_scores_of_splits_and_ranks():
     est = fits.searched()
     for record in est.search_:
-        assert len(record.split_scores) == 5
+        assert len(record.split_scores) in (5, 10, 15)  # the best on one or two more partitions
         assert np.mean(record.split_scores) == pytest.approx(record.objective, rel=1e-6)
         if record.sizes.rank > 0:
             scores = dict(record.rank_scores)
@@ -79,7 +79,13 @@ def test_a_grid_and_a_criterion(ax):
     tr.plot.selection(grid, ax=ax)
     assert lines(ax)["rank 1"].get_xdata()[:].tolist() == [2, 4, 6]
     assert lines(ax)["chosen"].get_xdata()[0] == grid.best_params_["row_sparsity"]
-    assert -lines(ax)["chosen"].get_ydata()[0] == pytest.approx(grid.best_score_, rel=1e-6)
+    (chosen,) = (
+        record
+        for record in last_search(grid.search_)
+        if (record.sizes.rank, record.sizes.rows)
+        == (grid.best_params_["rank"], grid.best_params_["row_sparsity"])
+    )
+    assert lines(ax)["chosen"].get_ydata()[0] == pytest.approx(chosen.objective, rel=1e-6)
     by_criterion = tr.SparseReducedRankRegressor(criterion="bic").fit(X, Y)
     ax = tr.plot.selection(by_criterion)
     assert ax.get_ylabel().startswith("BIC")

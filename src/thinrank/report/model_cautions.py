@@ -59,9 +59,11 @@ def _no_better_than_nothing(est: Any) -> list[str]:
     chosen = [r for r in records if is_chosen(r, est.best_params_)]
     if null is None or not chosen or null in chosen:
         return []
-    first, second = (np.asarray(r.split_scores) for r in (null, chosen[0]))
-    if len(first) != len(second) or len(first) < 2:
+    # the chosen model may have scores on further splits
+    common = min(len(null.split_scores), len(chosen[0].split_scores))
+    if common < 2:
         return []
+    first, second = (np.asarray(r.split_scores[:common]) for r in (null, chosen[0]))
     gains = first - second  # by split: what is common to both models cancels
     error = float(np.std(gains, ddof=1)) / len(gains) ** 0.5
     if gains.mean() > error:

@@ -101,13 +101,50 @@ class HeldOutSearch(Search):
         best: dict[tuple[int, int, int], Evaluation] = {}
         for tried in sorted(self.evaluations, key=lambda e: e.score):
             best.setdefault(tried.sizes[:3], tried)
-        finalists = {e.sizes: e for e in [*list(best.values())[:_MAX_FINALISTS], self.chosen]}
+        finalists = {e.sizes: e for e in [*list(best.values())[:_MAX_FINALISTS], *self._choices()]}
         finalists |= {e.sizes: e for e in self.evaluations if e.sizes.rank == 0}
         self._finalists = contenders(self._rule, list(finalists.values()), self.shape[0])
         partitions = iter(samples)
         while len(self._finalists) > 1 and (partition := next(partitions, None)) is not None:
             confirmed = [self._confirmed(e, partition) for e in self._finalists]
+            self._amend_records(confirmed)
             self._finalists = contenders(self._rule, confirmed, self.shape[0])
+
+    def _choices(self) -> list[Evaluation]:
+        """The model that the rule chooses, and those that it would choose in place of it.
+
+        A thin model is often worse on further samples than on those that it was found by. Then the
+        next one with more rows should be there. "best" has the most accurate models in any case.
+        """
+        choices, limit = [self.chosen], self._most_accurate.sizes.rows
+        while self._rule != "best" and len(choices) <= _MAX_FINALISTS:
+            rows = choices[-1].sizes.rows
+            if rows >= limit:
+                break
+            left = [e for e in self.evaluations if e.sizes.rows > rows]
+            choices.append(thinnest(self._rule, left, self.shape[0]))
+        return choices
+
+    def _amend_records(self, confirmed: Sequence[Evaluation]) -> None:
+        """Put the scores of all samples into the records, since the choice is made by them.
+
+        The scores of other ranks on the same rows remain those of the first samples.
+        """
+        known = {e.sizes: e for e in confirmed}
+        for i, record in enumerate(self.records):
+            if record.search_round != self._round or record.sizes not in known:
+                continue
+            point = known[record.sizes]
+            rank = point.sizes.rank
+            self.records[i] = replace(
+                record,
+                objective=point.score,
+                split_scores=tuple(float(part) for part in point.parts),
+                rank_scores=tuple(
+                    (other, point.score if other == rank else score)
+                    for other, score in record.rank_scores
+                ),
+            )
 
     def _confirmed(self, point: Evaluation, samples: Sequence[HeldOutSample]) -> Evaluation:
         """A point with its scores on further samples added."""

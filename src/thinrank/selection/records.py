@@ -51,8 +51,9 @@ def standard_error(record: Record) -> float:
 def one_standard_error(records: Sequence[Record]) -> Record | None:
     """The model with the fewest predictors within one standard error of the least score.
 
-    Of several models with the fewest predictors it is the one with the lowest rank, then the one
-    with the least score (Breiman et al., 1984).
+    Models that were evaluated on fewer splits than the best one are left out. Of several models
+    with the fewest predictors it is the one with the lowest rank, then the one with the least
+    score (Breiman et al., 1984).
 
     Parameters
     ----------
@@ -68,7 +69,9 @@ def one_standard_error(records: Sequence[Record]) -> Record | None:
     if best is None or math.isnan(standard_error(best)):
         return None
     limit = best.objective + standard_error(best)
-    within = [r for r in records if r.objective <= limit and r.sizes is not None]
+    # the best models have scores on further partitions, which those of others would not stand
+    alike = [r for r in records if len(r.split_scores) >= len(best.split_scores)]
+    within = [r for r in alike if r.objective <= limit and r.sizes is not None]
 
     def thinness(record: Record) -> tuple[int, int, float]:
         assert record.sizes is not None
