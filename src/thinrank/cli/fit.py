@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,8 @@ import typer
 import thinrank as tr
 from thinrank.cli.exit_codes import Output
 from thinrank.cli.findings import as_json
-from thinrank.cli.training_data import DataRequest, TrainingData, load_data
-from thinrank.tables.errors import listed
+from thinrank.cli.training_data import DataRequest, TrainingData, check_files, load_data
+from thinrank.tables.errors import did_you_mean, listed
 from thinrank.tables.responses import ResponseColumns
 
 __all__ = ["FORMAT", "FitRequest", "run_fit"]
@@ -68,34 +69,47 @@ def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
     -------
     dict
     """
+    check_files(request.data)
     _check_out(request.out, request.overwrite)
     data = load_data(request.data, output.note)
     n, p = data.X.shape
-    output.show(f"{n} rows, {p} predictors, {len(data.response_names)} responses")
+    output.show(f"{n} samples, {p} predictors, {len(data.response_names)} responses")
     estimator = _estimator(request, data, output.progress)
     began = time.perf_counter()
     estimator.fit(data.X, data.Y)
     seconds = time.perf_counter() - began
     _name(estimator, data)
-    stale = request.out / "report.html"
+    stale = [request.out / name for name in ("stability.csv", "report.html")]
     tr.save(
         estimator,
         request.out,
         overwrite=request.overwrite,
         extra={FORMAT: _record(request, data, output, seconds)},
     )
-    if stale.exists():
-        output.note(f"{stale} is about the model that was replaced")
+    for file in stale:
+        if file.exists():
+            output.note(f"{file} is about the model that was replaced")
     output.show(f"\n{estimator.summary()}\n")
     output.show(f"The model is in {request.out}. Next:")
-    output.show(f"  thinrank report {request.out}             a page with tables and figures")
-    output.show(f"  thinrank predict {request.out} NEW.csv    predictions for other rows")
+    for line in _next_steps(request.out, estimator.rank_):
+        output.show(line)
     return {
         "model": str(request.out),
         "command": request.command,
         "seconds": round(seconds, 3),
         **as_json(estimator),
     }
+
+
+def _next_steps(folder: Path, rank: int) -> list[str]:
+    """Commands that use the model, and what they do."""
+    name = shlex.quote(str(folder))
+    steps = [(f"report {name}", "a page with tables and figures")]
+    if rank:
+        steps.append((f"stability {name}", "how stable the selection is"))
+    steps.append((f"predict {name} NEW.csv", "predictions for other samples"))
+    width = max(len(command) for command, _ in steps)
+    return [f"  thinrank {command:<{width}}    {what}" for command, what in steps]
 
 
 def _check_out(out: Path, overwrite: bool) -> None:
@@ -145,7 +159,9 @@ def _kept(keep: list[str], data: TrainingData) -> list[int] | None:
             wanted.append(name)
         else:
             raise typer.BadParameter(
-                f"there is no predictor {name!r}; there are {listed(names)}", param_hint="--keep"
+                f"there is no predictor {name!r}"
+                + (did_you_mean([name], names) or f"; there are {listed(names)}"),
+                param_hint="--keep",
             )
     return sorted({places[name] for name in wanted})
 

@@ -56,11 +56,11 @@ def run_predict(
     table = read_table(file, options)
     for text in table.notes:
         output.note(text)
-    _tell_columns(table.ignored, encoding.columns, len(needed), output)
     X = encoding.apply(table, model.used)
+    _tell_columns(table.ignored, encoding.columns, len(needed), output)
     names, columns = _predictions(model.estimator, X)
     write_table(out, names, columns, table.index, table.index_name)
-    output.show(f"Predictions of {len(X)} rows are in {out}")
+    output.show(f"Predictions of {len(X)} samples are in {out}")
     return {"predictions": str(out), "rows": len(X), "columns": names}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.tables.errors import TableError, listed
+from thinrank.tables.errors import TableError, did_you_mean, listed
 from thinrank.tables.table import Table
 
 __all__ = ["Encoding"]
@@ -171,7 +171,7 @@ class Encoding:
         if absent:
             raise table.error(
                 f"lacks {len(absent)} of the {len(needed)} columns that the model uses: "
-                f"{listed(absent)}"
+                f"{listed(absent)}{did_you_mean(absent, table.names)}"
             )
         return table
 

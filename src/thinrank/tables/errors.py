@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["TableError", "listed"]
+import difflib
+import shlex
+from collections.abc import Sequence
+
+__all__ = ["TableError", "categories_remedy", "did_you_mean", "listed"]
 
 _NAMED = 5  # at most this many names in a message, to keep it on one line
 
@@ -50,3 +54,45 @@ def listed(names: list[str]) -> str:
     text = ", ".join(repr(str(name)) for name in names[:_NAMED])
     more = len(names) - _NAMED
     return text + (f" and {more} more" if more > 0 else "")
+
+
+def did_you_mean(names: Sequence[str], known: Sequence[str]) -> str:
+    """A question about the known names that are like unknown ones; empty if there are none.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The unknown names.
+    known : sequence of str
+        The names that there are.
+
+    Returns
+    -------
+    str
+        To be put behind a message.
+
+    Examples
+    --------
+    >>> from thinrank.tables.errors import did_you_mean
+    >>> did_you_mean(["NDD1"], ["SWI4_YPD", "NDD1_YPD"])
+    "; did you mean 'NDD1_YPD'?"
+    """
+    folded: dict[str, str] = {}
+    for name in known:
+        folded.setdefault(name.lower(), name)
+    found: list[str] = []
+    for name in names:
+        own = name.lower()
+        begin = [each for key, each in folded.items() if own and key.startswith(own)]
+        close = [folded[key] for key in difflib.get_close_matches(own, folded, n=3, cutoff=0.65)]
+        found += (close or begin)[:3]
+    return f"; did you mean {listed(list(dict.fromkeys(found)))}?" if found else ""
+
+
+def categories_remedy(column: str, is_response: bool) -> str:
+    """The options that make a column with texts categorical, to be put behind a message."""
+    option = shlex.quote(column)
+    if is_response:
+        family = shlex.quote(f"{column}=multinomial")
+        return f" (for categories give --categorical {option} --family {family})"
+    return f" (for categories give --categorical {option})"

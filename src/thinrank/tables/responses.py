@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from thinrank.tables.cells import is_number
 from thinrank.tables.errors import TableError
 from thinrank.tables.row_names import as_text
 from thinrank.tables.table import Table
@@ -90,11 +91,24 @@ def _check_response(table: Table, place: int, family: str) -> None:
     if missing.all():
         raise table.error(f"has no observed entry; leave it out with --drop {name}", column=name)
     if place in table.texts and family != CATEGORIES:
-        row = int(np.flatnonzero(~missing)[0])
-        raise TableError(
-            f"expected a number, got {column[row]!r} (for categories give --family "
-            f"{name}=multinomial)",
-            file=table.file,
-            row=int(table.rows[row]),
+        raise _text_error(table, name, column, ~missing)
+
+
+def _text_error(table: Table, name: str, column: np.ndarray, observed: np.ndarray) -> TableError:
+    """The error about the first text of a response in the file; rows may be in another order."""
+    places = sorted(np.flatnonzero(observed).tolist(), key=lambda i: int(table.rows[i]))
+    texts = [i for i in places if not is_number(column[i])]
+    if not texts:
+        return table.error(
+            f"has numbers as categories, which need --family {name}=multinomial; leave out "
+            f"--categorical {name} if they are numbers",
             column=name,
         )
+    few = 2 * len(texts) < len(places)
+    return table.error(
+        f"expected a number, got {column[texts[0]]!r}"
+        + ("; correct the cell or leave it empty" if few else "")
+        + f" (for categories give --family {name}=multinomial)",
+        texts[0],
+        name,
+    )

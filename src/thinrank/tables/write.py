@@ -63,7 +63,7 @@ def _write_text(
     suffix: str,
 ) -> None:
     delimiter = "\t" if suffix == ".tsv" else ","
-    cells: list[Sequence[object]] = [column.tolist() for column in columns]
+    cells: list[Sequence[object]] = [_cells(column) for column in columns]
     header = list(names)
     if index is not None:
         cells.insert(0, index)
@@ -72,6 +72,13 @@ def _write_text(
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(zip(*cells, strict=True))
+
+
+def _cells(column: np.ndarray) -> list[object]:
+    """The cells of a column; ten digits of a number are more than a prediction has."""
+    if column.dtype.kind != "f":
+        return list(column.tolist())
+    return ["" if value != value else f"{value:.10g}" for value in column.tolist()]
 
 
 def _write_parquet(
