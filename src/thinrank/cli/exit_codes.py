@@ -87,6 +87,11 @@ class Output:
         """Whether to draw progress bars."""
         return not self.quiet and not self.json and sys.stderr.isatty()
 
+    def remark(self, text: str) -> None:
+        """Tell the user how far the work is; not kept among the notes."""
+        if not self.quiet and not self.json:
+            print(text, file=sys.stderr, flush=True)
+
 
 def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any]]) -> int:
     """Run a command, report its errors in one line, and return the exit code.

@@ -14,6 +14,7 @@ import typer
 import thinrank as tr
 from thinrank.cli.exit_codes import Output
 from thinrank.cli.findings import as_json
+from thinrank.cli.progress_lines import ProgressLines
 from thinrank.cli.training_data import DataRequest, TrainingData, check_files, load_data
 from thinrank.tables.errors import did_you_mean, listed
 from thinrank.tables.responses import ResponseColumns
@@ -22,6 +23,7 @@ __all__ = ["FORMAT", "FitRequest", "run_fit"]
 
 FORMAT = "thinrank fit"
 """Key of what the command stores with a model."""
+_MANY = 20  # more predictors than this are hard to read as a selection
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,12 @@ def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
     n, p = data.X.shape
     output.show(f"{n} samples, {p} predictors, {len(data.response_names)} responses")
     estimator = _estimator(request, data, output.progress)
+    if not output.progress:
+        estimator.callback = ProgressLines(output.remark)
     began = time.perf_counter()
-    estimator.fit(data.X, data.Y)
+    estimator.fit(data.X, _responses(estimator, data))
     seconds = time.perf_counter() - began
+    estimator.callback = None  # it belongs to this command, not to the model
     _name(estimator, data)
     stale = [request.out / name for name in ("stability.csv", "report.html")]
     tr.save(
@@ -92,6 +97,8 @@ def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
     output.show(f"\n{estimator.summary()}\n")
     output.show(f"The model is in {request.out}. Next:")
     for line in _next_steps(request.out, estimator.rank_):
+        output.show(line)
+    for line in _thinner(estimator):
         output.show(line)
     return {
         "model": str(request.out),
@@ -110,6 +117,18 @@ def _next_steps(folder: Path, rank: int) -> list[str]:
     steps.append((f"predict {name} NEW.csv", "predictions for other samples"))
     width = max(len(command) for command, _ in steps)
     return [f"  thinrank {command:<{width}}    {what}" for command, what in steps]
+
+
+def _thinner(estimator: Any) -> list[str]:
+    """How to get a model that people can read, if this one has many predictors."""
+    count = len(estimator.row_support_)
+    if count <= _MANY:
+        return []
+    return [
+        f"\n{count} predictors are in use. For fewer, fit again with --refit-rule thinnest, or with",
+        "a limit such as --rows 10. Of predictors that are correlated, one can take the place of",
+        "another: see the page about correlated predictors in the documentation.",
+    ]
 
 
 def _check_out(out: Path, overwrite: bool) -> None:
@@ -160,17 +179,28 @@ def _kept(keep: list[str], data: TrainingData) -> list[int] | None:
         else:
             raise typer.BadParameter(
                 f"there is no predictor {name!r}"
-                + (did_you_mean([name], names) or f"; there are {listed(names)}"),
+                + (
+                    did_you_mean([name], data.encoding.columns)
+                    or did_you_mean([name], names)
+                    or f"; there are {listed(names)}"
+                ),
                 param_hint="--keep",
             )
     return sorted({places[name] for name in wanted})
+
+
+def _responses(estimator: Any, data: TrainingData) -> np.ndarray | ResponseColumns:
+    """The responses; with their names for models of families, which keep those of columns."""
+    if isinstance(data.Y, ResponseColumns) or isinstance(estimator, tr.SparseReducedRankRegressor):
+        return data.Y
+    return ResponseColumns(data.response_names, list(data.Y.T))
 
 
 def _name(estimator: Any, data: TrainingData) -> None:
     """Give the fitted estimator the names, which the matrices do not have."""
     if data.encoding.named:
         estimator.feature_names_in_ = np.asarray(data.encoding.names, dtype=object)
-    if not isinstance(data.Y, ResponseColumns):
+    if isinstance(estimator, tr.SparseReducedRankRegressor):
         estimator.target_names_in_ = np.asarray(data.response_names, dtype=object)
 
 
@@ -187,6 +217,7 @@ def _record(
         "responses": data.response_names,
         "families": data.families,
         "imputed_cells": data.n_imputed,
+        "missing_entries": data.missing_entries,
         "data": request.data.to_json(request.out),
         "notes": list(output.notes),
     }

@@ -22,8 +22,13 @@ from thinrank.tables import (
     join,
     read_table,
 )
-from thinrank.tables.errors import did_you_mean, listed
-from thinrank.tables.responses import ResponseColumns, check_responses
+from thinrank.tables.errors import counted, did_you_mean, listed
+from thinrank.tables.responses import (
+    ResponseColumns,
+    check_responses,
+    missing_entries,
+    response_notes,
+)
 
 __all__ = ["DataRequest", "TrainingData", "check_files", "load_data"]
 
@@ -133,6 +138,8 @@ class TrainingData:
         Names of the rows.
     n_imputed : int
         Number of cells that were missing.
+    missing_entries : dict of str to int
+        Number of missing entries of each response that has any.
     """
 
     X: np.ndarray
@@ -142,6 +149,7 @@ class TrainingData:
     families: dict[str, str]
     index: list[str] | None
     n_imputed: int
+    missing_entries: dict[str, int]
 
 
 def check_files(request: DataRequest) -> None:
@@ -203,10 +211,24 @@ def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData
         others = listed(categories[1:]) or "no other"
         note(f"{name!r} is categorical: {others} compared with {categories[0]!r}")
     if request.impute and n_missing:
-        note(f"{n_missing} missing cells of predictors were replaced by the means of their columns")
+        note(
+            f"{counted(n_missing, 'missing cell')} of predictors "
+            f"{'was' if n_missing == 1 else 'were'} replaced by the mean of the column"
+        )
     families = _families(request.family, responses.names)
     Y = check_responses(responses, families)
-    return TrainingData(X, Y, encoding, responses.names, families, predictors.index, n_missing)
+    for text in response_notes(responses, families):
+        note(text)
+    return TrainingData(
+        X,
+        Y,
+        encoding,
+        responses.names,
+        families,
+        predictors.index,
+        n_missing,
+        missing_entries(responses),
+    )
 
 
 def _read(path: str, options: ReadOptions, prefix: str, note: Callable[[str], None]) -> Table:

@@ -34,6 +34,9 @@ class ReadOptions:
         Columns to leave out. Their cells are not checked.
     responses : frozenset of str, default=frozenset()
         Columns that are responses, for the remedies that errors name.
+    fitted : bool, default=False
+        Whether the table is for a model that was fitted, so that errors do not name options that
+        only a fit has.
     """
 
     header: bool | None = None
@@ -46,6 +49,7 @@ class ReadOptions:
     wanted: frozenset[str] | None = None
     dropped: frozenset[str] = frozenset()
     responses: frozenset[str] = frozenset()
+    fitted: bool = False
 
     def keeps(self, name: str) -> bool:
         """Whether a column is kept."""
