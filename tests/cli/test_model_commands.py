@@ -207,8 +207,17 @@ def test_options_reach_the_estimator(here, monkeypatch):
 
 def test_sizes_that_do_not_fit_the_data(here):
     result = run(*FIT, "--rank", "9", "--rows", "9", "--columns", "2")
-    assert result.code == 3
-    assert "rank" in result.error or "row_sparsity" in result.error
+    assert result.code == 2
+    assert "--rows must be a whole number from 1 to 6 (the number of predictors), got 9" in (
+        result.error
+    )
+    result = run(*FIT, "--rank", "9", "--rows", "4", "--columns", "2")
+    assert "--rank must be a whole number from 1 to 2 (the smaller of --rows and --columns)" in (
+        result.error
+    )
+    result = run(*FIT, "--rank", "9")
+    assert (result.code, "--rank must be a whole number from 1 to 3" in result.error) == (2, True)
+    assert "sparsity" not in result.error
 
 
 def test_dropped_columns_are_not_checked(here):

@@ -274,7 +274,7 @@ def test_what_is_written_is_read_again(tmp_path, suffix):
     write_table(path, ["v, w", "t"], [numbers, texts], ["r", "s", "t", "u"], "id")
     table = read_table(path)
     assert (table.names, table.index) == (["v, w", "t"], ["r", "s", "t", "u"])
-    np.testing.assert_array_equal(table.numbers[:, 0], numbers)
+    np.testing.assert_allclose(table.numbers[:, 0], numbers, rtol=1e-9)
     assert table.texts[1].tolist() == texts.tolist()
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 

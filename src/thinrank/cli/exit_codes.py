@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 
 import typer
 
+from thinrank.cli.option_names import in_options, is_about_option
+
 __all__ = [
     "BAD_DATA",
     "FAILURE",
@@ -85,6 +87,11 @@ class Output:
         """Whether to draw progress bars."""
         return not self.quiet and not self.json and sys.stderr.isatty()
 
+    def remark(self, text: str) -> None:
+        """Tell the user how far the work is; not kept among the notes."""
+        if not self.quiet and not self.json:
+            print(text, file=sys.stderr, flush=True)
+
 
 def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any]]) -> int:
     """Run a command, report its errors in one line, and return the exit code.
@@ -113,7 +120,8 @@ def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any]]) -> 
     except typer.BadParameter as error:
         return _report(name, output, error.format_message(), USAGE, error)
     except ValueError as error:
-        return _report(name, output, str(error), BAD_DATA, error)
+        code = USAGE if is_about_option(str(error)) else BAD_DATA
+        return _report(name, output, in_options(str(error)), code, error)
     except (OSError, ImportError, MemoryError) as error:
         return _report(name, output, str(error) or type(error).__name__, FAILURE, error)
     except Exception as error:
@@ -165,7 +173,7 @@ def _warnings_as_notes(output: Output) -> Iterator[None]:
     """Write the warnings of fits as notes; those for programmers are not shown."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        output.note(str(message))
+        output.note(in_options(str(message)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

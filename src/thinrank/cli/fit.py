@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +14,16 @@ import typer
 import thinrank as tr
 from thinrank.cli.exit_codes import Output
 from thinrank.cli.findings import as_json
-from thinrank.cli.training_data import DataRequest, TrainingData, load_data
-from thinrank.tables.errors import listed
+from thinrank.cli.progress_lines import ProgressLines
+from thinrank.cli.training_data import DataRequest, TrainingData, check_files, load_data
+from thinrank.tables.errors import did_you_mean, listed
 from thinrank.tables.responses import ResponseColumns
 
 __all__ = ["FORMAT", "FitRequest", "run_fit"]
 
 FORMAT = "thinrank fit"
 """Key of what the command stores with a model."""
+_MANY = 20  # more predictors than this are hard to read as a selection
 
 
 @dataclass(frozen=True)
@@ -68,34 +71,64 @@ def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
     -------
     dict
     """
+    check_files(request.data)
     _check_out(request.out, request.overwrite)
     data = load_data(request.data, output.note)
     n, p = data.X.shape
-    output.show(f"{n} rows, {p} predictors, {len(data.response_names)} responses")
+    output.show(f"{n} samples, {p} predictors, {len(data.response_names)} responses")
     estimator = _estimator(request, data, output.progress)
+    if not output.progress:
+        estimator.callback = ProgressLines(output.remark)
     began = time.perf_counter()
-    estimator.fit(data.X, data.Y)
+    estimator.fit(data.X, _responses(estimator, data))
     seconds = time.perf_counter() - began
+    estimator.callback = None  # it belongs to this command, not to the model
     _name(estimator, data)
-    stale = request.out / "report.html"
+    stale = [request.out / name for name in ("stability.csv", "report.html")]
     tr.save(
         estimator,
         request.out,
         overwrite=request.overwrite,
         extra={FORMAT: _record(request, data, output, seconds)},
     )
-    if stale.exists():
-        output.note(f"{stale} is about the model that was replaced")
+    for file in stale:
+        if file.exists():
+            output.note(f"{file} is about the model that was replaced")
     output.show(f"\n{estimator.summary()}\n")
     output.show(f"The model is in {request.out}. Next:")
-    output.show(f"  thinrank report {request.out}             a page with tables and figures")
-    output.show(f"  thinrank predict {request.out} NEW.csv    predictions for other rows")
+    for line in _next_steps(request.out, estimator.rank_):
+        output.show(line)
+    for line in _thinner(estimator):
+        output.show(line)
     return {
         "model": str(request.out),
         "command": request.command,
         "seconds": round(seconds, 3),
         **as_json(estimator),
     }
+
+
+def _next_steps(folder: Path, rank: int) -> list[str]:
+    """Commands that use the model, and what they do."""
+    name = shlex.quote(str(folder))
+    steps = [(f"report {name}", "a page with tables and figures")]
+    if rank:
+        steps.append((f"stability {name}", "how stable the selection is"))
+    steps.append((f"predict {name} NEW.csv", "predictions for other samples"))
+    width = max(len(command) for command, _ in steps)
+    return [f"  thinrank {command:<{width}}    {what}" for command, what in steps]
+
+
+def _thinner(estimator: Any) -> list[str]:
+    """How to get a model that people can read, if this one has many predictors."""
+    count = len(estimator.row_support_)
+    if count <= _MANY:
+        return []
+    return [
+        f"\n{count} predictors are in use. For fewer, fit again with --refit-rule thinnest, or with",
+        "a limit such as --rows 10. Of predictors that are correlated, one can take the place of",
+        "another: see the page about correlated predictors in the documentation.",
+    ]
 
 
 def _check_out(out: Path, overwrite: bool) -> None:
@@ -145,16 +178,29 @@ def _kept(keep: list[str], data: TrainingData) -> list[int] | None:
             wanted.append(name)
         else:
             raise typer.BadParameter(
-                f"there is no predictor {name!r}; there are {listed(names)}", param_hint="--keep"
+                f"there is no predictor {name!r}"
+                + (
+                    did_you_mean([name], data.encoding.columns)
+                    or did_you_mean([name], names)
+                    or f"; there are {listed(names)}"
+                ),
+                param_hint="--keep",
             )
     return sorted({places[name] for name in wanted})
+
+
+def _responses(estimator: Any, data: TrainingData) -> np.ndarray | ResponseColumns:
+    """The responses; with their names for models of families, which keep those of columns."""
+    if isinstance(data.Y, ResponseColumns) or isinstance(estimator, tr.SparseReducedRankRegressor):
+        return data.Y
+    return ResponseColumns(data.response_names, list(data.Y.T))
 
 
 def _name(estimator: Any, data: TrainingData) -> None:
     """Give the fitted estimator the names, which the matrices do not have."""
     if data.encoding.named:
         estimator.feature_names_in_ = np.asarray(data.encoding.names, dtype=object)
-    if not isinstance(data.Y, ResponseColumns):
+    if isinstance(estimator, tr.SparseReducedRankRegressor):
         estimator.target_names_in_ = np.asarray(data.response_names, dtype=object)
 
 
@@ -171,6 +217,7 @@ def _record(
         "responses": data.response_names,
         "families": data.families,
         "imputed_cells": data.n_imputed,
+        "missing_entries": data.missing_entries,
         "data": request.data.to_json(request.out),
         "notes": list(output.notes),
     }

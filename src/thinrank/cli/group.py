@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import sys
 from collections.abc import Sequence
@@ -47,13 +48,22 @@ class CommandGroup(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+def _message(error: Any) -> str:
+    """The text of an error, with the options that are most like an unknown one first."""
+    given, known = getattr(error, "option_name", None), getattr(error, "possibilities", None)
+    if not given or not known:
+        return str(error.format_message())
+    close = difflib.get_close_matches(given, known, n=3)
+    return f"No such option: {given}" + (f" (did you mean {' or '.join(close)}?)" if close else "")
+
+
 def _report(error: Any, given: list[str]) -> int:
     """Write a usage error and return the exit code."""
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return int(error.exit_code)
-    line = " ".join(str(error.format_message()).split())
+    line = " ".join(_message(error).split())
     command = "thinrank" if context is None else str(context.command_path)
     if "--json" in given:
         print(json.dumps({"error": line, "exit_code": error.exit_code}, ensure_ascii=False))

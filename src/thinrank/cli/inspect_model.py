@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from thinrank.cli.exit_codes import Output
 from thinrank.cli.findings import as_json
 from thinrank.cli.saved_model import SavedModel, load_model
-from thinrank.tables.errors import listed
+from thinrank.tables.errors import counted, listed, listed_counts
 
 __all__ = ["run_inspect"]
 
@@ -43,19 +44,53 @@ def _origin(model: SavedModel) -> list[str]:
     lines = [
         f"command     {record['command']}",
         f"version     thinrank {record['thinrank']}",
-        f"predictors  {data['x']} (sha256 {data['sha256']['x'][:12]}…)",
+        f"predictors  {_shown(data['x'], model.folder)} (sha256 {data['sha256']['x'][:12]}…)",
     ]
     if data["y"] is not None:
-        lines.append(f"responses   {data['y']} (sha256 {data['sha256']['y'][:12]}…)")
+        file = _shown(data["y"], model.folder)
+        lines.append(f"responses   {file} (sha256 {data['sha256']['y'][:12]}…)")
+    lines += _choice(model.estimator)
     families = set(record["families"].values())
     lines.append(f"families    {', '.join(sorted(families))}")
+    missing = record.get("missing_entries", {})
+    if missing:
+        cells = counted(sum(missing.values()), "cell")
+        lines.append(f"missing     {cells} of responses, left out: {listed_counts(missing)}")
     for name, categories in model.encoding.categories.items():
         others = listed(categories[1:])
         lines.append(f"categories  {name}: {others} compared with {categories[0]!r}")
     if model.encoding.means is not None:
-        cells = record["imputed_cells"]
+        cells = counted(record["imputed_cells"], "cell")
         lines.append(f"imputation  missing predictors are replaced by means ({cells} in the fit)")
     return lines
+
+
+def _shown(path: str, folder: Path) -> str:
+    """A file of the fit, whose path is stored relative to the model, seen from where we are."""
+    file = Path(os.path.normpath(folder.resolve() / path))
+    here = Path.cwd()
+    return str(file.relative_to(here) if file.is_relative_to(here) else file)
+
+
+def _choice(estimator: Any) -> list[str]:
+    """Lines about the ridge, and how it and the sizes were chosen."""
+    given = estimator.get_params(deep=False)
+    chosen = [
+        word
+        for name, word in (
+            ("rank", "rank"),
+            ("row_sparsity", "predictors"),
+            ("column_sparsity", "responses"),
+            ("ridge", "ridge"),
+        )
+        if isinstance(given.get(name), str)
+    ]
+    ridge = estimator.best_params_.get("ridge")
+    lines = [] if ridge is None else [f"ridge       {ridge:.3g}"]
+    if not chosen:
+        return [*lines, "chosen      nothing: rank, predictors, responses and ridge were given"]
+    how = f"criterion {given['criterion']}, rule {given['refit_rule']}"
+    return [*lines, f"chosen      {', '.join(chosen)}: {how}"]
 
 
 def _short(record: dict[str, Any]) -> dict[str, Any]:

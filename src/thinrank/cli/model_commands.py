@@ -107,7 +107,10 @@ def fit(
     rows: Annotated[
         str,
         typer.Option(
-            help="Largest number of predictors: a number, auto or all.", rich_help_panel=_MODEL
+            "--rows",
+            "--predictors",
+            help="Largest number of predictors (rows of the coefficients): a number, auto or all.",
+            rich_help_panel=_MODEL,
         ),
     ] = "auto",
     columns: Annotated[
@@ -189,8 +192,8 @@ def fit(
 ) -> None:
     """Fit a model to the predictors X and the responses Y, and save it.
 
-    Rank, numbers of predictors and responses, and ridge are chosen by the error on held-out rows
-    unless they are given. Text columns of X are categories.
+    Rank, numbers of predictors and responses, and ridge are chosen by the error on held-out
+    samples unless they are given. Text columns of X are categories.
     """
     settings = {
         "rank": size(rank, "--rank", unlimited=False),
@@ -255,7 +258,7 @@ def predict(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Predict the responses of other rows.
+    """Predict the responses of other samples.
 
     Columns are matched by name. Only those that the model uses must be there.
     """
@@ -301,7 +304,13 @@ def report(
             "--out", "-o", help="File of the page.", show_default="report.html in the folder"
         ),
     ] = None,
-    overwrite: Overwrite = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace the file of --out; report.html in the folder is always replaced.",
+        ),
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -12,7 +12,7 @@ import typer
 from thinrank.cli.exit_codes import Output, UnusableArgumentError
 from thinrank.cli.saved_model import SavedModel, load_model
 from thinrank.tables import ReadOptions, read_table, write_table
-from thinrank.tables.errors import listed
+from thinrank.tables.errors import counted, listed, listed_counts
 from thinrank.tables.write import OUTPUT_SUFFIXES
 
 __all__ = ["check_new_file", "run_predict"]
@@ -52,15 +52,27 @@ def run_predict(
     needed = encoding.columns_in_use(model.used)
     if encoding.named:
         options = replace(options, wanted=frozenset(needed))
-    options = replace(options, categorical=frozenset(encoding.categories), **_index(model, options))
+    options = replace(
+        options,
+        categorical=frozenset(encoding.categories),
+        fitted=True,
+        **_index(model, options),
+    )
     table = read_table(file, options)
     for text in table.notes:
         output.note(text)
-    _tell_columns(table.ignored, encoding.columns, len(needed), output)
     X = encoding.apply(table, model.used)
+    filled = encoding.missing_cells(table, model.used)
+    if filled:
+        cells = sum(filled.values())
+        output.note(
+            f"{counted(cells, 'missing cell')} {'was' if cells == 1 else 'were'} replaced by the "
+            f"mean of the column in the fit: {listed_counts(filled)}"
+        )
+    _tell_columns(table.ignored, encoding.columns, len(needed), output)
     names, columns = _predictions(model.estimator, X)
-    write_table(out, names, columns, table.index, table.index_name)
-    output.show(f"Predictions of {len(X)} rows are in {out}")
+    write_table(out, names, columns, table.index, table.index_name, table.style)
+    output.show(f"Predictions of {len(X)} samples are in {out}")
     return {"predictions": str(out), "rows": len(X), "columns": names}
 
 

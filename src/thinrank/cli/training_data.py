@@ -22,10 +22,15 @@ from thinrank.tables import (
     join,
     read_table,
 )
-from thinrank.tables.errors import listed
-from thinrank.tables.responses import ResponseColumns, check_responses
+from thinrank.tables.errors import counted, did_you_mean, listed
+from thinrank.tables.responses import (
+    ResponseColumns,
+    check_responses,
+    missing_entries,
+    response_notes,
+)
 
-__all__ = ["DataRequest", "TrainingData", "load_data"]
+__all__ = ["DataRequest", "TrainingData", "check_files", "load_data"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,7 @@ class DataRequest:
             decimal=self.decimal,
             encoding=self.encoding,
             dropped=frozenset(self.drop),
+            responses=frozenset(self.responses),
         )
 
     def to_json(self, folder: Path) -> dict[str, Any]:
@@ -132,6 +138,8 @@ class TrainingData:
         Names of the rows.
     n_imputed : int
         Number of cells that were missing.
+    missing_entries : dict of str to int
+        Number of missing entries of each response that has any.
     """
 
     X: np.ndarray
@@ -141,6 +149,24 @@ class TrainingData:
     families: dict[str, str]
     index: list[str] | None
     n_imputed: int
+    missing_entries: dict[str, int]
+
+
+def check_files(request: DataRequest) -> None:
+    """Raise a usage error unless the files exist.
+
+    Parameters
+    ----------
+    request : DataRequest
+        What to read.
+    """
+    for path in (request.x, request.y):
+        if path is None:
+            continue
+        if not Path(path).exists():
+            raise UnusableArgumentError(f"{path}: there is no such file")
+        if Path(path).is_dir():
+            raise UnusableArgumentError(f"{path}: is a folder, expected a file")
 
 
 def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData:
@@ -157,6 +183,7 @@ def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData
     -------
     TrainingData
     """
+    check_files(request)
     options = request.options()
     if request.y is None:
         both = _read(request.x, options, "x", note)
@@ -184,17 +211,27 @@ def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData
         others = listed(categories[1:]) or "no other"
         note(f"{name!r} is categorical: {others} compared with {categories[0]!r}")
     if request.impute and n_missing:
-        note(f"{n_missing} missing cells of predictors were replaced by the means of their columns")
+        note(
+            f"{counted(n_missing, 'missing cell')} of predictors "
+            f"{'was' if n_missing == 1 else 'were'} replaced by the mean of the column"
+        )
     families = _families(request.family, responses.names)
     Y = check_responses(responses, families)
-    return TrainingData(X, Y, encoding, responses.names, families, predictors.index, n_missing)
+    for text in response_notes(responses, families):
+        note(text)
+    return TrainingData(
+        X,
+        Y,
+        encoding,
+        responses.names,
+        families,
+        predictors.index,
+        n_missing,
+        missing_entries(responses),
+    )
 
 
 def _read(path: str, options: ReadOptions, prefix: str, note: Callable[[str], None]) -> Table:
-    if not Path(path).exists():
-        raise UnusableArgumentError(f"{path}: there is no such file")
-    if Path(path).is_dir():
-        raise UnusableArgumentError(f"{path}: is a folder, expected a file")
     table = read_table(path, options, prefix=prefix)
     for text in table.notes:
         note(text)
@@ -215,21 +252,30 @@ def _check_names(option: str, given: list[str], known: list[str], file: str) -> 
     unknown = [name for name in given if name not in known]
     if unknown:
         raise typer.BadParameter(
-            f"{file} has no column {listed(unknown)}; it has {listed(known)}", param_hint=option
+            f"{file} has no column {listed(unknown)}"
+            + (did_you_mean(unknown, known) or f"; it has {listed(known)}"),
+            param_hint=option,
         )
 
 
 def _check_index(index: str, *tables: Table) -> None:
     if all(table.index_name != index for table in tables):
         files = " and ".join(table.file for table in tables)
-        raise typer.BadParameter(f"no column {index!r} in {files}", param_hint="--index")
+        known = [name for table in tables for name in table.names]
+        raise typer.BadParameter(
+            f"no column {index!r} in {files}{did_you_mean([index], known)}", param_hint="--index"
+        )
 
 
 def _check_drop(request: DataRequest, *tables: Table) -> None:
     dropped = {name for table in tables for name in table.ignored}
     unknown = [name for name in request.drop if name not in dropped]
     if unknown:
-        raise typer.BadParameter(f"there is no column {listed(unknown)}", param_hint="--drop")
+        known = [name for table in tables for name in table.names]
+        raise typer.BadParameter(
+            f"there is no column {listed(unknown)}{did_you_mean(unknown, known)}",
+            param_hint="--drop",
+        )
 
 
 def _check_no_copies(X: Table, Y: Table) -> None:

@@ -31,6 +31,7 @@ def align(X: Table, Y: Table) -> tuple[Table, Table, list[str]]:
             raise TableError(
                 f"{X.file} has {X.shape[0]} rows and {Y.file} has {Y.shape[0]}; rows must belong "
                 "together by position, or by a column that both files have (--join COLUMN)"
+                + _header_question(X, Y)
             )
         if X.index is None and Y.index is None:
             return X, Y, []
@@ -55,6 +56,15 @@ def align(X: Table, Y: Table) -> tuple[Table, Table, list[str]]:
         )
     note = f"rows of {Y.file} are in another order and were matched by name"
     return X, Y.take_rows([places[name] for name in X.index]), [note]
+
+
+def _header_question(X: Table, Y: Table) -> str:
+    """A question if a text file has one row more because its header may have been read as data."""
+    longer, rows = max(((table, table.shape[0]) for table in (X, Y)), key=lambda pair: pair[1])
+    shorter = min(X.shape[0], Y.shape[0])
+    if longer.named or longer.style is None or rows != shorter + 1:
+        return ""
+    return f"; is the first row of {longer.file} a header? Then give --header"
 
 
 def join(X: Table, Y: Table, key: str) -> tuple[Table, Table, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["NAN", "is_missing", "number_of", "uses_decimal_comma"]
+__all__ = ["NAN", "is_missing", "is_number", "number_of", "uses_decimal_comma"]
 
 NAN = float("nan")
 
@@ -17,6 +17,12 @@ _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 def is_missing(cell: str) -> bool:
     """Whether a cell is one of the usual marks of a missing value."""
     return cell.strip().lower() in _MISSING
+
+
+def is_number(cell: object) -> bool:
+    """Whether a cell is a number, or a text of one with a decimal point or comma."""
+    text = str(cell)
+    return number_of(text, ".") is not None or number_of(text, ",") is not None
 
 
 def number_of(cell: str, decimal: str) -> float | None:

@@ -8,7 +8,7 @@ known: a column of texts is categorical, a few texts in a column of numbers are 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -16,12 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from thinrank.tables.cells import NAN, is_missing, number_of, uses_decimal_comma
-from thinrank.tables.errors import TableError, listed
+from thinrank.tables.errors import TableError, categories_remedy, listed
 from thinrank.tables.header import column_names, is_header, made_up_names
 from thinrank.tables.options import ReadOptions
 from thinrank.tables.row_names import are_row_names
 from thinrank.tables.table import Table
 from thinrank.tables.text_files import find_delimiter, open_text, records_of
+from thinrank.tables.text_style import TextStyle
 
 __all__ = ["read_text_table"]
 
@@ -116,7 +117,8 @@ def read_text_table(path: Path, options: ReadOptions, prefix: str) -> Table:
         if not are_row_names(given, body.kept[index]):
             index, rows = None, None
     skipped = {j for j, name in enumerate(names) if name and not options.keeps(name)}
-    mixed = _text_columns(body, names, {*texts, *skipped, index}, file)
+    responses = set(names) if prefix == "y" else options.responses
+    mixed = _text_columns(body, names, {*texts, *skipped, index}, file, responses, options)
     if mixed:  # their cells are wanted as they are in the file
         more = options.categorical | {names[j] for j in mixed}
         return read_text_table(path, replace(options, categorical=more), prefix)
@@ -131,6 +133,7 @@ def read_text_table(path: Path, options: ReadOptions, prefix: str) -> Table:
         index_name="" if index is None or not named else names[index],
         ignored=[names[j] for j in sorted(skipped - {index})],
         notes=_notes(file, named, body.decimal, None if index is None else names[index]),
+        style=TextStyle(delimiter, body.decimal, source.marked),
     )
     return table.take_columns(_own_columns(table, {*skipped, index}))
 
@@ -177,7 +180,14 @@ def _decimal(sample: list[Record], delimiter: str) -> str:
     return "," if uses_decimal_comma(cells) else "."
 
 
-def _text_columns(body: _Body, names: list[str], known: set[int | None], file: str) -> list[int]:
+def _text_columns(
+    body: _Body,
+    names: list[str],
+    known: set[int | None],
+    file: str,
+    responses: Collection[str],
+    options: ReadOptions,
+) -> list[int]:
     """Columns of texts that are not known yet; an error for a few texts among numbers."""
     found = []
     matrix = body.matrix()
@@ -188,8 +198,12 @@ def _text_columns(body: _Body, names: list[str], known: set[int | None], file: s
         if len(texts) < _TEXT_SHARE * (len(texts) + numbers):
             place = min(texts)
             raise TableError(
-                f"expected a number, got {texts[place]!r} (if the column is categorical, give "
-                f"--categorical {names[j]})",
+                f"expected a number, got {texts[place]!r}; correct the cell"
+                + (
+                    ""
+                    if options.fitted
+                    else " or leave it empty" + categories_remedy(names[j], names[j] in responses)
+                ),
                 file=file,
                 row=body.rows[place],
                 column=names[j],
@@ -220,7 +234,10 @@ def _texts(cells: list[str]) -> np.ndarray:
 def _notes(file: str, named: bool, decimal: str, index: str | None) -> list[str]:
     notes = []
     if not named:
-        notes.append(f"{file} has no header; its columns are numbered from 0")
+        notes.append(
+            f"{file} has no header; its columns are numbered from 0 (give --header if the first "
+            "row has the names)"
+        )
     if index is not None:
         which = f"column {index!r}" if index and named else "the first column"
         notes.append(f"{file}: {which} has the names of the rows")

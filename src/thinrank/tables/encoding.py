@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from thinrank.tables.errors import TableError, listed
+from thinrank.tables.errors import (
+    TableError,
+    did_you_mean,
+    listed,
+    listed_counts,
+    typed_name,
+)
 from thinrank.tables.table import Table
 
 __all__ = ["Encoding"]
-
-_NAMED = 3  # columns with missing cells that a message names
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +72,9 @@ class Encoding:
             raise table.error("has no predictors: every column has a single category")
         _check_unique(table, plain.names)
         if not impute:
-            _check_complete(table, None, "--impute mean replaces them by means")
+            _check_complete(
+                table, None, "--impute mean replaces them by means, --drop leaves columns out"
+            )
             return plain, matrix
         empty = [plain.names[j] for j in np.flatnonzero(np.isnan(matrix).all(axis=0))]
         if empty:
@@ -128,10 +135,31 @@ class Encoding:
         needed = self.columns_in_use(used)
         table = self._matched(table, needed)
         if self.means is None:
-            _check_complete(table, needed, "fit with --impute mean to have them replaced by means")
+            _check_complete(
+                table, needed, "fill them in, or fit again with --impute mean, which uses means"
+            )
         matrix = self._matrix(table, set(needed))
         matrix[:, ~used] = 0.0
         return matrix if self.means is None else _filled(matrix, self.means)
+
+    def missing_cells(self, table: Table, used: np.ndarray) -> dict[str, int]:
+        """Missing cells of another table in the columns in use, which means replace.
+
+        Parameters
+        ----------
+        table : Table
+            A table as for :meth:`apply`.
+        used : ndarray of bool of shape (n_predictors,)
+            The predictors in use.
+
+        Returns
+        -------
+        dict of str to int
+            The number of cells of each column that has any.
+        """
+        needed = self.columns_in_use(used)
+        missing = _missing_rows(self._matched(table, needed), needed)
+        return {name: len(rows) for name, rows in missing.items()}
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary that JSON can hold."""
@@ -171,7 +199,7 @@ class Encoding:
         if absent:
             raise table.error(
                 f"lacks {len(absent)} of the {len(needed)} columns that the model uses: "
-                f"{listed(absent)}"
+                f"{listed(absent)}{did_you_mean(absent, table.names)}"
             )
         return table
 
@@ -208,7 +236,9 @@ class Encoding:
                 block[i, codes[value]] = 1.0
             else:
                 raise table.error(
-                    f"the category {value!r} is not one of the fit, which had {listed(categories)}",
+                    f"the category {value!r} is not one of the fit, which had {listed(categories)} "
+                    f"(correct the cell, or fit again without the column: --drop "
+                    f"{typed_name(column)})",
                     i,
                     column,
                 )
@@ -223,7 +253,7 @@ def _categories(table: Table, name: str, column: np.ndarray) -> list[str]:
     if len(counts) == len(column) > 2:
         raise table.error(
             f"has a different text in each of the {len(column)} rows; use it as names of the rows "
-            f"(--index {name}) or leave it out (--drop {name})",
+            f"(--index {shlex.quote(name)}) or leave it out (--drop {typed_name(name)})",
             column=name,
         )
     ordered = sorted(counts)
@@ -240,26 +270,31 @@ def _check_unique(table: Table, names: list[str]) -> None:
 
 def _check_complete(table: Table, wanted: list[str] | None, remedy: str) -> None:
     """Raise an error that names the columns with missing cells."""
-    missing: list[tuple[str, int, int]] = []  # name, number of missing cells, first of them
+    missing = _missing_rows(table, wanted)
+    if not missing:
+        return
+    shown = listed_counts({name: len(rows) for name, rows in missing.items()})
+    columns = "column has" if len(missing) == 1 else "columns have"
+    name, rows = next(iter(missing.items()))
+    raise table.error(
+        f"cell is missing; {len(missing)} {columns} missing cells: {shown}. Predictors must "
+        f"be complete: {remedy}",
+        int(rows[0]),
+        name,
+    )
+
+
+def _missing_rows(table: Table, wanted: list[str] | None) -> dict[str, np.ndarray]:
+    """Rows with missing cells of each of the wanted columns that has any."""
     holes = np.isnan(table.numbers)
     for place, column in table.texts.items():
         holes[:, place] = [value is None for value in column]
     names = set(table.names if wanted is None else wanted)
-    for j in np.flatnonzero(holes.any(axis=0)).tolist():
-        if table.names[j] in names:
-            rows = np.flatnonzero(holes[:, j])
-            missing.append((table.names[j], len(rows), int(rows[0])))
-    if not missing:
-        return
-    shown = ", ".join(f"{name!r} ({count})" for name, count, _ in missing[:_NAMED])
-    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    columns = "column has" if len(missing) == 1 else "columns have"
-    raise table.error(
-        f"cell is missing; {len(missing)} {columns} missing cells: {shown}{more}. Predictors must "
-        f"be complete: {remedy}, --drop leaves columns out",
-        missing[0][2],
-        missing[0][0],
-    )
+    return {
+        table.names[j]: np.flatnonzero(holes[:, j])
+        for j in np.flatnonzero(holes.any(axis=0)).tolist()
+        if table.names[j] in names
+    }
 
 
 def _expected_numbers(table: Table, column: str) -> TableError:

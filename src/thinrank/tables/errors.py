@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-__all__ = ["TableError", "listed"]
+import difflib
+import shlex
+from collections.abc import Mapping, Sequence
+
+__all__ = [
+    "TableError",
+    "categories_remedy",
+    "counted",
+    "did_you_mean",
+    "listed",
+    "listed_counts",
+    "typed_name",
+]
 
 _NAMED = 5  # at most this many names in a message, to keep it on one line
+_COUNTED = 3  # the same for names with counts
 
 
 class TableError(ValueError):
@@ -50,3 +63,98 @@ def listed(names: list[str]) -> str:
     text = ", ".join(repr(str(name)) for name in names[:_NAMED])
     more = len(names) - _NAMED
     return text + (f" and {more} more" if more > 0 else "")
+
+
+def listed_counts(counts: Mapping[str, int]) -> str:
+    """The first names in quotes with their counts, and the number of the others.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        A count for each name.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from thinrank.tables.errors import listed_counts
+    >>> listed_counts({"age": 2, "weight": 1})
+    "'age' (2), 'weight' (1)"
+    """
+    shown = list(counts.items())[:_COUNTED]
+    text = ", ".join(f"{name!r} ({count})" for name, count in shown)
+    more = len(counts) - len(shown)
+    return text + (f" and {more} more" if more > 0 else "")
+
+
+def counted(count: int, what: str) -> str:
+    """A number with its noun, which has an s unless the number is 1."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def typed_name(name: str) -> str:
+    """A name as it is typed after an option that takes names separated by commas.
+
+    Parameters
+    ----------
+    name : str
+        The name of a column.
+
+    Returns
+    -------
+    str
+        In quotes where the shell needs them; a name with a comma also has quotes of its own.
+
+    Examples
+    --------
+    >>> from thinrank.tables.errors import typed_name
+    >>> print(typed_name("age"), typed_name("1120 nm"), typed_name("a,b"))
+    age '1120 nm' '"a,b"'
+    """
+    if "," in name or '"' in name:
+        name = '"' + name.replace('"', '""') + '"'
+    return shlex.quote(name)
+
+
+def did_you_mean(names: Sequence[str], known: Sequence[str]) -> str:
+    """A question about the known names that are like unknown ones; empty if there are none.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The unknown names.
+    known : sequence of str
+        The names that there are.
+
+    Returns
+    -------
+    str
+        To be put behind a message.
+
+    Examples
+    --------
+    >>> from thinrank.tables.errors import did_you_mean
+    >>> did_you_mean(["NDD1"], ["SWI4_YPD", "NDD1_YPD"])
+    "; did you mean 'NDD1_YPD'?"
+    """
+    folded: dict[str, str] = {}
+    for name in known:
+        folded.setdefault(name.lower(), name)
+    found: list[str] = []
+    for name in names:
+        own = name.lower()
+        begin = [each for key, each in folded.items() if own and key.startswith(own)]
+        close = [folded[key] for key in difflib.get_close_matches(own, folded, n=3, cutoff=0.65)]
+        found += (close or begin)[:3]
+    return f"; did you mean {listed(list(dict.fromkeys(found)))}?" if found else ""
+
+
+def categories_remedy(column: str, is_response: bool) -> str:
+    """The options that make a column with texts categorical, to be put behind a message."""
+    option = typed_name(column)
+    if is_response:
+        family = shlex.quote(f"{column}=multinomial")
+        return f" (for categories give --categorical {option} --family {family})"
+    return f" (for categories give --categorical {option})"

@@ -32,6 +32,11 @@ class ReadOptions:
         Columns to keep; None for all. The cells of others are not checked.
     dropped : frozenset of str, default=frozenset()
         Columns to leave out. Their cells are not checked.
+    responses : frozenset of str, default=frozenset()
+        Columns that are responses, for the remedies that errors name.
+    fitted : bool, default=False
+        Whether the table is for a model that was fitted, so that errors do not name options that
+        only a fit has.
     """
 
     header: bool | None = None
@@ -43,6 +48,8 @@ class ReadOptions:
     encoding: str | None = None
     wanted: frozenset[str] | None = None
     dropped: frozenset[str] = frozenset()
+    responses: frozenset[str] = frozenset()
+    fitted: bool = False
 
     def keeps(self, name: str) -> bool:
         """Whether a column is kept."""

@@ -21,6 +21,7 @@ __all__ = ["TEXT_SUFFIXES", "checksum", "read_table"]
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".csv.gz", ".tsv.gz", ".txt.gz")
 """Suffixes of delimited text files."""
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 
 
 def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: str = "x") -> Table:
@@ -74,8 +75,10 @@ def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: 
         elif name.endswith((".parquet", ".pq")):
             table = _typed(read_parquet(path, options), options)
         else:
+            remedy = "; save it as CSV" if name.endswith(_SPREADSHEETS) else ""
             raise TableError(
-                f"unknown file type {path.suffix!r}; expected CSV, TSV, Parquet, NPY or NPZ",
+                f"unknown file type {path.suffix!r}; expected CSV, TSV, Parquet, NPY or NPZ"
+                + remedy,
                 file=str(path),
             )
     except (PermissionError, gzip.BadGzipFile, EOFError) as error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from thinrank.tables.errors import TableError, listed
+from thinrank.tables.text_style import TextStyle
 
 __all__ = ["Table"]
 
@@ -38,6 +39,8 @@ class Table:
         Columns of the file that were not wanted.
     notes : list of str
         What the reader decided, in sentences.
+    style : TextStyle or None
+        How the file is written; None if it is not a text file.
     """
 
     file: str
@@ -50,6 +53,7 @@ class Table:
     index_name: str = ""
     ignored: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    style: TextStyle | None = None
 
     @property
     def shape(self) -> tuple[int, int]:

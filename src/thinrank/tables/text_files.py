@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -39,6 +40,11 @@ class TextSource:
     raw: bytes
     encoding: str
     suffix: str
+
+    @property
+    def marked(self) -> bool:
+        """Whether the file begins with a mark of its encoding, as spreadsheets write it."""
+        return self.raw.startswith((codecs.BOM_UTF8, *_UTF16))
 
     def lines(self) -> IO[str]:
         """A new stream of the text with its line ends."""

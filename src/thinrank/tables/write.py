@@ -10,6 +10,7 @@ import numpy as np
 
 from thinrank.core.extras import import_optional
 from thinrank.core.whole_file import whole_file
+from thinrank.tables.text_style import TextStyle
 
 __all__ = ["OUTPUT_SUFFIXES", "write_table"]
 
@@ -23,6 +24,7 @@ def write_table(
     columns: Sequence[np.ndarray],
     index: Sequence[str] | None = None,
     index_name: str = "",
+    style: TextStyle | None = None,
 ) -> None:
     """Write columns of numbers or texts to a CSV, TSV, Parquet or NPY file.
 
@@ -38,11 +40,14 @@ def write_table(
         Names of the rows.
     index_name : str, default=""
         Name of their column.
+    style : TextStyle, default=None
+        How a text file is written; None for commas and decimal points. A TSV file has tabs.
     """
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in OUTPUT_SUFFIXES:
         raise ValueError(f"path must end in {', '.join(OUTPUT_SUFFIXES)}, got {str(path)!r}")
+    own = (style or TextStyle()).for_suffix(suffix)
     with whole_file(path) as place:
         if suffix == ".npy":
             numbers = [column for column in columns if column.dtype.kind in "biuf"]
@@ -51,7 +56,7 @@ def write_table(
         elif suffix == ".parquet":
             _write_parquet(place, names, columns, index, index_name)
         else:
-            _write_text(place, names, columns, index, index_name, suffix)
+            _write_text(place, names, columns, index, index_name, own)
 
 
 def _write_text(
@@ -60,18 +65,27 @@ def _write_text(
     columns: Sequence[np.ndarray],
     index: Sequence[str] | None,
     index_name: str,
-    suffix: str,
+    style: TextStyle,
 ) -> None:
-    delimiter = "\t" if suffix == ".tsv" else ","
-    cells: list[Sequence[object]] = [column.tolist() for column in columns]
+    cells: list[Sequence[object]] = [_cells(column, style.decimal) for column in columns]
     header = list(names)
     if index is not None:
         cells.insert(0, index)
         header.insert(0, index_name)
-    with place.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    encoding = "utf-8-sig" if style.marked else "utf-8"
+    with place.open("w", newline="", encoding=encoding) as file:
+        writer = csv.writer(file, delimiter=style.delimiter, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(zip(*cells, strict=True))
+
+
+def _cells(column: np.ndarray, decimal: str) -> list[object]:
+    """The cells of a column; ten digits of a number are more than a prediction has."""
+    if column.dtype.kind != "f":
+        return list(column.tolist())
+    return [
+        "" if value != value else f"{value:.10g}".replace(".", decimal) for value in column.tolist()
+    ]
 
 
 def _write_parquet(
