@@ -19,8 +19,10 @@ def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
     assert done.code == 0
     assert done.out == shown[0]
     assert done.err == shown[1]
+    stability = next(each for each in commands if each.startswith("stability"))
+    assert run(*stability.split()).out == shown[2]
     (tmp_path / "X.csv").rename(tmp_path / "new.csv")
     assert run(*predict.split()).code == 0
     failing = next(each for each in commands if each.endswith("--json"))
     (tmp_path / "new.csv").rename(tmp_path / "X.csv")
-    assert run(*failing.replace("none.csv", "none.csv -o other").split()).out == shown[2]
+    assert run(*failing.replace("none.csv", "none.csv -o other").split()).out == shown[3]

@@ -59,7 +59,11 @@ def test_every_rank_has_a_line_with_its_least_scores():
     records = last_search(est.search_)
     ranks = {rank for r in records for rank, _ in r.rank_scores}
     drawn = lines(ax)
-    assert {f"rank {rank}" for rank in ranks} <= set(drawn)
+    own = {r.sizes.rank for r in records}
+    labels = {rank: f"rank {rank}" + ("" if rank in own else ", from others") for rank in ranks}
+    assert set(labels.values()) <= set(drawn)
+    for rank, label in labels.items():
+        assert drawn[label].get_linestyle() == ("-" if rank in own else "--")
     line = drawn[f"rank {est.rank_}"]
     for rows, score in zip(line.get_xdata(), line.get_ydata(), strict=True):
         same = [r for r in records if r.sizes.rows == rows]
@@ -70,6 +74,12 @@ def test_every_rank_has_a_line_with_its_least_scores():
     few = lines(tr.plot.selection(est, max_ranks=2))
     assert sum(label.startswith("rank") for label in few) == 2
     assert f"rank {est.rank_}" in few
+
+
+def test_the_legend_is_beside_the_lines():
+    ax = tr.plot.selection(fits.searched())
+    ax.figure.draw_without_rendering()
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
 
 
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")

@@ -1,5 +1,7 @@
 """What the plots of fits show."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -7,6 +9,7 @@ import plotted_fits as fits
 import pytest
 
 import thinrank as tr
+from thinrank.plot.factor_bars import factor_title
 from thinrank.plot.fitted_model import fitted_model, loadings, selected
 
 
@@ -74,6 +77,12 @@ def test_bars_of_every_factor():
     widths = np.asarray([bar.get_width() for bar in ax.patches])
     used = np.concatenate([left[left.any(axis=1)], right])
     assert np.count_nonzero(widths > 0) == np.count_nonzero(used > 0)
+
+
+def test_small_shares_are_not_rounded_to_whole_percents():
+    model = replace(fitted_model(fits.given()), shares=np.asarray([0.54, 0.0061]))
+    assert factor_title(model, 0).startswith("factor 1\n54 % of")
+    assert factor_title(model, 1).startswith("factor 2\n0.6 % of")
 
 
 def test_one_factor():

@@ -2,6 +2,7 @@
 
 import copy
 import os
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import clone
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.sentences import percent
 from thinrank.report.model_tables import MOST_ROWS
 from thinrank.selection.records import last_search
 
@@ -100,7 +102,7 @@ def test_coefficients_are_those_of_the_estimator(page, est, data):
 def test_responses_have_their_r2(page, est, data):
     rows = page.table("response", "strongest predictors")
     assert len(rows) == 1 + 6
-    assert rows[0][2:] == ["R² in sample", "R² held out", "predictors"]
+    assert rows[0][2:] == ["R² training", "R² held out", "predictors"]
     place = {name: i for i, name in enumerate(data[1].columns)}
     for response, _, r2, held_out, count in rows[1:]:
         i = place[response]
@@ -290,3 +292,55 @@ def test_bad_input(est, data, stability, tmp_path):
     with pytest.raises(TypeError, match="must be a fitted estimator of thinrank"):
         tr.report.write(X, tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_samples_have_their_names(est, data, tmp_path):
+    X, Y = (frame.set_axis([f"YAL{i:03d}" for i in range(60)]) for frame in data)
+    for options in (
+        {"X": X, "Y": Y},
+        {"X": X.to_numpy(), "Y": Y},
+        {"X": X.to_numpy(), "Y": Y.to_numpy(), "sample_names": list(X.index)},
+    ):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            page = written(est, tmp_path, **options)
+        assert page.table("response", "sample")[1][1] == "YAL000"
+        assert page.table("sample", "factor 1")[60][0] == "YAL059"
+        assert "Samples far from the centre have their names" in page.text
+    page = written(est, tmp_path, X=data[0], Y=data[1])
+    assert page.table("row", "factor 1")[1][0] == "0"
+    with pytest.raises(ValueError, match="sample_names must have 60 names, one per row, got 2"):
+        written(est, tmp_path, X=data[0], Y=data[1], sample_names=["a", "b"])
+
+
+def test_stable_predictors_come_first(page, stability):
+    text = page.text[page.text.rindex("Stable predictor") :]
+    stable = stability[(stability["axis"] == "row") & stability["stable"]]
+    assert text.startswith(
+        "Stable predictors (selected in at least 75 % of the 6 fits to 3 pairs of random halves"
+    )
+    first = text[: text.index("A fit selected")]
+    assert all(f"{name} (" in first for name in stable["name"])
+    mean = stability.loc[stability["axis"] == "row", "frequency"].sum()
+    assert f"A fit selected {mean:.3g} of 12 predictors on average." in text
+    assert text.index("A fit selected") < text.index("The bound on wrong predictors says nothing")
+
+
+def test_fits_with_far_fewer_predictors_do_not_make_a_model_doubtful(est, data, tmp_path):
+    few = tr.SparseReducedRankRegressor(1, 1, 4)
+    table = tr.selection.stability(few, *data, n_resamples=2)
+    page = written(est, tmp_path, stability=table)
+    count = len(est.row_support_)
+    assert "are not stable: random halves" not in page.text
+    assert f"selected 1 of 12 predictors on average, and the model has {count}" in page.text
+
+
+def test_shares_are_the_same_in_text_table_and_figure(page, est):
+    shares = [row[3] for row in page.table("factor", "strongest predictors")[1:]]
+    assert shares == [percent(float(share)) for share in est.explained_variance_ratio_]
+    assert all(f"explains {share}" in page.text for share in shares)
+
+
+def test_the_lines_of_the_search_are_explained(page):
+    assert "Large points are the models that were compared, which the table has." in page.text
+    assert "scores that these models give for other ranks" in page.text

@@ -1,8 +1,7 @@
-"""The commands ``fit``, ``predict``, ``inspect`` and ``report``: their arguments and options."""
+"""The commands about models, such as ``fit``: their arguments and options."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,72 +9,36 @@ import typer
 
 from thinrank.cli.arguments import names_of, number, size, typed_command, word
 from thinrank.cli.exit_codes import Output, carry_out
+from thinrank.cli.option_types import (
+    CORES,
+    MODEL,
+    READING,
+    Debug,
+    Decimal,
+    Delimiter,
+    Encoding,
+    FitX,
+    FitY,
+    Folder,
+    Header,
+    Index,
+    Jobs,
+    Json,
+    NoIndex,
+    Overwrite,
+    Quiet,
+    Seed,
+)
 
 __all__ = ["add_model_commands"]
 
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 _CRITERIA = ("auto", "cv", "pic", "aic", "bic", "gic", "ebic", "gcv")
 
-_READING = "Reading of files"
-_MODEL = "Model"
-_SAID = "Messages"
-
-Folder = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of the model.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print one JSON object, also for errors.", rich_help_panel=_SAID),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel=_SAID)
-]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show where an error occurred.", rich_help_panel=_SAID)
-]
-Index = Annotated[
-    str | None,
-    typer.Option(
-        help="Column with the names of the rows.", show_default="found", rich_help_panel=_READING
-    ),
-]
-NoIndex = Annotated[
-    bool,
-    typer.Option("--no-index", help="Rows have no names.", rich_help_panel=_READING),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first row has the names of the columns.",
-        show_default="found",
-        rich_help_panel=_READING,
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        help="Comma, semicolon, tab or pipe.", show_default="found", rich_help_panel=_READING
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(
-        help="Decimal separator: point or comma.", show_default="found", rich_help_panel=_READING
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        help="Encoding of text files, such as latin-1.",
-        show_default="UTF-8",
-        rich_help_panel=_READING,
-    ),
-]
-
 
 def add_model_commands(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for command in (fit, predict, inspect, report):
+    for command in (fit, predict, inspect, stability, report):
         app.command()(command)
 
 
@@ -98,11 +61,11 @@ def fit(
         str | None,
         typer.Option(
             help="Column by whose values rows of X and Y belong together; others are left out.",
-            rich_help_panel=_READING,
+            rich_help_panel=READING,
         ),
     ] = None,
     rank: Annotated[
-        str, typer.Option(help="Number of factors: a number or auto.", rich_help_panel=_MODEL)
+        str, typer.Option(help="Number of factors: a number or auto.", rich_help_panel=MODEL)
     ] = "auto",
     rows: Annotated[
         str,
@@ -110,28 +73,28 @@ def fit(
             "--rows",
             "--predictors",
             help="Largest number of predictors (rows of the coefficients): a number, auto or all.",
-            rich_help_panel=_MODEL,
+            rich_help_panel=MODEL,
         ),
     ] = "auto",
     columns: Annotated[
         str,
         typer.Option(
             help="Largest number of predicted responses: a number, auto or all.",
-            rich_help_panel=_MODEL,
+            rich_help_panel=MODEL,
         ),
     ] = "auto",
     ridge: Annotated[
-        str, typer.Option(help="Shrinkage: a number or auto.", rich_help_panel=_MODEL)
+        str, typer.Option(help="Shrinkage: a number or auto.", rich_help_panel=MODEL)
     ] = "auto",
     criterion: Annotated[
         str,
-        typer.Option(help=f"How sizes are chosen: {', '.join(_CRITERIA)}.", rich_help_panel=_MODEL),
+        typer.Option(help=f"How sizes are chosen: {', '.join(_CRITERIA)}.", rich_help_panel=MODEL),
     ] = "auto",
-    cv: Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=_MODEL)] = 5,
+    cv: Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=MODEL)] = 5,
     refit_rule: Annotated[
         str,
         typer.Option(
-            help="Which model is chosen: best, one_se or thinnest.", rich_help_panel=_MODEL
+            help="Which model is chosen: best, one_se or thinnest.", rich_help_panel=MODEL
         ),
     ] = "best",
     family: Annotated[
@@ -139,45 +102,35 @@ def fit(
         typer.Option(
             help="Of the responses: gaussian, bernoulli, poisson, negative_binomial, multinomial, "
             "huber; or response=family,…",
-            rich_help_panel=_MODEL,
+            rich_help_panel=MODEL,
         ),
     ] = "gaussian",
     loss: Annotated[
-        str, typer.Option(help="squared, or huber for outliers.", rich_help_panel=_MODEL)
+        str, typer.Option(help="squared, or huber for outliers.", rich_help_panel=MODEL)
     ] = "squared",
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Predictors in every model: age,sex.", rich_help_panel=_MODEL),
+        typer.Option(help="Predictors in every model: age,sex.", rich_help_panel=MODEL),
     ] = None,
     impute: Annotated[
         str | None,
         typer.Option(
             help="Replace missing predictors: mean.",
             show_default="an error",
-            rich_help_panel=_MODEL,
+            rich_help_panel=MODEL,
         ),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the folds.", rich_help_panel=_MODEL)
-    ] = 0,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Number of threads.",
-            show_default="number of cores",
-            rich_help_panel=_MODEL,
-        ),
-    ] = os.cpu_count() or 1,
+    seed: Seed = 0,
+    jobs: Jobs = CORES,
     categorical: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns of categories that are numbers: site,batch.", rich_help_panel=_READING
+            help="Columns of categories that are numbers: site,batch.", rich_help_panel=READING
         ),
     ] = None,
     drop: Annotated[
         list[str] | None,
-        typer.Option(help="Columns to leave out: a,b.", rich_help_panel=_READING),
+        typer.Option(help="Columns to leave out: a,b.", rich_help_panel=READING),
     ] = None,
     index: Index = None,
     no_index: NoIndex = False,
@@ -284,20 +237,51 @@ def inspect(model: Folder, json: Json = False, quiet: Quiet = False, debug: Debu
     raise typer.Exit(carry_out("inspect", output, lambda: run_inspect(model, output)))
 
 
-def report(
+def stability(
     model: Folder,
-    x: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[X]",
-            help="Predictors of the fit, if the file is not where it was.",
-            show_default=False,
+    x: FitX = None,
+    y: FitY = None,
+    resamples: Annotated[
+        int, typer.Option(min=1, help="Number of pairs of random halves; each takes two fits.")
+    ] = 50,
+    predictors: Annotated[
+        int | None,
+        typer.Option(
+            "--predictors",
+            "--rows",
+            min=1,
+            help="Number of predictors of each fit; fewer give a smaller bound on wrong ones.",
+            show_default="that of the model",
         ),
     ] = None,
-    y: Annotated[
-        Path | None,
-        typer.Argument(metavar="[Y]", help="Responses of the fit.", show_default=False),
-    ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="Frequency from which a predictor is stable, above 0.5.")
+    ] = 0.75,
+    seed: Seed = 0,
+    jobs: Jobs = CORES,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Examine how often random halves of the data select the same predictors.
+
+    Writes stability.csv into the folder of the model; an earlier one is replaced.
+    """
+    if not 0.5 < threshold <= 1:
+        raise typer.BadParameter(
+            f"must be above 0.5 and at most 1, got {threshold}", param_hint="--threshold"
+        )
+    from thinrank.cli.stability import StabilityRequest, run_stability
+
+    request = StabilityRequest(model, x, y, resamples, predictors, threshold, seed, jobs)
+    output = Output(json, quiet, debug)
+    raise typer.Exit(carry_out("stability", output, lambda: run_stability(request, output)))
+
+
+def report(
+    model: Folder,
+    x: FitX = None,
+    y: FitY = None,
     out: Annotated[
         Path | None,
         typer.Option(

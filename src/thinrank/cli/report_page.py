@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from thinrank.cli.exit_codes import Output
+from thinrank.cli.fit_files import reread_data
 from thinrank.cli.predict import check_new_file
 from thinrank.cli.saved_model import SavedModel, load_model
-from thinrank.cli.training_data import DataRequest, TrainingData, load_data
+from thinrank.cli.stability_file import read_stability
+from thinrank.cli.training_data import TrainingData
 from thinrank.core.extras import import_optional
-from thinrank.tables import TableError, checksum
 
 __all__ = ["run_report"]
 
@@ -52,53 +53,42 @@ def run_report(
     from thinrank import report
 
     data = _data(model, x, y, output)
+    table = _stability(model, output)
     command = None if model.record is None else model.record["command"]
     report.write(
         model.estimator,
         page,
         X=None if data is None else data.X,
         Y=data.Y if data is not None and isinstance(data.Y, np.ndarray) else None,
+        stability=table,
         command=command,
+        sample_names=None if data is None else data.index,
     )
     output.show(f"The report is in {page}; open it in a browser")
-    return {"report": str(page), "with_data": data is not None}
+    return {"report": str(page), "with_data": data is not None, "with_stability": table is not None}
 
 
 def _data(model: SavedModel, x: Path | None, y: Path | None, output: Output) -> TrainingData | None:
     """The data of the fit; None with a note if they are not there or have changed."""
-    if model.record is None:
-        if x is not None:
-            output.note("the model was not fitted by thinrank fit, so the data are not used")
-        return None
-    stored = model.record["data"]
-    request = DataRequest.from_json(stored, model.folder)
-    given = x is not None
-    if x is not None:
-        files = {"x": str(x), "y": None if y is None else str(y)}
-        request = DataRequest(**{**request.__dict__, **files})
-    reason = None if given else _changed(request, stored["sha256"])
-    if reason is not None:
+    data = reread_data(model, x, y)
+    if not isinstance(data, str):
+        return data
+    if model.record is not None:
         output.note(
-            f"{reason}, so the report has no figures of the data; give the files: thinrank report "
+            f"{data}, so the report has no figures of the data; give the files: thinrank report "
             f"{model.folder} X Y"
         )
-        return None
-    data = load_data(request, lambda text: None)
-    if (
-        data.encoding.names != model.encoding.names
-        or data.response_names != model.record["responses"]
-    ):
-        raise TableError("has other columns than the data of the fit", file=request.x)
-    return data
+    elif x is not None:
+        output.note(f"{data}, so the data are not used")
+    return None
 
 
-def _changed(request: DataRequest, checksums: dict[str, str | None]) -> str | None:
-    """Why the files are not those of the fit; None if they are."""
-    for path, known in ((request.x, checksums["x"]), (request.y, checksums["y"])):
-        if path is None:
-            continue
-        if not Path(path).is_file():
-            return f"{Path(path).name} is not where it was"
-        if checksum(path) != known:
-            return f"{Path(path).name} has changed since the fit"
+def _stability(model: SavedModel, output: Output) -> Any:
+    """The selection frequencies in the folder; None with a note if they are of another model."""
+    table = read_stability(model.folder)
+    if not isinstance(table, str):
+        return table
+    output.note(
+        f"{table}, so the report leaves it out; run thinrank stability {model.folder} again"
+    )
     return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank.estimators.findings import Findings
+from thinrank.estimators.sentences import percent
 from thinrank.plot.canvas import (
     axes_of,
     check_count,
@@ -106,8 +107,7 @@ def factors(
 
 def factor_title(model: Findings, index: int) -> str:
     """The name of a factor, with the share of the responses that it explains."""
-    share = 100 * float(model.shares[index])
-    return f"factor {index + 1}\n{share:.0f} % of {model.share_of}"
+    return f"factor {index + 1}\n{percent(float(model.shares[index]))} of {model.share_of}"
 
 
 def no_factors(ax: Axes) -> Axes:

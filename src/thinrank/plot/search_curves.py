@@ -37,8 +37,9 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
 
     There is one line for each rank. Its points are the numbers of predictors that were tried,
     each with the best number of responses and ridge. A large marker is a model that was fitted;
-    the other points come from models of other ranks, on the predictors that these selected. For
-    held-out errors, bars of the chosen rank are one standard error over the splits.
+    the other points come from models of other ranks, on the predictors that these selected. The
+    line of a rank of which no model was fitted is dashed. For held-out errors, bars of the chosen
+    rank are one standard error over the splits.
 
     Parameters
     ----------
@@ -107,7 +108,8 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("number of predictors")
     ax.set_ylabel(_score_name(est) + (" (log scale)" if log else ""))
     open_frame(ax)
-    ax.legend(fontsize=8, framealpha=0.85, edgecolor="none")
+    # beside the lines, which may be anywhere in the Axes
+    ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderpad=0)
     return ax
 
 
@@ -171,13 +173,15 @@ def _draw_line(
     *,
     thick: bool,
 ) -> None:
+    own = any(record.sizes is not None and record.sizes.rank == rank for record in records)
     ax.plot(
         *zip(*line, strict=True),
         color=colour,
         linewidth=2.0 if thick else 1.2,
+        linestyle="-" if own else "--",
         marker=".",
         markersize=3,
-        label=f"rank {rank}",
+        label=f"rank {rank}" if own else f"rank {rank}, from others",
         zorder=3 if thick else 2,
     )
     least = dict(line)

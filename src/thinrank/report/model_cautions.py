@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from thinrank.report.model_search import is_chosen
-from thinrank.report.model_tables import ModelTables, listed, shown_name
+from thinrank.report.model_tables import ModelTables, shown_name
 from thinrank.selection.records import last_search
+from thinrank.selection.stability_table import AxisSummary, remark
+from thinrank.selection.stability_words import unstable_sentences
 
 __all__ = ["cautions"]
-
-_NAMED = 8  # names in a sentence
 
 
 def cautions(tables: ModelTables, stability: Any) -> list[str]:
@@ -43,7 +43,7 @@ def cautions(tables: ModelTables, stability: Any) -> list[str]:
     if stability is None and not said and len(tables.selected[0]):
         found.append(
             "Whether other samples would select the same predictors was not checked; "
-            "tr.selection.stability does that."
+            "tr.selection.stability does that, or thinrank stability on the command line."
         )
     found.append(
         "Coefficients are shrunk and selected with the same data, and a predictor may stand for "
@@ -74,31 +74,11 @@ def _no_better_than_nothing(est: Any) -> list[str]:
 
 
 def _unstable(tables: ModelTables, stability: Any) -> list[str]:
-    """Return sentences about selected predictors that half-samples often do not select."""
+    """Return sentences about predictors of the model that half-samples often do not select."""
     if stability is None:
         return []
-    part = stability[stability["axis"] == "row"]
-    stable = part["stable"].to_numpy(dtype=bool)
-    frequency = part["frequency"].to_numpy(dtype=float)
-    rows = tables.selected[0]
-    doubtful = rows[~stable[rows]]
-    doubtful = doubtful[np.argsort(frequency[doubtful], kind="stable")]
-    sentences = []
-    if len(doubtful):
-        named = [
-            f"{shown_name(tables.model.predictor_names[i])} ({frequency[i]:.2f})"
-            for i in doubtful[:_NAMED]
-        ]
-        verb = "is" if len(doubtful) == 1 else "are"
-        sentences.append(
-            f"{len(doubtful):,} of {len(rows):,} selected predictors {verb} not stable: random "
-            "halves of the data often do not select them (with the frequency): "
-            f"{listed(named, len(doubtful))}."
-        )
-    count = int(np.count_nonzero(stable))
-    if "bound" in part and count and float(part["bound"].iloc[0]) >= count:
-        sentences.append(
-            f"The bound on wrong selections among the {count:,} stable predictors, "
-            f"{float(part['bound'].iloc[0]):.2g}, is no less than their number, so it says nothing."
-        )
+    sentences = unstable_sentences(stability, tables.selected[0], shown_name)
+    summary = AxisSummary.of_table(stability, "row")
+    if summary is not None and summary.says_nothing:
+        sentences.append(remark(summary))
     return sentences

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import platform
 import reprlib
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,12 @@ from thinrank.report.model_pictures import (
     stability_picture,
 )
 from thinrank.report.model_search import chosen_words, search_table
-from thinrank.report.model_tables import ModelTables
+from thinrank.report.model_tables import ModelTables, shown_name
 from thinrank.report.page import Block, Page, Points, Section, Table, Text
+from thinrank.report.sample_names import names_of_samples
 from thinrank.report.style import drawing
 from thinrank.selection.records import last_search
+from thinrank.selection.stability_words import stable_sentences, unstable_sentences
 
 __all__ = ["model_page", "write"]
 
@@ -49,6 +52,7 @@ def write(
     stability: Any = None,
     command: str | None = None,
     title: str | None = None,
+    sample_names: Sequence[object] | None = None,
 ) -> Path:
     """Write the report of a fitted model as one HTML file.
 
@@ -74,6 +78,9 @@ def write(
         The command that made the model, to be shown.
     title : str, default=None
         Title of the report.
+    sample_names : sequence of n_samples names or None, default=None
+        Names of the rows of ``X`` and ``Y``; None for the index of ``X`` or ``Y`` if one is a
+        pandas object.
 
     Returns
     -------
@@ -110,7 +117,15 @@ def write(
     path = _check_file(path)
     check_libraries()
     with drawing():
-        page = model_page(est, X=X, Y=Y, stability=stability, command=command, title=title)
+        page = model_page(
+            est,
+            X=X,
+            Y=Y,
+            stability=stability,
+            command=command,
+            title=title,
+            sample_names=sample_names,
+        )
         drawings = {picture.name: drawn(picture.figure) for picture in page.pictures}
     write_text(path, render_html(page, drawings))
     return path
@@ -124,6 +139,7 @@ def model_page(
     stability: Any = None,
     command: str | None = None,
     title: str | None = None,
+    sample_names: Sequence[object] | None = None,
 ) -> Page:
     """Return the report of a fitted model as a page; see :func:`write`."""
     if Y is not None and X is None:
@@ -141,9 +157,9 @@ def model_page(
         Section("Responses"),
         tables.responses(),
         *_factors(tables),
-        *_data(tables, X, Y),
+        *_data(tables, X, Y, sample_names),
         *_choice(est),
-        *_stability(stability),
+        *_stability(stability, tables.selected[0]),
         *_fit(est),
         *_origin(est, command),
     )
@@ -191,12 +207,13 @@ def _factors(tables: ModelTables) -> list[Block]:
     ]
 
 
-def _data(tables: ModelTables, X: Any, Y: Any) -> list[Block]:
+def _data(tables: ModelTables, X: Any, Y: Any, given: Sequence[object] | None) -> list[Block]:
+    names = None if X is None else names_of_samples(X, Y, given)
     blocks: list[Block] = []
     if Y is not None:
-        blocks += prediction_pictures(tables.est, X, Y)
+        blocks += prediction_pictures(tables.est, X, Y, names)
     if X is not None and tables.model.rank >= 2:
-        blocks.append(sample_picture(tables.est, X))
+        blocks.append(sample_picture(tables.est, X, names))
     return [Section("Samples and predictions"), *blocks] if blocks else []
 
 
@@ -210,10 +227,16 @@ def _choice(est: Any) -> list[Block]:
     return blocks
 
 
-def _stability(table: Any) -> list[Block]:
+def _stability(table: Any, selected: np.ndarray) -> list[Block]:
     if table is None:
         return []
-    return [Section("Stability"), stability_picture(table)]
+    return [
+        Section("Stability"),
+        Points(
+            (*stable_sentences(table, shown_name), *unstable_sentences(table, selected, shown_name))
+        ),
+        stability_picture(table),
+    ]
 
 
 def _fit(est: Any) -> list[Block]:

@@ -108,36 +108,41 @@ def factor_picture(tables: ModelTables) -> Picture:
 def selection_picture(est: Any) -> Picture:
     """Scores of the models that were compared."""
     caption = (
-        "Score of each model that was compared, against its number of predictors; one line per "
-        "rank. The star is the chosen model, the ring the smallest one within one standard error "
-        "of the least score."
+        "Scores against the number of predictors, one line per rank. Large points are the models "
+        "that were compared, which the table has. The rest of the lines, and all of a dashed line, "
+        "are scores that these models give for other ranks, on the predictors that they selected. "
+        "The star is the chosen model, the ring the smallest one within one standard error of the "
+        "least score."
     )
     words = "Lines: score of the compared models against the number of predictors, for each rank"
     table = search_table(est, _ROWS, sortable=False)
     return _picture("selection", lambda ax: plot.selection(est, ax=ax), caption, words, table, 3.8)
 
 
-def prediction_pictures(est: Any, X: Any, Y: Any) -> list[Picture]:
+def prediction_pictures(est: Any, X: Any, Y: Any, names: list[str] | None = None) -> list[Picture]:
     """Observations against predictions; one plot per response where some are probabilities."""
     pairs = prediction_pairs(est, X, Y)
     if pairs.probability.all() or not pairs.probability.any():
-        return [_prediction_picture(est, X, Y, pairs, None)]
+        return [_prediction_picture(est, X, Y, pairs, None, names)]
     return [
-        _prediction_picture(est, X, Y, pairs.only(i), i)
+        _prediction_picture(est, X, Y, pairs.only(i), i, names)
         for i in range(min(len(pairs.names), _MOST_SEPARATE))
     ]
 
 
-def _prediction_picture(est: Any, X: Any, Y: Any, pairs: Pairs, response: int | None) -> Picture:
+def _prediction_picture(
+    est: Any, X: Any, Y: Any, pairs: Pairs, response: int | None, names: list[str] | None
+) -> Picture:
     cells: list[tuple[Cell, ...]] = []
     for i, j in np.argwhere(np.isfinite(pairs.observed))[:_ROWS]:
         observed, predicted = float(pairs.observed[i, j]), float(pairs.predicted[i, j])
         name = shown_name(pairs.names[j])
-        cells.append((name, as_cell(int(i)), as_cell(observed), as_cell(predicted)))
+        cells.append((name, _sample(int(i), names), as_cell(observed), as_cell(predicted)))
     total = int(np.count_nonzero(np.isfinite(pairs.observed)))
     note = "" if len(cells) == total else f"The first {len(cells):,} of {total:,} entries."
-    header = ("response", "row", "observed", "predicted")
-    table = Table(header, cells, 1, "Observed and predicted", note, literal=True)
+    header = ("response", _sample_header(names), "observed", "predicted")
+    left = 1 if names is None else 2
+    table = Table(header, cells, left, "Observed and predicted", note, literal=True)
     of = "all responses" if response is None else shown_name(pairs.names[0])
     caption = (
         f"Observed against predicted, {of}, for the data given to the report; optimistic if the "
@@ -156,23 +161,31 @@ def _prediction_picture(est: Any, X: Any, Y: Any, pairs: Pairs, response: int | 
     )
 
 
-def sample_picture(est: Any, X: Any) -> Picture:
+def sample_picture(est: Any, X: Any, names: list[str] | None = None) -> Picture:
     """Samples by their scores on the first two factors."""
     scores = arrays.to_numpy(est.transform(X))
-    header = ("row", *(f"factor {i + 1}" for i in range(min(scores.shape[1], 6))))
+    header = (_sample_header(names), *(f"factor {i + 1}" for i in range(min(scores.shape[1], 6))))
     cells = [
-        (as_cell(i), *(as_cell(float(value)) for value in row[:6]))
+        (_sample(i, names), *(as_cell(float(value)) for value in row[:6]))
         for i, row in enumerate(scores[:_ROWS])
     ]
     note = "" if len(scores) <= _ROWS else f"The first {_ROWS} of {len(scores):,} samples."
-    table = Table(header, list(cells), 0, "Scores of the samples", note, literal=True)
+    left = 0 if names is None else 1
+    table = Table(header, list(cells), left, "Scores of the samples", note, literal=True)
     caption = (
         "Samples by their scores on the first two factors, in standard deviations. Arrows point to "
         "where a response is large."
+        + ("" if names is None else " Samples far from the centre have their names.")
     )
     words = f"Scores of {len(scores):,} samples on factors 1 and 2, with responses as arrows"
     return _picture(
-        "samples", lambda ax: plot.biplot(est, X, ax=ax), caption, words, table, 4.8, width=5.8
+        "samples",
+        lambda ax: plot.biplot(est, X, labels=names, ax=ax),
+        caption,
+        words,
+        table,
+        4.8,
+        width=5.8,
     )
 
 
@@ -220,6 +233,15 @@ def convergence_picture(est: Any) -> Picture:
     return _picture(
         "convergence", lambda ax: plot.convergence(est, ax=ax), caption, words, table, 3.2
     )
+
+
+def _sample_header(names: list[str] | None) -> str:
+    return "row" if names is None else "sample"
+
+
+def _sample(index: int, names: list[str] | None) -> Cell:
+    """The name of a sample, or its position."""
+    return as_cell(index) if names is None else names[index]
 
 
 def _picture(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.estimators.findings import Findings
+from thinrank.estimators.sentences import percent
 from thinrank.estimators.summary import Summary
 from thinrank.plot.fitted_model import fitted_model, selected
 from thinrank.plot.labels import shorten
@@ -156,7 +157,7 @@ class ModelTables:
                 )
             )
         kind = self.summary.measure
-        header = ["response", "strongest predictors", f"{kind} in sample"]
+        header = ["response", "strongest predictors", f"{kind} training"]
         header += [] if held_out is None else [f"{kind} held out"]
         return _table((*header, "predictors"), cells, 2, "Responses", count, "responses")
 
@@ -204,7 +205,7 @@ def _largest(values: np.ndarray, most: int) -> np.ndarray:
 
 
 def _percent(share: float) -> Number:
-    return Number(share, "" if math.isnan(share) else f"{100 * share:.1f} %")
+    return Number(share, "" if math.isnan(share) else percent(share))
 
 
 def _table(

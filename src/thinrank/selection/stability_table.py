@@ -15,7 +15,7 @@ from thinrank.selection.pair_counts import PairCounts
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["error_bound", "stability_table"]
+__all__ = ["AxisSummary", "error_bound", "remark", "stability_table"]
 
 _KINDS = {"row": "predictors", "column": "responses", "pair": "pairs"}
 _COLUMNS = ("axis", "index", "name", "frequency", "stable", "bound", "unimodal_bound")
@@ -70,14 +70,14 @@ def stability_table(
     table = import_optional("pandas").DataFrame(
         {key: np.concatenate([_column(part, key) for part in parts]) for key in keys}
     )
-    summaries = [_AxisSummary.of(part) for part in parts]
+    summaries = [AxisSummary.of(part) for part in parts]
     table.attrs["threshold"], table.attrs["n_resamples"] = threshold, fits // 2
-    table.attrs["remarks"] = [text for text in map(_remark, summaries) if text]
+    table.attrs["remarks"] = [text for text in map(remark, summaries) if text]
     for summary in summaries:
         # Most questions are about predictors, and many estimators keep all responses: no warning
         # for these.
         if summary.says_nothing and summary.axis != "column":
-            warnings.warn(_remark(summary), SelectionWarning, stacklevel=3)
+            warnings.warn(remark(summary), SelectionWarning, stacklevel=3)
     return table
 
 
@@ -122,8 +122,22 @@ def _column(part: dict[str, Any], key: str) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class _AxisSummary:
-    """What the remarks are about: one axis of the table."""
+class AxisSummary:
+    """One axis of the table: predictors, responses or pairs.
+
+    Attributes
+    ----------
+    axis : {"row", "column", "pair"}
+        The axis.
+    stable : int
+        Number of stable ones.
+    bound, unimodal_bound : float
+        Bounds on the expected number of wrong ones among them.
+    mean : float
+        Mean number that a fit selects.
+    among : int
+        Number of all.
+    """
 
     axis: str
     stable: int
@@ -133,16 +147,38 @@ class _AxisSummary:
     among: int
 
     @classmethod
-    def of(cls, part: dict[str, Any]) -> _AxisSummary:
+    def of(cls, part: dict[str, Any]) -> AxisSummary:
+        """The summary of a part of the table before it is put together."""
         names = ("bound", "unimodal_bound", "mean", "among")
         return cls(part["axis"], int(np.sum(part["stable"])), *(part[name] for name in names))
 
+    @classmethod
+    def of_table(cls, table: Any, axis: str) -> AxisSummary | None:
+        """The summary of an axis of a table; None if the table does not have the axis."""
+        part = table[table["axis"] == axis]
+        if not len(part):
+            return None
+        among = len(part)
+        if axis == "pair":  # the table has only pairs that occur
+            among = int(np.prod([np.count_nonzero(table["axis"] == a) for a in ("row", "column")]))
+        return cls(
+            axis=axis,
+            stable=int(part["stable"].sum()),
+            bound=float(part["bound"].iloc[0]) if "bound" in part else np.nan,
+            unimodal_bound=float(part["unimodal_bound"].iloc[0])
+            if "unimodal_bound" in part
+            else np.nan,
+            mean=float(part["frequency"].sum()),
+            among=among,
+        )
+
     @property
     def says_nothing(self) -> bool:
+        """Whether the bound is not below the number of stable ones."""
         return self.stable > 0 and self.bound >= self.stable
 
 
-def _remark(summary: _AxisSummary) -> str:
+def remark(summary: AxisSummary) -> str:
     """A sentence about one axis of the table; empty if there is nothing to remark."""
     kind = _KINDS[summary.axis]
     if summary.stable == 0:

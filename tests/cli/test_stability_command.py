@@ -1,0 +1,158 @@
+"""``thinrank stability``: frequencies on the screen, in the folder and in the report."""
+
+import csv
+import sys
+
+import pytest
+from messy_files import SIZES, csv_text, numbers, run, write_pair
+
+import thinrank as tr
+from thinrank.cli.stability_file import read_stability
+
+FIT = ("fit", "X.csv", "Y.csv", "-o", "m")
+STABILITY = ("stability", "m", "--resamples", "4", "--jobs", "1")
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_pair(tmp_path, index=True)
+    assert run(*FIT, *SIZES).code == 0
+    return tmp_path / "m"
+
+
+def test_fit_names_the_command(model):
+    again = run(*FIT, *SIZES, "--overwrite")
+    assert "  thinrank stability m          how stable the selection is\n" in again.out
+    assert not any("replaced" in line for line in again.err.splitlines())
+
+
+def test_what_is_stable_is_printed_and_written(model):
+    done = run(*STABILITY)
+    text = " ".join(done.out.split())
+    assert "Stable predictors (selected in at least 75 % of the 8 fits to 4 pairs of" in text
+    assert "a (1.00), d (1.00)." in text
+    assert "A fit selected 2 of 6 predictors on average." in text
+    assert "Expected number of wrong predictors among the 2 stable: at most 1.3" in text
+    assert "a → u (1.00)" in text
+    with open(model / "stability.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["axis"] == "row"]
+    assert [row["name"] for row in rows] == list("abcdef")
+    assert [row["stable"] for row in rows].count("True") == 2
+    assert {row["n_resamples"] for row in rows} == {"4"}
+
+
+def test_the_table_is_that_of_python(model):
+    X, Y = numbers()
+    assert run(*STABILITY, "--seed", "3").code == 0
+    own = tr.selection.stability(
+        tr.SparseReducedRankRegressor(1, 2, 2), X, Y, n_resamples=4, pairs=True, random_state=3
+    )
+    table = read_stability(model)
+    assert table["frequency"].tolist() == own["frequency"].tolist()
+    assert table["bound"].tolist() == pytest.approx(own["bound"].tolist())
+    assert table.attrs == own.attrs
+
+
+def test_fewer_predictors_and_json(model):
+    found = run(*STABILITY, "--predictors", "1", "--json").json
+    assert found["stable"] == ["a"]
+    assert found["predictors_per_fit"] == 1
+    assert found["bound"] == pytest.approx(1 / 6 / 0.5)
+    assert found["stable_pairs"][0] == {
+        "predictor": "a",
+        "response": "u",
+        "frequency": 1.0,
+        "sign": 1,
+    }
+    assert any("and the model has 2" in sentence for sentence in found["sentences"])
+    too_many = run(*STABILITY, "--predictors", "3")
+    assert too_many.code == 2
+    assert "at most the number of predictors of the model, 2" in too_many.error
+    low = run(*STABILITY, "--threshold", "0.4")
+    assert (low.code, "above 0.5" in low.error) == (2, True)
+
+
+def test_a_smaller_number_of_predictors_is_proposed_if_the_bound_says_nothing(model):
+    assert run(*FIT, "--rank", "1", "--rows", "5", "--columns", "2", "--overwrite").code == 0
+    text = " ".join(run(*STABILITY).out.split())
+    assert "The bound on wrong predictors says nothing" in text
+    assert "With --predictors 1 each fit selects 1 of 6, and the bound is 0.33." in text
+
+
+def test_the_report_has_the_frequencies_until_the_model_is_replaced(model):
+    assert run("report", "m", "--json").json["with_stability"] is False
+    assert run(*STABILITY).code == 0
+    again = run("report", "m", "--json")
+    assert again.json["with_stability"] is True
+    page = (model / "report.html").read_text()
+    assert "Stable predictors (selected in at least 75 % of the 8 fits" in page
+    assert "s39" in page  # names of the samples
+    replaced = run(*FIT, "--rank", "1", "--rows", "3", "--columns", "2", "--overwrite")
+    assert "note: m/stability.csv is about the model that was replaced" in replaced.err
+    assert "note: m/report.html is about the model that was replaced" in replaced.err
+    stale = run("report", "m")
+    assert "note: m/stability.csv is about another model, so the report leaves it out" in stale.err
+    assert "Stable predictors" not in (model / "report.html").read_text()
+    (model / "stability.csv").write_text("a,b\n1,2\n")
+    damaged = run("report", "m")
+    assert (damaged.code, "is not a file that thinrank stability wrote" in damaged.error) == (
+        3,
+        True,
+    )
+
+
+def test_data_that_are_not_there_or_have_changed(model, tmp_path):
+    (tmp_path / "Y.csv").rename(tmp_path / "Z.csv")
+    moved = run(*STABILITY)
+    assert moved.code == 2
+    assert "Y.csv is not where it was; give the files: thinrank stability m X Y" in moved.error
+    assert not (model / "stability.csv").exists()
+    given = run("stability", "m", "X.csv", "Z.csv", "--resamples", "1", "--jobs", "1")
+    assert given.code == 0
+    assert (model / "stability.csv").exists()
+    X, Y = numbers()
+    tr.save(tr.SparseReducedRankRegressor(1, 2, 2).fit(X, Y), tmp_path / "plain")
+    plain = run("stability", "plain")
+    assert (plain.code, "use tr.selection.stability in Python" in plain.error) == (2, True)
+
+
+def test_a_failure_leaves_the_former_file(model, monkeypatch):
+    assert run(*STABILITY).code == 0
+    before = (model / "stability.csv").read_bytes()
+
+    def fail(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pandas.DataFrame.to_csv", fail)
+    full = run(*STABILITY, "--seed", "1")
+    assert (full.code, "No space left" in full.error) == (1, True)
+    assert (model / "stability.csv").read_bytes() == before
+    assert sorted(each.name for each in model.iterdir()) == [
+        "arrays.npz",
+        "model.json",
+        "stability.csv",
+    ]
+
+
+def test_categories_and_no_predictor(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, Y = numbers()
+    (tmp_path / "X.csv").write_text(csv_text(X, list("abcdef")))
+    stages = ["low" if y < 0 else "high" for y in Y[:, 0]]
+    lines = ["u,stage", *(f"{y},{s}" for y, s in zip(Y[:, 1], stages, strict=True))]
+    (tmp_path / "Y.csv").write_text("\n".join(lines))
+    assert run(*FIT, *SIZES, "--ridge", "0.1", "--family", "stage=multinomial").code == 0
+    found = run(*STABILITY, "--json").json
+    assert "a" in found["stable"]
+    assert {pair["response"] for pair in found["stable_pairs"]} <= {"u", "stage=low", "stage=high"}
+    estimator = tr.SparseReducedRankRegressor(0, 0, 0).fit(X, Y)
+    tr.save(estimator, tmp_path / "none")
+    nothing = run("stability", "none")
+    assert (nothing.code, "selects no predictor" in nothing.error) == (2, True)
+
+
+def test_pandas_is_needed(model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    result = run(*STABILITY)
+    assert (result.code, "pip install 'thinrank[" in result.error) == (1, True)
