@@ -127,8 +127,8 @@ def _thinner(estimator: Any) -> list[str]:
         return []
     return [
         f"\n{count} predictors are in use. For fewer, fit again with --refit-rule thinnest, or",
-        "with a limit such as --rows 10. Of predictors that are correlated, one can take the place of",
-        "another: see the page about correlated predictors in the documentation.",
+        "with a limit such as --rows 10. Of predictors that are correlated, one can take the",
+        "place of another: see the page about correlated predictors in the documentation.",
     ]
 
 
