@@ -115,3 +115,9 @@ def test_messages_about_other_things_stay_as_they_are():
     assert in_options(told) == told
     assert in_options("cv must be at least 2 folds") == "--cv must be at least 2 folds"
     assert in_options("est.row_sparsity_ is an integer") == "est.row_sparsity_ is an integer"
+
+
+def test_help_says_which_reports_are_replaced(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    text = " ".join(run("report", "--help").out.split())
+    assert "report.html in the folder is always replaced" in text

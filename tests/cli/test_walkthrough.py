@@ -49,7 +49,12 @@ def test_from_two_files_to_predictions(here):
     shown = run_process("inspect", "model", folder=here)
     assert "command     thinrank fit X.csv Y.csv -o model/" in shown.out
     page = run_process("report", "model", "--json", folder=here)
-    assert page.json == {"report": "model/report.html", "with_data": True, "notes": []}
+    assert page.json == {
+        "report": "model/report.html",
+        "with_data": True,
+        "with_stability": False,
+        "notes": [],
+    }
     assert "<html" in (here / "model" / "report.html").read_text()
     assert contents(here) == [
         "X.csv", "Y.csv", "model/arrays.npz", "model/model.json", "model/report.html", "new.csv",

@@ -344,3 +344,8 @@ def test_shares_are_the_same_in_text_table_and_figure(page, est):
 def test_the_lines_of_the_search_are_explained(page):
     assert "Large points are the models that were compared, which the table has." in page.text
     assert "scores that these models give for other ranks" in page.text
+
+
+def test_a_number_and_its_unit_stay_on_one_line(est, tmp_path):
+    path = tr.report.write(est, tmp_path / "report.html")
+    assert "td { white-space: nowrap; }" in path.read_text(encoding="utf-8")
