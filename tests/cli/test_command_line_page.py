@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from messy_files import run
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "command_line.md"
@@ -26,3 +28,20 @@ def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
     failing = next(each for each in commands if each.endswith("--json"))
     (tmp_path / "new.csv").rename(tmp_path / "X.csv")
     assert run(*failing.replace("none.csv", "none.csv -o other").split()).out == shown[3]
+
+
+def test_a_model_in_python_predicts_what_the_command_does(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data, model = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    exec(data, {})
+    sizes = ("--rank", "1", "--rows", "3", "--columns", "2")
+    assert run("fit", "X.csv", "Y.csv", "-o", "model", *sizes).code == 0
+    (tmp_path / "X.csv").rename(tmp_path / "new.csv")
+    assert run("predict", "model", "new.csv", "-o", "p.npy").code == 0
+    names = {}
+    exec(model, names)
+    np.testing.assert_allclose(names["predicted"], np.load("p.npy"))
+    df = pd.read_csv("new.csv", index_col="sample")
+    female = {"sex=female": 1.0 * (df["sex"] == "female")}
+    again = names["model"].predict(df.assign(**female)[names["model"].feature_names_in_])
+    np.testing.assert_allclose(again, np.load("p.npy"))

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from messy_files import SIZES, csv_text, numbers, run
 
+from thinrank.cli.option_names import in_options
+
 FIT = ("fit", "X.csv", "Y.csv", "-o", "m")
 NAMES = ["1115 nm", "b", "c", "1130 nm", "e", "f"]
 
@@ -106,3 +108,8 @@ def test_spreadsheets_are_to_be_saved_as_csv(here):
     assert done.code == 3
     assert "unknown file type '.xlsx'" in done.error
     assert done.error.endswith("; save it as CSV")
+
+
+def test_summaries_name_options():
+    told = in_options('refit_rule="thinnest" prefers such models.')
+    assert told == "--refit-rule thinnest prefers such models."

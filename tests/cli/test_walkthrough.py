@@ -344,7 +344,7 @@ def test_imputation_is_recorded_in_the_model(here):
     (here / "X.csv").write_text(_cell((here / "X.csv").read_text(), 4, 0, "?"))
     fit = run("fit", "X.csv", "Y.csv", "-o", "m", "--impute", "mean", *SIZES)
     assert fit.code == 0, fit.err
-    assert "note: 1 missing cells of predictors were replaced" in fit.err
+    assert "note: 1 missing cell of predictors was replaced" in fit.err
     mean = X[3, 0] = float(np.delete(X[:, 0], 3).mean())
     assert_fitted("m", X, Y)
     assert run("inspect", "m", "--json").json["fit"]["impute"] == "mean"

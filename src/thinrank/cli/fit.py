@@ -14,6 +14,7 @@ import typer
 import thinrank as tr
 from thinrank.cli.exit_codes import Output
 from thinrank.cli.findings import as_json
+from thinrank.cli.option_names import in_options
 from thinrank.cli.progress_lines import ProgressLines
 from thinrank.cli.training_data import DataRequest, TrainingData, check_files, load_data
 from thinrank.tables.errors import did_you_mean, listed
@@ -94,7 +95,7 @@ def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
     for file in stale:
         if file.exists():
             output.note(f"{file} is about the model that was replaced")
-    output.show(f"\n{estimator.summary()}\n")
+    output.show(in_options(f"\n{estimator.summary()}\n"))
     output.show(f"The model is in {request.out}. Next:")
     for line in _next_steps(request.out, estimator.rank_):
         output.show(line)
@@ -125,9 +126,9 @@ def _thinner(estimator: Any) -> list[str]:
     if count <= _MANY:
         return []
     return [
-        f"\n{count} predictors are in use. For fewer, fit again with --refit-rule thinnest, or with",
-        "a limit such as --rows 10. Of predictors that are correlated, one can take the place of",
-        "another: see the page about correlated predictors in the documentation.",
+        f"\n{count} predictors are in use. For fewer, fit again with --refit-rule thinnest, or",
+        "with a limit such as --rows 10. Of predictors that are correlated, one can take the",
+        "place of another: see the page about correlated predictors in the documentation.",
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from thinrank.cli.exit_codes import Output
 from thinrank.cli.findings import as_json
+from thinrank.cli.option_names import in_options
 from thinrank.cli.saved_model import SavedModel, load_model
 from thinrank.tables.errors import counted, listed, listed_counts
 
@@ -29,7 +30,7 @@ def run_inspect(folder: Path, output: Output) -> dict[str, Any]:
     dict
     """
     model = load_model(folder)
-    output.show(f"{model.estimator.summary()}\n")
+    output.show(in_options(f"{model.estimator.summary()}\n"))
     for line in _origin(model):
         output.show(line)
     origin = {} if model.record is None else {"fit": _short(model.record)}

@@ -24,6 +24,7 @@ _PHRASES = {
     "rows of X": "samples",
 }
 _KNOWN = re.compile(rf"(?<![\w.-])({'|'.join(_OPTIONS)})(?!\w)")
+_GIVEN = re.compile(r"(--[\w-]+)=[\"'](\w+)[\"']")
 _FIRST = re.compile(rf"({'|'.join(_WORDS)})(?= must )")
 
 
@@ -47,6 +48,7 @@ def in_options(message: str) -> str:
     '--rank must be a whole number from 1 to 2 (the smaller of --rows and --columns), got 5'
     """
     told = _KNOWN.sub(lambda found: _OPTIONS[found[1]], message)
+    told = _GIVEN.sub(r"\1 \2", told)
     told = _FIRST.sub(r"--\1", told, count=1) if _FIRST.match(told) else told
     if told != message:
         for phrase, plain in _PHRASES.items():

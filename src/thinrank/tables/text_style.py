@@ -9,7 +9,7 @@ __all__ = ["TextStyle"]
 
 @dataclass(frozen=True)
 class TextStyle:
-    """The style of a text file, which other files can be written in.
+    r"""The style of a text file, which other files can be written in.
 
     Parameters
     ----------
