@@ -9,6 +9,7 @@ from thinrank.core.sizes import Sizes
 from thinrank.selection.choice import (
     allowance,
     check_refit_rule,
+    choices_in_turn,
     column_limit,
     contenders,
     may_be_thinner,
@@ -215,3 +216,13 @@ def test_rules():
     for bad in ("two_se", None, 1):
         with pytest.raises(ValueError, match='refit_rule must be one of "best", "one_se", "thi'):
             check_refit_rule(bad)
+
+
+def test_thin_models_are_followed_by_the_next_ones():
+    """Each is what the rule would choose if the thinner ones were not there."""
+    models = [model(1.0, 30), model(1.01, 20), model(1.02, 12), model(1.03, 6), model(2.0, 3)]
+    rows = [e.sizes.rows for e in choices_in_turn("thinnest", models, 50, 4)]
+    assert rows == [6, 12, 20, 30]
+    assert [e.sizes.rows for e in choices_in_turn("thinnest", models, 50, 1)] == [6, 12]
+    (only,) = choices_in_turn("best", models, 50, 4)
+    assert only == thinnest("best", models, 50)

@@ -17,6 +17,7 @@ __all__ = [
     "RefitRule",
     "allowance",
     "check_refit_rule",
+    "choices_in_turn",
     "column_limit",
     "contenders",
     "may_be_thinner",
@@ -159,6 +160,24 @@ def thinnest(rule: RefitRule, evaluations: Iterable[Evaluation], predictors: int
     if rule == "one_se":
         return min(alike, key=lambda e: (_degrees(e), e.score))
     return min(alike, key=lambda e: (e.sizes.columns, e.score))
+
+
+def choices_in_turn(
+    rule: RefitRule, evaluations: Sequence[Evaluation], predictors: int, most: int
+) -> list[Evaluation]:
+    """The model that the rule chooses, and those that it would choose in place of it.
+
+    A thin model is often worse on further splits than on those that it was found by. Then the next
+    one, with more predictors, should be evaluated on them too. With ``"best"`` there is no other,
+    since the most accurate models are evaluated in any case.
+    """
+    choices = [thinnest(rule, evaluations, predictors)]
+    limit = most_accurate(evaluations, predictors).sizes.rows
+    while rule != "best" and len(choices) <= most and choices[-1].sizes.rows < limit:
+        rows = choices[-1].sizes.rows
+        left = [e for e in evaluations if e.sizes.rows > rows]
+        choices.append(thinnest(rule, left, predictors))
+    return choices
 
 
 def contenders(

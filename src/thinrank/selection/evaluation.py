@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,14 @@ class ResponseErrors(NamedTuple):
 
     errors: np.ndarray
     totals: np.ndarray
+
+    @classmethod
+    def of(cls, samples: Sequence[Any], errors: Sequence[HeldOutErrors]) -> ResponseErrors:
+        """Sums over samples, of which each has its errors."""
+        return cls(
+            np.sum([each.responses for each in errors], axis=0),
+            np.sum([sample.total_errors for sample in samples], axis=0),
+        )
 
     def and_those_of(self, other: ResponseErrors) -> ResponseErrors:
         """Sums over the rows of both."""

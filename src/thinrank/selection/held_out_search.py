@@ -13,6 +13,7 @@ from thinrank.core.sizes import Sizes
 from thinrank.selection.choice import (
     RefitRule,
     allowance,
+    choices_in_turn,
     column_limit,
     contenders,
     may_be_thinner,
@@ -22,6 +23,7 @@ from thinrank.selection.choice import (
 from thinrank.selection.coarse_grid import CoarseGrid
 from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
 from thinrank.selection.held_out_sample import MOST_FORECAST, HeldOutSample
+from thinrank.selection.records import amend_scores
 from thinrank.selection.search import Search, mean_score, mean_table, table_entry
 from thinrank.selection.space import Space
 from thinrank.selection.stacks import Stack
@@ -90,8 +92,8 @@ class HeldOutSearch(Search):
     def confirm(self, samples: Iterable[Sequence[HeldOutSample]]) -> None:
         """Evaluate the best points again on further samples, since one partition may favour some.
 
-        Among points that differ only in the ridge, only the best is evaluated again. This ends when
-        the rule can choose only one of the points.
+        Among points that differ only in the ridge, only the best is evaluated again, until the rule
+        can choose only one of the points.
 
         Parameters
         ----------
@@ -99,52 +101,17 @@ class HeldOutSearch(Search):
             One sequence per partition of the rows.
         """
         best: dict[tuple[int, int, int], Evaluation] = {}
-        for tried in sorted(self.evaluations, key=lambda e: e.score):
-            best.setdefault(tried.sizes[:3], tried)
-        finalists = {e.sizes: e for e in [*list(best.values())[:_MAX_FINALISTS], *self._choices()]}
+        for e in sorted(self.evaluations, key=lambda e: e.score):
+            best.setdefault(e.sizes[:3], e)
+        choices = choices_in_turn(self._rule, self.evaluations, self.shape[0], _MAX_FINALISTS)
+        finalists = {e.sizes: e for e in [*list(best.values())[:_MAX_FINALISTS], *choices]}
         finalists |= {e.sizes: e for e in self.evaluations if e.sizes.rank == 0}
         self._finalists = contenders(self._rule, list(finalists.values()), self.shape[0])
         partitions = iter(samples)
         while len(self._finalists) > 1 and (partition := next(partitions, None)) is not None:
             confirmed = [self._confirmed(e, partition) for e in self._finalists]
-            self._amend_records(confirmed)
+            amend_scores(self.records, self._round, {e.sizes: e for e in confirmed})
             self._finalists = contenders(self._rule, confirmed, self.shape[0])
-
-    def _choices(self) -> list[Evaluation]:
-        """The model that the rule chooses, and those that it would choose in place of it.
-
-        A thin model is often worse on further samples than on those that it was found by. Then the
-        next one with more rows should be there. "best" has the most accurate models in any case.
-        """
-        choices, limit = [self.chosen], self._most_accurate.sizes.rows
-        while self._rule != "best" and len(choices) <= _MAX_FINALISTS:
-            rows = choices[-1].sizes.rows
-            if rows >= limit:
-                break
-            left = [e for e in self.evaluations if e.sizes.rows > rows]
-            choices.append(thinnest(self._rule, left, self.shape[0]))
-        return choices
-
-    def _amend_records(self, confirmed: Sequence[Evaluation]) -> None:
-        """Put the scores of all samples into the records, since the choice is made by them.
-
-        The scores of other ranks on the same rows remain those of the first samples.
-        """
-        known = {e.sizes: e for e in confirmed}
-        for i, record in enumerate(self.records):
-            if record.search_round != self._round or record.sizes not in known:
-                continue
-            point = known[record.sizes]
-            rank = point.sizes.rank
-            self.records[i] = replace(
-                record,
-                objective=point.score,
-                split_scores=tuple(float(part) for part in point.parts),
-                rank_scores=tuple(
-                    (other, point.score if other == rank else score)
-                    for other, score in record.rank_scores
-                ),
-            )
 
     def _confirmed(self, point: Evaluation, samples: Sequence[HeldOutSample]) -> Evaluation:
         """A point with its scores on further samples added."""
@@ -158,7 +125,7 @@ class HeldOutSearch(Search):
         results = self._in_parallel(evaluated, [(sample,) for sample in samples])
         parts = (*point.parts, *(score for score, _ in results))
         found = [errors for _, errors in results]
-        errors, responses = self._mean_errors(samples, found), _of_responses(samples, found)
+        errors, responses = self._mean_errors(samples, found), ResponseErrors.of(samples, found)
         if point.row_errors is not None:
             share = len(samples) / len(parts)
             errors = share * errors + (1 - share) * point.row_errors
@@ -286,7 +253,7 @@ class HeldOutSearch(Search):
         return self._mean_errors(self._held_out, cast(Sequence[HeldOutErrors], errors))
 
     def _responses(self, errors: Sequence[HeldOutErrors | None]) -> ResponseErrors:
-        return _of_responses(self._held_out, cast(Sequence[HeldOutErrors], errors))
+        return ResponseErrors.of(self._held_out, cast(Sequence[HeldOutErrors], errors))
 
     def _mean_errors(
         self, samples: Sequence[HeldOutSample], errors: Sequence[HeldOutErrors]
@@ -416,16 +383,6 @@ class HeldOutSearch(Search):
         too_high = np.isfinite(expected) & (expected > 2 * limit - best.score)
         fewer = self._space.rows[too_high & (self._space.rows < best.sizes.rows)]
         return int(fewer.max(initial=0))
-
-
-def _of_responses(
-    samples: Sequence[HeldOutSample], errors: Sequence[HeldOutErrors]
-) -> ResponseErrors:
-    """Errors of the responses, summed over the samples."""
-    return ResponseErrors(
-        np.sum([each.responses for each in errors], axis=0),
-        np.sum([sample.total_errors for sample in samples], axis=0),
-    )
 
 
 def _falls_then_rises(scores: Sequence[float]) -> bool:

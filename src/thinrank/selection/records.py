@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from thinrank.core.result import Record
+from thinrank.core.sizes import Sizes
+from thinrank.selection.evaluation import Evaluation
 
-__all__ = ["last_search", "one_standard_error", "standard_error"]
+__all__ = ["amend_scores", "last_search", "one_standard_error", "standard_error"]
 
 
 def last_search(records: Sequence[Record]) -> list[Record]:
@@ -78,3 +81,32 @@ def one_standard_error(records: Sequence[Record]) -> Record | None:
         return record.sizes.rows, record.sizes.rank, record.objective
 
     return min(within, key=thinness)
+
+
+def amend_scores(records: list[Record], number: int, confirmed: Mapping[Sizes, Evaluation]) -> None:
+    """Put scores on further splits into the records, since the choice is made by them.
+
+    The scores of other ranks on the same rows remain those of the first splits.
+
+    Parameters
+    ----------
+    records : list of Record
+        Records of searches, changed in place.
+    number : int
+        Number of the search, ``search_round``.
+    confirmed : mapping of Sizes to Evaluation
+        Models with their scores on all splits.
+    """
+    for i, record in enumerate(records):
+        point = None if record.sizes is None else confirmed.get(record.sizes)
+        if point is None or record.search_round != number:
+            continue
+        records[i] = replace(
+            record,
+            objective=point.score,
+            split_scores=tuple(float(part) for part in point.parts),
+            rank_scores=tuple(
+                (rank, point.score if rank == point.sizes.rank else score)
+                for rank, score in record.rank_scores
+            ),
+        )
