@@ -45,3 +45,17 @@ def test_a_model_in_python_predicts_what_the_command_does(tmp_path, monkeypatch)
     female = {"sex=female": 1.0 * (df["sex"] == "female")}
     again = names["model"].predict(df.assign(**female)[names["model"].feature_names_in_])
     np.testing.assert_allclose(again, np.load("p.npy"))
+
+
+def test_the_commands_of_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S).group(1), {})
+    (tmp_path / "NEW.csv").write_bytes((tmp_path / "X.csv").read_bytes())
+    readme = (PAGE.parents[2] / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^thinrank (.*)$", readme, re.M)
+    assert [command.split()[0] for command in commands] == ["fit", "report", "predict"]
+    for command in commands:
+        done = run(*command.split())
+        assert done.code == 0, done.err
+    assert (tmp_path / "model" / "report.html").stat().st_size > 10_000
+    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 61

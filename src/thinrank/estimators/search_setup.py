@@ -250,9 +250,11 @@ def _warnings(
     if isinstance(search, HeldOutSearch) and not chosen.score < search.null_score:
         messages.append(f"The chosen model predicts held-out rows no better than {null}.")
     if 2 * sizes.rows > samples:
+        part = " of a training part" if isinstance(search, HeldOutSearch) else ""
         messages.append(
             f"The chosen model keeps {sizes.rows} predictors, more than half of the {samples} "
-            "samples that it was fitted to: do not read it as a selection of predictors."
+            f"samples{part}: do not read it as a selection of predictors. With "
+            'refit_rule="thinnest", or a limit such as row_sparsity=10, it keeps fewer.'
         )
     if len(space.ridges) > 1 and sizes.ridge == space.ridges[-1]:
         messages.append(

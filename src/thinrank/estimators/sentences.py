@@ -9,7 +9,7 @@ import numpy as np
 from thinrank.estimators.findings import Findings
 from thinrank.estimators.summary_tables import strongest
 
-__all__ = ["cautions", "listed", "percent", "sentences"]
+__all__ = ["cautions", "listed", "number", "percent", "sentences"]
 
 # Number of factors that sentences describe, and of names that they list.
 _MOST_FACTORS = 5
@@ -102,6 +102,16 @@ def percent(share: float) -> str:
     return f"{number:.{digits}f} %" if abs(number) >= 0.05 or number == 0 else "less than 0.1 %"
 
 
+def number(x: float) -> str:
+    """Two decimals, more just below 1; no sign for what is rounded to zero, "–" for nan."""
+    if x != x:
+        return "–"
+    digits = 2
+    while digits < 5 and abs(x) < 1 <= abs(round(x, digits)):
+        digits += 1
+    return f"{x if abs(x) >= 0.005 else 0.0:.{digits}f}"
+
+
 def _sizes(found: Findings) -> str:
     p, k = len(found.predictor_names) - len(found.kept), len(found.response_names)
     s1, s2 = len(found.selected), len(found.responses)
@@ -113,13 +123,14 @@ def _sizes(found: Findings) -> str:
             names = [found.predictor_names[i] for i in found.kept]
             return f"No predictor was selected: the model predicts from {listed(names)} only."
         return f"No predictor was selected: the model predicts {null}."
-    who = f"{s1} of {p} predictors" if s1 < p else f"All {p} predictors"
+    who = f"{s1} of {p} predictors" if s1 < p else f"{'Both' if p == 2 else f'All {p}'} predictors"
     who = "The only predictor" if p == 1 else who
     verb = "predicts" if s1 == 1 else "predict"
     if k == 1:
         return f"{who} {verb} {found.response_names[0]}."
     nouns = "classes" if found.noun == "class" else "responses"
-    what = f"{s2} of {k} {nouns}" if s2 < k else f"all {k} {nouns}"
+    every = "both" if k == 2 else f"all {k}"
+    what = f"{s2} of {k} {nouns}" if s2 < k else f"{every} {nouns}"
     return f"{who} {verb} {what} through {found.rank} factor{'s' * (found.rank > 1)}."
 
 

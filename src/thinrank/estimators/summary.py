@@ -7,7 +7,7 @@ from typing import Any
 
 from thinrank.core.extras import import_optional
 from thinrank.estimators.findings import Findings
-from thinrank.estimators.sentences import cautions, percent, sentences
+from thinrank.estimators.sentences import cautions, number, percent, sentences
 from thinrank.estimators.summary_tables import TABLES, table
 from thinrank.estimators.text_table import WIDTH, shortened, text_table
 
@@ -158,7 +158,7 @@ default="coefficients"
         held_out = self._found.held_out_r2 is not None
         rows = []
         for name, r2, outside, count in zip(*columns.values(), strict=True):
-            cells = [name, _number(r2), _number(outside), str(count)]
+            cells = [name, number(r2), number(outside), str(count)]
             rows.append(cells if held_out else [*cells[:2], cells[3]])
         headers = ["response", "training", "held out", "predictors"]
         if not held_out:
@@ -176,7 +176,7 @@ default="coefficients"
             return []
         columns = self.table("predictors", self._max_rows)
         rows = [
-            (name + " (always kept)" * kept, _number(strength), str(count))
+            (name + " (always kept)" * kept, number(strength), str(count))
             for name, strength, count, kept in zip(*columns.values(), strict=True)
         ]
         return [
@@ -191,7 +191,7 @@ default="coefficients"
             return []
         columns = self.table("coefficients", self._max_rows)
         rows = [
-            (predictor, response, f"{coefficient:.4g}", _number(standardized))
+            (predictor, response, f"{coefficient:.4g}", number(standardized))
             for predictor, response, coefficient, standardized in zip(
                 *columns.values(), strict=True
             )
@@ -220,13 +220,6 @@ def _as_fits(text: str) -> str:
     while len(names) > 1 and len(", ".join(names)) > _NAMES_WIDTH - 3:
         names.pop()
     return f"{shortened(', '.join(names), _NAMES_WIDTH - 3)}, …"
-
-
-def _number(x: float) -> str:
-    """Two decimals; no sign for numbers that are rounded to zero, "-" for nan."""
-    if x != x:
-        return "-"
-    return f"{x if abs(x) >= 0.005 else 0.0:.2f}"
 
 
 def _more(count: int, noun: str) -> list[str]:

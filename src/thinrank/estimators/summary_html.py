@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from thinrank.estimators.sentences import percent
+from thinrank.estimators.sentences import number, percent
 
 if TYPE_CHECKING:
     from thinrank.estimators.summary import Summary
@@ -49,7 +49,7 @@ def summary_html(summary: Summary) -> str:
         parts.append(_table("Factors", headers, rows, (0, 1), summary.rank))
     columns = summary.table("responses", _MAX_ROWS)
     rows = [
-        (name, _number(r2), _number(outside), str(count))
+        (name, number(r2), number(outside), str(count))
         for name, r2, outside, count in zip(*columns.values(), strict=True)
     ]
     headers = ("response", "training", "held out", "predictors")
@@ -83,7 +83,3 @@ def _table(
 def _cell(tag: str, text: str, number: bool) -> str:
     kind = ' class="number"' if number else ""
     return f"<{tag}{kind}>{escape(text)}</{tag}>"
-
-
-def _number(x: float) -> str:
-    return "–" if x != x else f"{x if abs(x) >= 0.005 else 0.0:.2f}"

@@ -67,15 +67,15 @@ def _coefficients(found: Findings, most: int | None) -> Columns:
 
 
 def _predictors(found: Findings, most: int | None) -> Columns:
-    """The predictors in use, the strongest first."""
+    """The predictors in use: those that are always kept, then the others, the strongest first."""
     strength = np.sqrt(np.sum(found.standardized**2, axis=1))
-    order = _decreasing(np.nan_to_num(strength), most)
-    kept = np.isin(found.used[order], found.kept)
+    kept = np.isin(found.used, found.kept)
+    order = np.lexsort((-np.nan_to_num(strength), ~kept))[:most]
     return {
         "predictor": _named(found.predictor_names, found.used[order]),
         "strength": strength[order],
         "responses": np.count_nonzero(found.coefficients[order], axis=1),
-        "always_kept": kept,
+        "always_kept": kept[order],
     }
 
 
