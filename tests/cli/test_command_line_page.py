@@ -52,7 +52,8 @@ def test_the_commands_of_the_readme(tmp_path, monkeypatch):
     exec(re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S).group(1), {})
     (tmp_path / "NEW.csv").write_bytes((tmp_path / "X.csv").read_bytes())
     readme = (PAGE.parents[2] / "README.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^thinrank (.*)$", readme, re.M)
+    (block,) = re.findall(r"```bash\n(thinrank .*?)```", readme, re.S)
+    commands = [line.removeprefix("thinrank ") for line in block.splitlines()]
     assert [command.split()[0] for command in commands] == ["fit", "report", "predict"]
     for command in commands:
         done = run(*command.split())
