@@ -26,7 +26,7 @@ from thinrank.starts.backward import MOST_ROWS
 if TYPE_CHECKING:
     from thinrank.losses.families import Family
 
-__all__ = ["Found", "Setup", "check_criterion", "prepared", "search_options"]
+__all__ = ["Found", "Setup", "check_criterion", "prepared", "score_name", "search_options"]
 
 _NOTHING = "The predictors or the responses are constant: all coefficients are zero."
 _KEPT = "the predictors that are always kept"
@@ -140,6 +140,14 @@ def check_criterion(criterion: Any) -> Criterion | None:
     if isinstance(criterion, str) and criterion in _HELD_OUT:
         return None
     return as_criterion(criterion)
+
+
+def score_name(estimator: Any) -> str:
+    """What the sizes of an estimator were chosen by, for figures and pages."""
+    known = check_criterion(getattr(estimator, "criterion", "cv"))
+    if known is not None:
+        return known.name.upper()
+    return "held-out deviance" if hasattr(estimator, "family_") else "held-out error"
 
 
 def prepared(

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.result import Record
+from thinrank.estimators.search_setup import score_name
 from thinrank.plot.canvas import (
     axes_of,
     check_count,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["selection"]
 
-_HELD_OUT = ("auto", "cv")
 # Relative distance up to which a fitted model is marked as a point of its line. Farther ones had
 # too few or too many responses, and another model shows what their rank and predictors can do.
 _ON_THE_LINE = 0.02
@@ -106,7 +106,7 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     scores = [score for _, score in points] + ([] if null is None else [null.objective])
     log = log_scale(ax, "y", min(scores), max(scores), ratio=4.0)
     ax.set_xlabel("number of predictors")
-    ax.set_ylabel(_score_name(est) + (" (log scale)" if log else ""))
+    ax.set_ylabel(score_name(est) + (" (log scale)" if log else ""))
     open_frame(ax)
     # beside the lines, which may be anywhere in the Axes
     ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderpad=0)
@@ -233,11 +233,3 @@ def _mark(ax: Axes, label: str, record: Record) -> None:
     """Mark a model, which may have no predictors."""
     assert record.sizes is not None
     ax.plot([record.sizes.rows], [record.objective], linestyle="none", label=label, **_MARKS[label])
-
-
-def _score_name(est: Any) -> str:
-    criterion = getattr(est, "criterion", "cv")
-    if not (isinstance(criterion, str) and criterion in _HELD_OUT):
-        name = criterion if isinstance(criterion, str) else getattr(criterion, "name", "criterion")
-        return str(name).upper()
-    return "held-out deviance" if hasattr(est, "family_") else "held-out error"

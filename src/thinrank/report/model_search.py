@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from thinrank.core.result import Record
+from thinrank.estimators.search_setup import score_name
 from thinrank.report.model_tables import MOST_ROWS, as_cell
 from thinrank.report.page import Cell, Table
 from thinrank.selection.records import last_search, standard_error
 
 __all__ = ["chosen_words", "is_chosen", "search_table"]
 
-_HELD_OUT = ("auto", "cv")
 _RUNNERS_UP = 3
 
 
@@ -22,7 +22,7 @@ def chosen_words(est: Any) -> list[str]:
     tried = [r for r in getattr(est, "search_", []) if r.sizes is not None]
     if not tried:
         return [f"All sizes were given, so nothing was compared: {sizes}."]
-    score = _score(est)
+    score = score_name(est)
     words = [
         f"{len(tried):,} models were compared by their {score}; less is better.",
         f"Chosen: {sizes}.",
@@ -67,7 +67,7 @@ def search_table(est: Any, most: int = MOST_ROWS, *, sortable: bool = True) -> T
         )
     header = ("choice", "rank", "predictors", "responses", "ridge", "score", "standard error")
     note = "" if len(rows) == len(records) else f"The best {len(rows):,} of {len(records):,}."
-    caption = f"Models that were compared; score: {_score(est)}"
+    caption = f"Models that were compared; score: {score_name(est)}"
     return Table((*header, "above the least"), rows, 1, caption, note, sortable, literal=True)
 
 
@@ -82,14 +82,6 @@ def is_chosen(record: Record, params: dict[str, Any]) -> bool:
 
 def _ordered(records: list[Record]) -> list[Record]:
     return sorted((r for r in records if r.sizes is not None), key=lambda r: r.objective)
-
-
-def _score(est: Any) -> str:
-    criterion = getattr(est, "criterion", "cv")
-    if not (isinstance(criterion, str) and criterion in _HELD_OUT):
-        name = criterion if isinstance(criterion, str) else getattr(criterion, "name", "criterion")
-        return str(name).upper()
-    return "held-out deviance" if hasattr(est, "family_") else "held-out error"
 
 
 def _size_words(params: dict[str, Any]) -> str:
