@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_automatic_sizes",
     "check_loss",
+    "check_matrix",
     "check_new_X",
     "check_predictors",
     "check_ridge",
@@ -91,6 +92,16 @@ def check_training_data(
     check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
     check_consistent_length(X, Y)
     return as_design(X), np.asarray(Y).astype(X.dtype, copy=False)
+
+
+def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
+    """X, the only data of an estimator without responses, as a Design."""
+    if _is_ours(X):
+        return _own_design(estimator, X)
+    check_columns("X", X)
+    X = validate_data(estimator, X, **_PREDICTORS)
+    check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
+    return as_design(X)
 
 
 def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:

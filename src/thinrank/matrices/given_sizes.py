@@ -1,0 +1,155 @@
+"""The nearest matrix of given rank with given numbers of non-zero rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from thinrank import arrays, linalg
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.designs import take_rows
+from thinrank.losses.denoising import Denoising
+from thinrank.minimize import solve
+from thinrank.solvers.pursuit import Pursuit
+
+__all__ = ["block_svd", "nearest", "range_finder"]
+
+# Products with the matrix and its transpose in the search for a range. The range only has to
+# contain enough of the leading singular vectors for the rows and columns to be found from it.
+_POWERS = 2
+_OVERSAMPLING = 4
+_MAX_ALTERNATIONS = 100
+# Pursuit exchanges rows and columns among those with the largest scores, this number times as many
+# as are kept: the others gain too little to be exchanged for one that is kept.
+_CANDIDATES = 4
+# Below this number of rows or columns all are candidates.
+_FEW = 50
+# In matrices of at most this number of entries the largest entries of single columns give further
+# starting points, for this number of columns.
+_SMALL = 10_000
+_SINGLE_COLUMNS = 20
+
+
+def nearest(A: Design, rank: int, rows: int, columns: int, *, seed: int = 0) -> Factors:
+    """Minimise ‖A − Θ‖²_F over Θ of rank at most ``rank`` with few non-zero rows and columns.
+
+    Alternating projections from several starting points find rows and columns: for a given space of
+    right vectors the best rows are those with the largest scores, and likewise for the columns.
+    Exchanges of rows and columns (:class:`~thinrank.solvers.Pursuit`) follow among the candidates.
+
+    Parameters
+    ----------
+    A : Design of shape (n_rows, n_columns)
+        The matrix. Only products with it and blocks of its rows and columns are computed.
+    rank, rows, columns : int
+        Largest rank, number of non-zero rows and number of non-zero columns.
+    seed : int, default=0
+        Seed of the random block from which the singular vectors are computed.
+
+    Returns
+    -------
+    Factors
+        Balanced: U = left vectors times the roots of the singular values, and likewise V.
+    """
+    if rows >= A.shape[0] and columns >= A.shape[1]:
+        return Factors.from_svd(*_singular_triplets(A, rank, seed))
+    best, most = None, -1.0
+    for V in _starts(A, rank, rows, columns, seed):
+        found = _alternate(A, V, rows, columns)
+        captured = arrays.norm(found.singular_values())
+        if captured > most:
+            best, most = found, captured
+    assert best is not None
+    return _polished(A, best, rank, rows, columns) if best.rank else best
+
+
+def range_finder(A: Design, rank: int, seed: int = 0) -> Array:
+    """Orthonormal columns whose span nearly contains the leading right singular vectors of A."""
+    xp = arrays.namespace(A.prototype)
+    width = min(rank + _OVERSAMPLING, *A.shape)
+    block = linalg.random_block(A.shape[0], width, A.prototype, seed)
+    V, _ = xp.linalg.qr(A.transposed_product(block))
+    for _ in range(_POWERS):
+        U, _ = xp.linalg.qr(A @ V)
+        V, _ = xp.linalg.qr(A.transposed_product(U))
+    return V
+
+
+def block_svd(A: Design, rows: Array, columns: Array, rank: int) -> Factors:
+    """Leading singular vectors of the block of A in ``rows`` and ``columns``, zero outside it."""
+    block = arrays.take_rows(A.columns(columns), rows)
+    small = Factors.from_svd(*linalg.truncated_svd(block, rank))
+    return Factors(
+        arrays.scatter_rows(small.U, rows, A.shape[0]),
+        arrays.scatter_rows(small.V, columns, A.shape[1]),
+    )
+
+
+def _singular_triplets(A: Design, rank: int, seed: int) -> tuple[Array, Array, Array]:
+    if hasattr(A, "array"):
+        return linalg.truncated_svd(A.array, rank, seed=seed)
+    return linalg.truncated_svd(
+        (A.__matmul__, A.transposed_product), rank, shape=A.shape, like=A.prototype, seed=seed
+    )
+
+
+def _starts(A: Design, rank: int, rows: int, columns: int, seed: int) -> Iterator[Array]:
+    """Right vectors to start from: of the whole matrix, of large columns, of rows of one column."""
+    xp = arrays.namespace(A.prototype)
+    V = range_finder(A, rank, seed)
+    _, _, right = xp.linalg.svd(A @ V, full_matrices=False)
+    yield V @ right[:rank, :].T
+    # a block that hides in the noise of the whole matrix shows in the columns with large entries
+    norms = A.column_norms()
+    largest = arrays.top_rows(norms[:, None], columns)
+    in_rows = arrays.top_rows(A.columns(largest), rows)
+    yield _leading_right(A, in_rows, rank)
+    if A.shape[0] * A.shape[1] > _SMALL:
+        return
+    # small matrices often have no clear block, and further starting points cost little
+    for j in arrays.top_rows(norms[:, None], _SINGLE_COLUMNS).tolist():
+        column = A.columns(arrays.indices([j], A.prototype))
+        yield _leading_right(A, arrays.top_rows(column, rows), rank)
+
+
+def _leading_right(A: Design, rows: Array, rank: int) -> Array:
+    """Leading right singular vectors of some rows of A."""
+    some = take_rows(A, rows)
+    return _singular_triplets(some, rank, 0)[2]
+
+
+def _alternate(A: Design, V: Array, rows: int, columns: int) -> Factors:
+    """Improve rows and columns by turns until they stay the same."""
+    xp = arrays.namespace(A.prototype)
+    rank = V.shape[1]
+    left, supports = A @ V, None
+    for _ in range(_MAX_ALTERNATIONS):
+        in_rows = arrays.top_rows(left, rows)
+        U, _ = xp.linalg.qr(arrays.take_rows(left, in_rows))
+        right = take_rows(A, in_rows).transposed_product(U)
+        in_columns = arrays.top_rows(right, columns)
+        latest = (in_rows.tolist(), in_columns.tolist())
+        if latest == supports:
+            break
+        supports = latest
+        V, _ = xp.linalg.qr(arrays.take_rows(right, in_columns))
+        left = A.columns(in_columns) @ V
+    return block_svd(A, in_rows, in_columns, rank)
+
+
+def _polished(A: Design, found: Factors, rank: int, rows: int, columns: int) -> Factors:
+    """Exchanges by pursuit on the block of candidate rows and columns."""
+    left, right = A @ found.V, A.transposed_product(found.U)
+    in_rows = arrays.top_rows(left, max(_CANDIDATES * rows, _FEW))
+    in_columns = arrays.top_rows(right, max(_CANDIDATES * columns, _FEW))
+    block = arrays.take_rows(A.columns(in_columns), in_rows)
+    inside = Factors(arrays.take_rows(found.U, in_rows), arrays.take_rows(found.V, in_columns))
+    solver = Pursuit(exchange_penalty=0.0).sized(rank, rows, columns)
+    run = solve(Denoising(block), solver, inside, records=False)
+    assert run is not None
+    small = run.state.factors.balanced()
+    return Factors(
+        arrays.scatter_rows(small.U, in_rows, A.shape[0]),
+        arrays.scatter_rows(small.V, in_columns, A.shape[1]),
+    )
