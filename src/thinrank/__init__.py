@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
     from thinrank.estimators.regressor import SparseReducedRankRegressor
+    from thinrank.estimators.sparse_svd import SparseSVD
     from thinrank.persistence import load, save
 
 __version__ = _version("thinrank")
@@ -43,6 +44,7 @@ __all__ = [
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
     "SparseReducedRankRegressorCV",
+    "SparseSVD",
     "baselines",
     "calcium",
     "datasets",
@@ -71,6 +73,7 @@ __getattr__, __dir__ = _lazy_names(
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
+        "SparseSVD": "thinrank.estimators.sparse_svd",
         "load": "thinrank.persistence",
         "save": "thinrank.persistence",
     },

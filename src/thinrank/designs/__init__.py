@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs.block_diagonal import BlockDiagonal
 from thinrank.designs.column_subset import ColumnSubset
+from thinrank.designs.deflated import Deflated
 from thinrank.designs.dense import Dense
 from thinrank.designs.kept_basis import KeptBasis, kept_basis, project_out
 from thinrank.designs.operator import Operator
@@ -22,6 +23,7 @@ from thinrank.designs.transformed import Standardization, Transformed, standardi
 __all__ = [
     "BlockDiagonal",
     "ColumnSubset",
+    "Deflated",
     "Dense",
     "KeptBasis",
     "Operator",

@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
     from thinrank.estimators.regressor import SparseReducedRankRegressor
+    from thinrank.estimators.sparse_svd import SparseSVD
 
 __all__ = [
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
     "SparseReducedRankRegressorCV",
+    "SparseSVD",
 ]
 
 __getattr__, __dir__ = _lazy_names(
@@ -24,5 +26,6 @@ __getattr__, __dir__ = _lazy_names(
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
+        "SparseSVD": "thinrank.estimators.sparse_svd",
     },
 )

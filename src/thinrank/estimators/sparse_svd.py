@@ -1,0 +1,361 @@
+"""Singular value decomposition with few rows and few columns."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    BiclusterMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.checks import is_auto
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.core.progress import progress_bar
+from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.validation import check_matrix, check_new_X
+from thinrank.matrices.discovery import Discovery, discover, joint_supports, refitted
+from thinrank.matrices.given_sizes import block_svd, nearest
+from thinrank.matrices.layer import Side
+from thinrank.matrices.signs import positive_largest
+from thinrank.minimize import check_size, seed_from
+
+__all__ = ["SparseSVD"]
+
+_NOTHING = (
+    "No block of rows and columns stands out from the noise, so that the decomposition has rank 0. "
+    "If all rows take part in the pattern (samples, for example), set row_sparsity=None; if all "
+    "columns do, set column_sparsity=None; or give the sizes."
+)
+_SIZES_UNKNOWN = (
+    "No block of rows and columns stands out from the noise, so that the automatic sizes keep all "
+    "rows or columns. Give row_sparsity and column_sparsity to limit them."
+)
+
+
+class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixin, BaseEstimator):
+    """Singular value decomposition that uses few rows and few columns of a matrix.
+
+    It minimises ‖X − Θ‖²_F over matrices Θ of low rank with few non-zero rows and columns. With
+    ``layers=True`` Θ is a sum of matrices of rank one with rows and columns of their own, which
+    are biclusters.
+
+    Automatic sizes need no assumption about the noise level, and are meant for noise that is not
+    white. A row belongs to a layer if its score stands out from the scores of the other rows; if
+    the columns of the noise are correlated, all scores vary more, and so does the limit. A layer is
+    accepted only if rows, columns and cells that were left out of its fit show it, too. In
+    consequence a factor to which *all* rows contribute is not found by default, because it cannot
+    be distinguished from noise with correlated columns; ``row_sparsity=None`` looks for it.
+
+    Parameters
+    ----------
+    rank : int or "auto", default="auto"
+        Rank of Θ, or number of layers. "auto" may find rank 0.
+    row_sparsity : int, None or "auto", default="auto"
+        Number of non-zero rows; None for all rows. With ``layers=True`` the number of rows of
+        each layer.
+    column_sparsity : int, None or "auto", default="auto"
+        Number of non-zero columns; None for all columns. With ``layers=True`` the number of columns
+        of each layer.
+    layers : bool, default=False
+        Whether each component has rows and columns of its own. The layers are found one after the
+        other, and then fitted together by least squares; they need not be orthogonal.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the random block from which singular vectors are computed, and of the rows and
+        columns that are left out. None is 0, so that results are reproducible.
+    verbose : int, default=0
+        Whether to show the progress of the automatic search.
+
+    Attributes
+    ----------
+    components_ : array of shape (rank, n_columns)
+        Right singular vectors: unit length, and orthogonal unless ``layers=True``. In each of them
+        the entry of largest absolute value is positive.
+    left_vectors_ : array of shape (n_rows, rank)
+        Left singular vectors.
+    singular_values_ : ndarray of shape (rank,)
+        Singular values, decreasing.
+    factors_ : Factors
+        Θ = U Vᵀ.
+    rank_ : int
+        Rank.
+    row_support_, column_support_ : ndarray of int
+        Sorted indices of the rows and columns that are not zero in Θ.
+    rows_ : ndarray of bool of shape (rank, n_rows)
+        Rows of each layer, if ``layers=True``.
+    columns_ : ndarray of bool of shape (rank, n_columns)
+        Columns of each layer, if ``layers=True``. ``biclusters_`` is the pair of both, and
+        ``get_indices``, ``get_shape`` and ``get_submatrix`` are those of scikit-learn.
+    search_ : dict of str to ndarray
+        One entry per layer that the automatic search looked at, the last one usually rejected:
+        "singular_value", the probabilities "rows" and "columns" that noise has as many outliers
+        among the rows and columns left out (NaN if not tested), "agreement" with the cells left
+        out in standard errors, and "accepted". Empty if nothing was chosen automatically.
+    best_params_ : dict
+        The sizes of the result.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a data frame.
+
+    See Also
+    --------
+    SparsePCA : The same for samples in rows, of which none is left out.
+    SparseMatrixCompletion : The same with missing cells.
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 80))
+    >>> X[:10, :8] += 3
+    >>> svd = tr.SparseSVD().fit(X)
+    >>> svd.rank_, svd.row_support_, svd.column_support_
+    (1, array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), array([0, 1, 2, 3, 4, 5, 6, 7]))
+    """
+
+    components_: Array
+    left_vectors_: Array
+    singular_values_: np.ndarray
+    factors_: Factors
+    search_: dict[str, np.ndarray]
+    best_params_: dict[str, Any]
+
+    def __init__(
+        self,
+        rank: Any = "auto",
+        row_sparsity: Any = "auto",
+        column_sparsity: Any = "auto",
+        *,
+        layers: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.rank = rank
+        self.row_sparsity = row_sparsity
+        self.column_sparsity = column_sparsity
+        self.layers = layers
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> SparseSVD:
+        """Decompose a matrix.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_rows, n_columns)
+            The matrix. It is not centred. Of a sparse matrix only blocks are made dense.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        A = check_matrix(self, X)
+        self._check_sizes(A.shape)
+        seed = seed_from(self.random_state)
+        if self.layers:
+            self._keep_layers(A, self._discover(A, seed, given_sides=True))
+        else:
+            self._keep_joint(A, seed)
+        return self
+
+    def _check_sizes(self, shape: tuple[int, int]) -> None:
+        words = (f"n_samples = {shape[0]}, rows of X", f"n_features = {shape[1]}, columns of X")
+        sizes = (self.row_sparsity, self.column_sparsity)
+        limits = list(shape)
+        for i, name in enumerate(("row_sparsity", "column_sparsity")):
+            if sizes[i] is not None and not is_auto(sizes[i]):
+                check_size(name, sizes[i], shape[i], words[i])
+                limits[i] = shape[i] if self.layers else sizes[i]
+        if not is_auto(self.rank):
+            check_size("rank", self.rank, min(limits), f"the sizes, {words[0]}, {words[1]}")
+
+    def _discover(self, A: Design, seed: int, *, given_sides: bool) -> Discovery:
+        rows, columns = (
+            Side(
+                size=size if given_sides and size is not None and not is_auto(size) else None,
+                everything=size is None,
+            )
+            for size in (self.row_sparsity, self.column_sparsity)
+        )
+        rank = None if is_auto(self.rank) else int(self.rank)
+        with progress_bar("layers", rank, show=bool(self.verbose)) as update:
+            found = discover(A, rows, columns, rank=rank, seed=seed, progress=update)
+        if not found.layers:
+            message = _NOTHING if rank is None or self.layers else _SIZES_UNKNOWN
+            warnings.warn(message, SelectionWarning, stacklevel=4)
+        return found
+
+    def _keep_layers(self, A: Design, found: Discovery) -> None:
+        layers = refitted(A, found.layers)
+        like = A.prototype
+        values = np.array([layer.value for layer in layers])
+        left = np.array([layer.left for layer in layers]).reshape(len(layers), A.shape[0]).T
+        right = np.array([layer.right for layer in layers]).reshape(len(layers), A.shape[1]).T
+        self._keep(arrays.from_numpy(left, like), values, arrays.from_numpy(right, like))
+        self._layer_rows, self._layer_columns = (left != 0).T, (right != 0).T
+        self.search_ = _table(found)
+        self.best_params_ = {
+            "rank": self.rank_,
+            "row_sparsity": np.count_nonzero(self._layer_rows, axis=1).tolist(),
+            "column_sparsity": np.count_nonzero(self._layer_columns, axis=1).tolist(),
+        }
+
+    def _keep_joint(self, A: Design, seed: int) -> None:
+        factors, found = self._joint(A, seed)
+        xp = arrays.namespace(A.prototype)
+        values = xp.sqrt(arrays.column_norms_squared(factors.U))  # balanced factors
+        self._keep(factors.U / values, arrays.to_numpy(values) ** 2, factors.V / values)
+        self.__dict__.pop("_layer_rows", None)
+        self.__dict__.pop("_layer_columns", None)
+        self.search_ = _table(found)
+        self.best_params_ = {
+            "rank": self.rank_,
+            "row_sparsity": len(self.row_support_),
+            "column_sparsity": len(self.column_support_),
+        }
+
+    def _joint(self, A: Design, seed: int) -> tuple[Factors, Discovery]:
+        sizes = [self.row_sparsity, self.column_sparsity]
+        if not is_auto(self.rank) and not any(map(is_auto, sizes)):
+            rows, columns = (A.shape[i] if sizes[i] is None else sizes[i] for i in (0, 1))
+            return nearest(A, self.rank, rows, columns, seed=seed), Discovery([], [])
+        found = self._discover(A, seed, given_sides=False)
+        if not found.layers and is_auto(self.rank):
+            return Factors.zero(A.shape, A.prototype), found
+        if not found.layers:
+            chosen = [
+                A.shape[i] if is_auto(sizes[i]) or sizes[i] is None else sizes[i] for i in (0, 1)
+            ]
+            return nearest(A, self.rank, *chosen, seed=seed), found
+        sides = [Side(everything=size is None) for size in sizes]
+        supports = joint_supports(A, found.layers, *sides)
+        rank = len(found.layers) if is_auto(self.rank) else self.rank
+        if all(is_auto(size) or size is None for size in sizes):
+            index = [
+                arrays.indices(np.flatnonzero(flags).tolist(), A.prototype) for flags in supports
+            ]
+            return block_svd(A, index[0], index[1], rank), found
+        chosen = [
+            max(int(np.count_nonzero(flags)), rank) if is_auto(size) or size is None else size
+            for flags, size in zip(supports, sizes, strict=True)
+        ]
+        rank = min(rank, *chosen)
+        return nearest(A, rank, *chosen, seed=seed), found
+
+    def _keep(self, left: Array, values: np.ndarray, right: Array) -> None:
+        """Store singular vectors in the order of their values, with signs by rule."""
+        left, right = positive_largest(left, right)
+        self.left_vectors_, self.components_ = left, right.T
+        self.singular_values_ = values
+        root = arrays.from_numpy(values**0.5, left)
+        self.factors_ = Factors(left * root, right * root)
+        self._n_features_out = len(values)
+
+    @property
+    def rank_(self) -> int:
+        """Rank of the decomposition."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.rank
+
+    @property
+    def row_support_(self) -> np.ndarray:
+        """Sorted indices of the rows in use."""
+        check_is_fitted(self, "factors_")
+        return arrays.to_numpy(self.factors_.row_support)
+
+    @property
+    def column_support_(self) -> np.ndarray:
+        """Sorted indices of the columns in use."""
+        check_is_fitted(self, "factors_")
+        return arrays.to_numpy(self.factors_.column_support)
+
+    @property
+    def rows_(self) -> np.ndarray:
+        """Rows of each layer."""
+        return self._of_layers("_layer_rows")
+
+    @property
+    def columns_(self) -> np.ndarray:
+        """Columns of each layer."""
+        return self._of_layers("_layer_columns")
+
+    def _of_layers(self, name: str) -> np.ndarray:
+        check_is_fitted(self, "factors_")
+        if name not in self.__dict__:
+            raise AttributeError(
+                "biclusters are layers with rows and columns of their own: set layers=True"
+            )
+        return self.__dict__[name]
+
+    def transform(self, X: Any) -> Array:
+        """Scores of rows on the components, by least squares.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_rows, n_columns)
+            Rows to be described by the components: those of fit, or new ones.
+
+        Returns
+        -------
+        array of shape (n_rows, rank)
+            X @ components_.T if the components are orthogonal.
+        """
+        check_is_fitted(self, "factors_")
+        A = check_new_X(self, X)
+        V = self.components_.T
+        if not self.layers or not self.rank_:
+            return A @ V
+        xp = arrays.namespace(V)
+        return A @ xp.linalg.pinv(V).T
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Rows from their scores.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, rank)
+            Scores, as :meth:`transform` returns them.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+            X @ components_.
+        """
+        check_is_fitted(self, "factors_")
+        scores = X if arrays.is_array(X) else np.asarray(X)
+        if scores.ndim != 2 or scores.shape[1] != self.rank_:
+            raise ValueError(
+                f"X must have shape (n_rows, {self.rank_}), one column per component, "
+                f"got {tuple(scores.shape)}"
+            )
+        return arrays.from_numpy(scores, self.components_) @ self.components_
+
+
+def _table(found: Discovery) -> dict[str, np.ndarray]:
+    """What the search looked at, one entry per layer in each column."""
+    tested = [evidence for _, evidence in found.tried if evidence is not None]
+    return {
+        "singular_value": np.array([value for value, _ in found.tried]),
+        "rows": np.array([evidence.rows for evidence in tested]),
+        "columns": np.array([evidence.columns for evidence in tested]),
+        "agreement": np.array([evidence.agreement for evidence in tested]),
+        "accepted": np.array([e is None or e.accepted for _, e in found.tried], dtype=bool),
+    }

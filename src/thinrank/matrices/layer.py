@@ -1,0 +1,248 @@
+"""One layer: a block of rows and columns with a common pattern, found in the noise around it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thinrank import arrays, linalg
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.designs import take_rows
+from thinrank.matrices.given_sizes import range_finder
+from thinrank.matrices.outliers import ERROR_RATE, limit, outliers
+
+__all__ = ["Layer", "Side", "find_layer"]
+
+# Singular vectors of the whole matrix from which the search starts. Dense factors, which real
+# noise has, take the first ones.
+_STARTS = 10
+_MAX_ITERATIONS = 30
+# In the first iterations the limit is multiplied by this: scores are still weak because the vector
+# on the other side contains noise.
+_LENIENT = 0.7
+_LENIENT_ITERATIONS = 5
+# Single columns of a layer from which a smaller layer inside it is looked for.
+_PARTS = 3
+# Products use only the rows or columns that are not zero if they are at most this part of all.
+_FEW = 0.3
+# Part of the entries of a column that is left out at the start of that search.
+_PART = 0.6
+
+
+class Side(NamedTuple):
+    """Which rows (or columns) belong to a layer.
+
+    Attributes
+    ----------
+    size : int or None
+        Number of scores of largest absolute value to keep; None for those that stand out.
+    everything : bool
+        Whether to keep all.
+    """
+
+    size: int | None = None
+    everything: bool = False
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the number is chosen by what stands out."""
+        return self.size is None and not self.everything
+
+    def chosen(self, scores: np.ndarray, factor: float, rate: float) -> tuple[np.ndarray, float]:
+        """Flags of the scores to keep, and the scale of the noise."""
+        flags, scale = outliers(scores, rate)
+        if self.everything:
+            return np.ones(len(scores), dtype=bool), scale
+        if self.size is not None:
+            flags = np.zeros(len(scores), dtype=bool)
+            flags[np.argsort(-np.abs(scores), kind="stable")[: self.size]] = True
+            return flags & (scores != 0), scale
+        if factor < 1:
+            flags = np.abs(scores) > factor * limit(len(scores), rate) * scale
+        return flags, scale
+
+
+class Layer(NamedTuple):
+    """A matrix d·uvᵀ of rank one with few non-zero rows and columns.
+
+    Attributes
+    ----------
+    left : ndarray of shape (n_rows,)
+        u, of length 1.
+    value : float
+        d.
+    right : ndarray of shape (n_columns,)
+        v, of length 1.
+    gain : float
+        d² in units of the noise, less what each row and column of noise would contribute at the
+        limit. Layers are compared by it.
+    """
+
+    left: np.ndarray
+    value: float
+    right: np.ndarray
+    gain: float
+
+    def factors(self, like: Array) -> Factors:
+        """The layer as balanced factors."""
+        root = self.value**0.5
+        U, V = root * self.left[:, None], root * self.right[:, None]
+        return Factors(arrays.from_numpy(U, like), arrays.from_numpy(V, like))
+
+
+def find_layer(
+    A: Design,
+    rows: Side,
+    columns: Side,
+    *,
+    rate: float = ERROR_RATE,
+    seed: int = 0,
+    parts: bool = True,
+) -> Layer | None:
+    """The layer of largest gain that alternating thresholding reaches from several starting points.
+
+    Parameters
+    ----------
+    A : Design of shape (n_rows, n_columns)
+        The matrix.
+    rows, columns : Side
+        Which rows and columns belong to a layer.
+    rate : float, default=0.005
+        Probability that one of the scores of noise stands out.
+    seed : int, default=0
+        Seed of the random block from which singular vectors are computed.
+    parts : bool, default=True
+        Whether to look for smaller layers inside the one that was found. Two blocks of similar
+        singular values are otherwise found as a mixture.
+
+    Returns
+    -------
+    Layer or None
+        None if nothing stands out.
+    """
+    search = _Search(A, rows, columns, rate)
+    best = search.best_from(_starts(A, seed))
+    if best is not None and parts:
+        inside = search.best_from(_inside(A, best))
+        if inside is not None and inside.gain > best.gain:
+            return inside
+    return best
+
+
+class _Search(NamedTuple):
+    A: Design
+    rows: Side
+    columns: Side
+    rate: float
+
+    def best_from(self, right: np.ndarray) -> Layer | None:
+        """The layer of largest gain that is reached from one of several right vectors.
+
+        All are improved at the same time, because a product with many vectors takes little longer
+        than one with a single vector. Those that meet on the way continue as one.
+        """
+        best: Layer | None = None
+        seen: set[tuple[bytes, bytes]] = set()
+        for iteration in range(_MAX_ITERATIONS):
+            lenient = iteration < _LENIENT_ITERATIONS
+            factor = _LENIENT if lenient else 1.0
+            left, row_noise = _chosen(_times(self.A, right), self.rows, factor, self.rate)
+            scores = _transposed_times(self.A, left)
+            new, column_noise = _chosen(scores, self.columns, factor, self.rate)
+            going = []
+            supports = set()
+            for j in range(new.shape[1]):
+                if not new[:, j].any():
+                    continue
+                support = ((left[:, j] != 0).tobytes(), (new[:, j] != 0).tobytes())
+                if support in supports:
+                    continue
+                supports.add(support)
+                if (support in seen and not lenient) or iteration == _MAX_ITERATIONS - 1:
+                    value = float(scores[:, j] @ new[:, j])
+                    noise = row_noise[j] * column_noise[j]
+                    best = _better(best, self._layer(left[:, j], value, new[:, j], noise))
+                else:
+                    going.append(j)
+            seen = supports
+            right = new[:, going]
+            if not going:
+                break
+        return best
+
+    def _layer(self, left: np.ndarray, value: float, right: np.ndarray, noise: float) -> Layer:
+        gain = value**2 / max(noise, np.finfo(float).tiny)
+        for side, vector in ((self.rows, left), (self.columns, right)):
+            if side.automatic:
+                gain -= limit(len(vector), self.rate) ** 2 * np.count_nonzero(vector)
+        return Layer(left, value, right, gain)
+
+
+def _chosen(
+    scores: np.ndarray, side: Side, factor: float, rate: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores that a side keeps, of length 1 in each column, and the scale of the others."""
+    kept = np.zeros_like(scores)
+    noise = np.zeros(scores.shape[1])
+    for j, column in enumerate(scores.T):
+        flags, noise[j] = side.chosen(column, factor, rate)
+        if flags.any():
+            kept[flags, j] = column[flags] / np.linalg.norm(column[flags])
+    return kept, noise
+
+
+def _starts(A: Design, seed: int) -> np.ndarray:
+    """Leading right singular vectors of the matrix, and of its rows and columns of large norm."""
+    V = range_finder(A, _STARTS, seed)
+    _, _, right = np.linalg.svd(arrays.to_numpy(A @ V), full_matrices=False)
+    leading = arrays.to_numpy(V) @ right[:_STARTS].T
+    # a small block that hides in the noise of the whole matrix shows in the norms
+    largest = arrays.top_rows(A.column_norms()[:, None], max(A.shape[1] // 10, 1))
+    block = A.columns(largest)
+    chosen = arrays.top_rows(block, max(A.shape[0] // 10, 1))
+    vectors = linalg.truncated_svd(arrays.take_rows(block, chosen), 1)[2]
+    hidden = arrays.to_numpy(arrays.scatter_rows(vectors, largest, A.shape[1]))
+    return np.hstack([leading, hidden]).astype(float)
+
+
+def _inside(A: Design, layer: Layer) -> np.ndarray:
+    """Right vectors supported on part of a layer: what its largest columns have in common."""
+    rows, columns = np.flatnonzero(layer.left), np.flatnonzero(layer.right)
+    some = take_rows(A, arrays.indices(rows.tolist(), A.prototype))
+    block = arrays.to_numpy(some.columns(arrays.indices(columns.tolist(), A.prototype)))
+    largest = np.argsort(-np.abs(layer.right[columns]), kind="stable")[:_PARTS]
+    right = np.zeros((A.shape[1], len(largest)))
+    for position, j in enumerate(largest):
+        right[columns, position] = _largest_part(block.T @ _largest_part(block[:, j]))
+    return right
+
+
+def _largest_part(x: np.ndarray) -> np.ndarray:
+    size = np.abs(x)
+    return np.where(size >= np.quantile(size, _PART), x, 0.0)
+
+
+def _better(one: Layer | None, other: Layer) -> Layer:
+    return other if one is None or other.gain > one.gain else one
+
+
+def _times(A: Design, right: np.ndarray) -> np.ndarray:
+    """A @ right, from the columns that are in use if they are few."""
+    used = np.flatnonzero(right.any(axis=1))
+    if len(used) > _FEW * A.shape[1]:
+        return arrays.to_numpy(A @ arrays.from_numpy(right, A.prototype)).astype(float)
+    block = A.columns(arrays.indices(used.tolist(), A.prototype))
+    return arrays.to_numpy(block @ arrays.from_numpy(right[used], A.prototype)).astype(float)
+
+
+def _transposed_times(A: Design, left: np.ndarray) -> np.ndarray:
+    """A.T @ left, from the rows that are in use if they are few."""
+    used = np.flatnonzero(left.any(axis=1))
+    if len(used) <= _FEW * A.shape[0]:
+        A = take_rows(A, arrays.indices(used.tolist(), A.prototype))
+        left = left[used]
+    product = A.transposed_product(arrays.from_numpy(left, A.prototype))
+    return arrays.to_numpy(product).astype(float)
