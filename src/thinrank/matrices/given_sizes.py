@@ -23,6 +23,9 @@ _MAX_ALTERNATIONS = 100
 # Pursuit exchanges rows and columns among those with the largest scores, this number times as many
 # as are kept: the others gain too little to be exchanged for one that is kept.
 _CANDIDATES = 4
+# Above this number of entries of the block of candidates there are no exchanges: they would take
+# longer than everything else, and blocks of this size rarely leave room for improvement.
+_LARGE = 40_000
 # Below this number of rows or columns all are candidates.
 _FEW = 50
 # In matrices of at most this number of entries the largest entries of single columns give further
@@ -36,7 +39,8 @@ def nearest(A: Design, rank: int, rows: int, columns: int, *, seed: int = 0) -> 
 
     Alternating projections from several starting points find rows and columns: for a given space of
     right vectors the best rows are those with the largest scores, and likewise for the columns.
-    Exchanges of rows and columns (:class:`~thinrank.solvers.Pursuit`) follow among the candidates.
+    In blocks that are not large, exchanges of rows and columns follow
+    (:class:`~thinrank.solvers.Pursuit`).
 
     Parameters
     ----------
@@ -54,14 +58,17 @@ def nearest(A: Design, rank: int, rows: int, columns: int, *, seed: int = 0) -> 
     """
     if rows >= A.shape[0] and columns >= A.shape[1]:
         return Factors.from_svd(*_singular_triplets(A, rank, seed))
-    best, most = None, -1.0
-    for V in _starts(A, rank, rows, columns, seed):
-        found = _alternate(A, V, rows, columns)
-        captured = arrays.norm(found.singular_values())
-        if captured > most:
-            best, most = found, captured
-    assert best is not None
-    return _polished(A, best, rank, rows, columns) if best.rank else best
+    most, in_rows, in_columns = max(
+        (_alternate(A, V, rows, columns) for V in _starts(A, rank, rows, columns, seed)),
+        key=lambda found: found[0],
+    )
+    if most == 0:
+        return Factors.zero(A.shape, A.prototype)
+    best = block_svd(A, in_rows, in_columns, rank)
+    entries = min(_CANDIDATES * rows, A.shape[0]) * min(_CANDIDATES * columns, A.shape[1])
+    if entries > _LARGE:
+        return best
+    return _polished(A, best, rank, rows, columns)
 
 
 def range_finder(A: Design, rank: int, seed: int = 0) -> Array:
@@ -103,8 +110,10 @@ def _starts(A: Design, rank: int, rows: int, columns: int, seed: int) -> Iterato
     # a block that hides in the noise of the whole matrix shows in the columns with large entries
     norms = A.column_norms()
     largest = arrays.top_rows(norms[:, None], columns)
-    in_rows = arrays.top_rows(A.columns(largest), rows)
-    yield _leading_right(A, in_rows, rank)
+    block = A.columns(largest)
+    in_rows = arrays.top_rows(block, rows)
+    right = linalg.truncated_svd(arrays.take_rows(block, in_rows), rank)[2]
+    yield arrays.scatter_rows(right, largest, A.shape[1])
     if A.shape[0] * A.shape[1] > _SMALL:
         return
     # small matrices often have no clear block, and further starting points cost little
@@ -119,15 +128,19 @@ def _leading_right(A: Design, rows: Array, rank: int) -> Array:
     return _singular_triplets(some, rank, 0)[2]
 
 
-def _alternate(A: Design, V: Array, rows: int, columns: int) -> Factors:
-    """Improve rows and columns by turns until they stay the same."""
+def _alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Array, Array]:
+    """Improve rows and columns by turns until they stay the same.
+
+    Returns the norm of what they capture of A, the rows and the columns.
+    """
     xp = arrays.namespace(A.prototype)
-    rank = V.shape[1]
     left, supports = A @ V, None
     for _ in range(_MAX_ALTERNATIONS):
         in_rows = arrays.top_rows(left, rows)
         U, _ = xp.linalg.qr(arrays.take_rows(left, in_rows))
-        right = take_rows(A, in_rows).transposed_product(U)
+        # all rows are not copied
+        some = A if in_rows.shape[0] == A.shape[0] else take_rows(A, in_rows)
+        right = some.transposed_product(U)
         in_columns = arrays.top_rows(right, columns)
         latest = (in_rows.tolist(), in_columns.tolist())
         if latest == supports:
@@ -135,7 +148,7 @@ def _alternate(A: Design, V: Array, rows: int, columns: int) -> Factors:
         supports = latest
         V, _ = xp.linalg.qr(arrays.take_rows(right, in_columns))
         left = A.columns(in_columns) @ V
-    return block_svd(A, in_rows, in_columns, rank)
+    return arrays.norm(arrays.take_rows(right, in_columns)), in_rows, in_columns
 
 
 def _polished(A: Design, found: Factors, rank: int, rows: int, columns: int) -> Factors:
