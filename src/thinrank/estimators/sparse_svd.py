@@ -21,8 +21,9 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
+from thinrank.designs import Deflated
 from thinrank.estimators.validation import check_matrix, check_new_X
-from thinrank.matrices.discovery import Discovery, discover, joint_supports, refitted
+from thinrank.matrices.discovery import Discovery, discover, joint_supports, leading, refitted
 from thinrank.matrices.given_sizes import block_svd, nearest
 from thinrank.matrices.layer import Side
 from thinrank.matrices.signs import positive_largest
@@ -38,6 +39,11 @@ _NOTHING = (
 _SIZES_UNKNOWN = (
     "No block of rows and columns stands out from the noise, so that the automatic sizes keep all "
     "rows or columns. Give row_sparsity and column_sparsity to limit them."
+)
+
+_BACKGROUND = (
+    " Before that, {} component(s) to which most rows and columns contribute were removed; their "
+    "sum is background_."
 )
 
 
@@ -68,6 +74,11 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     layers : bool, default=False
         Whether each component has rows and columns of its own. The layers are found one after the
         other, and then fitted together by least squares; they need not be orthogonal.
+    background : int or "auto", default="auto"
+        Number of components that are removed before because most rows and columns contribute to
+        them, such as column means and common factors of the noise, behind which a block may hide.
+        "auto" removes them if a search finds nothing else, as far as cells that were left out show
+        that they are there. It is 0 if no size is automatic.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the random block from which singular vectors are computed, and of the rows and
         columns that are left out. None is 0, so that results are reproducible.
@@ -94,6 +105,8 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     columns_ : ndarray of bool of shape (rank, n_columns)
         Columns of each layer, if ``layers=True``. ``biclusters_`` is the pair of both, and
         ``get_indices``, ``get_shape`` and ``get_submatrix`` are those of scikit-learn.
+    background_ : Factors
+        The sum of the components that were removed.
     search_ : dict of str to ndarray
         One entry per layer that the automatic search looked at, the last one usually rejected:
         "singular_value", the probabilities "rows" and "columns" that noise has as many outliers
@@ -126,6 +139,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     left_vectors_: Array
     singular_values_: np.ndarray
     factors_: Factors
+    background_: Factors
     search_: dict[str, np.ndarray]
     best_params_: dict[str, Any]
 
@@ -136,6 +150,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         column_sparsity: Any = "auto",
         *,
         layers: bool = False,
+        background: Any = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -143,6 +158,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         self.row_sparsity = row_sparsity
         self.column_sparsity = column_sparsity
         self.layers = layers
+        self.background = background
         self.random_state = random_state
         self.verbose = verbose
 
@@ -170,7 +186,8 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         self._check_sizes(A.shape)
         seed = seed_from(self.random_state)
         if self.layers:
-            self._keep_layers(A, self._discover(A, seed, given_sides=True))
+            found = self._discover(A, seed, given_sides=True)
+            self._keep_layers(_rest(A, found), found)
         else:
             self._keep_joint(A, seed)
         return self
@@ -183,8 +200,14 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             if sizes[i] is not None and not is_auto(sizes[i]):
                 check_size(name, sizes[i], shape[i], words[i])
                 limits[i] = shape[i] if self.layers else sizes[i]
+        if not is_auto(self.background) and self.background != 0:
+            check_size("background", self.background, min(shape), f'or 0 or "auto"; {words[0]}')
         if not is_auto(self.rank):
             check_size("rank", self.rank, min(limits), f"the sizes, {words[0]}, {words[1]}")
+
+    @property
+    def _background(self) -> int | None:
+        return None if is_auto(self.background) else int(self.background)
 
     def _discover(self, A: Design, seed: int, *, given_sides: bool) -> Discovery:
         rows, columns = (
@@ -196,9 +219,13 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         )
         rank = None if is_auto(self.rank) else int(self.rank)
         with progress_bar("layers", rank, show=bool(self.verbose)) as update:
-            found = discover(A, rows, columns, rank=rank, seed=seed, progress=update)
+            found = discover(
+                A, rows, columns, rank=rank, background=self._background, seed=seed, progress=update
+            )
         if not found.layers:
             message = _NOTHING if rank is None or self.layers else _SIZES_UNKNOWN
+            if found.background.rank:
+                message += _BACKGROUND.format(found.background.rank)
             warnings.warn(message, SelectionWarning, stacklevel=4)
         return found
 
@@ -210,7 +237,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         right = np.array([layer.right for layer in layers]).reshape(len(layers), A.shape[1]).T
         self._keep(arrays.from_numpy(left, like), values, arrays.from_numpy(right, like))
         self._layer_rows, self._layer_columns = (left != 0).T, (right != 0).T
-        self.search_ = _table(found)
+        self.search_, self.background_ = _table(found), found.background
         self.best_params_ = {
             "rank": self.rank_,
             "row_sparsity": np.count_nonzero(self._layer_rows, axis=1).tolist(),
@@ -224,7 +251,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         self._keep(factors.U / values, arrays.to_numpy(values) ** 2, factors.V / values)
         self.__dict__.pop("_layer_rows", None)
         self.__dict__.pop("_layer_columns", None)
-        self.search_ = _table(found)
+        self.search_, self.background_ = _table(found), found.background
         self.best_params_ = {
             "rank": self.rank_,
             "row_sparsity": len(self.row_support_),
@@ -235,8 +262,10 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         sizes = [self.row_sparsity, self.column_sparsity]
         if not is_auto(self.rank) and not any(map(is_auto, sizes)):
             rows, columns = (A.shape[i] if sizes[i] is None else sizes[i] for i in (0, 1))
-            return nearest(A, self.rank, rows, columns, seed=seed), Discovery([], [])
+            found = Discovery([], leading(A, self._background or 0, seed), [])
+            return nearest(_rest(A, found), self.rank, rows, columns, seed=seed), found
         found = self._discover(A, seed, given_sides=False)
+        A = _rest(A, found)
         if not found.layers and is_auto(self.rank):
             return Factors.zero(A.shape, A.prototype), found
         if not found.layers:
@@ -347,6 +376,11 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
                 f"got {tuple(scores.shape)}"
             )
         return arrays.from_numpy(scores, self.components_) @ self.components_
+
+
+def _rest(A: Design, found: Discovery) -> Design:
+    """The matrix without its background."""
+    return Deflated(A, found.background) if found.background.rank else A
 
 
 def _table(found: Discovery) -> dict[str, np.ndarray]:

@@ -11,32 +11,38 @@ from thinrank import arrays
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated
-from thinrank.matrices.given_sizes import block_svd
+from thinrank.matrices.given_sizes import block_svd, nearest
 from thinrank.matrices.held_out import Evidence, evidence
 from thinrank.matrices.layer import Layer, Side, find_layer
 from thinrank.matrices.outliers import joint_outliers
 
-__all__ = ["Discovery", "discover", "joint_supports", "refitted"]
+__all__ = ["Discovery", "discover", "joint_supports", "leading", "refitted", "without"]
 
 # Rounds in which each layer is fitted to what the others leave.
 _REFITS = 10
 _REFIT_TOL = 1e-8
 _JOINT_ROUNDS = 10
+# Most dense components that are removed: means, and a few factors of the noise.
+_MOST_DENSE = 5
+_ALL = Side(everything=True)
 
 
 class Discovery(NamedTuple):
-    """Layers that were found.
+    """Layers that were found, and what was removed to find them.
 
     Attributes
     ----------
     layers : list of Layer
         The layers, in the order in which they were found.
+    background : Factors
+        The sum of components to which most rows and columns contribute.
     tried : list of (float, Evidence or None)
-        Singular value of every layer that was looked at, the rejected one included, with the
+        Singular value of every layer that was looked at, the rejected ones included, with the
         evidence for it. None if it was not tested.
     """
 
     layers: list[Layer]
+    background: Factors
     tried: list[tuple[float, Evidence | None]]
 
 
@@ -47,10 +53,15 @@ def discover(
     *,
     rank: int | None = None,
     most: int = 50,
+    background: int | None = None,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Discovery:
     """Find layers, each in what the earlier ones leave of the matrix.
+
+    If no further layer is found, a component to which most rows and columns contribute may hide
+    it, such as the means of the columns or a common factor of the noise. Such components are
+    removed, as long as cells that were left out show that they are there.
 
     Parameters
     ----------
@@ -62,6 +73,9 @@ def discover(
         Number of layers; None if data that were left out decide.
     most : int, default=50
         Largest number of layers if ``rank`` is None.
+    background : int or None, default=None
+        Number of dense components to remove at the beginning; None if data that were left out
+        decide.
     seed : int, default=0
         Seed of the search and of the parts of the data that are left out.
     progress : callable or None, default=None
@@ -73,20 +87,41 @@ def discover(
     """
     layers: list[Layer] = []
     tried: list[tuple[float, Evidence | None]] = []
+    removed = leading(A, background or 0, seed)
+    automatic = background is None and (rows.automatic or columns.automatic)
     limit = min(*A.shape, most if rank is None else rank)
+    # what remains of an exact sum of layers is rounding error
+    floor = arrays.eps(A.prototype) * max(A.shape) * arrays.norm(A.column_norms())
     while len(layers) < limit:
-        rest = without(A, layers)
+        rest = without(_minus(A, removed), layers)
+        if arrays.norm(rest.column_norms()) <= floor:
+            break
         found = find_layer(rest, rows, columns, seed=seed)
-        if found is None:
+        if found is not None:
+            tested = evidence(rest, rows, columns, seed) if rank is None else None
+            tried.append((found.value, tested))
+            if tested is None or tested.accepted:
+                layers.append(found)
+                if progress is not None:
+                    progress(len(layers))
+                continue
+        if not automatic or removed.rank >= _MOST_DENSE:
             break
-        tested = evidence(rest, rows, columns, seed) if rank is None else None
-        tried.append((found.value, tested))
-        if tested is not None and not tested.accepted:
+        if not evidence(rest, _ALL, _ALL, seed).accepted:
             break
-        layers.append(found)
-        if progress is not None:
-            progress(len(layers))
-    return Discovery(layers, tried)
+        # with the component gone, more rows and columns of the same layers may stand out
+        removed = leading(without(A, layers), removed.rank + 1, seed)
+        layers, tried = [], []
+    return Discovery(layers, removed, tried)
+
+
+def _minus(A: Design, removed: Factors) -> Design:
+    return Deflated(A, removed) if removed.rank else A
+
+
+def leading(A: Design, rank: int, seed: int) -> Factors:
+    """The best approximation of A of a rank, without limits on its rows and columns."""
+    return nearest(A, rank, *A.shape, seed=seed) if rank else Factors.zero(A.shape, A.prototype)
 
 
 def without(A: Design, layers: Sequence[Layer]) -> Design:

@@ -189,8 +189,9 @@ def _chosen(
     noise = np.zeros(scores.shape[1])
     for j, column in enumerate(scores.T):
         flags, noise[j] = side.chosen(column, factor, rate)
-        if flags.any():
-            kept[flags, j] = column[flags] / np.linalg.norm(column[flags])
+        length = np.linalg.norm(column[flags])
+        if length > 0:
+            kept[flags, j] = column[flags] / length
     return kept, noise
 
 
