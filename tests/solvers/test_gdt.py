@@ -97,17 +97,17 @@ def test_init_balances_and_thresholds():
 @pytest.mark.parametrize("balance", [0.0, 1.0, 7.0])
 def test_gradients_of_the_penalized_objective(balance):
     X, Y, _ = data()
-    loss, solver = LeastSquares(X, Y, ridge=0.1), GDT(balance=balance).sized(2, 15, 9)
+    loss, solver = LeastSquares(X, Y, ridge=0.1), GDT().sized(2, 15, 9)
     rng = np.random.default_rng(1)
     U, V = rng.standard_normal((15, 2)), rng.standard_normal((9, 2))
-    state = solver._evaluate(loss, Factors(U, V), 1.0)
+    state = solver._evaluate(loss, Factors(U, V), 1.0, balance)
     h = 1e-5
     for gradient, moved in ((state.gradient_u, "U"), (state.gradient_v, "V")):
         bump = h * rng.standard_normal(gradient.shape)
 
         def along(sign, bump=bump, moved=moved):
             there = Factors(U + sign * bump, V) if moved == "U" else Factors(U, V + sign * bump)
-            return solver._evaluate(loss, there, 1.0).penalized
+            return solver._evaluate(loss, there, 1.0, balance).penalized
 
         expected = (along(1) - along(-1)) / 2
         assert np.sum(gradient * bump) == pytest.approx(expected, rel=1e-6)
