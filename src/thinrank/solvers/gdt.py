@@ -12,7 +12,7 @@ from thinrank.core.contracts import StepRule, Trial
 from thinrank.core.factors import Factors
 from thinrank.core.threshold import hard_threshold
 from thinrank.solvers.sized import Sized, check_iterations, check_number
-from thinrank.solvers.steps import Safeguarded, as_step_rule, curvature_at
+from thinrank.solvers.steps import Safeguarded, as_step_rule, mean_curvature
 
 __all__ = ["GDT"]
 
@@ -60,8 +60,9 @@ class GDT(Sized):
         U first, then V with the new U, as the authors' script does.
     balance : float or "auto", default="auto"
         Weight of the penalty g. "auto" is 1, as in the paper, for a loss that knows its curvature,
-        as those for regression do. For any other it is the curvature between zero and the start,
-        so that multiplying the loss by a number does not change the iterations.
+        as those for regression do. For any other it is half of the mean curvature of the loss
+        between zero and the start: at the solution g is then as curved as the loss, and
+        multiplying the loss by a number does not change the iterations.
     max_iter : int, default=10_000
         Largest number of iterations, T in the paper.
     tol : float, default=1e-7
@@ -175,7 +176,7 @@ class GDT(Sized):
         """The weight of g."""
         if self.balance != "auto":
             return self.balance
-        return 1.0 if "curvature" in loss.capabilities else curvature_at(loss, factors)
+        return 1.0 if "curvature" in loss.capabilities else 0.5 * mean_curvature(loss, factors)
 
     def _evaluate(self, loss: Any, factors: Factors, step: float, balance: float) -> State:
         """f, g and the gradient of f + g."""

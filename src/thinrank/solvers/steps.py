@@ -12,7 +12,7 @@ from thinrank.core.checks import is_auto
 from thinrank.core.contracts import StepRule, Trial, require
 from thinrank.core.factors import Factors
 
-__all__ = ["Constant", "Safeguarded", "Theory", "as_step_rule", "curvature_at"]
+__all__ = ["Constant", "Safeguarded", "Theory", "as_step_rule", "mean_curvature"]
 
 # Differences between values of F below this number of rounding errors are not significant.
 _ROUNDINGS = 1e3
@@ -92,8 +92,13 @@ class Safeguarded:
     shrinkage: float = 0.5
 
     def first(self, loss: Any, factors: Factors, balance: float) -> float:
-        """One over the curvature of F at the start, as far as it is known."""
-        smooth = curvature_at(loss, factors)
+        """One over the curvature of F at the start, or an estimate if no bound is known."""
+        if "curvature" in loss.capabilities:
+            smooth = loss.curvature(factors.row_support)[1]
+        elif "smoothness" in loss.capabilities:
+            smooth = loss.smoothness()
+        else:
+            smooth = mean_curvature(loss, factors)
         return 1 / ((max(smooth, balance) or 1.0) * _spectral_norm_squared(factors))
 
     def accepts(self, trial: Trial) -> bool:
@@ -115,36 +120,25 @@ class Safeguarded:
         return step * self.growth
 
 
-def curvature_at(loss: Any, factors: Factors) -> float:
-    """The largest curvature of f over the rows of a point, or the best substitute for it.
-
-    Without the capabilities ``curvature`` and ``smoothness`` it is the mean curvature between zero
-    and the point, so that a step size derived from it does not depend on the units of the loss.
+def mean_curvature(loss: Any, factors: Factors) -> float:
+    """The mean curvature of f on the way from zero to Θ, ⟨∇f(Θ) − ∇f(0), Θ⟩/‖Θ‖².
 
     Parameters
     ----------
     loss : Loss
-        The loss.
+        The loss; no capability is needed.
     factors : Factors
         The point Θ.
 
     Returns
     -------
     float
+        1 if the mean curvature is not a positive number.
     """
-    if "curvature" in loss.capabilities:
-        return float(loss.curvature(factors.row_support)[1])
-    if "smoothness" in loss.capabilities:
-        return float(loss.smoothness())
-    return _mean_curvature(loss, factors)
-
-
-def _mean_curvature(loss: Any, factors: Factors) -> float:
-    """⟨∇f(Θ) − ∇f(0), Θ⟩/‖Θ‖²; 1 if this is not a positive number."""
     size = factors.norm() ** 2
     if size == 0:
         return 1.0
-    at_zero = Factors(0 * factors.U, factors.V)  # its product with the gradient is ∇f(0)·V
+    at_zero = Factors(0 * factors.U, factors.V)  # its first product is ∇f(0)·V
     here, there = (
         arrays.inner(loss.value_and_gradient(point)[1], factors.U) for point in (factors, at_zero)
     )
