@@ -207,9 +207,11 @@ def test_integers_are_no_dtype_to_differentiate_in(torch):
         Custom.from_torch(torch.sum, (6, 5), like=torch.ones(2, dtype=torch.int64))
 
 
-def test_a_function_of_the_factors_alone_is_refused(torch):
+def test_what_is_no_function_of_the_matrix_is_refused(torch):
     with pytest.raises(ValueError, match=r"only through U @ V.T"):
         Custom.from_torch(lambda U, V: torch.sum(U**2) + torch.sum(V**2), (6, 5), of="factors")
+    with pytest.raises(ValueError, match="must not be random"):
+        Custom.from_torch(lambda theta: torch.sum(torch.rand(6, 5) * theta**2), (6, 5))
     with pytest.raises(ValueError, match="does not depend on V"):
         Custom.from_torch(lambda U, V: torch.sum(U**2), (6, 5), of="factors")
 

@@ -102,7 +102,7 @@ class Differentiated:
         return linalg.largest_eigenvalue(product, self.shape[0] * self.shape[1], self.prototype)
 
     def check(self) -> None:
-        """Raise an error if the function does not return what it should, or not always the same."""
+        """Raise an error unless the function has derivatives and is a function of UVᵀ."""
         m1, m2 = self.shape
         U = linalg.random_block(m1, 1, self.prototype, seed=0) / m1**0.5
         V = linalg.random_block(m2, 1, self.prototype, seed=1) / m2**0.5
@@ -110,12 +110,12 @@ class Differentiated:
         again, *_ = self._derivatives([2 * U, V / 2])
         unequal = abs(once - again) > _ROUNDINGS * arrays.eps(U) * max(abs(once), abs(again))
         if math.isfinite(once) and unequal:
-            rule = (
-                " must depend on U and V only through U @ V.T, and" if self.of == "factors" else ""
-            )
+            rule = "not be random"
+            if self.of == "factors":
+                rule = "depend on U and V only through U @ V.T"
             raise ValueError(
-                f"function{rule} must return the same value whenever U @ V.T is the same, "
-                f"got {once!r} and {again!r} for U, V and 2 * U, V / 2"
+                f"function must {rule}, but it returned {once!r} and {again!r} for U, V and "
+                "2 * U, V / 2, two factorisations of one matrix"
             )
 
     def _derivatives(self, inputs: Sequence[Array]) -> tuple[float, tuple[Array, ...]]:
