@@ -203,7 +203,7 @@ def test_wrong_arguments(torch, keywords, error, message):
 
 
 def test_integers_are_no_dtype_to_differentiate_in(torch):
-    with pytest.raises(TypeError, match="like must have a floating-point dtype"):
+    with pytest.raises(TypeError, match="like must have the dtype float32 or float64"):
         Custom.from_torch(torch.sum, (6, 5), like=torch.ones(2, dtype=torch.int64))
 
 

@@ -28,8 +28,9 @@ def as_prototype(like: Any) -> Array:
         return arrays.empty_tensor()
     if not arrays.is_tensor(like):
         raise TypeError(f"like must be a PyTorch tensor or None, got {type(like).__name__}")
-    if not arrays.namespace(like).isdtype(like.dtype, "real floating"):
-        raise TypeError(f"like must have a floating-point dtype, got {like.dtype}")
+    xp = arrays.namespace(like)
+    if like.dtype not in (xp.float32, xp.float64):
+        raise TypeError(f"like must have the dtype float32 or float64, got {like.dtype}")
     return arrays.zeros((0,), like=like)
 
 
