@@ -41,7 +41,7 @@ $(OTHERS)/installed: pyproject.toml benchmarks/other_packages_requirements.txt
 	touch $@
 
 RESULTS := docs/benchmarks
-bench: $(VENV)/installed $(OTHERS)/installed
+bench: $(VENV)/installed-torch $(OTHERS)/installed
 	mkdir -p $(RESULTS)
 	$(BIN)/python benchmarks/speed.py --json $(RESULTS)/speed.json --markdown $(RESULTS)/speed.md
 	$(BIN)/python benchmarks/import_time.py --markdown $(RESULTS)/import_time.md
@@ -72,6 +72,8 @@ bench: $(VENV)/installed $(OTHERS)/installed
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_separation.py \
 		--markdown $(RESULTS)/calcium_separation.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/matrix_sensing.py \
+		--markdown $(RESULTS)/matrix_sensing.md
 	OMP_NUM_THREADS=1 $(OTHERS)/bin/python benchmarks/other_packages.py \
 		--json $(RESULTS)/other_packages.json --markdown $(RESULTS)/other_packages.md
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = [
     "column_norms_squared",
     "device_of",
     "divide_or_zero",
+    "empty_tensor",
     "eps",
     "expit",
     "from_numpy",
@@ -44,6 +46,7 @@ __all__ = [
     "indices",
     "inner",
     "is_array",
+    "is_tensor",
     "itemsize",
     "log1p_exp",
     "log_or_smallest",
@@ -76,6 +79,17 @@ def namespace(*arrays: Array) -> Any:
 def is_array(x: object) -> bool:
     """Whether ``x`` is an array of a library that follows the array API standard."""
     return bool(is_array_api_obj(x))
+
+
+def is_tensor(x: object) -> bool:
+    """Whether ``x`` is a PyTorch tensor."""
+    return is_array(x) and bool(is_torch_namespace(namespace(x)))
+
+
+def empty_tensor() -> Array:
+    """An empty PyTorch tensor of dtype float64 on the processor."""
+    torch = import_module("torch")
+    return torch.zeros(0, dtype=torch.float64)
 
 
 def as_float_array(x: Any) -> Array:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from thinrank import Factors
-from thinrank.losses import Denoising, LeastSquares
+from thinrank.losses import Custom, Denoising, LeastSquares
 from thinrank.solvers.gdt import GDT
 from thinrank.solvers.loop import run
-from thinrank.solvers.steps import Constant
+from thinrank.solvers.steps import Constant, mean_curvature
 
 S1, S2, RANK = 6, 4, 3
 
@@ -97,17 +97,17 @@ def test_init_balances_and_thresholds():
 @pytest.mark.parametrize("balance", [0.0, 1.0, 7.0])
 def test_gradients_of_the_penalized_objective(balance):
     X, Y, _ = data()
-    loss, solver = LeastSquares(X, Y, ridge=0.1), GDT(balance=balance).sized(2, 15, 9)
+    loss, solver = LeastSquares(X, Y, ridge=0.1), GDT().sized(2, 15, 9)
     rng = np.random.default_rng(1)
     U, V = rng.standard_normal((15, 2)), rng.standard_normal((9, 2))
-    state = solver._evaluate(loss, Factors(U, V), 1.0)
+    state = solver._evaluate(loss, Factors(U, V), 1.0, balance)
     h = 1e-5
     for gradient, moved in ((state.gradient_u, "U"), (state.gradient_v, "V")):
         bump = h * rng.standard_normal(gradient.shape)
 
         def along(sign, bump=bump, moved=moved):
             there = Factors(U + sign * bump, V) if moved == "U" else Factors(U, V + sign * bump)
-            return solver._evaluate(loss, there, 1.0).penalized
+            return solver._evaluate(loss, there, 1.0, balance).penalized
 
         expected = (along(1) - along(-1)) / 2
         assert np.sum(gradient * bump) == pytest.approx(expected, rel=1e-6)
@@ -147,3 +147,27 @@ def test_without_limits_denoising_is_the_truncated_svd(library):
     assert status.converged
     np.testing.assert_allclose(library.numpy(state.factors.theta), best, atol=1e-7)
     assert state.objective == pytest.approx(0.5 * (0.3**2 + 0.1**2), rel=1e-6)
+
+
+def test_the_weight_of_the_penalty():
+    """1 as in the paper if the loss knows its curvature, else half of the mean curvature."""
+    X, Y, theta0 = data()
+    known, start = LeastSquares(X, Y), Factors.from_theta(theta0, RANK)
+    solver = GDT().sized(2, S1, S2)
+    assert solver.init(known, start).balance == 1.0
+    assert GDT(balance=3.0).sized(2, S1, S2).init(known, start).balance == 3.0
+    iterates = []
+    for scale in (1.0, 1e4):
+        unknown = Custom(
+            lambda factors, scale=scale: [scale * x for x in known.value_and_gradient(factors)],
+            known.shape,
+        )
+        state = solver.init(unknown, start)
+        assert state.balance == pytest.approx(0.5 * mean_curvature(unknown, state.factors))
+        iterates.append(solver.step(unknown, state).factors.theta)
+    np.testing.assert_allclose(iterates[0], iterates[1], rtol=1e-8)
+
+
+def test_balance_is_a_number_or_auto():
+    with pytest.raises(ValueError, match="balance must be a finite non-negative number, got 'no'"):
+        GDT(balance="no")

@@ -7,7 +7,7 @@ from thinrank import Factors
 from thinrank.core.contracts import Trial
 from thinrank.losses import Custom, Denoising, LeastSquares
 from thinrank.solvers.gdt import GDT
-from thinrank.solvers.steps import Constant, Safeguarded, Theory, as_step_rule
+from thinrank.solvers.steps import Constant, Safeguarded, Theory, as_step_rule, mean_curvature
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,25 @@ def test_safeguarded_begins_with_what_the_loss_knows(library):
     like, gradient = library.array([0.0]), lambda factors: (0.0, factors.U, factors.V)
     smooth = Custom(gradient, (8, 5), smoothness=2.0, like=like)
     assert first(smooth) == pytest.approx(1 / (2 * spectral))
-    assert first(Custom(gradient, (8, 5), like=like)) == pytest.approx(1 / spectral)
+    # without either, by the mean curvature: here ∇f = 7·Θ
+    unknown = Custom(lambda f: (0.0, 7 * f.theta @ f.V, 7 * f.theta.T @ f.U), (8, 5), like=like)
+    assert first(unknown) == pytest.approx(1 / (7 * spectral))
+
+
+def test_mean_curvature_of_a_loss_that_is_no_quadratic(numpy_library):
+    """f = Σ exp(Θ), and the definition with the full gradient."""
+
+    def exponential(factors):
+        gradient = np.exp(factors.theta)
+        return np.sum(gradient), gradient @ factors.V, gradient.T @ factors.U
+
+    _, _, factors = sparse_point(numpy_library)
+    theta = factors.theta
+    expected = np.sum((np.exp(theta) - 1) * theta) / np.sum(theta**2)
+    assert mean_curvature(Custom(exponential, (8, 5)), factors) == pytest.approx(expected)
+    falling = Custom(lambda f: (0.0, -f.theta @ f.V, -f.theta.T @ f.U), (8, 5))
+    assert mean_curvature(falling, factors) == 1.0
+    assert mean_curvature(falling, Factors(0 * factors.U, factors.V)) == 1.0
 
 
 def test_constant_stays():

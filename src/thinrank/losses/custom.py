@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
+from thinrank.losses.differentiated import Argument, Differentiated, as_prototype
 
 __all__ = ["Custom"]
 
@@ -31,6 +32,10 @@ class Custom:
         L with ‖∇f(A) − ∇f(B)‖ ≤ L‖A − B‖.
     like : array, default=None
         Any array of the library, dtype and device to compute in; None for NumPy float64.
+
+    See Also
+    --------
+    Custom.from_torch : The same from a function in PyTorch, without derivatives.
 
     Examples
     --------
@@ -63,11 +68,9 @@ class Custom:
                 "value_and_gradient must be a function of tr.Factors, "
                 f"got {type(value_and_gradient).__name__}"
             )
-        if len(shape) != 2 or any(int(size) != size or size < 1 for size in shape):
-            raise ValueError(f"shape must be two positive integers, got {shape!r}")
+        self.shape = _checked_shape(shape)
         if smoothness is not None and not 0 < smoothness < float("inf"):
             raise ValueError(f"smoothness must be a positive number, got {smoothness!r}")
-        self.shape = (int(shape[0]), int(shape[1]))
         self.prototype = arrays.zeros((0,), like=np.zeros(0) if like is None else like)
         self.magnitude = 0.0
         self._value_and_gradient = value_and_gradient
@@ -75,6 +78,75 @@ class Custom:
         self._smoothness = None if smoothness is None else float(smoothness)
         given = {"full_gradient": full_gradient, "smoothness": smoothness}
         self.capabilities = frozenset(name for name, what in given.items() if what is not None)
+
+    @classmethod
+    def from_torch(
+        cls,
+        function: Callable[..., Any],
+        shape: tuple[int, int],
+        *,
+        of: Argument = "theta",
+        smoothness: float | Literal["hessian"] | None = None,
+        like: Array | None = None,
+    ) -> Self:
+        """A loss from a function written in PyTorch, which is differentiated automatically.
+
+        The solution is in PyTorch, too: ``solution.factors.U`` and ``V`` are tensors of the dtype
+        and device of ``like``; ``numpy.asarray`` converts those on the processor.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(theta)`` for a tensor of shape (m1, m2), or ``function(U, V)`` for tensors of
+            shapes (m1, r) and (m2, r) with any r, which returns the loss as a tensor with one
+            entry. It must be bounded below and deterministic.
+        shape : (int, int)
+            Shape (m1, m2) of Θ.
+        of : {"theta", "factors"}, default="theta"
+            What ``function`` takes. A function of "factors" must depend on U and V only through
+            U @ V.T, and need not form this product, which is useful if Θ is large.
+        smoothness : float, "hessian" or None, default=None
+            L with ‖∇f(A) − ∇f(B)‖ ≤ L‖A − B‖, which the convex starts need. "hessian" computes the
+            largest eigenvalue of the Hessian at zero. This is L for a quadratic function; for
+            others it may be too small.
+        like : tensor, default=None
+            Any tensor of the dtype and device of the arguments of ``function``; None for float64
+            on the processor.
+
+        Returns
+        -------
+        Custom
+            With the capability "full_gradient", and "smoothness" unless it is None.
+
+        Examples
+        --------
+        Absolute errors instead of squares, smoothed near zero:
+
+        >>> import torch, thinrank as tr  # doctest: +SKIP
+        >>> M = torch.zeros(4, 3)  # doctest: +SKIP
+        >>> M[[0, 2], :2] = 5.0  # doctest: +SKIP
+        >>> def absolute(theta):  # doctest: +SKIP
+        ...     return torch.sum(torch.sqrt((theta - M) ** 2 + 0.01))
+        >>> loss = tr.losses.Custom.from_torch(absolute, M.shape, like=M)  # doctest: +SKIP
+        >>> tr.minimize(loss, rank=1, row_sparsity=2).factors.row_support  # doctest: +SKIP
+        tensor([0, 2])
+        """
+        prototype = as_prototype(like)
+        differentiated = Differentiated(function, _checked_shape(shape), of, prototype)
+        differentiated.check()
+        if isinstance(smoothness, str):
+            if smoothness != "hessian":
+                raise ValueError(
+                    f'smoothness must be a positive number, "hessian" or None, got {smoothness!r}'
+                )
+            smoothness = differentiated.largest_curvature()
+        return cls(
+            differentiated.at_factors,
+            shape,
+            full_gradient=differentiated.at_theta,
+            smoothness=smoothness,
+            like=prototype,
+        )
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
         """f(UVᵀ), ∇f·V and ∇fᵀ·U from the user's function, after a check of the shapes."""
@@ -100,3 +172,9 @@ class Custom:
         """The user's L, if 'smoothness' is among the capabilities."""
         assert self._smoothness is not None
         return self._smoothness
+
+
+def _checked_shape(shape: tuple[int, int]) -> tuple[int, int]:
+    if len(shape) != 2 or any(int(size) != size or size < 1 for size in shape):
+        raise ValueError(f"shape must be two positive integers, got {shape!r}")
+    return int(shape[0]), int(shape[1])

@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Literal, get_args
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import StepRule, Trial
 from thinrank.core.factors import Factors
 from thinrank.core.threshold import hard_threshold
 from thinrank.solvers.sized import Sized, check_iterations, check_number
-from thinrank.solvers.steps import Safeguarded, as_step_rule
+from thinrank.solvers.steps import Safeguarded, as_step_rule, mean_curvature
 
 __all__ = ["GDT"]
 
@@ -27,7 +28,8 @@ class State:
     """An iterate, with the objective and its gradient.
 
     ``objective`` is f, ``penalized`` is F = f + g, ``gradient_u`` and ``gradient_v`` are the
-    gradients of F, and ``step`` is the step size that the next iteration tries first.
+    gradients of F, ``step`` is the step size that the next iteration tries first, and ``balance``
+    is the weight of g.
     """
 
     factors: Factors
@@ -36,6 +38,7 @@ class State:
     gradient_u: Array
     gradient_v: Array
     step: float
+    balance: float
     change: float = float("inf")
 
 
@@ -55,8 +58,11 @@ class GDT(Sized):
     update : {"simultaneous", "sequential"}, default="simultaneous"
         "simultaneous" updates V and U from the same iterate, as in the paper. "sequential" updates
         U first, then V with the new U, as the authors' script does.
-    balance : float, default=1.0
-        Weight of the penalty g; 1 in the paper.
+    balance : float or "auto", default="auto"
+        Weight of the penalty g. "auto" is 1, as in the paper, for a loss that knows its curvature,
+        as those for regression do. For any other it is half of the mean curvature of the loss
+        between zero and the start: at the solution g is then as curved as the loss, and
+        multiplying the loss by a number does not change the iterations.
     max_iter : int, default=10_000
         Largest number of iterations, T in the paper.
     tol : float, default=1e-7
@@ -79,7 +85,7 @@ class GDT(Sized):
 
     step_rule: StepRule
     update: Update
-    balance: float
+    balance: float | Literal["auto"]
     max_iter: int
     tol: float
 
@@ -88,19 +94,21 @@ class GDT(Sized):
         step: Any = "auto",
         update: Update = "simultaneous",
         *,
-        balance: float = 1.0,
+        balance: float | Literal["auto"] = "auto",
         max_iter: int = 10_000,
         tol: float = 1e-7,
     ) -> None:
         if update not in _UPDATES:
             raise ValueError(f"update must be one of {_UPDATES}, got {update!r}")
-        check_number("balance", balance)
+        if not is_auto(balance):
+            check_number("balance", balance)
+            balance = float(balance)
         check_number("tol", tol)
         check_iterations(max_iter)
         own = {
             "step_rule": as_step_rule(step),
             "update": update,
-            "balance": float(balance),
+            "balance": balance,
             "max_iter": int(max_iter),
             "tol": float(tol),
         }
@@ -109,7 +117,7 @@ class GDT(Sized):
 
     def __repr__(self) -> str:
         return (
-            f"GDT(step={self.step_rule!r}, update={self.update!r}, balance={self.balance}, "
+            f"GDT(step={self.step_rule!r}, update={self.update!r}, balance={self.balance!r}, "
             f"max_iter={self.max_iter}, tol={self.tol})"
         )
 
@@ -122,8 +130,9 @@ class GDT(Sized):
         """Lines 3 and 4 of the algorithm: balanced factors of Θ⁰, thresholded."""
         balanced = start.balanced()
         factors = self._threshold(balanced.U, balanced.V)
-        step = self.step_rule.first(loss, factors, self.balance)
-        return self._evaluate(loss, factors, step)
+        balance = self._weight(loss, factors)
+        step = self.step_rule.first(loss, factors, balance)
+        return self._evaluate(loss, factors, step, balance)
 
     def step(self, loss: Any, state: State) -> State:
         """Lines 6 to 9 of the algorithm: one iteration."""
@@ -152,7 +161,8 @@ class GDT(Sized):
         for _ in range(_MAX_TRIALS):
             half_v = V - eta * state.gradient_v if moves_v else V  # line 6
             half_u = U - eta * state.gradient_u if moves_u else U  # line 8
-            candidate = self._evaluate(loss, self._threshold(half_u, half_v), eta)  # lines 7, 9
+            factors = self._threshold(half_u, half_v)  # lines 7, 9
+            candidate = self._evaluate(loss, factors, eta, state.balance)
             trial = _trial(loss, state, candidate)
             if self.step_rule.accepts(trial):
                 return candidate, trial.length_squared
@@ -162,19 +172,26 @@ class GDT(Sized):
     def _threshold(self, U: Array, V: Array) -> Factors:
         return Factors(hard_threshold(U, self.rows), hard_threshold(V, self.columns))
 
-    def _evaluate(self, loss: Any, factors: Factors, step: float) -> State:
+    def _weight(self, loss: Any, factors: Factors) -> float:
+        """The weight of g."""
+        if self.balance != "auto":
+            return self.balance
+        return 1.0 if "curvature" in loss.capabilities else 0.5 * mean_curvature(loss, factors)
+
+    def _evaluate(self, loss: Any, factors: Factors, step: float, balance: float) -> State:
         """f, g and the gradient of f + g."""
         U, V = factors.U, factors.V
         value, gradient_u, gradient_v = loss.value_and_gradient(factors)
         imbalance = U.T @ U - V.T @ V
-        penalty = 0.25 * self.balance * arrays.inner(imbalance, imbalance)
+        penalty = 0.25 * balance * arrays.inner(imbalance, imbalance)
         return State(
             factors,
             value,
             value + penalty,
-            gradient_u + self.balance * (U @ imbalance),
-            gradient_v - self.balance * (V @ imbalance),
+            gradient_u + balance * (U @ imbalance),
+            gradient_v - balance * (V @ imbalance),
             step,
+            balance,
         )
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from thinrank import linalg
+from thinrank import arrays, linalg
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import StepRule, Trial, require
 from thinrank.core.factors import Factors
 
-__all__ = ["Constant", "Safeguarded", "Theory", "as_step_rule"]
+__all__ = ["Constant", "Safeguarded", "Theory", "as_step_rule", "mean_curvature"]
 
 # Differences between values of F below this number of rounding errors are not significant.
 _ROUNDINGS = 1e3
@@ -91,12 +92,13 @@ class Safeguarded:
     shrinkage: float = 0.5
 
     def first(self, loss: Any, factors: Factors, balance: float) -> float:
-        """One over a bound on the curvature of F at the start; 1/‖Z⁰‖² if no bound is known."""
-        smooth = 1.0
+        """One over the curvature of F at the start, or an estimate if no bound is known."""
         if "curvature" in loss.capabilities:
             smooth = loss.curvature(factors.row_support)[1]
         elif "smoothness" in loss.capabilities:
             smooth = loss.smoothness()
+        else:
+            smooth = mean_curvature(loss, factors)
         return 1 / ((max(smooth, balance) or 1.0) * _spectral_norm_squared(factors))
 
     def accepts(self, trial: Trial) -> bool:
@@ -116,6 +118,32 @@ class Safeguarded:
     def longer(self, step: float) -> float:
         """The step size times ``growth``."""
         return step * self.growth
+
+
+def mean_curvature(loss: Any, factors: Factors) -> float:
+    """The mean curvature of f on the way from zero to Θ, ⟨∇f(Θ) − ∇f(0), Θ⟩/‖Θ‖².
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss; no capability is needed.
+    factors : Factors
+        The point Θ.
+
+    Returns
+    -------
+    float
+        1 if the mean curvature is not a positive number.
+    """
+    size = factors.norm() ** 2
+    if size == 0:
+        return 1.0
+    at_zero = Factors(0 * factors.U, factors.V)  # its first product is ∇f(0)·V
+    here, there = (
+        arrays.inner(loss.value_and_gradient(point)[1], factors.U) for point in (factors, at_zero)
+    )
+    curvature = (here - there) / size
+    return curvature if 0 < curvature < math.inf else 1.0
 
 
 def as_step_rule(step: Any) -> StepRule:
