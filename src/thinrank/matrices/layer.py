@@ -51,6 +51,13 @@ class Side(NamedTuple):
         """Whether the number is chosen by what stands out."""
         return self.size is None and not self.everything
 
+    def enough(self, vector: np.ndarray) -> bool:
+        """Whether a vector has the entries that a layer needs.
+
+        A single row that stands out cannot be confirmed by rows that are left out.
+        """
+        return np.count_nonzero(vector) >= (2 if self.automatic else 1)
+
     def chosen(self, scores: np.ndarray, factor: float, rate: float) -> tuple[np.ndarray, float]:
         """Flags of the scores to keep, and the scale of the noise."""
         flags, scale = outliers(scores, rate)
@@ -155,7 +162,7 @@ class _Search(NamedTuple):
             going = []
             supports = set()
             for j in range(new.shape[1]):
-                if not new[:, j].any():
+                if not (self.rows.enough(left[:, j]) and self.columns.enough(new[:, j])):
                     continue
                 support = ((left[:, j] != 0).tobytes(), (new[:, j] != 0).tobytes())
                 if support in supports:
@@ -167,7 +174,8 @@ class _Search(NamedTuple):
                     best = _better(best, self._layer(left[:, j], value, new[:, j], noise))
                 else:
                     going.append(j)
-            seen = supports
+            # a support that comes back, at once or in a cycle, is where the search ends
+            seen = supports if lenient else seen | supports
             right = new[:, going]
             if not going:
                 break

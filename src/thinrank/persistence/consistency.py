@@ -41,8 +41,11 @@ def check_consistency(model: Any) -> None:
     elif name_of(type(model)) == "rl.MultiTaskFQI":
         if _is_fitted(model, "values_"):
             _check_action_values(model)
+    elif name_of(type(model)) == "calcium.CalciumImaging":
+        if _is_fitted(model, "factors_"):
+            _check_imaging(model)
     elif _is_fitted(model, "factors_"):
-        _check_imaging(model)
+        _check_decomposition(model)
 
 
 def _is_fitted(model: Any, attribute: str) -> bool:
@@ -106,6 +109,19 @@ def _check_action_values(model: Any) -> None:
             raise ModelFileError(f"the factors must have the shape {shape}")
         if not _has_shape(values.intercept, (model.n_actions, model.n_tasks_)):
             raise ModelFileError("the intercepts must have one entry per action and task")
+
+
+def _check_decomposition(model: Any) -> None:
+    """The decomposition of a bare matrix: every part has the shape that the factors say."""
+    _check_factors(model.factors_)
+    rows, columns = model.factors_.shape
+    if vars(model).get("n_features_in_") != columns:
+        raise ModelFileError(f"n_features_in_ must be {columns}, the number of columns")
+    rank = model.factors_.rank
+    expected = {"components_": (rank, columns), "left_vectors_": (rows, rank)}
+    for name, shape in expected.items():
+        if name in vars(model) and not _has_shape(vars(model)[name], shape):
+            raise ModelFileError(f"{name} must have the shape {shape}")
 
 
 def _check_imaging(model: Any) -> None:

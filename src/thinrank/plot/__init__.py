@@ -6,23 +6,29 @@ drawn, so this package can be imported without it.
 """
 
 from thinrank.plot.coefficient_map import coefficients
+from thinrank.plot.component_bars import loadings
 from thinrank.plot.factor_bars import factors
 from thinrank.plot.factor_network import network
 from thinrank.plot.iteration_curve import convergence
 from thinrank.plot.observed_points import observed_predicted
 from thinrank.plot.path_lines import path
+from thinrank.plot.reordered_matrix import biclusters
 from thinrank.plot.sample_biplot import biplot
+from thinrank.plot.scree_bars import scree
 from thinrank.plot.search_curves import selection
 from thinrank.plot.stable_bars import stability
 
 __all__ = [
+    "biclusters",
     "biplot",
     "coefficients",
     "convergence",
     "factors",
+    "loadings",
     "network",
     "observed_predicted",
     "path",
+    "scree",
     "selection",
     "stability",
 ]

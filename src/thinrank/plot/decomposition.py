@@ -1,0 +1,74 @@
+"""What plots need of a decomposition of a bare matrix."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from thinrank import arrays
+
+__all__ = ["Decomposition", "decomposition", "matrix_of"]
+
+
+class Decomposition(NamedTuple):
+    """A fitted SparseSVD, SparsePCA, SparseMatrixCompletion or SparseLowRankGraph.
+
+    Attributes
+    ----------
+    components : ndarray of shape (rank, n_columns)
+        Right vectors, of length 1.
+    values : ndarray of shape (rank,)
+        Singular values.
+    left : ndarray of shape (n_rows, rank)
+        Left factor.
+    layers : list of (ndarray of bool, ndarray of bool)
+        Flags of rows and columns: one pair per layer if layers have rows and columns of their own,
+        else one pair.
+    names : list of str
+        Names of the columns, made up if fit received none.
+    """
+
+    components: np.ndarray
+    values: np.ndarray
+    left: np.ndarray
+    layers: list[tuple[np.ndarray, np.ndarray]]
+    names: list[str]
+
+    @property
+    def rank(self) -> int:
+        """Number of components."""
+        return len(self.components)
+
+
+def decomposition(est: Any) -> Decomposition:
+    """The parts of a fitted estimator; a TypeError if it is no decomposition of a matrix."""
+    if not hasattr(est, "fit") or hasattr(est, "coef_") or hasattr(type(est), "predict_frame"):
+        raise TypeError(
+            "est must be a fitted SparseSVD, SparsePCA, SparseMatrixCompletion or "
+            f"SparseLowRankGraph, got {type(est).__name__}"
+        )
+    check_is_fitted(est, "factors_")
+    U, V = arrays.to_numpy(est.factors_.U), arrays.to_numpy(est.factors_.V)
+    lengths = np.linalg.norm(V, axis=0) if V.size else np.ones(V.shape[1])
+    values = np.linalg.norm(U, axis=0) * lengths
+    if hasattr(est, "_layer_rows"):
+        layers = list(zip(est.rows_, est.columns_, strict=True))
+    else:
+        layers = [(U.any(axis=1), V.any(axis=1))] if len(values) else []
+    made_up = [f"x{j}" for j in range(V.shape[0])]
+    names = [str(name) for name in getattr(est, "feature_names_in_", made_up)]
+    return Decomposition((V / lengths).T, values, U, layers, names)
+
+
+def matrix_of(X: Any, shape: tuple[int, int]) -> np.ndarray:
+    """X as a dense NumPy array; a ValueError unless it has the shape of fit."""
+    if issparse(X):
+        dense = X.toarray()
+    else:
+        dense = arrays.to_numpy(X) if arrays.is_array(X) else np.asarray(X, dtype=float)
+    if dense.shape != shape:
+        raise ValueError(f"X must be the matrix of fit, of shape {shape}, got {dense.shape}")
+    return dense
