@@ -16,6 +16,7 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.minimize import solve
 from thinrank.selection.samples import trimmed
 from thinrank.selection.tables import RowFit
+from thinrank.solvers.filled_pursuit import FilledPursuit
 from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, Backward, complete_rank
@@ -139,9 +140,10 @@ class LossSample:
 
     def _quick(self, solver: Pursuit) -> Pursuit:
         """The solver with the tolerance of a search; see :func:`has_many_missing`."""
-        neighbours = solver.neighbours or has_many_missing(self.loss)
-        other = replace(solver, tol=max(solver.tol, _TOL), neighbours=neighbours)
-        return other.sized(solver.rank, solver.rows, solver.columns)
+        many = has_many_missing(self.loss)
+        other = replace(solver, tol=max(solver.tol, _TOL), neighbours=solver.neighbours or many)
+        other = other.sized(solver.rank, solver.rows, solver.columns)
+        return FilledPursuit.like(other) if self.loss.family.quadratic and not many else other
 
     def _shrunk(self, ridge: float) -> GeneralizedLinear:
         if ridge not in self._by_ridge:
