@@ -143,7 +143,7 @@ class LossSample:
         many = has_many_missing(self.loss)
         other = replace(solver, tol=max(solver.tol, _TOL), neighbours=solver.neighbours or many)
         other = other.sized(solver.rank, solver.rows, solver.columns)
-        return FilledPursuit.like(other) if self.loss.family.quadratic and not many else other
+        return FilledPursuit.like(other) if self.loss.nearly_quadratic else other
 
     def _shrunk(self, ridge: float) -> GeneralizedLinear:
         if ridge not in self._by_ridge:

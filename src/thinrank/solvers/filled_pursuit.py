@@ -10,7 +10,7 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.solvers.fits import Fit
 from thinrank.solvers.loss_fits import by_gauss_newton, size_of, value_at
-from thinrank.solvers.pursuit import FINAL_PRECISION, Pursuit
+from thinrank.solvers.pursuit import Pursuit
 
 __all__ = ["FilledPursuit"]
 
@@ -64,8 +64,7 @@ class FilledPursuit(Pursuit):
         """The fit of the loss on the rows of a fit of its approximation."""
         if fit.U.shape[1] == 0:
             return replace(fit, objective=value_at(loss, fit))
-        tol = min(self.tol, FINAL_PRECISION * self.tol**2)
-        return by_gauss_newton(loss, form, fit, self._fit_form, tol)
+        return by_gauss_newton(loss, form, fit, self._fit_form, self.tol)
 
 
 class _Alone:

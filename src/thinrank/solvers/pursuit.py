@@ -38,7 +38,7 @@ from thinrank.solvers.loss_fits import (
 from thinrank.solvers.neighbours import next_columns, next_rows
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 
-__all__ = ["FINAL_PRECISION", "Fit", "Pursuit"]
+__all__ = ["Fit", "Pursuit"]
 
 # Number of rows whose gains are computed exactly, with lower bounds for the others. Rule of thumb.
 _EXACT_GAINS = 128
@@ -50,7 +50,7 @@ _MAX_COST_RATIO = 1.2
 _MAX_ALTERNATIONS = 20
 # The last fit by Gauss-Newton steps is repeated until the relative decrease is below this times the
 # squared tolerance: the relative error of the coefficients is about its square root.
-FINAL_PRECISION = 100.0
+_FINAL_PRECISION = 100.0
 # Largest number of series of majorizers on the final rows in one iteration.
 _MAX_REFITS = 20
 # A fit of a loss is precise enough for comparisons if its relative decrease is below this: a tenth
@@ -161,7 +161,7 @@ class Pursuit(Sized):
         fit = state
         tol = self.tol
         if "gauss_newton" in loss.capabilities:
-            tol = min(tol, FINAL_PRECISION * tol**2)
+            tol = min(tol, _FINAL_PRECISION * tol**2)
         for _ in range(_MAX_REFITS if not form.exact else 0):
             before = fit.objective
             fit = self._fit(loss, form, fit.rows, fit.columns, fit.Q, tol)
