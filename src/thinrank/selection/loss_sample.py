@@ -73,7 +73,7 @@ class LossSample:
         self._given_start, self._seed = start, seed
         self._by_ridge: dict[float, GeneralizedLinear] = {}
         self._stages: dict[int, Fit | None] = {}
-
+        self._last_form: tuple[Fit, WorkingForm] | None = None
         # the quadratic approximation around zero, without ridge
         self.form: Any = loss.majorizer(loss.null.factors)
 
@@ -81,7 +81,11 @@ class LossSample:
         """The quadratic approximation around a fit, without ridge."""
         if fit is None:
             return self.form
-        return self._training.majorizer(fit.factors if fit.completed is None else fit.completed)
+        last = self._last_form  # one fit is asked for with many ridges in turn
+        if last is None or last[0] is not fit:
+            factors = fit.factors if fit.completed is None else fit.completed
+            last = self._last_form = fit, self._training.majorizer(factors)
+        return last[1]
 
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
         """The fit of the estimator to these rows; None if there is nothing to fit."""
