@@ -142,9 +142,7 @@ def _guided(
     few_missing = problem.loss.nearly_quadratic
     several = bool(np.all(family.units_of(k))) and k > 1 and not few_missing
     known: dict[Sizes, GeneralizedLinear] = {}
-    solver = Pursuit(thorough=False)
-    if few_missing:
-        solver = FilledPursuit.like(solver)
+    solver = (FilledPursuit if few_missing else Pursuit)(thorough=False)
 
     def guide(loss: GeneralizedLinear) -> list[Sizes]:
         if not several:

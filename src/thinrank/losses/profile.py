@@ -118,10 +118,13 @@ def _one_step(
     free: Array, beta: Array, here: Array, totals: Array, derivative: Array, curvature: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
     """The minimum of squared errors, which one Newton step reaches."""
+    xp = arrays.namespace(free)
     slope = free.T @ derivative
     step = _newton(free, slope, curvature)
+    expected = xp.sum(slope * step, axis=0)  # twice the decrease
+    if not float(xp.sum(expected)) > _TOL * max(float(xp.sum(totals)), arrays.eps(free)):
+        return beta, here, totals, derivative, curvature
     change = free @ step
-    expected = arrays.namespace(slope).sum(slope * step, axis=0)  # twice the decrease
     beta, here, totals = beta - step, here - change, totals - 0.5 * expected
     return beta, here, totals, derivative - curvature * change, curvature
 
