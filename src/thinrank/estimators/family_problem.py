@@ -178,6 +178,14 @@ class FamilyProblem:
             family = family.with_scale(np.maximum(scale, MIN_NOISE * self.deviations))
         return in_own_units(loss.with_family(family, None))
 
+    def with_noise(self, noise: np.ndarray) -> GeneralizedLinear:
+        """The loss with given noise levels, in units of the scales without predictors.
+
+        They are taken to be at least a tenth.
+        """
+        scale = np.maximum(noise, MIN_NOISE) * self.deviations
+        return in_own_units(self.loss.with_family(self.loss.family.with_scale(scale), None))
+
     def of_all_columns(self, family: Family) -> Family:
         """The family of all columns, from that of the columns that are not constant."""
         if self.live_columns is None:

@@ -22,6 +22,7 @@ from thinrank.selection.deviance_splits import deviance_samples
 from thinrank.selection.loss_criterion_sample import LossCriterionSample
 from thinrank.selection.space import Space
 from thinrank.selection.working_guide import criterion_guide, noise_guide
+from thinrank.solvers.filled_pursuit import FilledPursuit
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto
 from thinrank.starts.backward import most_at_once
@@ -138,9 +139,10 @@ def _guided(
     family, k = problem.loss.family, problem.loss.shape[1]
     if not problem.rescales:
         return None, functools.partial(criterion_guide, space=space, **fits)
-    several = bool(np.all(family.units_of(k))) and k > 1
+    few_missing = problem.loss.nearly_quadratic
+    several = bool(np.all(family.units_of(k))) and k > 1 and not few_missing
     known: dict[Sizes, GeneralizedLinear] = {}
-    solver = Pursuit(thorough=False)
+    solver = (FilledPursuit if few_missing else Pursuit)(thorough=False)
 
     def guide(loss: GeneralizedLinear) -> list[Sizes]:
         if not several:
@@ -152,8 +154,10 @@ def _guided(
         return [found.sizes]
 
     def rescaled(sizes: Sizes | np.ndarray) -> tuple[GeneralizedLinear, np.ndarray]:
-        if isinstance(sizes, np.ndarray):  # errors of the coarse grid say little here
-            return problem.loss, _levels(problem.loss)
+        if isinstance(sizes, np.ndarray):
+            # with many missing entries errors of the coarse grid say little
+            loss = problem.with_noise(sizes) if few_missing else problem.loss
+            return loss, _levels(loss)
         if sizes not in known:
             near = list(known.values())[-1] if known else problem.loss
             known[sizes] = _left_by_sizes(problem, near, sizes, solver, fits)

@@ -96,6 +96,12 @@ class WorkingForm:
         other._set_ridge(ridge)
         return other
 
+    def taken_as_exact(self) -> Self:
+        """The same form for solvers that are to minimise it in place of the loss."""
+        other = copy.copy(self)
+        other.exact = other.is_bound = True
+        return other
+
     def diagonal(self) -> Array:
         """Diagonal of H."""
         return self._curvature.diagonal()

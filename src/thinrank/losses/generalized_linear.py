@@ -27,6 +27,9 @@ _MIN_CURVATURE = 1e-6
 # Free coefficients are not used again if they give linear predictors beyond this, where a
 # probability is below 1e-6.
 _MAX_LINEAR = 15.0
+# With at most this fraction of the entries missing, fits on responses that are completed by a fit
+# are close to fits of the loss. Rule of thumb: it holds with 15 % in simulations, not with 50 %.
+_FEW_MISSING = 0.25
 # Number of points whose fitted values are kept: the current fit and a trial.
 _MAX_POINTS = 3
 
@@ -266,6 +269,20 @@ class GeneralizedLinear:
             observations=self.observations,
         )
 
+    @cached_property
+    def nearly_quadratic(self) -> bool:
+        """Whether the form around a fit is close to the loss: squared errors, few of them missing.
+
+        With more than half of the weight of every response, a form with the mean curvature can be
+        minimised again and again, around the last minimum, and the minima converge.
+        """
+        if not self.family.quadratic or self.entry_weight is None:
+            return self.family.quadratic
+        xp = arrays.namespace(self.entry_weight)
+        largest = xp.max(self.entry_weight, axis=0)
+        share = xp.sum(self.weights(), axis=0) * arrays.divide_or_zero(1.0, largest) / self.samples
+        return float(xp.mean(share)) >= 1 - _FEW_MISSING and float(xp.min(share)) > 0.5
+
     def mean_curvatures(self, point: Point) -> Array:
         """Mean over the samples of the curvatures of every response."""
         return arrays.namespace(point.curvature).sum(point.curvature, axis=0) / self.samples
@@ -321,7 +338,8 @@ class GeneralizedLinear:
         other._constant = self._constant + float(
             xp.sum(total) - xp.sum(arrays.take_rows(total, columns))
         )
-        other.__dict__.pop("null", None)  # it has all rows and columns
+        for name in ("null", "nearly_quadratic"):  # those of all rows and columns
+            other.__dict__.pop(name, None)
         other.__dict__["magnitude"] = self.magnitude
         return other
 

@@ -68,6 +68,8 @@ def profiled(
     here = linear + free @ beta
     value, derivative, curvature = _entries(family, y, weight, here)
     totals = xp.sum(value, axis=0)
+    if family.quadratic:
+        return _one_step(free, beta, here, totals, derivative, curvature)
     blocks = [arrays.indices(block, y) for block in family.blocks(y.shape[1])]
     slack = max(_TOL, 8 * arrays.eps(y))  # rounding errors of the values
     for _ in range(_MAX_STEPS):
@@ -87,11 +89,6 @@ def profiled(
             break
         size = arrays.zeros((y.shape[1],), like=y) + 1
         change = free @ step
-        if family.quadratic:  # one step is exact
-            here, beta = here - change, beta - step
-            derivative = derivative - curvature * change
-            totals = totals - 0.5 * expected
-            break
         largest = xp.max(xp.abs(change), axis=0)
         size = xp.where(
             largest > _MAX_CHANGE, _MAX_CHANGE * arrays.divide_or_zero(1.0, largest), size
@@ -115,6 +112,21 @@ def profiled(
         if float(xp.sum(again[2])) < float(xp.sum(totals)):
             return again
     return beta, here, totals, derivative, curvature
+
+
+def _one_step(
+    free: Array, beta: Array, here: Array, totals: Array, derivative: Array, curvature: Array
+) -> tuple[Array, Array, Array, Array, Array]:
+    """The minimum of squared errors, which one Newton step reaches."""
+    xp = arrays.namespace(free)
+    slope = free.T @ derivative
+    step = _newton(free, slope, curvature)
+    expected = xp.sum(slope * step, axis=0)  # twice the decrease
+    if not float(xp.sum(expected)) > _TOL * max(float(xp.sum(totals)), arrays.eps(free)):
+        return beta, here, totals, derivative, curvature
+    change = free @ step
+    beta, here, totals = beta - step, here - change, totals - 0.5 * expected
+    return beta, here, totals, derivative - curvature * change, curvature
 
 
 def _of_responses(totals: Array, blocks: list[Array]) -> Array:

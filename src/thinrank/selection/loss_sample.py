@@ -16,6 +16,7 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.minimize import solve
 from thinrank.selection.samples import trimmed
 from thinrank.selection.tables import RowFit
+from thinrank.solvers.filled_pursuit import FilledPursuit
 from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, Backward, complete_rank
@@ -72,7 +73,7 @@ class LossSample:
         self._given_start, self._seed = start, seed
         self._by_ridge: dict[float, GeneralizedLinear] = {}
         self._stages: dict[int, Fit | None] = {}
-
+        self._last_form: tuple[Fit, WorkingForm] | None = None
         # the quadratic approximation around zero, without ridge
         self.form: Any = loss.majorizer(loss.null.factors)
 
@@ -80,7 +81,11 @@ class LossSample:
         """The quadratic approximation around a fit, without ridge."""
         if fit is None:
             return self.form
-        return self._training.majorizer(fit.factors if fit.completed is None else fit.completed)
+        last = self._last_form  # one fit is asked for with many ridges in turn
+        if last is None or last[0] is not fit:
+            factors = fit.factors if fit.completed is None else fit.completed
+            last = self._last_form = fit, self._training.majorizer(factors)
+        return last[1]
 
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
         """The fit of the estimator to these rows; None if there is nothing to fit."""
@@ -139,9 +144,10 @@ class LossSample:
 
     def _quick(self, solver: Pursuit) -> Pursuit:
         """The solver with the tolerance of a search; see :func:`has_many_missing`."""
-        neighbours = solver.neighbours or has_many_missing(self.loss)
-        other = replace(solver, tol=max(solver.tol, _TOL), neighbours=neighbours)
-        return other.sized(solver.rank, solver.rows, solver.columns)
+        many = has_many_missing(self.loss)
+        other = replace(solver, tol=max(solver.tol, _TOL), neighbours=solver.neighbours or many)
+        other = other.sized(solver.rank, solver.rows, solver.columns)
+        return FilledPursuit.like(other) if self.loss.nearly_quadratic else other
 
     def _shrunk(self, ridge: float) -> GeneralizedLinear:
         if ridge not in self._by_ridge:

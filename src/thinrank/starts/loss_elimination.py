@@ -66,6 +66,8 @@ class LossElimination(Elimination):
         """Minimise the loss with its ridge over Θ that vanish outside ``rows``."""
         inside = arrays.scatter_rows(arrays.take_rows(near.U, rows), rows, near.shape[0])
         point = Factors(inside, near.V)
+        if self._loss.nearly_quadratic:
+            return self._minimum_of(self._loss.majorizer(point, rows), rows)
         value, before, count = self._loss.value(point), point, 0
         for _ in range(_MAX_APPROXIMATIONS):
             around = point if count == 0 else _extrapolated(before, point, count / (count + 3))
@@ -85,16 +87,20 @@ class LossElimination(Elimination):
         damping = 1.0
         for _ in range(_MAX_DAMPINGS):
             form = self._loss.majorizer(around, rows, damping)
-            phi = solution(form, rows)
-            V = arrays.identity(self._loss.shape[1], like=phi)
-            if form.column_scale is not None:
-                V = V / form.column_scale[:, None]
-            trial = Factors(arrays.scatter_rows(phi, rows, self._loss.shape[0]), V)
+            trial = self._minimum_of(form, rows)
             lower = self._loss.value(trial)
             if lower < value:
                 break
             damping *= _DAMPING
         return trial, lower
+
+    def _minimum_of(self, form: Any, rows: Array) -> Factors:
+        """The minimum of an approximation, in the units of the loss."""
+        phi = solution(form, rows)
+        V = arrays.identity(self._loss.shape[1], like=phi)
+        if form.column_scale is not None:
+            V = V / form.column_scale[:, None]
+        return Factors(arrays.scatter_rows(phi, rows, self._loss.shape[0]), V)
 
 
 def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
