@@ -56,7 +56,7 @@ class Side(NamedTuple):
 
         A single row that stands out cannot be confirmed by rows that are left out.
         """
-        return np.count_nonzero(vector) >= (2 if self.automatic else 1)
+        return bool(np.count_nonzero(vector) >= (2 if self.automatic else 1))
 
     def chosen(self, scores: np.ndarray, factor: float, rate: float) -> tuple[np.ndarray, float]:
         """Flags of the scores to keep, and the scale of the noise."""
