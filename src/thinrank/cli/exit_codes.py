@@ -161,7 +161,9 @@ def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
     """The exit code and the message for an error."""
     number = received_signal(error)
     if number is not None:
-        what = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+        what = (
+            "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+        )
         return 128 + number, f"{what}; {output.kept}"
     match error:
         case UnusableArgumentError():

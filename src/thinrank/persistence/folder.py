@@ -130,7 +130,6 @@ def _is_model(path: Path) -> bool:
         return False
 
 
-
 def _keep_others(former: Path, new: Path) -> None:
     """Give the new folder the files that are not those of the model, such as a report."""
     for other in former.iterdir():
