@@ -3,13 +3,12 @@
 import os
 import resource
 import signal
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from messy_files import SIZES, run, write_pair
+from messy_files import SIZES, in_child, run, write_pair
 
 import thinrank.report
 from thinrank.calcium import CalciumImaging, make_movie
@@ -111,28 +110,13 @@ def at_the_end_of_writing(monkeypatch, act):
     monkeypatch.setattr(whole_folder, "sync_folder", sync_new_folder)
 
 
-def in_child(work):
-    """Run something in a copy of this process, and return how that ended."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # threads of the linear algebra
-        child = os.fork()
-    if child == 0:
-        try:
-            os._exit(work())
-        finally:
-            os._exit(99)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
 def left_over(folder):
     names = [path.name for path in folder.rglob("*")]
     return [name for name in names if ".partial" in name or ".replaced" in name]
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize(
-    ("number", "earlier"), [(signal.SIGINT, True), (signal.SIGTERM, False)]
-)
+@pytest.mark.parametrize(("number", "earlier"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_requests_to_end_leave_what_was_there(here, monkeypatch, name, number, earlier):
     case = CASES[name]
     command = case.command

@@ -8,8 +8,7 @@ import sys
 import h5py
 import numpy as np
 import pytest
-from messy_files import SIZES, environment, run, write_pair
-from test_interrupted_commands import in_child
+from messy_files import SIZES, environment, in_child, run, write_pair
 
 import thinrank.cli.fit as fit_command
 from thinrank.calcium import CalciumImaging, make_movie
@@ -102,8 +101,8 @@ def test_a_place_that_cannot_be_written_to_is_said_before_the_work(here, monkeyp
     ("options", "told"),
     [
         (("--frame-rate", "1e308"), "--frame-rate must be above 0 and below 1e+09"),
-        (("--neuron-radius", "1e9"), "--neuron-radius must be at most 24"),
-        (("--smoothing", "1e9"), "--smoothing must be at most 24"),
+        (("--neuron-radius", "1e9"), "--neuron-radius must be at most 240 pixels"),
+        (("--smoothing", "1e9"), "--smoothing must be at most 240 pixels"),
     ],
 )
 def test_settings_far_beyond_the_movie(here, options, told):

@@ -71,10 +71,17 @@ def _check_source(dataset: Any, source: Any, path: Path, name: str, levels: int)
         found = file.get(source.dset_name)
         if not isinstance(found, h5py.Dataset):
             raise MovieError(name, f"{fault} is missing")
-        _, last = source.src_space.get_select_bounds()
-        if len(last) != found.ndim or any(i >= n for i, n in zip(last, found.shape, strict=True)):
+        if not _covers(found, source, h5py.h5s.SEL_ALL):
             raise MovieError(name, f"{fault} is too small, its shape is {found.shape}")
         _check(found, other, name, levels - 1)
     finally:
         if not own:
             file.close()
+
+
+def _covers(found: Any, source: Any, everything: int) -> bool:
+    """Whether a dataset has all entries that a virtual dataset takes from it."""
+    if source.src_space.get_select_type() == everything:
+        return bool(found.size >= source.vspace.get_select_npoints())
+    _, last = source.src_space.get_select_bounds()
+    return len(last) == found.ndim and all(i < n for i, n in zip(last, found.shape, strict=True))

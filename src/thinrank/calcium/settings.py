@@ -26,6 +26,8 @@ __all__ = [
 _BASELINES = ("median", "percentile", "none")
 # Frames per second, far above any camera. With more, the decay of one frame is 1 in floating point.
 _MOST_FRAMES = 1e9
+# Widths of filters, in sides of the frames: far wider than makes a difference.
+_WIDEST = 10
 # Seconds: a century, so that the number of frames of a window is a number.
 _LONGEST = 3e9
 
@@ -59,7 +61,7 @@ def check_settings(imaging: Any) -> None:
 
 
 def check_widths(imaging: Any, shape: tuple[int, int, int]) -> None:
-    """Raise a ValueError for widths beyond the frames, whose filters would need much memory.
+    """Raise a ValueError for widths far beyond the frames, whose filters would need much memory.
 
     Parameters
     ----------
@@ -67,13 +69,13 @@ def check_widths(imaging: Any, shape: tuple[int, int, int]) -> None:
     shape : tuple (n_frames, height, width)
         Shape of the movie.
     """
-    most = max(shape[1:])
+    most = _WIDEST * max(shape[1:])
     for name in ("neuron_radius", "smoothing", "background"):
         value = getattr(imaging, name)
         if not is_auto(value) and value > most:
             raise ValueError(
-                f"{name} must be at most {most}, the larger side of the frames in pixels, "
-                f"got {value!r}"
+                f"{name} must be at most {most} pixels, {_WIDEST} times the larger side of the "
+                f"frames, got {value!r}"
             )
 
 
