@@ -1,6 +1,5 @@
 """Low-rank, row-sparse and column-sparse coefficient matrices."""
 
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 from thinrank.core.lazy import keep_function as _keep_function
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from thinrank.minimize import minimize
     from thinrank.persistence import load, save
 
-__version__ = _version("thinrank")
+__version__: str
 
 __all__ = [
     "Factors",
@@ -72,6 +71,7 @@ __getattr__, __dir__ = _lazy_names(
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
+        "__version__": "thinrank.version",
         "load": "thinrank.persistence",
         "save": "thinrank.persistence",
     },

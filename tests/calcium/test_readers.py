@@ -321,7 +321,7 @@ def test_external_storage_is_not_read(tmp_path, movie, virtual):
         file.create_dataset("rest", shape, movie.dtype, external=kept)
     if virtual:
         write_virtual(tmp_path / "movie.h5", movie, "rest.h5")
-    with pytest.raises(MovieError, match="external storage in .*secret"):
+    with pytest.raises(MovieError, match=r"external storage in .*secret"):
         frames_of(tmp_path / "movie.h5", "movie" if virtual else "rest")
 
 

@@ -1,7 +1,6 @@
 """Signals and full disks while the commands write: exit codes, and what is there afterwards."""
 
 import os
-import resource
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,6 +209,8 @@ def test_a_write_that_the_system_refuses(here, name):
     before = contents(here)
 
     def limited():
+        import resource  # not on Windows
+
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         result = run(*case.command)
         shown = "File too large" in result.err and "Traceback" not in result.err

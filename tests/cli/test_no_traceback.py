@@ -1,9 +1,9 @@
 """Whatever goes wrong, a command says so in one line and has an exit code."""
 
 import os
-import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -205,7 +205,9 @@ def test_a_limit_of_the_memory(here):
             file.truncate(file.tell() + 4 * 2**29)
 
     def limited():
-        pages = int(open("/proc/self/statm").read().split()[0])
+        import resource  # not on Windows
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * os.sysconf("SC_PAGE_SIZE") + 2**30
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         told = [run(*MOVIE), run("fit", "X.npy", "Y.csv", "-o", "m", *SIZES)]
