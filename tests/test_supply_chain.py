@@ -2,6 +2,7 @@
 
 import ast
 import socket
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,13 @@ PICKLE = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
 FORBIDDEN = {"eval", "exec", "compile", "__import__"}
 
 
+@cache
 def modules():
-    for path in SOURCE.rglob("*.py"):
-        yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+    """The name and the syntax tree of every module."""
+    return [
+        (path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+        for path in SOURCE.rglob("*.py")
+    ]
 
 
 def imported(tree):

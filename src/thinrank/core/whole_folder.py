@@ -30,6 +30,7 @@ def replaced_folder(path: Path) -> Iterator[Path]:
     Path
         The new folder, next to ``path``.
     """
+    path = path.absolute()  # the current folder has no name otherwise
     clear_unfinished(path)
     new = hidden_path(path, UNFINISHED)
     try:
