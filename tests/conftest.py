@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,50 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.data)
         if "browser" in fixtures:
             item.add_marker(pytest.mark.browser)
+
+
+class NetworkError(AssertionError):
+    """A test reached for another machine."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_network() -> Iterator[None]:
+    """No test may connect to another machine: nothing of the package does, unless it is asked to.
+
+    Connections on this machine are allowed (Dask has them), and so are datagram sockets, which
+    Dask connects without sending anything, to learn the address of this machine.
+    """
+    connect, look_up = socket.socket.connect, socket.getaddrinfo
+    own = {"", "localhost", "::1", "::", "0.0.0.0", socket.gethostname(), *_own_addresses()}
+
+    def check(host: Any) -> None:
+        name = host.decode() if isinstance(host, bytes) else host
+        if name is not None and name not in own and not name.startswith("127."):
+            raise NetworkError(f"a connection to {name}")
+
+    def own_connect(self: socket.socket, address: Any) -> Any:
+        if self.family != getattr(socket, "AF_UNIX", None) and self.type == socket.SOCK_STREAM:
+            check(address[0])
+        return connect(self, address)
+
+    def own_look_up(host: Any, *args: Any, **kwargs: Any) -> Any:
+        check(host)
+        return look_up(host, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", own_connect)
+        patch.setattr(socket, "getaddrinfo", own_look_up)
+        yield
+
+
+def _own_addresses() -> set[str]:
+    """The address by which Dask knows this machine."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing; the address is reserved for examples
+        except OSError:
+            return set()
+        return {probe.getsockname()[0]}
 
 
 @pytest.fixture(params=list(_MODULES))

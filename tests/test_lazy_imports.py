@@ -40,7 +40,13 @@ def command(*arguments):
 def test_import_loads_no_heavy_subpackage():
     found = loaded("import thinrank")
     assert not found & {f"thinrank.{name}" for name in LAZY}
-    assert not found & {"typer", "matplotlib", "jinja2", "scipy.signal"}
+    # libraries that take long to import: Ctrl-C meanwhile would show a traceback
+    assert not found & {"typer", "matplotlib", "jinja2", "numpy", "scipy", "sklearn"}
+
+
+def test_the_function_minimize_is_not_replaced_by_its_module():
+    loaded("import thinrank as tr, thinrank.minimize; assert callable(tr.minimize)")
+    loaded("from thinrank import minimize; assert callable(minimize)")
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"]])

@@ -1,14 +1,9 @@
 """Low-rank, row-sparse and column-sparse coefficient matrices."""
 
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
-from thinrank.core.factors import Factors
+from thinrank.core.lazy import keep_function as _keep_function
 from thinrank.core.lazy import lazy_names as _lazy_names
-from thinrank.core.result import Solution
-
-# not lazy: the module has the name of the function, and its import would replace the function
-from thinrank.minimize import minimize
 
 if TYPE_CHECKING:
     from thinrank import (
@@ -28,14 +23,17 @@ if TYPE_CHECKING:
         studies,
         tables,
     )
+    from thinrank.core.factors import Factors
+    from thinrank.core.result import Solution
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
     from thinrank.estimators.regressor import SparseReducedRankRegressor
     from thinrank.estimators.sparse_svd import SparseSVD
+    from thinrank.minimize import minimize
     from thinrank.persistence import load, save
 
-__version__ = _version("thinrank")
+__version__: str
 
 __all__ = [
     "Factors",
@@ -69,12 +67,17 @@ __getattr__, __dir__ = _lazy_names(
     __name__,
     {
         **{name: f"thinrank.{name}" for name in __all__ if name.islower()},  # subpackages
+        "Factors": "thinrank.core.factors",
+        "Solution": "thinrank.core.result",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
         "SparseSVD": "thinrank.estimators.sparse_svd",
+        "__version__": "thinrank.version",
         "load": "thinrank.persistence",
         "save": "thinrank.persistence",
     },
 )
+# its module has the same name, and would take its place when it is imported
+_keep_function(__name__, "minimize")

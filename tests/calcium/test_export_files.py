@@ -190,14 +190,14 @@ def test_an_error_leaves_the_old_folder(tmp_path):
 
 def test_the_old_folder_returns_when_the_new_one_cannot_be_named(tmp_path, monkeypatch):
     write_results(tmp_path / "out", "old")
-    rename = type(tmp_path).rename
+    rename = os.rename
 
-    def refuse(self, target):
-        if self.suffix == ".partial":
+    def refuse(source, target):
+        if source.suffix == ".partial":
             raise PermissionError("not here")
-        return rename(self, target)
+        return rename(source, target)
 
-    monkeypatch.setattr(type(tmp_path), "rename", refuse)
+    monkeypatch.setattr(os, "rename", refuse)
     with pytest.raises(PermissionError):
         write_results(tmp_path / "out", "new", overwrite=True)
     assert (tmp_path / "out" / "data").read_text() == "old"

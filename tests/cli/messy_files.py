@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,19 @@ def run_process(*arguments, folder: Path):
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def in_child(work):
+    """Run something in a copy of this process, and return how that ended."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of the linear algebra
+        child = os.fork()
+    if child == 0:
+        try:
+            os._exit(work())
+        finally:
+            os._exit(99)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def environment():

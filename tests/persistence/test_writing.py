@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import thinrank as tr
-from thinrank.persistence import folder as folder_module
+from thinrank.core import whole_folder
 from thinrank.persistence import model as model_module
 
 
@@ -97,7 +97,7 @@ STEPS = [
     (model_module, "write_arrays"),
     (model_module, "sha256_of"),
     (model_module, "write_document"),
-    (folder_module, "_put"),
+    (whole_folder, "_put"),
 ]
 
 
@@ -130,7 +130,7 @@ def test_a_rename_that_fails_restores_the_model(tmp_path, monkeypatch):
     real = os.rename
 
     def rename(source, target):
-        if ".new-" in str(source):
+        if ".partial" in str(source):
             raise OSError("the folder is on another disk")
         real(source, target)
 

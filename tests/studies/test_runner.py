@@ -3,6 +3,7 @@
 import csv
 import importlib.util
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from tiny import FAILING, TINY, jobs
 
 from thinrank.studies import StudyError, load_records, run_study, stable
+from thinrank.studies.executors import _blocked_ctrl_c
 
 HERE = Path(__file__).parent
 
@@ -139,3 +141,15 @@ def test_clear_errors(tmp_path, options, message):
 
 def test_no_records_where_nothing_was_run(tmp_path):
     assert load_records(tmp_path, "table1") == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="masks of signals")
+def test_ctrl_c_does_not_reach_processes_that_import_their_libraries():
+    """The terminal sends it to all of them, and each would print a traceback."""
+    with _blocked_ctrl_c():
+        child = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(0.05,))
+        child.start()
+    os.kill(child.pid, signal.SIGINT)
+    child.join()
+    assert child.exitcode == 0
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -141,13 +141,13 @@ def read_regions(path: Path | str) -> list[np.ndarray]:
     path = Path(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON ({error})") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not JSON, or nested too deeply ({error})") from error
     if not isinstance(content, list) or not content:
         raise ValueError(f"{path}: expected a list of at least one region")
     try:
         return as_regions([region["coordinates"] for region in content])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f'{path}: each region must be {{"coordinates": [[row, column], …]}} ({error})'
         ) from error

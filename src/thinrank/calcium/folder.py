@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from thinrank.core.unfinished import clear_unfinished
+from thinrank.core.whole_folder import replaced_folder
 
 __all__ = ["SUMMARY", "check_destination", "whole_folder", "write_summary"]
 
@@ -24,7 +25,7 @@ _NAMED_IN_ERRORS = 3  # at most this many file names in a message, to keep it on
 def whole_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
     """A temporary folder, renamed to the target when the block ends without an error.
 
-    After an error or Ctrl-C, the target is unchanged.
+    After an error or Ctrl-C, the target is unchanged; see :mod:`thinrank.core.whole_folder`.
 
     Parameters
     ----------
@@ -42,13 +43,10 @@ def whole_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
     target = Path(target).resolve()
     missing = [parent for parent in target.parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
     try:
-        yield place
-        place.chmod(0o777 & ~_umask())  # mkdtemp allows access by the owner only
-        _swap(place, target)
+        with replaced_folder(target) as place:
+            yield place
     except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
         for parent in missing:  # innermost first
             with contextlib.suppress(OSError):
                 parent.rmdir()
@@ -69,7 +67,9 @@ def check_destination(target: Path | str, overwrite: bool = False) -> None:
         Whether it may be replaced.
     """
     target = Path(target)
-    parent = next(parent for parent in target.absolute().parents if parent.exists())
+    clear_unfinished(target.absolute())
+    above = target.absolute().parents  # the root has none
+    parent = next((parent for parent in above if parent.exists()), target.absolute())
     if not parent.is_dir():
         raise NotADirectoryError(f"{target} cannot be created: {parent} is a file, not a folder")
     if not os.access(parent, os.W_OK):
@@ -104,26 +104,5 @@ def _written_here(folder: Path) -> set[str]:
     try:
         content = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         return set(content["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return set()
-
-
-def _swap(place: Path, target: Path) -> None:
-    """Rename the new folder to its final name, and only then remove the old one."""
-    if not target.exists():
-        place.rename(target)
-        return
-    aside = place.with_suffix(".replaced")
-    target.rename(aside)
-    try:
-        place.rename(target)
-    except BaseException:
-        aside.rename(target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

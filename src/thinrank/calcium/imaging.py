@@ -22,6 +22,7 @@ from thinrank.calcium.scores import Scores, score_regions
 from thinrank.calcium.settings import (
     as_preprocessing,
     check_settings,
+    check_widths,
     given_sizes,
     smoothing_width,
 )
@@ -252,6 +253,7 @@ class CalciumImaging(BaseEstimator):
         decay = resolve_decay(self.decay, self.frame_rate)
         with reported_stages(progress, self.verbose) as stages:
             with open_movie(movie, dataset) as source:
+                check_widths(self, source.shape)
                 sizes = given_sizes(self, source.shape, _MOST_PIXELS)
                 prepared = as_preprocessing(self, _MOST_PIXELS).prepare(
                     source, _USUAL_DECAY if decay is None else decay, stages.begin("reading")

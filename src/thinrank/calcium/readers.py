@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import zipfile
 import zlib
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.calcium.errors import MovieError
+from thinrank.calcium.hdf5_storage import check_storage
 from thinrank.core import memory
 from thinrank.core.extras import import_optional
 
@@ -149,6 +151,8 @@ def _npy(path: Path, dataset: str | None) -> Iterator[Any]:
     try:
         frames = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError, EOFError) as error:
+        if getattr(error, "errno", None) == errno.ENOMEM:  # the address space is limited
+            raise
         raise MovieError(name, f"is corrupt, truncated or not an NPY file ({error})") from error
     yield frames
 
@@ -210,6 +214,8 @@ def _hdf5(path: Path, dataset: str | None) -> Iterator[Any]:
             found = file.get(chosen)  # follows links, which visititems does not
         if not isinstance(found, h5py.Dataset) or found.shape is None:
             raise MovieError(name, _no_such(chosen, list(shapes)))
+        with _readable(name):
+            check_storage(found, path)
         yield _in_memory_if_small(found, name)
 
 
@@ -240,6 +246,8 @@ def _nwb(path: Path, dataset: str | None) -> Iterator[Any]:
             empty = data is None or data.size == 0
         if empty:
             raise MovieError(name, f"the frames of {places[0]} are in another file or missing")
+        with _readable(name):
+            check_storage(data, path)
         yield _in_memory_if_small(data, name)
 
 

@@ -13,10 +13,23 @@ from thinrank.core.checks import is_auto
 from thinrank.minimize import check_size
 from thinrank.solvers import as_solver
 
-__all__ = ["as_preprocessing", "check_settings", "given_sizes", "in_radii", "smoothing_width"]
+__all__ = [
+    "as_preprocessing",
+    "check_settings",
+    "check_widths",
+    "given_sizes",
+    "in_radii",
+    "smoothing_width",
+]
 
 # Names of the baselines of the fluorescence, see Preprocessing.
 _BASELINES = ("median", "percentile", "none")
+# Frames per second, far above any camera. With more, the decay of one frame is 1 in floating point.
+_MOST_FRAMES = 1e9
+# Widths of filters, in sides of the frames: far wider than makes a difference.
+_WIDEST = 10
+# Seconds: a century, so that the number of frames of a window is a number.
+_LONGEST = 3e9
 
 
 def check_settings(imaging: Any) -> None:
@@ -30,9 +43,9 @@ def check_settings(imaging: Any) -> None:
         raise ValueError(f"baseline must be one of {_BASELINES}, got {imaging.baseline!r}")
     as_solver(imaging.solver, imaging.max_iter)
     for name, most in (
-        ("frame_rate", np.inf),
+        ("frame_rate", _MOST_FRAMES),
         ("percentile", 100.0),
-        ("window", np.inf),
+        ("window", _LONGEST),
         ("neuron_radius", np.inf),
         ("region_threshold", 1.0),
     ):
@@ -45,6 +58,25 @@ def check_settings(imaging: Any) -> None:
         value = getattr(imaging, name)
         if not is_auto(value) and not (_is_number(value) and 0 <= value < np.inf):
             raise ValueError(f'{name} must be a number at least 0 or "auto", got {value!r}')
+
+
+def check_widths(imaging: Any, shape: tuple[int, int, int]) -> None:
+    """Raise a ValueError for widths far beyond the frames, whose filters would need much memory.
+
+    Parameters
+    ----------
+    imaging : CalciumImaging
+    shape : tuple (n_frames, height, width)
+        Shape of the movie.
+    """
+    most = _WIDEST * max(shape[1:])
+    for name in ("neuron_radius", "smoothing", "background"):
+        value = getattr(imaging, name)
+        if not is_auto(value) and value > most:
+            raise ValueError(
+                f"{name} must be at most {most} pixels, {_WIDEST} times the larger side of the "
+                f"frames, got {value!r}"
+            )
 
 
 def in_radii(value: Any, radii: float, radius: float) -> float:

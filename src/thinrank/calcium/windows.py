@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["mask_of", "window"]
+__all__ = ["inside", "mask_of", "window"]
 
 # Pixels from the centre of a window to its edge: room for a neuron of the usual radius of 5 pixels
 # and its neighbours.
@@ -27,9 +27,24 @@ def mask_of(region: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     boolean ndarray of shape (height, width)
     """
     mask = np.zeros(shape, dtype=bool)
-    inside = np.all((region >= 0) & (region < np.array(shape)), axis=1)
-    mask[tuple(region[inside].T)] = True
+    mask[tuple(inside(region, shape).T)] = True
     return mask
+
+
+def inside(region: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The pixels of a region that are in an image.
+
+    Parameters
+    ----------
+    region : ndarray of shape (n_pixels, 2)
+        Rows and columns.
+    shape : tuple (height, width)
+
+    Returns
+    -------
+    ndarray of shape (n_pixels_inside, 2)
+    """
+    return region[np.all((region >= 0) & (region < np.array(shape)), axis=1)]
 
 
 def window(image: np.ndarray, centre: Sequence[float] | np.ndarray) -> np.ndarray:

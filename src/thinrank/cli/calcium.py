@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import typer
 from rich.console import Console
 
 from thinrank import __version__
 from thinrank.calcium import CalciumImaging, Scores, make_movie, read_regions
 from thinrank.calcium.export import describe, write_results
 from thinrank.calcium.folder import check_destination, whole_folder, write_summary
+from thinrank.calcium.windows import mask_of
+from thinrank.cli.exit_codes import Output, UnusableArgumentError
+from thinrank.cli.output_place import check_output_folder
 from thinrank.core.extras import import_optional
 from thinrank.report import MovieAnalysis, write_movie_page
 from thinrank.report.libraries import check_libraries
@@ -21,8 +26,6 @@ __all__ = ["SIMULATED_FRAME_RATE", "CalciumRequest", "run_calcium"]
 
 SIMULATED_FRAME_RATE = 7.0
 """Default number of frames per second of the simulated movie."""
-
-_INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -62,29 +65,23 @@ class CalciumRequest:
     command: str
 
 
-def run_calcium(console: Console, request: CalciumRequest) -> int:
-    """Run the command and return its exit code; after a failure no new folder is left behind."""
-    try:
-        _analyse(console, request)
-    except (ValueError, OSError, ImportError, MemoryError) as error:
-        # the message says what is wrong with the file, the folder, a setting or an installation
-        console.print(
-            f"thinrank calcium: {str(error) or type(error).__name__}",
-            style="red",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
-        return 1
-    except KeyboardInterrupt:
-        console.print("Interrupted; nothing was written.", highlight=False)
-        return _INTERRUPTED
-    return 0
+def run_calcium(console: Console, request: CalciumRequest, output: Output) -> None:
+    """Run the command; after a failure no new folder is left behind.
 
-
-def _analyse(console: Console, request: CalciumRequest) -> None:
+    Parameters
+    ----------
+    console : Console
+        Where results are printed.
+    request : CalciumRequest
+        What to do.
+    output : Output
+        Where notes are written.
+    """
     # check everything that can fail before the fit, which takes long
-    check_destination(request.out, request.overwrite)
+    _check_out(request.out, request.overwrite)
+    for file in (request.movie, request.labels):
+        if file is not None and not file.exists():
+            raise UnusableArgumentError(f"{file}: there is no such file")
     _check_libraries(request.nwb)
     labelled = None if request.labels is None else read_regions(request.labels)
     imaging = CalciumImaging(**request.settings, verbose=1)
@@ -103,6 +100,8 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
     seconds = time.perf_counter() - began
 
     scores = None if labelled is None else imaging.score(labelled)
+    if labelled is not None:
+        _tell_outside(labelled, imaging.mean_image_.shape, output)
     with whole_folder(request.out, request.overwrite) as place:
         write_results(imaging, place, nwb=request.nwb)
         settings = _settings(request, imaging, seconds)
@@ -119,7 +118,27 @@ def _analyse(console: Console, request: CalciumRequest) -> None:
                 "thinrank": __version__,
             },
         )
+    output.kept = f"the results are in {request.out}"
     _tell(console, imaging, scores, request.out)
+
+
+def _check_out(out: Path, overwrite: bool) -> None:
+    """Raise a usage error before the fit, which takes long, if the results cannot be written."""
+    try:
+        check_destination(out, overwrite)
+    except OSError as error:
+        raise typer.BadParameter(str(error), param_hint="--out") from error
+    check_output_folder(out.absolute().parent)
+
+
+def _tell_outside(labelled: list[np.ndarray], shape: tuple[int, int], output: Output) -> None:
+    """Tell how many labelled regions are outside the frames: they may be of another movie."""
+    count = sum(not mask_of(region, shape).any() for region in labelled)
+    if count:
+        output.note(
+            f"{count} of the {len(labelled)} labelled regions "
+            f"{'is' if count == 1 else 'are'} outside the frames of {shape[0]} × {shape[1]} pixels"
+        )
 
 
 def _check_libraries(nwb: bool) -> None:
@@ -153,7 +172,5 @@ def _tell(console: Console, imaging: CalciumImaging, scores: Scores | None, out:
             f"recall {scores.recall:.2f}, precision {scores.precision:.2f}, "
             f"combined {scores.combined:.2f}"
         )
-    console.print(text, highlight=False, soft_wrap=True)
-    console.print(
-        f"Results are in {out}; start with {out / 'page.html'}", highlight=False, soft_wrap=True
-    )
+    console.print(text, soft_wrap=True)
+    console.print(f"Results are in {out}; start with {out / 'page.html'}", soft_wrap=True)

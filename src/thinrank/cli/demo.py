@@ -34,8 +34,7 @@ def run_demo(console: Console, seed: int, out: Path) -> None:
     """
     console.print(
         "Simulating the paper's strong two-way setting: "
-        "n=50, p=100, k=50, rank 8, 10 predictors, 10 responses.",
-        highlight=False,
+        "n=50, p=100, k=50, rank 8, 10 predictors, 10 responses."
     )
     X, Y, truth = make_two_way_sparse(50, 100, 50, _RANK, _ROWS, _COLUMNS, random_state=seed)
     began = time.perf_counter()
@@ -62,7 +61,7 @@ def run_demo(console: Console, seed: int, out: Path) -> None:
     table.add_row("total seconds", f"{seconds:.2f}")
     console.print(table)
     console.print(_supports(est, truth))
-    console.print(str(est.status_), highlight=False)
+    console.print(str(est.status_))
     _write_report(console, est, X, Y, seed, out)
 
 
@@ -89,17 +88,14 @@ def _write_report(console: Console, est: Any, X: Any, Y: Any, seed: int, out: Pa
     """Write the report and name it; if libraries are missing, say how to install them."""
     if not (is_installed("matplotlib") and is_installed("jinja2")):
         console.print(
-            'No report was written: it needs pip install "thinrank[report]"',
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
+            'No report was written: it needs pip install "thinrank[report]"', soft_wrap=True
         )
         return
     from thinrank import report  # its libraries are optional
 
     with console.status("writing the report"):
         report.write(est, out, X=X, Y=Y, command=f"thinrank demo --seed {seed}")
-    console.print(f"The report is in {out}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"The report is in {out}", soft_wrap=True)
 
 
 def _ratio(error: np.ndarray, truth: Factors, order: Any) -> float:

@@ -1,30 +1,34 @@
-"""Exit codes, one-line errors and interruptions of the commands about models."""
+"""Exit codes and one-line errors of all commands."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 
+from thinrank.cli.failures import memory_failure, system_failure
+from thinrank.cli.interruption import Interruption, received_signal
 from thinrank.cli.option_names import in_options, is_about_option
 
 __all__ = [
     "BAD_DATA",
     "FAILURE",
     "INTERRUPTED",
+    "TRACEBACK",
     "USAGE",
     "Output",
     "UnusableArgumentError",
     "carry_out",
+    "fail",
 ]
 
 FAILURE = 1
@@ -34,15 +38,14 @@ USAGE = 2
 BAD_DATA = 3
 """Data that cannot be used."""
 INTERRUPTED = 130
-"""The code of shells after Ctrl-C."""
+"""The code of shells after Ctrl-C: 128 plus the number of the signal, as for other signals."""
+
+TRACEBACK = "THINRANK_TRACEBACK"
+"""Environment variable: if it is set, errors have a traceback, like those with ``--debug``."""
 
 
 class UnusableArgumentError(Exception):
     """Arguments that cannot be used, such as a file that does not exist."""
-
-
-class _Interruption(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt, after which a search goes on with its best model."""
 
 
 @dataclass
@@ -57,6 +60,8 @@ class Output:
         Whether only errors and JSON are written.
     debug : bool, default=False
         Whether errors have a traceback.
+    kept : str, default="nothing was written"
+        What is there after an interruption.
 
     Attributes
     ----------
@@ -67,6 +72,7 @@ class Output:
     json: bool = False
     quiet: bool = False
     debug: bool = False
+    kept: str = "nothing was written"
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> None:
@@ -93,7 +99,7 @@ class Output:
             print(text, file=sys.stderr, flush=True)
 
 
-def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any]]) -> int:
+def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any] | int | None]) -> int:
     """Run a command, report its errors in one line, and return the exit code.
 
     Parameters
@@ -103,40 +109,41 @@ def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any]]) -> 
     output : Output
         Where to write.
     work : callable
-        Does the work and returns what ``--json`` prints.
+        Does the work and returns what ``--json`` prints, or an exit code.
 
     Returns
     -------
     int
-        0, or one of the codes of this module.
+        0, one of the codes of this module, or 128 plus the number of a signal.
     """
     try:
-        with _interruptible(), _warnings_as_notes(output):
+        with _warnings_as_notes(output):
             result = work()
-    except (_Interruption, KeyboardInterrupt):
-        return _report(name, output, "interrupted; nothing was written", INTERRUPTED)
-    except UnusableArgumentError as error:
-        return _report(name, output, str(error), USAGE, error)
-    except typer.BadParameter as error:
-        return _report(name, output, error.format_message(), USAGE, error)
-    except ValueError as error:
-        code = USAGE if is_about_option(str(error)) else BAD_DATA
-        return _report(name, output, in_options(str(error)), code, error)
-    except (OSError, ImportError, MemoryError) as error:
-        return _report(name, output, str(error) or type(error).__name__, FAILURE, error)
-    except Exception as error:
-        hint = "" if output.debug else "; --debug shows where"
-        return _report(name, output, f"{type(error).__name__}: {error}{hint}", FAILURE, error)
-    if output.json:
+    except (Exception, Interruption, KeyboardInterrupt) as error:
+        return fail(error, output, f"thinrank {name}")
+    if output.json and isinstance(result, dict):
         print(json.dumps({**result, "notes": output.notes}, ensure_ascii=False, allow_nan=False))
-    return 0
+    return result if isinstance(result, int) else 0
 
 
-def _report(
-    name: str, output: Output, message: str, code: int, error: Exception | None = None
-) -> int:
-    """Write an error and return the exit code."""
-    if output.debug and error is not None:
+def fail(error: BaseException, output: Output, command: str) -> int:
+    """Write an error in one line and return the exit code.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+    output : Output
+        Where to write.
+    command : str
+        The command, for the message.
+
+    Returns
+    -------
+    int
+    """
+    code, message = _outcome(error, output)
+    if output.debug or os.environ.get(TRACEBACK):
         traceback.print_exception(error, file=sys.stderr)
     line = " ".join(message.split())
     if output.json:
@@ -146,26 +153,34 @@ def _report(
                 about[place] = getattr(error, place)
         print(json.dumps(about, ensure_ascii=False))
     else:
-        print(f"thinrank {name}: {line}", file=sys.stderr)
+        print(f"{command}: {line}", file=sys.stderr)
     return code
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C, and a request to end, stop the command at once; clean-up still happens."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals belong to the main thread
-        return
-
-    def stop(number: int, frame: Any) -> NoReturn:
-        raise _Interruption
-
-    former = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for each, handler in former.items():
-            signal.signal(each, handler)
+def _outcome(error: BaseException, output: Output) -> tuple[int, str]:
+    """The exit code and the message for an error."""
+    number = received_signal(error)
+    if number is not None:
+        what = (
+            "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+        )
+        return 128 + number, f"{what}; {output.kept}"
+    match error:
+        case UnusableArgumentError():
+            return USAGE, str(error)
+        case typer.BadParameter():
+            return USAGE, error.format_message()
+        case MemoryError():
+            return FAILURE, memory_failure(error)
+        case OSError():
+            return FAILURE, system_failure(error)
+        case ImportError():
+            return FAILURE, str(error) or "ImportError"
+        case ValueError():
+            code = USAGE if is_about_option(str(error)) else BAD_DATA
+            return code, in_options(str(error))
+    where = "" if output.debug else f"; {TRACEBACK}=1 in the environment shows where"
+    return FAILURE, f"{type(error).__name__}: {error}{where}"
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import thinrank as tr
 from thinrank.cli.exit_codes import Output
 from thinrank.cli.findings import as_json
 from thinrank.cli.option_names import in_options
+from thinrank.cli.output_place import check_output_folder
 from thinrank.cli.progress_lines import ProgressLines
 from thinrank.cli.training_data import DataRequest, TrainingData, check_files, load_data
 from thinrank.tables.errors import did_you_mean, listed
@@ -92,6 +93,7 @@ def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
         overwrite=request.overwrite,
         extra={FORMAT: _record(request, data, output, seconds)},
     )
+    output.kept = f"the model is in {request.out}"
     for file in stale:
         if file.exists():
             output.note(f"{file} is about the model that was replaced")
@@ -141,9 +143,7 @@ def _check_out(out: Path, overwrite: bool) -> None:
     except FileExistsError as error:
         text = str(error).replace("use overwrite=True", "use --overwrite")
         raise typer.BadParameter(text, param_hint="--out") from None
-    parent = next(each for each in out.absolute().parents if each.exists())
-    if not parent.is_dir():
-        raise typer.BadParameter(f"{parent} is a file, not a folder", param_hint="--out")
+    check_output_folder(out.absolute().parent)
 
 
 def _estimator(request: FitRequest, data: TrainingData, progress: bool) -> Any:

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperCommand
 
 from thinrank import __version__
 from thinrank.cli.arguments import number, typed_command
+from thinrank.cli.exit_codes import Output, carry_out
 from thinrank.cli.group import CommandGroup
 from thinrank.cli.model_commands import add_model_commands
+from thinrank.cli.option_types import Debug
+from thinrank.cli.output_place import check_output_file, check_output_folder
 
 __all__ = ["app"]
 
@@ -41,7 +43,7 @@ class _ReproduceCommand(TyperCommand):
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        Console().print(f"thinrank {__version__}", highlight=False)
+        print(f"thinrank {__version__}")
         raise typer.Exit
 
 
@@ -63,13 +65,15 @@ def demo(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="File of the report; it is replaced.")
     ] = Path("thinrank-demo.html"),
+    debug: Debug = False,
 ) -> None:
     """Simulate the two-way sparse setting of the paper, fit it, and show the results."""
+    check_output_file(out)
     from thinrank.cli.demo import run_demo
+    from thinrank.cli.plain_console import plain_console
 
-    if not out.absolute().parent.is_dir() or out.is_dir():
-        raise typer.BadParameter(f"cannot write to {out}", param_hint="--out")
-    run_demo(Console(), seed, out)
+    output = Output(debug=debug)
+    raise typer.Exit(carry_out("demo", output, lambda: run_demo(plain_console(), seed, out)))
 
 
 @app.command(cls=_ReproduceCommand)
@@ -107,11 +111,14 @@ def reproduce(
             help="Address of a Dask scheduler.", show_default="a new cluster on this machine"
         ),
     ] = None,
+    debug: Debug = False,
 ) -> None:
     """Reproduce tables and figures of the paper, and compare them with the printed ones.
 
     Finished jobs are kept in the folder: after an interruption the same command continues.
     """
+    check_output_folder(out)
+    from thinrank.cli.plain_console import plain_console
     from thinrank.cli.reproduce import chosen_studies, run_reproduce
     from thinrank.studies import EXECUTORS
 
@@ -122,16 +129,22 @@ def reproduce(
     if executor not in EXECUTORS:
         expected = ", ".join(EXECUTORS)
         raise typer.BadParameter(f"must be one of {expected}", param_hint="--executor")
-    code = run_reproduce(
-        Console(),
-        chosen,
-        out,
-        quick=quick,
-        jobs=jobs,
-        executor=executor,
-        limit=limit,
-        address=scheduler,
-        command=typed_command(),
+    output = Output(debug=debug)
+    output.kept = f"finished jobs are kept in {out}; the same command continues from there"
+    code = carry_out(
+        "reproduce",
+        output,
+        lambda: run_reproduce(
+            plain_console(),
+            chosen,
+            out,
+            quick=quick,
+            jobs=jobs,
+            executor=executor,
+            limit=limit,
+            address=scheduler,
+            command=typed_command(),
+        ),
     )
     raise typer.Exit(code)
 
@@ -142,7 +155,14 @@ def rl(
         str, typer.Option(help="Family of tasks to draw: linear or optimal-value.")
     ] = "linear",
     tasks: Annotated[int, typer.Option(min=3, help="Number of decision processes.")] = 12,
-    features: Annotated[int, typer.Option(min=10, help="Number of features of a state.")] = 60,
+    features: Annotated[
+        int,
+        typer.Option(
+            min=10,
+            max=2000,  # more than the states of a task would be linearly dependent
+            help="Number of features of a state.",
+        ),
+    ] = 60,
     states: Annotated[
         list[int] | None,
         typer.Option(
@@ -157,12 +177,14 @@ def rl(
     out: Annotated[Path, typer.Option(help="File of the figure: .png, .svg or .pdf.")] = Path(
         "rl.png"
     ),
+    debug: Debug = False,
 ) -> None:
     """Learn several decision processes jointly and separately, and compare the policies.
 
     Compares the value error of fitted Q-iteration with GDT and pursuit, for which the tasks share
     features and rank, with that of the group lasso, the lasso and ridge regression.
     """
+    from thinrank.cli.plain_console import plain_console
     from thinrank.cli.rl import FIGURES, run_rl
     from thinrank.rl.comparison import FAMILIES, Comparison
 
@@ -170,11 +192,11 @@ def rl(
         raise typer.BadParameter(f"must be one of {', '.join(FAMILIES)}", param_hint="--family")
     if out.suffix not in FIGURES:
         raise typer.BadParameter(f"must end in {', '.join(FIGURES)}", param_hint="--out")
-    if not out.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {out.parent}", param_hint="--out")
+    check_output_file(out)
     counts = sorted(set(states or (30, 60, 120)))
     comparison = Comparison(family, tasks, features, counts, repeats, seed)
-    raise typer.Exit(run_rl(Console(), comparison, out))
+    output = Output(debug=debug)
+    raise typer.Exit(carry_out("rl", output, lambda: run_rl(plain_console(), comparison, out)))
 
 
 @app.command()
@@ -233,6 +255,7 @@ def calcium(
         bool, typer.Option("--simulate", help="Use a simulated movie instead of a file.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated movie.")] = 0,
+    debug: Debug = False,
 ) -> None:
     """Find the neurons of a calcium imaging movie, with their traces and spikes.
 
@@ -240,6 +263,7 @@ def calcium(
     created when everything is finished.
     """
     from thinrank.cli.calcium import SIMULATED_FRAME_RATE, CalciumRequest, run_calcium
+    from thinrank.cli.plain_console import plain_console
 
     if simulate == (movie is not None):
         raise typer.BadParameter("give either a movie or --simulate", param_hint="MOVIE")
@@ -268,4 +292,7 @@ def calcium(
         seed=seed,
         command=typed_command(),
     )
-    raise typer.Exit(run_calcium(Console(), request))
+    output = Output(debug=debug)
+    raise typer.Exit(
+        carry_out("calcium", output, lambda: run_calcium(plain_console(), request, output))
+    )

@@ -14,16 +14,21 @@ _OPTIONS = {
     "n_jobs": "--jobs",
     "random_state": "--seed",
     "n_resamples": "--resamples",
+    "frame_rate": "--frame-rate",
+    "neuron_radius": "--neuron-radius",
 }
 # Parameters that are also words of sentences are options only where a message begins with them.
-_WORDS = ("rank", "ridge", "criterion", "cv", "family", "loss", "threshold")
+_WORDS = (
+    *("rank", "ridge", "criterion", "cv", "family", "loss", "threshold"),
+    *("decay", "baseline", "smoothing"),
+)
 _PHRASES = {
     "an integer": "a whole number",
     "the number of rows of Θ (predictors)": "the number of predictors",
     "the number of columns of Θ (responses)": "the number of responses",
     "rows of X": "samples",
 }
-_KNOWN = re.compile(rf"(?<![\w.-])({'|'.join(_OPTIONS)})(?!\w)")
+_KNOWN = re.compile(rf"(?<![\w./-])({'|'.join(_OPTIONS)})(?!\w)")
 _GIVEN = re.compile(r"(--[\w-]+)=[\"'](\w+)[\"']")
 _FIRST = re.compile(rf"({'|'.join(_WORDS)})(?= must )")
 

@@ -10,12 +10,13 @@ import numpy as np
 import typer
 
 from thinrank.cli.exit_codes import Output, UnusableArgumentError
+from thinrank.cli.output_place import check_new_file
 from thinrank.cli.saved_model import SavedModel, load_model
 from thinrank.tables import ReadOptions, read_table, write_table
 from thinrank.tables.errors import counted, listed, listed_counts
 from thinrank.tables.write import OUTPUT_SUFFIXES
 
-__all__ = ["check_new_file", "run_predict"]
+__all__ = ["run_predict"]
 
 
 def run_predict(
@@ -74,18 +75,6 @@ def run_predict(
     write_table(out, names, columns, table.index, table.index_name, table.style)
     output.show(f"Predictions of {len(X)} samples are in {out}")
     return {"predictions": str(out), "rows": len(X), "columns": names}
-
-
-def check_new_file(path: Path, overwrite: bool) -> None:
-    """Raise a usage error unless a file can be written."""
-    if path.is_dir():
-        raise typer.BadParameter(f"{path} is a folder, expected a file", param_hint="--out")
-    if not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {path.parent}", param_hint="--out")
-    if path.exists() and not overwrite:
-        raise typer.BadParameter(
-            f"{path} exists; use --overwrite to replace it", param_hint="--out"
-        )
 
 
 def _index(model: SavedModel, options: ReadOptions) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from thinrank.cli.exit_codes import Output
 from thinrank.cli.fit_files import reread_data
-from thinrank.cli.predict import check_new_file
+from thinrank.cli.output_place import check_new_file
 from thinrank.cli.saved_model import SavedModel, load_model
 from thinrank.cli.stability_file import read_stability
 from thinrank.cli.training_data import TrainingData

@@ -15,7 +15,6 @@ from thinrank.studies import StudyError, load_records, run_study
 
 __all__ = ["chosen_studies", "run_reproduce"]
 
-_INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 # The libraries that pages and plots need.
 _LIBRARIES = ("matplotlib", "jinja2")
 
@@ -69,15 +68,13 @@ def run_reproduce(
     Returns
     -------
     code : int
-        Exit code: 0, 1 if a study failed, or 130 after Ctrl-C.
+        Exit code: 0, or 1 if a study failed.
     """
     pages = all(is_installed(library) for library in _LIBRARIES)
     if not pages:
         console.print(
             "Only records will be written: pages and plots need "
             'pip install "thinrank[report]". The same command then makes them from the records.',
-            highlight=False,
-            markup=False,
             soft_wrap=True,
         )
     failed = False
@@ -95,26 +92,15 @@ def run_reproduce(
                 command=own_command(name, command),
                 progress=True,
             )
-        except ImportError as error:  # Dask is not installed
-            console.print(str(error), highlight=False, markup=False, soft_wrap=True)
-            return 1
         except StudyError as error:
-            console.print(f"{name}: {error}", highlight=False, soft_wrap=True)
+            console.print(f"{name}: {error}", soft_wrap=True)
             failed = True
             records = load_records(out, name)
-        except KeyboardInterrupt:
-            console.print(
-                f"{name}: interrupted. Finished jobs are kept in {out}; "
-                "the same command continues from there.",
-                highlight=False,
-                soft_wrap=True,
-            )
-            return _INTERRUPTED
         seconds = time.perf_counter() - began
         if records and pages:
             write_study(name, records, out)
-        console.print(f"{name}: {len(records)} records, {seconds:.1f} s", highlight=False)
+        console.print(f"{name}: {len(records)} records, {seconds:.1f} s")
     if pages:
         write_index(out)
-    console.print(f"Results are in {out}", highlight=False, soft_wrap=True)
+    console.print(f"Results are in {out}", soft_wrap=True)
     return 1 if failed else 0

@@ -26,16 +26,12 @@ def run_rl(console: Console, comparison: Comparison, out: Path) -> int:
     drawn = is_installed("matplotlib")
     if not drawn:
         console.print(
-            'No figure will be drawn: it needs pip install "thinrank[report]"',
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
+            'No figure will be drawn: it needs pip install "thinrank[report]"', soft_wrap=True
         )
     pairs = comparison.features * comparison.actions
     console.print(
         f"{comparison.tasks} tasks, {comparison.features} features × {comparison.actions} actions, "
-        f"{comparison.rows} of the {pairs} rows of Θ* non-zero, rank {comparison.rank}.",
-        highlight=False,
+        f"{comparison.rows} of the {pairs} rows of Θ* non-zero, rank {comparison.rank}."
     )
     with _bar(console, comparison.fits) as advance:
         records = comparison.run(advance)
@@ -43,14 +39,13 @@ def run_rl(console: Console, comparison: Comparison, out: Path) -> int:
     console.print(
         "Mean squared difference between the values of the learned policies and the optimal ones. "
         "GDT and pursuit choose sizes and ridge by a criterion, the others a penalty by "
-        "cross-validation.",
-        highlight=False,
+        "cross-validation."
     )
     if drawn:
         from thinrank.report.value_errors import draw_value_errors  # matplotlib is optional
 
         draw_value_errors(records, out)
-        console.print(f"The figure is in {out}", highlight=False, soft_wrap=True)
+        console.print(f"The figure is in {out}", soft_wrap=True)
     return 0
 
 

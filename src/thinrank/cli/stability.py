@@ -18,8 +18,9 @@ import thinrank as tr
 from thinrank.cli.exit_codes import Output, UnusableArgumentError
 from thinrank.cli.findings import finite
 from thinrank.cli.fit_files import reread_data
+from thinrank.cli.output_place import check_output_file
 from thinrank.cli.saved_model import SavedModel, load_model
-from thinrank.cli.stability_file import write_stability
+from thinrank.cli.stability_file import FILE, write_stability
 from thinrank.cli.training_data import TrainingData
 from thinrank.core.extras import import_optional
 from thinrank.core.warnings import SelectionWarning
@@ -80,6 +81,7 @@ def run_stability(request: StabilityRequest, output: Output) -> dict[str, Any]:
     """
     import_optional("pandas")
     model = load_model(request.folder)
+    check_output_file(request.folder / FILE, "MODEL")
     estimator = _estimator(model, request.predictors)
     data = reread_data(model, request.x, request.y)
     if isinstance(data, str):

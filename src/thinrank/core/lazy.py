@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 
-__all__ = ["lazy_names"]
+__all__ = ["keep_function", "lazy_names"]
 
 
 def lazy_names(
@@ -42,3 +43,28 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *modules})
 
     return get, names
+
+
+def keep_function(package: str, name: str) -> None:
+    """Let ``package.name`` be a function, imported on first use, of the module of the same name.
+
+    The import of a module sets an attribute of its package, which would replace the function. A
+    property of the package's class is not replaced.
+
+    Parameters
+    ----------
+    package : str
+        ``__name__`` of the package.
+    name : str
+        Name of the function and of the module.
+    """
+
+    def get(self: ModuleType) -> object:
+        return getattr(import_module(f"{package}.{name}"), name)
+
+    def ignore(self: ModuleType, value: object) -> None:
+        """Called when the module is imported."""
+
+    module = sys.modules[package]
+    kind = type(module)
+    module.__class__ = type(kind.__name__, (kind,), {name: property(get, ignore)})

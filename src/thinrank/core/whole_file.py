@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from thinrank.core.unfinished import UNFINISHED, clear_unfinished, hidden_path, remove
 
 __all__ = ["sync_folder", "whole_file", "write_text"]
 
@@ -16,7 +17,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     """A temporary file, renamed to the given name when the block ends without an error.
 
     After an error or an interruption the path is as it was before. The file is on the disk when
-    the block ends.
+    the block ends. What a killed process left is removed; see :mod:`thinrank.core.unfinished`.
 
     Parameters
     ----------
@@ -29,18 +30,15 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         The temporary file, in the same folder, with the suffix of ``path``.
     """
     path = Path(path)
-    handle, name = tempfile.mkstemp(
-        prefix=f".{path.name}.", suffix=f".partial{path.suffix}", dir=path.absolute().parent
-    )
-    os.close(handle)
-    place = Path(name)
+    clear_unfinished(path.absolute())
+    place = hidden_path(path, UNFINISHED)
     try:
+        place.touch(exist_ok=False)
         yield place
         _sync(place)
-        place.chmod(0o666 & ~_umask())  # mkstemp allows access by the owner only
         os.replace(place, path)
     except BaseException:  # also on Ctrl-C
-        place.unlink(missing_ok=True)
+        remove(place)
         raise
     sync_folder(path.absolute().parent)
 
@@ -73,9 +71,3 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

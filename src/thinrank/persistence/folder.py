@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -11,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from thinrank.core.whole_file import sync_folder
+from thinrank.core import whole_folder
+from thinrank.core.unfinished import clear_unfinished
 from thinrank.persistence.document import FORMAT
 from thinrank.persistence.errors import ModelFileError
 
@@ -32,6 +32,7 @@ def check_free(path: Path, overwrite: bool) -> None:
     overwrite : bool
         Whether a model there may be replaced. Anything else is never replaced.
     """
+    clear_unfinished(path.absolute())
     if not os.path.lexists(path):
         return
     if not path.is_dir():
@@ -63,15 +64,10 @@ def replaced_folder(path: Path) -> Iterator[Path]:
         A path that passed :func:`check_free`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = _sibling(path, "new")
-    new.mkdir()
-    try:
+    with whole_folder.replaced_folder(path) as new:
         yield new
-        sync_folder(new)
-        _put(new, path)
-    except BaseException:  # also on Ctrl-C
-        shutil.rmtree(new, ignore_errors=True)
-        raise
+        if path.exists():
+            _keep_others(path, new)
 
 
 def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -134,26 +130,20 @@ def _is_model(path: Path) -> bool:
         return False
 
 
-def _sibling(path: Path, purpose: str) -> Path:
-    """A hidden path next to ``path``: on the same file system, so that it can be renamed."""
-    return path.with_name(f".{path.name}.{purpose}-{secrets.token_hex(6)}")
+def _keep_others(former: Path, new: Path) -> None:
+    """Give the new folder the files that are not those of the model, such as a report."""
+    for other in former.iterdir():
+        if other.name in (DOCUMENT, ARRAYS):
+            continue
+        if other.is_dir() and not other.is_symlink():
+            shutil.copytree(other, new / other.name, symlinks=True, copy_function=_link)
+        else:
+            _link(other, new / other.name)
 
 
-def _put(new: Path, path: Path) -> None:
-    """Rename ``new`` to ``path``, and what was there to a hidden name, which is then deleted."""
-    if not path.exists():
-        os.rename(new, path)
-        sync_folder(path.parent)
-        return
-    old = _sibling(path, "old")
-    os.rename(path, old)
+def _link(source: str | Path, target: str | Path) -> None:
+    """A second name for a file, or a copy on file systems without hard links."""
     try:
-        os.rename(new, path)
-    except BaseException:
-        os.rename(old, path)
-        raise
-    sync_folder(path.parent)
-    for other in old.iterdir():
-        if other.name not in (DOCUMENT, ARRAYS):
-            os.rename(other, path / other.name)
-    shutil.rmtree(old)
+        os.link(source, target, follow_symlinks=False)
+    except (OSError, NotImplementedError):
+        shutil.copy2(source, target, follow_symlinks=False)

@@ -10,6 +10,7 @@ import numpy as np
 from thinrank.calcium import Scores, match_regions
 from thinrank.calcium.export import Segmentation
 from thinrank.calcium.windows import mask_of, window
+from thinrank.core.whole_file import write_text
 from thinrank.report.calcium_pictures import (
     ESTIMATED,
     LABELLED,
@@ -79,7 +80,7 @@ def write_movie_page(analysis: MovieAnalysis, path: Path | str) -> None:
     with drawing():
         page = movie_page(analysis)
         drawings = {picture.name: as_svg(picture.figure) for picture in page.pictures}
-    Path(path).write_text(render_html(page, drawings), encoding="utf-8")
+    write_text(path, render_html(page, drawings))
 
 
 def movie_page(analysis: MovieAnalysis) -> Page:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thinrank.calcium.windows import inside
 from thinrank.core.extras import import_optional
 from thinrank.report.style import WIDTH
 
@@ -124,7 +125,8 @@ def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
     for axis, panel in zip(axes, panels, strict=True):
         _show(axis, image, "gray")
         axis.set_title(panel.title)
-        for name, region in zip(panel.names, panel.regions, strict=True):
+        for name, full in zip(panel.names, panel.regions, strict=True):
+            region = inside(full, image.shape)  # labels may be of a larger or another movie
             outline(axis, region, panel.colour)
             if len(panel.regions) <= _NUMBERED and len(region):
                 _write(axis, region.mean(axis=0), name, panel.colour)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thinrank.core.extras import import_optional
+from thinrank.core.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,8 +200,10 @@ def _reach(cluster: list[int], heights: Sequence[float], gap: float, side: int) 
 def store(figure: Figure, folder: Path, name: str) -> bytes:
     """Write ``name.png`` and ``name.svg`` into the folder and return the SVG."""
     drawing = as_svg(figure)
-    (folder / f"{name}.svg").write_bytes(drawing)
-    figure.savefig(folder / f"{name}.png", format="png", dpi=160, metadata={"Software": None})
+    with whole_file(folder / f"{name}.svg") as place:
+        place.write_bytes(drawing)
+    with whole_file(folder / f"{name}.png") as place:
+        figure.savefig(place, format="png", dpi=160, metadata={"Software": None})
     return drawing
 
 

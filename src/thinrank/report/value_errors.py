@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from thinrank.core.whole_file import whole_file
 from thinrank.report.statistics import group, values
 from thinrank.report.style import COLOURS, MARKERS, drawing, label_ends, panels, value_scale
 from thinrank.studies import StudyRecord
@@ -24,7 +25,7 @@ def draw_value_errors(records: list[StudyRecord], path: Path) -> None:
         With the fields ``method``, ``states`` and ``value_error``, for example from
         :meth:`thinrank.rl.comparison.Comparison.run`.
     path : Path
-        File to write; its suffix decides the format.
+        File to write; its suffix decides the format. After an error it is as it was before.
 
     Raises
     ------
@@ -57,4 +58,5 @@ def draw_value_errors(records: list[StudyRecord], path: Path) -> None:
             axis.plot(sizes, means, color=colour, marker=_MARKERS.get(method, "o"))
             ends.append((float(sizes[-1]), means[-1], method, colour))
         label_ends(axis, ends)
-        figure.savefig(path, dpi=160)
+        with whole_file(path) as place:
+            figure.savefig(place, dpi=160)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from thinrank.core.whole_file import write_text
 from thinrank.report.html import render_html
 from thinrank.report.markdown import render_markdown
 from thinrank.report.page import Page
@@ -27,5 +28,5 @@ def write_page(page: Page, folder: Path, stem: str) -> None:
     drawings = {
         picture.name: store(picture.figure, folder, picture.name) for picture in page.pictures
     }
-    (folder / f"{stem}.md").write_text(render_markdown(page), encoding="utf-8")
-    (folder / f"{stem}.html").write_text(render_html(page, drawings), encoding="utf-8")
+    write_text(folder / f"{stem}.md", render_markdown(page))
+    write_text(folder / f"{stem}.html", render_html(page, drawings))

@@ -31,7 +31,7 @@ class Cache:
         """Return the records of a finished job, or None if there is no valid file."""
         try:
             content = json.loads(self.path(key).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         if not isinstance(content, dict) or content.get("key") != key:
             return None

@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -86,7 +87,8 @@ def _in_processes(work: Work, jobs: Sequence[Job], workers: int) -> Iterator[Fin
     count = min(workers, len(jobs))
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_become_worker)
     try:
-        asked = {pool.submit(work, job): job for job in jobs}
+        with _blocked_ctrl_c():
+            asked = {pool.submit(work, job): job for job in jobs}
         for future in as_completed(asked):
             yield asked[future], _result(future)
     except BaseException:  # including Ctrl-C: abandon the jobs that are running
@@ -95,6 +97,23 @@ def _in_processes(work: Work, jobs: Sequence[Job], workers: int) -> Iterator[Fin
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _blocked_ctrl_c() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach, not even while they import their libraries.
+
+    The terminal sends Ctrl-C to them too, and each would print a traceback. They inherit what is
+    blocked here; what arrives meanwhile is delivered to this process at the end of the block.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
 
 
 def _become_worker() -> None:
@@ -123,7 +142,13 @@ def _on_dask(
             "dashboard_address": None,
             "processes": True,
         }
-    with distributed.Client(**where) as client:
+    try:
+        cluster = distributed.Client(**where)
+    except (OSError, ValueError) as error:  # includes timeouts, and addresses that are none
+        if address is None:
+            raise
+        raise ConnectionError(f"there is no Dask scheduler at {address} ({error})") from error
+    with cluster as client:
         asked = {client.submit(work, job, pure=False): job for job in jobs}
         for future in distributed.as_completed(list(asked)):
             yield asked[future], _result(future)

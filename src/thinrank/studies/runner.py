@@ -259,6 +259,6 @@ def load_records(out: Path | str, name: str) -> list[StudyRecord]:
 def _keys(folder: Path, cache: Cache) -> list[str]:
     try:
         keys = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["keys"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return cache.keys()
     return [str(key) for key in keys]

@@ -1,0 +1,75 @@
+"""Names that look like markup are text on every page; the report of a model has its own test."""
+
+from types import SimpleNamespace
+
+import matplotlib.figure
+import numpy as np
+import pytest
+from page_parser import ParsedPage, assert_self_contained
+
+from thinrank.calcium import make_movie
+from thinrank.report.calcium_movie import MovieAnalysis, write_movie_page
+from thinrank.report.page import (
+    Link,
+    Number,
+    Page,
+    Picture,
+    Points,
+    Section,
+    Table,
+    Text,
+    Verdict,
+)
+from thinrank.report.writer import write_page
+
+HOSTILE = "<script>document.title='taken'</script>"
+IMAGE = '"><img src=x onerror=alert(1)>'
+
+
+def read(path):
+    page = ParsedPage(path.read_text(encoding="utf-8"))
+    assert_self_contained(page)
+    assert not page.named("script")
+    assert all(image["src"].startswith("data:") for image in page.named("img"))
+    return page
+
+
+@pytest.mark.parametrize("name", [HOSTILE, IMAGE])
+def test_every_part_of_a_page(tmp_path, name):
+    figure = matplotlib.figure.Figure((3, 2))
+    figure.subplots().set_title(name, parse_math=False)
+    cells = (name, Link(name, "other"), Number(1.0, name), Verdict(name, True))
+    table = Table((name, "b", "c", "d"), [cells], caption=name, note=name)
+    blocks = [
+        Section(name),
+        Text(name),
+        Text(name, stress=True),
+        Points((name,), caution=True),
+        Points((name,)),
+        table,
+        Picture("picture", figure, name, alternative=name, table=table),
+    ]
+    write_page(Page(name, blocks, up=Link(name, "up"), contents=True), tmp_path, "page")
+    assert read(tmp_path / "page.html").text.count(name.split("=")[0]) >= 15
+    markdown = (tmp_path / "page.md").read_text(encoding="utf-8")
+    for tag in ("<script", "<img"):
+        assert tag not in markdown.replace(f"\\{tag}", "")
+        assert tag not in (tmp_path / "picture.svg").read_text(encoding="utf-8")
+
+
+def test_the_page_of_a_movie(tmp_path):
+    movie, truth = make_movie(40, (24, 24), 1, n_close_pairs=0, random_state=80100)
+    imaging = SimpleNamespace(
+        frame_rate=7.0,
+        decay_=truth.decay,
+        mean_image_=np.asarray(movie.mean(axis=0)),
+        footprints_=truth.footprints,
+        traces_=truth.traces,
+        spike_trains_=3.0 * truth.spikes,
+        region_coordinates_=truth.regions,
+    )
+    settings = {"command": f"`thinrank calcium '{IMAGE}'`", HOSTILE: HOSTILE}
+    write_movie_page(MovieAnalysis(HOSTILE, imaging, settings=settings), tmp_path / "page.html")
+    page = read(tmp_path / "page.html")
+    assert HOSTILE in page.text
+    assert IMAGE in page.text
