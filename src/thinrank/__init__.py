@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         starts,
         studies,
         tables,
+        theory,
     )
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
@@ -61,6 +62,7 @@ __all__ = [
     "starts",
     "studies",
     "tables",
+    "theory",
 ]
 
 __getattr__, __dir__ = _lazy_names(
