@@ -93,9 +93,8 @@ def row_margins(problem: FittedProblem) -> Margins:
     how = f"all {size * tried} exchanges" if everything else f"the {tried} most promising per row"
     if both:
         how += ", the responses chosen anew by alternation"
-    return _best(
-        S, others, losses, dropped, "exact" if everything and not both else "estimate", how
-    )
+    kind: Kind = "exact" if everything and not both else "estimate"
+    return _best(problem, S, others, losses, dropped, kind, how)
 
 
 def column_margins(problem: FittedProblem) -> Margins:
