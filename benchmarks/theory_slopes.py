@@ -164,9 +164,9 @@ def report(errors: dict[Setting, float], options: argparse.Namespace, seconds: f
     headings = ["n", "p = k", "r", "s₁ = s₂", "expected", "measured", "ratio"]
     lines += [*table(headings, rows, text=0), ""]
     lines += [
-        "The statistical error over √((s₁ + s₂)(r + log(p ∨ k))/n), the rate of the lemma: means of",
-        f"5 local searches for p = k = {GRADIENT_SIZE} and XᵀX/n = I, over matrices of rank 2r with s",
-        "rows and s columns:",
+        "The statistical error over √((s₁ + s₂)(r + log(p ∨ k))/n), the rate of the lemma: means",
+        f"of 5 local searches for p = k = {GRADIENT_SIZE} and XᵀX/n = I, over matrices of rank",
+        "2r with s rows and s columns:",
         "",
     ]
     ranks = (1, 2, 4, 8)

@@ -141,6 +141,20 @@ def test_the_objective_is_the_one_that_the_solver_minimised(options, weighted):
     assert found.lower_bound <= found.objective
 
 
+def test_units_and_weights_of_zero_do_not_matter():
+    X, Y = data(n=40)
+    rng = np.random.default_rng(30002)
+    est = tr.SparseReducedRankRegressor(2, 3, 3).fit(X, Y)
+    plain = tr.theory.certificate(est, X, Y)
+    other_x = np.concatenate([X * rng.uniform(0.1, 10, 7) + 5, rng.standard_normal((4, 7))])
+    other_y = np.concatenate([Y * rng.uniform(0.1, 10, 5) - 3, rng.standard_normal((4, 5))])
+    weight = np.repeat([2.0, 0.0], [40, 4])
+    est.fit(other_x, other_y, sample_weight=weight)
+    other = tr.theory.certificate(est, other_x, other_y, weight)
+    assert str(other) == str(plain)
+    np.testing.assert_allclose(other.rows.loss, plain.rows.loss, rtol=1e-6)
+
+
 def test_a_worse_support_is_found_out():
     """Gradient descent from a start on wrong rows stays there; an exchange shows the gain."""
     X, Y = data(n=60, seed=30003)

@@ -100,3 +100,29 @@ def test_square_of_a_sum_in_the_last_step():
     x = y = moved * distance / math.sqrt(2)
     assert (x + y) ** 2 > x**2 + y**2
     assert error <= 4 * constants.sigma_1 * distance**2
+
+
+def test_printed_contraction_was_not_violated_at_random_points():
+    """100 points within I₀, with noise from none to more than the theorem allows."""
+    rng = np.random.default_rng(30020)
+    ratios = []
+    for _ in range(100):
+        X = 5**0.5 * np.diag(rng.uniform(0.2, 2.0, 5))
+        theta = np.zeros((5, 4))
+        theta[:2, :2] = np.diag(rng.uniform(0.2, 2.0, 2))
+        noise = 10 ** rng.uniform(-4, 0) * rng.standard_normal((5, 4))
+        loss = tr.losses.LeastSquares(X, X @ theta + noise)
+        constants = tr.theory.constants(loss, theta)
+        printed = tr.theory.constants(loss, theta, printed=True)
+        truth = tr.Factors.from_theta(theta, 2)
+        du, dv = rng.standard_normal((5, 2)), rng.standard_normal((4, 2))
+        size = rng.uniform() * constants.radius / math.hypot(*map(np.linalg.norm, (du, dv)))
+        Z = tr.Factors(truth.U + size * du, truth.V + size * dv)
+        step = constants.step_limit(Z)
+        solver = tr.solvers.GDT(step=step).sized(2, 5, 4)
+        state = solver._evaluate(loss, Z, step)
+        after = solver.step(loss, state).factors.distance(truth)
+        ratios.append(after**2 / printed.one_step(Z.distance(truth), step))
+        assert after**2 <= constants.one_step(Z.distance(truth), step)
+    assert max(ratios) <= 1
+    assert max(ratios) > 0.9  # the bound is nearly attained where the step is short

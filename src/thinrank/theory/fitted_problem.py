@@ -163,11 +163,12 @@ def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> Fitted
     found = findings(estimator)
     root = problem.loss.samples**0.5
     moments = problem.loss.moments
+    counted = slice(None) if weight is None else arrays.to_numpy(weight) > 0
     names_x = _live(found.predictor_names, problem.live_rows)
     names_y = _live(found.response_names, problem.live_columns)
     return FittedProblem(
-        _dense(moments.X) / root,
-        _dense(moments.Y) / root,
+        _dense(moments.X)[counted] / root,
+        _dense(moments.Y)[counted] / root,
         float(params["ridge"]),
         *sizes,
         _in_solver_units(estimator, problem),

@@ -115,7 +115,7 @@ def _by_rows(problem: FittedProblem) -> list[LowerBound]:
     n, p = problem.A.shape
     if min(n, p) > _MAX_SYSTEM or max(n, p) > 10 * _MAX_SYSTEM:
         return []
-    delta = problem.smallest_eigenvalue()
+    delta = problem.smallest_eigenvalue() * (1 - 1e-9)  # not above the true one by rounding
     if delta <= 1e-8 * float(np.mean(np.sum(problem.A**2, axis=0)) + problem.ridge):
         return []
     args = problem.ridge, delta, problem.rows, problem.support
