@@ -9,6 +9,7 @@ import pytest
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
+from thinrank.theory.perspective import most_explained
 
 
 def data(n=30, p=7, k=5, rank=2, rows=3, columns=3, seed=30000):
@@ -97,6 +98,22 @@ def test_relaxations_are_below_the_optimum_and_above_zero(name, monkeypatch):
         assert bound.value <= optimum * (1 + 1e-9)
         shares.append(bound.value / optimum)
     assert np.mean(shares) > 0.8
+
+
+def test_a_fit_with_fewer_columns_than_allowed_has_a_valid_bound():
+    """The limit counts in the bound, not the number of columns that the fit happens to use."""
+    rng = np.random.default_rng(30005)
+    A, B = rng.standard_normal((30, 6)), rng.standard_normal((30, 4))
+    delta = np.linalg.eigvalsh(A.T @ A)[0]
+    bound = most_explained(
+        A, B, 0.0, delta, 2, np.array([0]), columns=3, first_columns=np.array([1])
+    )
+    explained = max(
+        np.sum((A[:, S] @ np.linalg.lstsq(A[:, S], B[:, T], rcond=None)[0]) ** 2)
+        for S in map(list, combinations(range(6), 2))
+        for T in map(list, combinations(range(4), 3))
+    )
+    assert explained <= bound <= 1.5 * explained
 
 
 def test_weak_and_vacuous_bounds_with_more_predictors_than_samples():
@@ -251,3 +268,13 @@ def test_what_is_not_covered_is_said():
     del est._target_units
     with pytest.raises(ValueError, match="fit the estimator again"):
         tr.theory.certificate(est, X, Y)
+
+
+@pytest.mark.arrays
+def test_torch_data_have_the_same_certificate():
+    torch = pytest.importorskip("torch")
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(2, 3, 3)
+    plain = str(tr.theory.certificate(est.fit(X, Y), X, Y))
+    X, Y = torch.asarray(X), torch.asarray(Y)
+    assert str(tr.theory.certificate(est.fit(X, Y), X, Y)) == plain

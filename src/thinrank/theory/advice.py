@@ -101,7 +101,7 @@ def sample_size_advice(
     >>> import thinrank as tr
     >>> advice = tr.theory.sample_size_advice(200, 100, 50, 3, row_sparsity=10, column_sparsity=10)
     >>> round(advice.expected_error, 2), advice.samples_for_half
-    (0.52, 770)
+    (0.52, 776)
     """
     s = Setting.of(n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise)
     if s.n_samples <= s.row_sparsity + 1:

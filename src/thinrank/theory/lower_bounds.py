@@ -119,7 +119,7 @@ def _by_rows(problem: FittedProblem) -> list[LowerBound]:
     if delta <= 1e-8 * float(np.mean(np.sum(problem.A**2, axis=0)) + problem.ridge):
         return []
     args = problem.ridge, delta, problem.rows, problem.support
-    alone = most_explained(problem.A, problem.B, *args)
+    alone = most_explained(problem.A, problem.B, *args, problem.columns, problem.column_support)
     name = "a convex relaxation of the number of predictors"
     found = [_bound(problem, alone, "rows", f"{name}, without limit on rank")]
     if problem.fit.rank:

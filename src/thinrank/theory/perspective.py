@@ -21,12 +21,20 @@ _FLOOR = 1e-4
 
 
 def most_explained(
-    A: np.ndarray, B: np.ndarray, ridge: float, delta: float, rows: int, first: np.ndarray
+    A: np.ndarray,
+    B: np.ndarray,
+    ridge: float,
+    delta: float,
+    rows: int,
+    first: np.ndarray,
+    columns: int | None = None,
+    first_columns: np.ndarray | None = None,
 ) -> float:
     """An upper bound on what ``rows`` columns of A can explain of B by ridge regression.
 
     The bound is on max over S of tr C_Sᵀ H_SS⁻¹ C_S, with C = AᵀB and H = AᵀA + ridge·I. It is the
-    lowest tangent value found while Θ and z are optimised in turn, each in closed form.
+    lowest tangent value found while Θ and z are optimised in turn, each in closed form. With
+    ``columns``, only that number of columns of B count, the best ones.
 
     Parameters
     ----------
@@ -39,6 +47,10 @@ def most_explained(
         s₁, the largest number of columns of A.
     first : ndarray of int
         A guess of S.
+    columns : int or None, default=None
+        s₂, the number of columns of B that count; None for all columns.
+    first_columns : ndarray of int, or None, default=None
+        A guess of these columns; None for all columns.
 
     Returns
     -------
@@ -52,20 +64,40 @@ def most_explained(
     z = _spent(z, rows)
     best = np.inf
     solve = _Solver(A, B, ridge, delta)
+    guess = np.arange(B.shape[1]) if first_columns is None else first_columns
+    count = B.shape[1] if columns is None else columns
     for _ in range(_ITERATIONS):
         theta, slopes = solve(z)
-        value = float(np.sum(theta * solve.cross))
-        # the tangent at z, maximised over 0 ≤ z ≤ 1 with sum at most s₁; slopes are not negative
-        tangent = value + float(np.sort(slopes)[::-1][:rows].sum() - slopes @ z)
-        best = min(best, tangent)
-        if tangent - value <= _TOLERANCE * abs(value):
+        values = np.sum(theta * solve.cross, axis=0)
+        bound = _tangent(values - z @ slopes, slopes, rows, count)
+        best = min(best, bound)
+        if bound - values[guess].sum() <= _TOLERANCE * abs(bound):
             break
-        z = _spent(np.linalg.norm(theta, axis=1), rows)
+        z = _spent(np.linalg.norm(theta[:, guess], axis=1), rows)
     return best
 
 
+def _tangent(offsets: np.ndarray, slopes: np.ndarray, rows: int, columns: int) -> float:
+    """An upper bound on Σ offsetsⱼ + slopesᵢⱼ over sets of rows i and columns j of given sizes.
+
+    The slopes are not negative, so that sets of fewer rows do not have larger sums. With all
+    columns the bound is the maximum. Otherwise the sets of rows may differ between columns, or the
+    sets of columns between rows and offsets, whichever gives less.
+    """
+    if columns >= len(offsets):
+        return float(offsets.sum() + _top(slopes.sum(axis=1), rows))
+    by_column = _top(offsets + np.sort(slopes, axis=0)[::-1][:rows].sum(axis=0), columns)
+    by_row = _top(offsets, columns) + _top(np.sort(slopes, axis=1)[:, -columns:].sum(axis=1), rows)
+    together = offsets.sum() + _top(slopes.sum(axis=1), rows)  # offsets are not negative either
+    return min(by_column, by_row, float(together))
+
+
+def _top(values: np.ndarray, count: int) -> float:
+    return float(np.sort(values)[::-1][:count].sum())
+
+
 class _Solver:
-    """Θ at given z, and the slopes of the explained squares with respect to z."""
+    """Θ at given z, and the slopes of the explained squares of each column with respect to z."""
 
     def __init__(self, A: np.ndarray, B: np.ndarray, ridge: float, delta: float) -> None:
         self.A, self.B, self.delta = A, B, delta
@@ -81,11 +113,11 @@ class _Solver:
             scaled = self.A * root
             system = scaled @ scaled.T + self.delta * np.eye(len(self.A))
             dual = self.A.T @ np.linalg.solve(system, self.B)
-            return z[:, None] * dual, self.delta * np.sum(dual**2, axis=1)
+            return z[:, None] * dual, self.delta * dual**2
         system = root[:, None] * self._rest * root + self.delta * np.eye(len(z))
         theta = root[:, None] * np.linalg.solve(system, root[:, None] * self.cross)
         left = self.cross - self._rest @ theta
-        return theta, np.sum(left**2, axis=1) / self.delta
+        return theta, left**2 / self.delta
 
 
 def _spent(weights: np.ndarray, total: int) -> np.ndarray:

@@ -143,10 +143,10 @@ def minimax_rate(
     float
     """
     s = Setting.of(n_samples, n_features, n_targets, rank, row_sparsity, column_sparsity, noise)
-    return s.noise * math.sqrt(minimax_complexity(s) / s.n_samples)
+    return s.noise * math.sqrt(_minimax_complexity(s) / s.n_samples)
 
 
-def minimax_complexity(s: Setting) -> float:
+def _minimax_complexity(s: Setting) -> float:
     """(s₁* + s₂*)r plus the logarithms of the numbers of supports."""
     total = float((s.row_sparsity + s.column_sparsity) * s.rank)
     for size, of in ((s.row_sparsity, s.n_features), (s.column_sparsity, s.n_targets)):

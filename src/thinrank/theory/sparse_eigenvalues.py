@@ -98,7 +98,7 @@ def sparse_eigenvalues(
     >>> X = np.random.default_rng(0).standard_normal((50, 12))
     >>> found = tr.theory.sparse_eigenvalues(X, 3)
     >>> print(found.smallest, found.largest, sep="; ")
-    0.3912 (exact: all 220 supports); 2.021 (exact: all 220 supports)
+    0.409 (exact: all 220 supports); 2.125 (exact: all 220 supports)
     """
     check_method(method)
     curvatures = _Curvatures(problem)
