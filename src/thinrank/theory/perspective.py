@@ -57,8 +57,6 @@ def most_explained(
     float
     """
     p = A.shape[1]
-    if rows >= p:
-        first = np.arange(p)
     z = np.full(p, 0.5 * rows / p)
     z[first] = 1.0
     z = _spent(z, rows)
