@@ -48,6 +48,8 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	$(BIN)/python benchmarks/command_line.py --markdown $(RESULTS)/command_line.md
 	$(BIN)/python benchmarks/scaling.py --markdown $(RESULTS)/scaling.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py --markdown $(RESULTS)/optimum.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/theory_slopes.py \
+		--markdown $(RESULTS)/theory_slopes.md
 	$(BIN)/python benchmarks/selection_speed.py --markdown $(RESULTS)/selection_speed.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_rank.py \
 		--markdown $(RESULTS)/selection_rank.md

@@ -18,6 +18,7 @@ LAZY = (
     "rl",
     "studies",
     "tables",
+    "theory",
 )
 
 

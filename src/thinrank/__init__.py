@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         starts,
         studies,
         tables,
+        theory,
     )
     from thinrank.core.factors import Factors
     from thinrank.core.result import Solution
@@ -61,6 +62,7 @@ __all__ = [
     "starts",
     "studies",
     "tables",
+    "theory",
 ]
 
 __getattr__, __dir__ = _lazy_names(

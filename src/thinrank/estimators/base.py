@@ -54,6 +54,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
     feature_scale_: np.ndarray
     target_scale_: np.ndarray
     warnings_: list[str]
+    _target_units: np.ndarray | None
     intercept_: Any
     kept_: np.ndarray
     kept_coef_: Any
@@ -85,6 +86,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
         self.held_out_r2_, self.warnings_ = result.held_out_r2, result.messages
         self.best_params_, self.search_ = result.params, result.search
         self.n_iter_, self.status_, self.history_ = result.n_iter, result.status, result.history
+        self._target_units = result.target_units
 
     def _keep(
         self,
@@ -122,7 +124,8 @@ class FactorModel(TransformerMixin, BaseEstimator):
     def _keep_as(self, other: FactorModel) -> None:
         """Store the result of a fit of another regressor."""
         names = [*(f"{name}_" for name in Description._fields), "held_out_r2_", "warnings_"]
-        for name in [*names, "_single_target", "intercept_", "kept_", "kept_coef_"]:
+        names += ["_single_target", "_target_units", "intercept_", "kept_", "kept_coef_"]
+        for name in names:
             setattr(self, name, getattr(other, name))
 
     @property

@@ -38,6 +38,8 @@ class FitResult(NamedTuple):
         Standard deviations of the predictors, if they were computed for the fit.
     held_out_r2 : ndarray of shape (n_columns,), or None
         Share explained of each response in held-out rows; None if the sizes were not chosen by it.
+    target_units : ndarray of shape (n_columns,), or None
+        What the final fit divided the responses by; None if it did not scale them.
     """
 
     factors: Factors
@@ -52,3 +54,4 @@ class FitResult(NamedTuple):
     messages: list[str]
     feature_scale: Array | None = None
     held_out_r2: np.ndarray | None = None
+    target_units: np.ndarray | None = None

@@ -54,13 +54,13 @@ def least_squares_fit(
     )
     params, found = chosen_sizes(estimator, functools.partial(find_sizes, problem, weight), solver)
     records, messages = ([], []) if found is None else (found.records, list(found.warnings))
-    n_iter, history = 0, History()
+    n_iter, history, last = 0, History(), problem
     if params["rank"] == 0:
         null = "means" if problem.kept is None else "predictors that are always kept"
         status = Status(Outcome.ZERO, f"No model is better than the {null}: the rank is 0.")
         factors = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
     else:
-        factors, solution = fit_in_rounds(
+        factors, solution, last = fit_in_rounds(
             problem,
             solver,
             (params["rank"], params["row_sparsity"], params["column_sparsity"]),
@@ -85,4 +85,5 @@ def least_squares_fit(
         messages,
         problem.feature_scale,
         None if found is None else found.held_out_r2(problem),
+        last.target_units(),
     )

@@ -224,6 +224,27 @@ class Problem:
         ratio = self.target_scale / other.target_scale
         return Factors(factors.U, factors.V * ratio[:, None]).balanced()
 
+    def target_units(self) -> np.ndarray | None:
+        """What all responses are divided by, 0 for those left out; None if they are not scaled."""
+        if self.target_scale is None:
+            return None
+        units = arrays.to_numpy(self.target_scale).astype(np.float64)
+        if self.live_columns is None:
+            return units
+        every = np.zeros(self.shape[1])
+        every[arrays.to_numpy(self.live_columns)] = units
+        return every
+
+    def with_target_units(self, units: np.ndarray) -> Problem:
+        """The same problem with the responses divided by what :meth:`target_units` returned."""
+        if self.target_scale is None:
+            return self
+        if self.live_columns is not None:
+            units = units[arrays.to_numpy(self.live_columns)]
+        scale = arrays.from_numpy(units, self.target_scale)
+        loss = self.loss.with_target_scale(scale / self.target_scale)
+        return replace(self, loss=loss, target_scale=scale)
+
     @property
     def feature_scale(self) -> Array | None:
         """Standard deviations of the predictors, if they were computed."""

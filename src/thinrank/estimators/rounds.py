@@ -29,7 +29,7 @@ def fit_in_rounds(
     random_state: Any,
     callback: Any,
     verbose: int,
-) -> tuple[Factors, Solution]:
+) -> tuple[Factors, Solution, Problem]:
     """Fit with given sizes, until the supports do not change.
 
     Parameters
@@ -50,6 +50,8 @@ def fit_in_rounds(
         The coefficients, in the units of the problem.
     solution : Solution
         The last fit.
+    last : Problem
+        The problem of the last fit, with the scales of the responses that it used.
     """
     rank, rows, columns = problem.limited(*sizes)
     scaled, supports = problem, None
@@ -66,12 +68,12 @@ def fit_in_rounds(
                 callback=report,
             )
         factors = scaled.in_units_of(problem, solution.factors)
-        last, supports = supports, supports_of(factors)
+        before, supports = supports, supports_of(factors)
         stopped = solution.status.outcome is Outcome.STOPPED
-        if stopped or supports == last or not problem.noise_matters(rows):
+        if stopped or supports == before or not problem.noise_matters(rows):
             break
         scaled = problem.with_noise(problem.noise(factors))
-    return factors, solution
+    return factors, solution, scaled
 
 
 def supports_of(factors: Factors) -> tuple[list[int], list[int]]:

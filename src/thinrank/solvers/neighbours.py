@@ -19,7 +19,7 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.solvers.exchanges import MAX_COST_RATIO
 from thinrank.solvers.fits import Fit, Prospects
 
-__all__ = ["Neighbour", "next_columns", "next_rows"]
+__all__ = ["Neighbour", "explained_squares", "next_columns", "next_rows", "whitened_crosses"]
 
 # Largest number of supports in one batch: enough for all sets of 3 out of 12 rows.
 _MAX_SUPPORTS = 256
@@ -124,7 +124,7 @@ def next_columns(fit: Fit, rank: int, columns: int) -> Neighbour | None:
     masks[np.arange(count), pairs[:, 0]] = 0
     masks[np.arange(count), pairs[:, 1]] = 1
     started = arrays.from_numpy(masks, fit.whitened)
-    values, weights = _explained(fit.whitened[None, ...], rank, columns, started)
+    values, weights = explained_squares(fit.whitened[None, ...], rank, columns, started)
     best = int(arrays.namespace(values).argmax(arrays.half_the_digits(values)))
     return Neighbour(fit.rows, _largest(weights[best, :], columns), 0)
 
@@ -145,12 +145,12 @@ def _best(
     xp = arrays.namespace(fit.whitened)
     size, total = supports.shape[1], form.shape[1]
     index = xp.reshape(arrays.indices(supports.ravel().tolist(), form.prototype), supports.shape)
-    whitened = _whitened(form.gram(rows), form.cross_rows(rows), index)
-    values, weights = _explained(whitened, rank, columns, None)
+    whitened = whitened_crosses(form.gram(rows), form.cross_rows(rows), index)
+    values, weights = explained_squares(whitened, rank, columns, None)
     if columns < total and rank < size:
         ones = arrays.zeros((fit.columns.shape[0],), like=form.prototype) + 1
         mask = arrays.scatter_rows(ones, fit.columns, total)[None, :]
-        others, other_weights = _explained(whitened, rank, columns, mask)
+        others, other_weights = explained_squares(whitened, rank, columns, mask)
         better = others > values
         values = xp.where(better, others, values)
         weights = xp.where(better[:, None], other_weights, weights)
@@ -165,7 +165,7 @@ def _best(
     )
 
 
-def _whitened(gram: Array, cross: Array, index: Array) -> Array:
+def whitened_crosses(gram: Array, cross: Array, index: Array) -> Array:
     """H_SS^(−½) C_S, of shape (supports, s, m2), up to rotations, by a pseudo-inverse."""
     xp = arrays.namespace(gram)
     count, size = index.shape
@@ -182,7 +182,9 @@ def _whitened(gram: Array, cross: Array, index: Array) -> Array:
     return roots[:, :, None] * (xp.matrix_transpose(vectors) @ parts)
 
 
-def _explained(whitened: Array, rank: int, columns: int, mask: Array | None) -> tuple[Array, Array]:
+def explained_squares(
+    whitened: Array, rank: int, columns: int, mask: Array | None
+) -> tuple[Array, Array]:
     """The sum of squares explained by the best directions and columns, found by alternation.
 
     Parameters

@@ -1,0 +1,212 @@
+"""What can be said of a fit without knowing the truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thinrank.core.extras import import_optional
+from thinrank.theory.certificate_words import certificate_text
+from thinrank.theory.fitted_problem import FittedProblem, fitted_problem
+from thinrank.theory.lower_bounds import LowerBound, lower_bounds
+from thinrank.theory.margins import Margins, column_margins, row_margins
+from thinrank.theory.quantity import Quantity
+from thinrank.theory.refits import whitened_on
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Certificate", "certificate"]
+
+# A lower bound below this share of the objective says nothing.
+_VACUOUS = 0.01
+# An objective below this share of that of rank 0 is zero up to rounding.
+_ROUNDING = 1e-12
+# Number of predictors up to which restricted eigenvalues over other supports are searched for.
+_MAX_GRAM = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What can be said of a fit without knowing the truth, from :func:`certificate`.
+
+    ``print`` shows it in words; :meth:`to_frame` returns the margins as a data frame. All
+    objectives are those that the solver minimised: ½ of the mean over the samples of the squared
+    residuals, summed over the responses, in the units of the solver, plus the ridge.
+
+    Attributes
+    ----------
+    objective : float
+        Objective of the fit.
+    null_objective : float
+        Objective of rank 0.
+    lower_bound : float
+        No model with these sizes has a lower objective.
+    bounds : list of LowerBound
+        All lower bounds that were computed, the best first.
+    relative_gap : float
+        (objective − lower_bound)/objective.
+    vacuous : bool
+        Whether the bound is below 1 % of the objective.
+    rows, columns : Margins
+        Margins of the selected predictors and responses.
+    gain : float
+        Decrease of the objective by the best exchange of one predictor or one response; 0 if none
+        decreases it.
+    suboptimality : float
+        How much the objective is above that of the best model with the same predictors and
+        responses: 0 unless the solver stopped early.
+    eigenvalues : (float, float)
+        Smallest and largest eigenvalue of the Gram matrix of the selected predictors, with the
+        ridge.
+    sparse_eigenvalues : (Quantity, Quantity) or None
+        The same over all sets of as many predictors; None for more than 2000 predictors.
+    problem : FittedProblem
+        The problem, with names and sizes.
+    """
+
+    objective: float
+    null_objective: float
+    lower_bound: float
+    bounds: list[LowerBound]
+    relative_gap: float
+    vacuous: bool
+    rows: Margins
+    columns: Margins
+    gain: float
+    suboptimality: float
+    eigenvalues: tuple[float, float]
+    sparse_eigenvalues: tuple[Quantity, Quantity] | None
+    problem: FittedProblem
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the bound proves that no model of these sizes has a lower objective."""
+        return self.relative_gap <= 1e-9
+
+    def to_frame(self, which: str = "predictors") -> pd.DataFrame:
+        """The margins as a data frame, the smallest first.
+
+        Parameters
+        ----------
+        which : {"predictors", "responses"}, default="predictors"
+            Which margins.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``replacement`` (name of the best one to put in its place, or None), ``loss``
+            (increase of the objective by that exchange), ``loss_percent`` (the same in percent of
+            the objective of the fit) and ``dropped_percent`` (increase if it is removed without
+            replacement). The index has the names.
+        """
+        if which not in ("predictors", "responses"):
+            raise ValueError(f'which must be "predictors" or "responses", got {which!r}')
+        frames = import_optional("pandas")
+        margins = self.rows if which == "predictors" else self.columns
+        names = self.problem.predictors if which == "predictors" else self.problem.responses
+        unit = 100 / self.objective if self.objective > 0 else np.inf
+        order = np.argsort(margins.loss, kind="stable")
+        with np.errstate(invalid="ignore"):
+            return frames.DataFrame(
+                {
+                    "replacement": [
+                        names[j] if j >= 0 else None for j in margins.replacement[order]
+                    ],
+                    "loss": margins.loss[order],
+                    "loss_percent": margins.loss[order] * unit,
+                    "dropped_percent": margins.dropped[order] * unit,
+                },
+                index=frames.Index([names[i] for i in margins.selected[order]], name=which[:-1]),
+            )
+
+    def __str__(self) -> str:
+        return certificate_text(self)
+
+
+def certificate(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> Certificate:
+    """What can be said of a fit without knowing the truth.
+
+    A lower bound on the objective over all models of the same sizes, what single exchanges of
+    predictors and responses would change, and the restricted eigenvalues on the support. Nothing
+    of it assumes that the model is true: it is about the minimisation, not about the error of the
+    coefficients.
+
+    Parameters
+    ----------
+    estimator : SparseReducedRankRegressor or SparseReducedRankRegressorCV
+        A fitted estimator with squared loss and complete responses. Standardisation, ridge,
+        weights and predictors that are always kept are taken into account.
+    X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+        The predictors that it was fitted to. They are made dense.
+    Y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
+        The responses that it was fitted to.
+    sample_weight : array of shape (n_samples,), default=None
+        The weights that it was fitted with.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> X, Y, truth = tr.datasets.make_two_way_sparse(200, 20, 15, 2, 4, 5, random_state=0)
+    >>> est = tr.SparseReducedRankRegressor(rank=2, row_sparsity=4, column_sparsity=5).fit(X, Y)
+    >>> found = tr.theory.certificate(est, X, Y)
+    >>> found.gain
+    0.0
+    >>> bool(found.lower_bound <= found.objective)
+    True
+    """
+    problem = fitted_problem(estimator, X, Y, sample_weight)
+    objective = problem.objective
+    bounds = lower_bounds(problem)
+    lower = min(bounds[0].value, objective)  # equal up to rounding if the bound is attained
+    fits_exactly = objective <= _ROUNDING * problem.constant
+    gap = 0.0 if fits_exactly else (objective - lower) / objective
+    rows, columns = row_margins(problem), column_margins(problem)
+    losses = [m.loss[m.weakest] for m in (rows, columns) if m.weakest is not None]
+    ends, everywhere = _eigenvalues(problem)
+    return Certificate(
+        objective,
+        0.5 * problem.constant,
+        lower,
+        bounds,
+        gap,
+        not fits_exactly and lower < _VACUOUS * objective,
+        rows,
+        columns,
+        max([0.0, *(-float(loss) for loss in losses)]),
+        _suboptimality(problem),
+        ends,
+        everywhere,
+        problem,
+    )
+
+
+def _suboptimality(problem: FittedProblem) -> float:
+    """Decrease of the objective by the best model on the rows and columns of the fit."""
+    if not len(problem.support):
+        return 0.0
+    whitened = whitened_on(problem, problem.support)[:, problem.column_support]
+    values = np.linalg.svd(whitened, compute_uv=False)[: problem.rank]
+    best = 0.5 * (problem.constant - float(np.sum(values**2)))
+    return max(problem.objective - best, 0.0)
+
+
+def _eigenvalues(
+    problem: FittedProblem,
+) -> tuple[tuple[float, float], tuple[Quantity, Quantity] | None]:
+    size = len(problem.support)
+    if not size:
+        return (np.nan, np.nan), None
+    values = np.linalg.eigvalsh(problem.gram(problem.support))
+    ends = max(float(values[0]), 0.0), float(values[-1])
+    if len(problem.predictors) > _MAX_GRAM:
+        return ends, None
+    found = problem.sparse_curvature(size, "auto")
+    return ends, (found.smallest, found.largest)

@@ -1,0 +1,317 @@
+"""The constants of the paper's theorem for a given problem."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.core.factors import Factors
+from thinrank.minimize import check_sizes
+from thinrank.theory.quantity import Quantity
+from thinrank.theory.sparse_eigenvalues import Method, SparseEigenvalues, sparse_eigenvalues
+from thinrank.theory.statistical_error import statistical_error
+
+__all__ = ["Constants", "as_truth", "constants"]
+
+# What the proof of the contraction gives once its factor 2 is kept; see the guide page on the
+# theory: (1 − 4/5·ημ_minσ_r)·d² and 11/8·η(L + μ)/(Lμ)·e_stat². The paper prints 2/5 and 1.
+_CONTRACTION, _PRINTED_CONTRACTION = 4 / 5, 2 / 5
+_ERROR_FACTOR, _PRINTED_ERROR_FACTOR = 11 / 8, 1.0
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Everything that Theorem 1 needs to know of a problem, from :func:`constants`.
+
+    ``print`` shows the numbers and how they were obtained.
+
+    Attributes
+    ----------
+    rank, true_rows, true_columns : int
+        r, s₁* and s₂* of Θ*.
+    rows, columns : int
+        s₁ and s₂ of the algorithm.
+    ratio : float
+        c = min(s₁/s₁*, s₂/s₂*); infinite if no row and no column is thresholded.
+    xi_squared : float
+        ξ² = 1 + 2/√(c − 1): how much hard thresholding can increase the squared distance.
+    eigenvalues : SparseEigenvalues
+        μ and L over supports of (2c + 1)·s₁* = 2s₁ + s₁* rows.
+    mu_min : float
+        ⅛·min{1, μL/(μ + L)}.
+    sigma_1, sigma_r : float
+        Largest and smallest positive singular value of Θ*.
+    radius : float
+        I₀, the largest distance d(Z, Z*) of an iterate.
+    start_radius : float
+        Largest ‖Θ⁰ − Θ*‖ of a start.
+    statistical_error : Quantity or None
+        e_stat; None if the problem is a matrix X, which does not determine it.
+    contraction, error_factor : float
+        The numbers 4/5 and 11/8 of the bound for one step; 2/5 and 1 as printed in the paper.
+    printed : bool
+        Whether the constants are those that the paper prints.
+    """
+
+    rank: int
+    true_rows: int
+    true_columns: int
+    rows: int
+    columns: int
+    ratio: float
+    xi_squared: float
+    eigenvalues: SparseEigenvalues
+    mu_min: float
+    sigma_1: float
+    sigma_r: float
+    radius: float
+    start_radius: float
+    statistical_error: Quantity | None
+    contraction: float
+    error_factor: float
+    printed: bool
+
+    @property
+    def mu(self) -> float:
+        """Restricted strong convexity."""
+        return self.eigenvalues.smallest.value
+
+    @property
+    def smooth(self) -> float:
+        """L: restricted smoothness."""
+        return self.eigenvalues.largest.value
+
+    def largest_step(self, start: Factors) -> float:
+        """The admissible step size η = 1/(16‖Z⁰‖²)·min{1/(2(μ + L)), 1}.
+
+        Parameters
+        ----------
+        start : Factors
+            Z⁰ = [U⁰; V⁰], the thresholded factors of the start.
+
+        Returns
+        -------
+        float
+        """
+        return self.step_limit(start) / 2
+
+    def step_limit(self, iterate: Factors) -> float:
+        """The condition on η of the lemma for one step: 1/(8‖Z‖²)·min{1/(2(μ + L)), 1}."""
+        square = np.linalg.norm(_stacked(iterate), 2) ** 2
+        return float(min(1 / (2 * (self.mu + self.smooth)), 1.0) / (8 * square))
+
+    def beta(self, step: float) -> float:
+        """β = ξ²(1 − contraction·ημ_minσ_r), the factor on d² in every iteration."""
+        return self.xi_squared * (1 - self.contraction * step * self.mu_min * self.sigma_r)
+
+    def smallest_ratio(self, step: float) -> float:
+        """The c above which β < 1: 1 + 4((1 − x)/x)², x = contraction·ημ_minσ_r."""
+        x = self.contraction * step * self.mu_min * self.sigma_r
+        return 1 + 4 * ((1 - x) / x) ** 2 if x > 0 else math.inf
+
+    def error_limit(self, step: float) -> float:
+        """The largest e_stat with which iterates stay within ``radius``; 0 if β ≥ 1."""
+        beta = self.beta(step)
+        if beta >= 1:
+            return 0.0
+        square = (1 - beta) / (self.xi_squared * step) * self._harmonic() * self.radius**2
+        return math.sqrt(square / self.error_factor)
+
+    def one_step(self, distance: float, step: float) -> float:
+        """The lemma's bound on d²(Z⁺, Z*) after a step from Z with d(Z, Z*) = ``distance``."""
+        return self.beta(step) * distance**2 + self._noise(step)
+
+    def bound(self, distance: float, step: float, n_iter: int) -> np.ndarray:
+        """Theorem 1's bound on d²(Zᵗ, Z*) for t = 0, …, ``n_iter``.
+
+        Parameters
+        ----------
+        distance : float
+            d(Z⁰, Z*).
+        step : float
+            η.
+        n_iter : int
+            Number of iterations.
+
+        Returns
+        -------
+        ndarray of shape (n_iter + 1,)
+            βᵗ·d²(Z⁰, Z*) + ξ²η/(1 − β)·(L + μ)/(Lμ)·e_stat²; infinite for t > 0 if β ≥ 1.
+        """
+        beta = self.beta(step)
+        t = np.arange(n_iter + 1)
+        if beta >= 1:
+            return np.where(t == 0, distance**2, math.inf)
+        return beta**t * distance**2 + self._noise(step) / (1 - beta)
+
+    def theta_bound(self, distance: float, step: float, n_iter: int) -> np.ndarray:
+        """Theorem 1's bound on ‖Θᵗ − Θ*‖², 4σ₁ times that on d²; arguments of :meth:`bound`."""
+        return 4 * self.sigma_1 * self.bound(distance, step, n_iter)
+
+    def _harmonic(self) -> float:
+        """μL/(μ + L)."""
+        total = self.mu + self.smooth
+        return self.mu * self.smooth / total if total > 0 else 0.0
+
+    def _noise(self, step: float) -> float:
+        if self.statistical_error is None:
+            raise ValueError(
+                "the statistical error is not known: pass a loss to constants, not a matrix X"
+            )
+        error = self.statistical_error.value
+        if error == 0:
+            return 0.0
+        harmonic = self._harmonic()
+        if harmonic == 0:
+            return math.inf
+        return self.xi_squared * step * self.error_factor * error**2 / harmonic
+
+    def __str__(self) -> str:
+        error = "not known without responses"
+        if self.statistical_error is not None:
+            error = str(self.statistical_error)
+        threshold = "nothing is thresholded" if math.isinf(self.ratio) else f"c = {self.ratio:g}"
+        which = "as printed in the paper" if self.printed else "corrected"
+        return "\n".join(
+            [
+                f"Constants of Theorem 1 ({which})",
+                f"  rank {self.rank}, true supports {self.true_rows} × {self.true_columns}, "
+                f"supports of the algorithm {self.rows} × {self.columns} ({threshold})",
+                f"  μ      {self.eigenvalues.smallest}, over {self.eigenvalues.size} rows",
+                f"  L      {self.eigenvalues.largest}",
+                f"  μ_min  {self.mu_min:.4g}",
+                f"  ξ²     {self.xi_squared:.4g}",
+                f"  σ₁, σᵣ {self.sigma_1:.4g}, {self.sigma_r:.4g}",
+                f"  I₀     {self.radius:.4g}: the largest distance d(Z, Z*)",
+                f"  start  {self.start_radius:.4g}: the largest ‖Θ⁰ − Θ*‖",
+                f"  e_stat {error}",
+            ]
+        )
+
+
+def constants(
+    problem: Any,
+    truth: Any,
+    *,
+    row_sparsity: int | None = None,
+    column_sparsity: int | None = None,
+    method: Method = "auto",
+    printed: bool = False,
+    random_state: int = 0,
+) -> Constants:
+    """The constants of Theorem 1 for a problem with a known Θ*.
+
+    With a global minimiser Θ̂ in place of Θ* these are the constants of the deterministic version:
+    the bound is then one on the distance to Θ̂.
+
+    Parameters
+    ----------
+    problem : Loss, array of shape (n_samples, n_features) or Design
+        A loss with the capabilities ``curvature`` and ``full_gradient``, such as
+        :class:`thinrank.losses.LeastSquares`, or X alone, without e_stat.
+    truth : Factors or array of shape (n_features, n_targets)
+        Θ*.
+    row_sparsity, column_sparsity : int or None, default=None
+        s₁ and s₂ of the algorithm; None if it does not threshold. A support that is thresholded
+        must be larger than that of Θ*.
+    method : {"auto", "exact", "bound", "search"}, default="auto"
+        How μ, L and e_stat are computed; see :func:`sparse_eigenvalues` and
+        :func:`statistical_error`.
+    printed : bool, default=False
+        Whether to use the constants as printed. The default corrects the two that the proof does
+        not support: I₀ without its square root, and a lost factor 2 in the contraction.
+    random_state : int, default=0
+        Seed of searches.
+
+    Returns
+    -------
+    Constants
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> X, Y, truth = tr.datasets.make_two_way_sparse(200, 8, 6, 1, 2, 2, random_state=0)
+    >>> found = tr.theory.constants(tr.losses.LeastSquares(X, Y), truth)
+    >>> found.eigenvalues.smallest.kind, found.xi_squared
+    ('exact', 1.0)
+    """
+    factors = as_truth(truth)
+    p, k = factors.shape
+    if factors.rank == 0:
+        raise ValueError("truth must not be zero: the theorem needs a positive singular value")
+    rows, columns = check_sizes((p, k), factors.rank, row_sparsity, column_sparsity)
+    true = len(factors.row_support), len(factors.column_support)
+    ratio = min(
+        _ratio("row_sparsity", rows, true[0], p), _ratio("column_sparsity", columns, true[1], k)
+    )
+    wide = min(2 * rows + true[0], p), min(2 * columns + true[1], k)
+    eigenvalues = sparse_eigenvalues(problem, wide[0], method=method, random_state=random_state)
+    mu, smooth = eigenvalues.smallest.value, eigenvalues.largest.value
+    total = mu + smooth
+    mu_min = min(1.0, mu * smooth / total if total > 0 else 0.0) / 8
+    values = np.asarray(factors.singular_values())
+    sigma_1, sigma_r = float(values[0]), float(values[-1])
+    xi_squared = 1 + 2 / math.sqrt(ratio - 1)
+    square = 4 / 5 * mu_min * sigma_r * min(1 / total if total > 0 else math.inf, 2.0)
+    radius = square if printed else math.sqrt(square)
+    start = min(sigma_r, radius / math.sqrt(xi_squared) * math.sqrt(sigma_r)) / 5
+    error = None
+    if hasattr(problem, "full_gradient"):
+        gradient = problem.full_gradient(arrays.from_numpy(factors.theta, problem.prototype))[1]
+        error = statistical_error(
+            gradient, 2 * factors.rank, *wide, method=method, random_state=random_state
+        )
+    return Constants(
+        factors.rank,
+        *true,
+        rows,
+        columns,
+        ratio,
+        xi_squared,
+        eigenvalues,
+        mu_min,
+        sigma_1,
+        sigma_r,
+        radius,
+        start,
+        error,
+        _PRINTED_CONTRACTION if printed else _CONTRACTION,
+        _PRINTED_ERROR_FACTOR if printed else _ERROR_FACTOR,
+        printed,
+    )
+
+
+def as_truth(truth: Any) -> Factors:
+    """Θ* as balanced factors in NumPy, without singular values that are zero up to rounding."""
+    if isinstance(truth, Factors):
+        return Factors(_numbers(truth.U), _numbers(truth.V)).balanced()
+    theta = _numbers(truth)
+    if theta.ndim != 2:
+        raise ValueError(f"truth must be Factors or a matrix, got an array of shape {theta.shape}")
+    return Factors.from_theta(theta, min(theta.shape))
+
+
+def _ratio(name: str, size: int, true: int, limit: int) -> float:
+    """s/s*, infinite if nothing is thresholded."""
+    if size == limit:
+        return math.inf
+    if size <= true:
+        raise ValueError(
+            f"{name} must be None or larger than that of the truth, {true}: the theorem needs "
+            f"c > 1; got {size}"
+        )
+    return size / true
+
+
+def _stacked(factors: Factors) -> np.ndarray:
+    """Z = [U; V]."""
+    return np.concatenate([_numbers(factors.U), _numbers(factors.V)])
+
+
+def _numbers(array: Any) -> np.ndarray:
+    array = arrays.to_numpy(array) if arrays.is_array(array) else np.asarray(array)
+    return array.astype(np.float64)

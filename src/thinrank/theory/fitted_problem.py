@@ -1,0 +1,230 @@
+"""The least squares problem that a fitted estimator minimised, in the units of its solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core import memory
+from thinrank.core.factors import Factors
+from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
+from thinrank.estimators.findings import findings
+from thinrank.estimators.problem import Problem
+from thinrank.estimators.regressor import SparseReducedRankRegressor
+from thinrank.estimators.validation import (
+    check_loss,
+    check_new_X,
+    check_weights,
+    has_missing,
+    rows_of_data,
+)
+from thinrank.theory.sparse_eigenvalues import Method, SparseEigenvalues, sparse_eigenvalues
+
+__all__ = ["FittedProblem", "fitted_problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedProblem:
+    """½‖B − AΘ‖² + ridge/2·‖Θ‖² over Θ of given sizes, and the Θ that was fitted.
+
+    A and B are X and Y after centring and scaling, times the roots of the weights over n.
+
+    Attributes
+    ----------
+    A : ndarray of shape (n_samples, p)
+        Predictors that are not constant and not always kept.
+    B : ndarray of shape (n_samples, k)
+        Responses that are not constant.
+    ridge : float
+        The ridge.
+    rank, rows, columns : int
+        Largest rank and numbers of non-zero rows and columns.
+    fit : Factors
+        The fitted Θ.
+    predictors, responses : list of str
+        Names of the columns of A and B.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    ridge: float
+    rank: int
+    rows: int
+    columns: int
+    fit: Factors
+    predictors: list[str]
+    responses: list[str]
+
+    @cached_property
+    def support(self) -> np.ndarray:
+        """Sorted rows of the fit."""
+        return np.asarray(self.fit.row_support, dtype=np.int64)
+
+    @cached_property
+    def column_support(self) -> np.ndarray:
+        """Sorted columns of the fit."""
+        return np.asarray(self.fit.column_support, dtype=np.int64)
+
+    @cached_property
+    def constant(self) -> float:
+        """‖B‖², twice the objective at zero."""
+        return float(np.sum(self.B**2))
+
+    @cached_property
+    def cross(self) -> np.ndarray:
+        """C = AᵀB."""
+        return self.A.T @ self.B
+
+    def gram(self, rows: np.ndarray) -> np.ndarray:
+        """AᵀA + ridge·I over some rows of Θ."""
+        part = self.A[:, rows]
+        return part.T @ part + self.ridge * np.eye(len(rows))
+
+    @cached_property
+    def objective(self) -> float:
+        """The objective of the fit."""
+        U, V = self.fit.U, self.fit.V
+        left = self.B - (self.A @ U) @ V.T
+        return float(0.5 * np.sum(left**2) + 0.5 * self.ridge * self.fit.norm() ** 2)
+
+    @cached_property
+    def row_space(self) -> np.ndarray:
+        """Orthonormal basis of the row space of the fit, of shape (k, rank of the fit)."""
+        Q = np.zeros((len(self.responses), self.fit.rank))
+        if self.fit.rank:
+            Q[self.column_support] = np.linalg.qr(self.fit.V[self.column_support])[0]
+        return Q
+
+    def smallest_eigenvalue(self) -> float:
+        """The smallest eigenvalue of AᵀA + ridge·I, which is the ridge if p ≥ n."""
+        n, p = self.A.shape
+        if p >= n:
+            return self.ridge
+        return max(float(np.linalg.eigvalsh(self.A.T @ self.A)[0]), 0.0) + self.ridge
+
+    def sparse_curvature(self, size: int, method: Method) -> SparseEigenvalues:
+        """Extreme eigenvalues of AᵀA + ridge·I over supports of a size."""
+        found = sparse_eigenvalues(self.A * len(self.A) ** 0.5, size, method=method)
+        low, high = found.smallest, found.largest
+        return SparseEigenvalues(
+            size,
+            replace(low, value=low.value + self.ridge),
+            replace(high, value=high.value + self.ridge),
+        )
+
+
+def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> FittedProblem:
+    """The problem that a regressor minimised on its training data.
+
+    Parameters
+    ----------
+    estimator : SparseReducedRankRegressor or SparseReducedRankRegressorCV
+        A fitted estimator.
+    X, Y, sample_weight
+        The data that it was fitted to.
+
+    Returns
+    -------
+    FittedProblem
+    """
+    _check_covered(estimator)
+    design = check_new_X(estimator, X)
+    target = _responses(estimator, Y, design.shape[0], design.prototype)
+    weight = check_weights(sample_weight, design)
+    samples = rows_of_data(design, weight)
+    if samples != estimator.n_samples_:
+        raise ValueError(
+            f"X, Y and sample_weight must be those of fit, which had {estimator.n_samples_} rows "
+            f"of positive weight; got {samples}"
+        )
+    memory.check_fits(design.shape, 8, "X as a dense matrix", "certify a fit to fewer samples")
+    units = estimator._target_units
+    problem = Problem.prepare(
+        design,
+        target,
+        weight,
+        fit_intercept=estimator.fit_intercept,
+        standardize_columns=estimator.standardize,
+        scale_targets=units is not None,
+        keep=estimator.kept_,
+    )
+    if units is not None:
+        problem = problem.with_target_units(units)
+    params = estimator.best_params_
+    sizes = 0, 0, 0
+    if params["rank"]:
+        sizes = problem.limited(params["rank"], params["row_sparsity"], params["column_sparsity"])
+    found = findings(estimator)
+    root = problem.loss.samples**0.5
+    moments = problem.loss.moments
+    counted = slice(None) if weight is None else arrays.to_numpy(weight) > 0
+    names_x = _live(found.predictor_names, problem.live_rows)
+    names_y = _live(found.response_names, problem.live_columns)
+    return FittedProblem(
+        _dense(moments.X)[counted] / root,
+        _dense(moments.Y)[counted] / root,
+        float(params["ridge"]),
+        *sizes,
+        _in_solver_units(estimator, problem),
+        names_x,
+        names_y,
+    )
+
+
+def _check_covered(estimator: Any) -> None:
+    check_is_fitted(estimator)
+    name = type(estimator).__name__
+    if not isinstance(estimator, (SparseReducedRankRegressor, SparseReducedRankRegressorCV)):
+        raise TypeError(
+            "certificate covers SparseReducedRankRegressor and SparseReducedRankRegressorCV, whose "
+            f"objective is least squares; got {name}"
+        )
+    if check_loss(estimator.loss) is not None:
+        raise ValueError(
+            f'certificate covers loss="squared", got an estimator with loss={estimator.loss!r}: '
+            "its bounds and exchanges are those of least squares"
+        )
+    if not hasattr(estimator, "_target_units"):
+        raise ValueError(
+            "certificate needs the scales of the responses of the fit, which models saved by "
+            "earlier versions lack: fit the estimator again"
+        )
+
+
+def _responses(estimator: Any, Y: Any, samples: int, like: Array) -> Array:
+    target = np.asarray(arrays.to_numpy(Y) if arrays.is_array(Y) else Y, dtype=np.float64)
+    columns = estimator.factors_.shape[1]
+    if target.ndim == 1:
+        target = target[:, None]
+    if target.shape != (samples, columns):
+        raise ValueError(
+            f"Y must be the responses of fit, of shape {(samples, columns)}, got {target.shape}"
+        )
+    if has_missing(target):
+        raise ValueError(
+            "certificate covers complete responses, but Y has missing entries: the limits on the "
+            "objective are those of least squares with every entry observed"
+        )
+    return arrays.from_numpy(target, like)
+
+
+def _in_solver_units(estimator: Any, problem: Problem) -> Factors:
+    """The fitted Θ in the units of the problem, as NumPy arrays."""
+    fit = problem.start(estimator.factors_)
+    numbers = (arrays.to_numpy(part).astype(np.float64) for part in (fit.U, fit.V))
+    return replace(fit, **dict(zip(("U", "V"), numbers, strict=True)))
+
+
+def _dense(design: Any) -> np.ndarray:
+    every = arrays.indices(range(design.shape[1]), design.prototype)
+    return arrays.to_numpy(design.columns(every)).astype(np.float64)
+
+
+def _live(names: list[str], index: Array | None) -> list[str]:
+    return names if index is None else [names[i] for i in arrays.to_numpy(index).tolist()]

@@ -1,0 +1,280 @@
+"""Certificates against brute force on tiny problems."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import thinrank as tr
+from thinrank.core.warnings import SelectionWarning
+from thinrank.theory.perspective import most_explained
+
+
+def data(n=30, p=7, k=5, rank=2, rows=3, columns=3, seed=30000):
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        n, p, k, rank, rows, columns, signal=0.4, random_state=seed
+    )
+    return X, Y
+
+
+def best_on(X, Y, ridge, rank, S, T):
+    """The lowest objective on rows S and columns T: reduced-rank ridge regression, stacked."""
+    n = len(X)
+    A = np.concatenate([X[:, S], math.sqrt(n * ridge) * np.eye(len(S))])
+    B = np.concatenate([Y[:, T], np.zeros((len(S), len(T)))])
+    coefficients = np.linalg.lstsq(A, B, rcond=None)[0]
+    V = np.linalg.svd(A @ coefficients, full_matrices=False)[2][:rank].T
+    theta = np.zeros((X.shape[1], Y.shape[1]))
+    theta[np.ix_(S, T)] = coefficients @ V @ V.T
+    return np.sum((Y - X @ theta) ** 2) / (2 * n) + ridge / 2 * np.sum(theta**2)
+
+
+def best_on_rows(X, Y, ridge, rank, S, columns):
+    return min(
+        best_on(X, Y, ridge, rank, list(S), list(T))
+        for T in combinations(range(Y.shape[1]), columns)
+    )
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.2])
+@pytest.mark.parametrize(("rank", "rows", "columns"), [(2, 3, 5), (1, 2, 2), (2, 3, 3), (2, 7, 3)])
+def test_against_brute_force(rank, rows, columns, ridge):
+    X, Y = data()
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    est = tr.SparseReducedRankRegressor(
+        rank, rows, columns, ridge=ridge, standardize=False, fit_intercept=False
+    ).fit(X, Y)
+    found = tr.theory.certificate(est, X, Y)
+    theta = est.coef_.T
+    own = np.sum((Y - X @ theta) ** 2) / (2 * len(X)) + ridge / 2 * np.sum(theta**2)
+    assert found.objective == pytest.approx(own)
+    supports = list(combinations(range(7), rows))
+    optimum = min(best_on_rows(X, Y, ridge, rank, S, columns) for S in supports)
+    assert found.lower_bound <= optimum * (1 + 1e-12)
+    for bound in found.bounds:
+        assert bound.value <= optimum * (1 + 1e-9)
+        if bound.kind == "exact":
+            assert bound.value == pytest.approx(optimum)
+    assert found.is_optimal or found.bounds[0].kind == "bound"
+    for i, new, loss in zip(
+        found.rows.selected, found.rows.replacement, found.rows.loss, strict=True
+    ):
+        others = [j for j in range(7) if j not in est.row_support_]
+        kept = [j for j in est.row_support_ if j != i]
+        losses = [best_on_rows(X, Y, ridge, rank, [*kept, j], columns) - own for j in others]
+        if not others:
+            assert (new, loss) == (-1, math.inf)
+        elif found.rows.kind == "exact":
+            assert loss == pytest.approx(min(losses))
+            assert new == others[int(np.argmin(losses))]
+        else:
+            assert min(losses) - 1e-12 <= loss <= min(losses) + 0.05 * own
+    S, T = list(est.row_support_), list(est.column_support_)
+    for i, loss in zip(found.columns.selected, found.columns.loss, strict=True):
+        kept = [j for j in T if j != i]
+        others = [j for j in range(5) if j not in T]
+        losses = [best_on(X, Y, ridge, rank, S, [*kept, j]) - own for j in others]
+        assert loss == pytest.approx(min(losses, default=math.inf))
+
+
+@pytest.mark.parametrize("name", ["rows", "rows and rank", "eigenvalues"])
+def test_relaxations_are_below_the_optimum_and_above_zero(name, monkeypatch):
+    """Problems where all supports could be tried, but are not."""
+    monkeypatch.setattr("thinrank.theory.lower_bounds._by_all_supports", lambda problem: None)
+    shares = []
+    for seed in range(30000, 30008):
+        rng = np.random.default_rng(seed)
+        X = np.linalg.qr(rng.standard_normal((60, 8)))[0] * 60**0.5
+        X = X + 0.1 * rng.standard_normal((60, 8))
+        Y = X[:, :2] @ rng.standard_normal((2, 6)) + rng.standard_normal((60, 6))
+        est = tr.SparseReducedRankRegressor(
+            2, 2, None, ridge=0.1, standardize=False, fit_intercept=False
+        ).fit(X, Y)
+        found = tr.theory.certificate(est, X, Y)
+        (bound,) = [bound for bound in found.bounds if bound.name == name]
+        optimum = min(best_on_rows(X, Y, 0.1, 2, S, 6) for S in combinations(range(8), 2))
+        assert bound.value <= optimum * (1 + 1e-9)
+        shares.append(bound.value / optimum)
+    assert np.mean(shares) > 0.8
+
+
+def test_a_fit_with_fewer_columns_than_allowed_has_a_valid_bound():
+    """The limit counts in the bound, not the number of columns that the fit happens to use."""
+    rng = np.random.default_rng(30005)
+    A, B = rng.standard_normal((30, 6)), rng.standard_normal((30, 4))
+    delta = np.linalg.eigvalsh(A.T @ A)[0]
+    bound = most_explained(
+        A, B, 0.0, delta, 2, np.array([0]), columns=3, first_columns=np.array([1])
+    )
+    explained = max(
+        np.sum((A[:, S] @ np.linalg.lstsq(A[:, S], B[:, T], rcond=None)[0]) ** 2)
+        for S in map(list, combinations(range(6), 2))
+        for T in map(list, combinations(range(4), 3))
+    )
+    assert explained <= bound <= 1.5 * explained
+
+
+def test_weak_and_vacuous_bounds_with_more_predictors_than_samples():
+    X, Y = data(n=20, p=60, k=12, rank=2, rows=5, columns=12)
+    est = tr.SparseReducedRankRegressor(2, 5, None).fit(X, Y)
+    found = tr.theory.certificate(est, X, Y)
+    assert [bound.name for bound in found.bounds] == ["rank"]
+    assert 0 < found.lower_bound < found.objective
+    assert not found.vacuous
+    assert "The limit on the number of\npredictors plays no part" in str(found)
+    single = tr.SparseReducedRankRegressor(1, 5, None).fit(X, Y[:, 0])
+    alone = tr.theory.certificate(single, X, Y[:, 0])
+    assert alone.vacuous
+    assert "vacuous" in str(alone)
+    assert "A ridge, or a lower rank, gives a bound" in " ".join(str(alone).split())
+    ridged = tr.SparseReducedRankRegressor(1, 5, None, ridge=1.0).fit(X, Y[:, 0])
+    assert not tr.theory.certificate(ridged, X, Y[:, 0]).vacuous
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"standardize": False},
+        {"fit_intercept": False},
+        {"ridge": 0.3},
+        {"always_keep": [0, 3]},
+        {"solver": tr.solvers.GDT(tol=1e-10)},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_objective_is_the_one_that_the_solver_minimised(options, weighted):
+    X, Y = data(n=40)
+    rng = np.random.default_rng(30001)
+    X, Y = X * rng.uniform(0.1, 10, 7) + 5, Y * rng.uniform(0.1, 10, 5)
+    weight = {"sample_weight": np.append(rng.uniform(0, 2, 39), 0.0)} if weighted else {}
+    est = tr.SparseReducedRankRegressor(2, 3, 3, **options).fit(X, Y, **weight)
+    found = tr.theory.certificate(est, X, Y, **weight)
+    assert found.objective == pytest.approx(est.history_[-1].objective, rel=1e-9)
+    assert found.suboptimality < 1e-8 * found.objective
+    assert found.lower_bound <= found.objective
+
+
+def test_units_and_weights_of_zero_do_not_matter():
+    X, Y = data(n=40)
+    rng = np.random.default_rng(30002)
+    est = tr.SparseReducedRankRegressor(2, 3, 3).fit(X, Y)
+    plain = tr.theory.certificate(est, X, Y)
+    other_x = np.concatenate([X * rng.uniform(0.1, 10, 7) + 5, rng.standard_normal((4, 7))])
+    other_y = np.concatenate([Y * rng.uniform(0.1, 10, 5) - 3, rng.standard_normal((4, 5))])
+    weight = np.repeat([2.0, 0.0], [40, 4])
+    est.fit(other_x, other_y, sample_weight=weight)
+    other = tr.theory.certificate(est, other_x, other_y, weight)
+    assert str(other) == str(plain)
+    np.testing.assert_allclose(other.rows.loss, plain.rows.loss, rtol=1e-6)
+
+
+def test_a_worse_support_is_found_out():
+    """Gradient descent from a start on wrong rows stays there; an exchange shows the gain."""
+    X, Y = data(n=60, seed=30003)
+    good = tr.SparseReducedRankRegressor(1, 1, None).fit(X, Y)
+    wrong = (int(good.row_support_[0]) + 1) % 7
+    start = np.zeros((7, 5))
+    start[wrong] = 1.0
+    est = tr.SparseReducedRankRegressor(
+        1, 1, None, start=start, solver=tr.solvers.GDT(step=1e-6, max_iter=3)
+    )
+    with pytest.warns(UserWarning, match="iterations"):
+        est.fit(X, Y)
+    assert est.row_support_.tolist() == [wrong]
+    found = tr.theory.certificate(est, X, Y)
+    assert found.gain > 0
+    assert found.suboptimality > 0
+    assert found.rows.replacement.tolist() == good.row_support_.tolist()
+    text = " ".join(str(found).split())
+    assert f"Replacing the predictor x{wrong} by x{good.row_support_[0]} lowers" in text
+    assert "the solver stopped before its minimum" in text
+
+
+def test_words_and_frames_have_the_names():
+    X, Y = data(n=60)
+    frame = pd.DataFrame(X, columns=[f"gene {i}" for i in range(7)])
+    responses = pd.DataFrame(Y, columns=[f"drug {j}" for j in range(5)])
+    est = tr.SparseReducedRankRegressor(2, 3, 3).fit(frame, responses)
+    found = tr.theory.certificate(est, frame, responses)
+    table = found.to_frame()
+    assert sorted(table.index) == [f"gene {i}" for i in est.row_support_]
+    assert table.index.name == "predictor"
+    assert table["loss"].is_monotonic_increasing
+    assert (table["dropped_percent"] >= table["loss_percent"]).all()
+    assert sorted(found.to_frame("responses").index) == [f"drug {j}" for j in est.column_support_]
+    text = str(found)
+    assert table.index[0] in text
+    assert "rank 2, 3 predictors, 3 responses" in text
+    assert max(map(len, text.splitlines())) <= 80
+    with pytest.raises(ValueError, match='which must be "predictors" or "responses"'):
+        found.to_frame("factors")
+
+
+def test_large_supports_are_judged_without_refits():
+    """The loss with the row space held fixed is that of a model, so at least the true one."""
+    X, Y = data(n=50, p=12, k=6, rank=2, rows=6, columns=6)
+    est = tr.SparseReducedRankRegressor(2, 6, None).fit(X, Y)
+    exact = tr.theory.certificate(est, X, Y).rows
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("thinrank.theory.margins._MAX_WORK", 1.0)
+        fixed = tr.theory.certificate(est, X, Y)
+    assert fixed.rows.kind == "estimate"
+    assert (exact.kind, exact.how) == ("exact", "all 36 exchanges")
+    assert np.all(fixed.rows.loss >= exact.loss - 1e-12)
+    np.testing.assert_allclose(fixed.rows.loss, exact.loss, rtol=0.5)
+
+
+def test_special_fits():
+    rng = np.random.default_rng(30004)
+    X, Y = rng.standard_normal((30, 6)), rng.standard_normal((30, 4))
+    with pytest.warns(SelectionWarning, match="No model predicts better than the means"):
+        nothing = tr.SparseReducedRankRegressor(cv=3).fit(X, Y)
+    found = tr.theory.certificate(nothing, X, Y)
+    assert found.is_optimal
+    assert "rank 0" in str(found)
+    assert len(found.to_frame()) == 0
+    perfect = tr.SparseReducedRankRegressor(1, 2, None).fit(X, X[:, :2] @ np.ones((2, 4)))
+    assert tr.theory.certificate(perfect, X, X[:, :2] @ np.ones((2, 4))).is_optimal
+    everything = tr.SparseReducedRankRegressor(2, None, None).fit(X, Y)
+    assert tr.theory.certificate(everything, X, Y).is_optimal
+    searched = tr.SparseReducedRankRegressorCV(
+        ranks=[1], row_sparsities=[2], column_sparsities=[4], ridges=[0.1], cv=2
+    ).fit(X, 3 * X[:, :1] + Y)
+    assert tr.theory.certificate(searched, X, 3 * X[:, :1] + Y).is_optimal
+
+
+def test_what_is_not_covered_is_said():
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(1, 2, 2).fit(X, Y)
+    with pytest.raises(ValueError, match="must be those of fit, which had 30 rows"):
+        tr.theory.certificate(est, X[:20], Y[:20])
+    with pytest.raises(ValueError, match=r"Y must be the responses of fit, of shape \(30, 5\)"):
+        tr.theory.certificate(est, X, Y[:, :3])
+    hole = Y.copy()
+    hole[0, 0] = np.nan
+    with pytest.raises(ValueError, match="Y has missing entries"):
+        tr.theory.certificate(est, X, hole)
+    glm = tr.SparseReducedRankGLM("poisson", rank=1, row_sparsity=2, column_sparsity=2)
+    glm.fit(X, np.round(np.exp(Y / 9)))
+    with pytest.raises(TypeError, match="got SparseReducedRankGLM"):
+        tr.theory.certificate(glm, X, Y)
+    huber = tr.SparseReducedRankRegressor(1, 2, 2, loss="huber").fit(X, Y)
+    with pytest.raises(ValueError, match=r'covers loss="squared", got .*huber'):
+        tr.theory.certificate(huber, X, Y)
+    del est._target_units
+    with pytest.raises(ValueError, match="fit the estimator again"):
+        tr.theory.certificate(est, X, Y)
+
+
+@pytest.mark.arrays
+def test_torch_data_have_the_same_certificate():
+    torch = pytest.importorskip("torch")
+    X, Y = data()
+    est = tr.SparseReducedRankRegressor(2, 3, 3)
+    plain = str(tr.theory.certificate(est.fit(X, Y), X, Y))
+    X, Y = torch.asarray(X), torch.asarray(Y)
+    assert str(tr.theory.certificate(est.fit(X, Y), X, Y)) == plain
