@@ -2,9 +2,9 @@
 Biclusters in a word–document matrix
 ====================================
 
-Which words go together, and in which documents? The documents are the descriptions of the estimators
-of scikit-learn, which every installation has. The rows of the matrix are estimators, its columns are
-words, and its entries are tf-idf weights. It is a sparse matrix.
+Which words go together, and in which documents? The documents are the descriptions of the
+estimators of scikit-learn, which every installation has. The rows of the matrix are estimators, its
+columns are words, and its entries are tf-idf weights. It is a sparse matrix.
 """
 
 import matplotlib.pyplot as plt
