@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
+    from thinrank.estimators.low_rank_graph import SparseLowRankGraph
     from thinrank.estimators.regressor import SparseReducedRankRegressor
 
 __all__ = [
+    "SparseLowRankGraph",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -20,6 +22,7 @@ __all__ = [
 __getattr__, __dir__ = _lazy_names(
     __name__,
     {
+        "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",

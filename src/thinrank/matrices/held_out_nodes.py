@@ -28,8 +28,10 @@ _WRONG = 0.1
 _WRONG_AT_FIRST = 0.3
 _ROUNDS_AT_FIRST = 3
 _MAX_ROUNDS = 15
-# A component is kept if its nodes, left out, are correlated with it at this level.
-_LEVEL = 0.01
+# A component is kept if its nodes, left out, are correlated with it at this level in one of the
+# divisions into parts: in noise that happens with a probability of at most 0.05.
+_LEVEL = 0.025
+_DIVISIONS = 2
 # Correlations below this number of standard errors are set to zero before starting vectors are
 # computed (Deshpande and Montanari, "Sparse PCA via covariance thresholding", 2016).
 _THRESHOLDS = (2.0, 2.75, 3.5)
@@ -106,7 +108,7 @@ def choose_covariance_sizes(
     found = 0
     while found < (_MAX_RANK if rank is None else rank) and found < len(S) // 2:
         if rank is None:
-            levels.append(_level_of_left_out(left, n_samples, seed))
+            levels.append(_level_of_component(left, n_samples, seed))
             if levels[-1] > _LEVEL:
                 break
         fit = _component(left, n_samples)
@@ -120,6 +122,16 @@ def choose_covariance_sizes(
         scores[~chosen] = -1.0 / (1.0 + np.sum(left[~chosen][:, chosen] ** 2, axis=1))
         nodes = np.sort(np.argsort(-scores, kind="stable")[:size])
     return CovarianceSizes(found, nodes, np.array(levels))
+
+
+def _level_of_component(S: np.ndarray, n: int, seed: int) -> float:
+    """Smallest level of the divisions; the second is made only if the first is not enough."""
+    smallest = 1.0
+    for division in range(_DIVISIONS):
+        smallest = min(smallest, _level_of_left_out(S, n, seed + division))
+        if smallest <= _LEVEL:
+            break
+    return smallest
 
 
 def _level_of_left_out(S: np.ndarray, n: int, seed: int) -> float:
@@ -223,9 +235,13 @@ def _improved(S: np.ndarray, n: int, v: np.ndarray) -> tuple[LowRank, float]:
 
 
 def _without_component(S: np.ndarray, fit: LowRank) -> np.ndarray:
+    """What the component does not explain.
+
+    Nodes that were not selected have loadings, too, perhaps small ones: were they kept, what is
+    left of the component would be found as another one.
+    """
     v, value = fit.vectors[:, 0], fit.values[0]
-    left = S - value * np.outer(v, v)
+    loadings = np.where(v != 0, v, S @ v / max(value, np.finfo(float).tiny))
+    left = S - value * np.outer(loadings, loadings)
     np.fill_diagonal(left, np.maximum(np.diag(left), _NOISE_SHARE * np.diag(S)))
     return left
-
-

@@ -217,9 +217,7 @@ def _ranks(pairs: Pairs, rank: int | None, size: int, center: bool, seed: int) -
         tried = min(2 * tried, most)
 
 
-def _fewer_nodes(
-    pairs: Pairs, rank: int, center: bool, seed: int, errors: dict[int, float]
-) -> int:
+def _fewer_nodes(pairs: Pairs, rank: int, center: bool, seed: int, errors: dict[int, float]) -> int:
     """The number of nodes with the smallest held-out error; all that were tried go to errors."""
     fewest = max(_FEWEST_NODES, rank + 1)
     if pairs.n_nodes not in errors:

@@ -160,7 +160,7 @@ class Pairs:
             centred[i, j] = centred[j, i] = 0.0
             if not self.keeps_diagonal:
                 np.fill_diagonal(centred, 0.0)
-            return np.sum(centred**4, axis=1)
+            return np.sum(np.square(np.square(centred)), axis=1)
         stored = self.known.copy()
         # entries that are not stored contribute about the same to every node
         stored.data = (stored.data - mean) ** 4 - mean**4

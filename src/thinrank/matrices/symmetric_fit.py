@@ -26,7 +26,7 @@ _SMALL = 50
 
 
 def leading(
-    E: np.ndarray | FilledOperator, rank: int, start: np.ndarray | None = None
+    E: np.ndarray | FilledOperator, rank: int, start: np.ndarray | None = None, tol: float = 1e-3
 ) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues that are largest in absolute value, in decreasing order, with eigenvectors.
 
@@ -39,6 +39,9 @@ def leading(
     start : ndarray of shape (n_nodes, width), default=None
         Vectors that nearly span those wanted; a few products with E improve them. None: computed
         from the beginning.
+    tol : float, default=1e-3
+        Relative accuracy of eigenvalues that are computed from the beginning by ARPACK; 0 for the
+        precision of the machine.
 
     Returns
     -------
@@ -58,10 +61,12 @@ def leading(
     else:
         operator = E
         if not isinstance(E, np.ndarray):
-            operator = LinearOperator(E.shape, matvec=E.__matmul__, matmat=E.__matmul__, dtype=float)
+            operator = LinearOperator(
+                E.shape, matvec=E.__matmul__, matmat=E.__matmul__, dtype=float
+            )
         # a start without symmetry that depends on nothing but n
         first = np.cos(np.arange(n) * 1.7) + 0.5
-        values, vectors = eigsh(operator, k=min(rank, n - 1), which="LM", v0=first, tol=1e-5)
+        values, vectors = eigsh(operator, k=min(rank, n - 1), which="LM", v0=first, tol=tol)
     order = np.argsort(-np.abs(values), kind="stable")[:rank]
     return values[order], vectors[:, order]
 
@@ -111,13 +116,11 @@ def fit_nodes(
     once = pairs.is_complete and not center
     width = min(rank if once else rank + _EXTRA, n - 1 if inside.is_sparse else n)
     for _ in range(rounds):
-        values, vectors = leading(inside.filled(fit), width, carried)
+        values, vectors = leading(inside.filled(fit), width, carried, 0.0 if once else 1e-3)
         before, carried = fit.values, vectors
         fit = LowRank(fit.mean, values[:rank], vectors[:, :rank])
         if center:
-            fit = LowRank(
-                (pairs.total - inside.sum_of(fit)) / pairs.count, fit.values, fit.vectors
-            )
+            fit = LowRank((pairs.total - inside.sum_of(fit)) / pairs.count, fit.values, fit.vectors)
         if once or (len(before) and np.allclose(before, fit.values, 0, tol * abs(fit.values[0]))):
             break
     return fit
@@ -222,11 +225,7 @@ def _exchanged(
         E = np.asarray(pairs.filled(scatter(fit, nodes, n)) @ np.eye(n))
         others = np.setdiff1d(np.arange(n), nodes)
         swaps = np.array(
-            [
-                np.concatenate([np.delete(nodes, a), [b]])
-                for a in range(len(nodes))
-                for b in others
-            ]
+            [np.concatenate([np.delete(nodes, a), [b]]) for a in range(len(nodes)) for b in others]
         )
         squares = np.linalg.eigvalsh(E[swaps[:, :, None], swaps[:, None, :]]) ** 2
         captured = np.sort(squares, axis=1)[:, -rank:].sum(axis=1)
