@@ -45,21 +45,39 @@ def block_model(rng: Rng, n: int, blocks: int, inside: float, between: float, **
 
 
 GRAPHS = {
-    "2 blocks, n = 200": dict(n=200, blocks=2, inside=0.3, between=0.1),
-    "4 blocks, n = 200": dict(n=200, blocks=4, inside=0.5, between=0.1),
-    "4 unequal blocks, n = 200": dict(n=200, blocks=4, inside=0.4, between=0.1, unequal=True),
-    "6 blocks, n = 300": dict(n=300, blocks=6, inside=0.5, between=0.1),
-    "3 blocks, n = 100": dict(n=100, blocks=3, inside=0.3, between=0.05),
-    "3 sparse blocks, n = 500": dict(n=500, blocks=3, inside=0.06, between=0.01),
-    "3 disassortative blocks, n = 200": dict(
-        n=200, blocks=3, inside=0.4, between=0.1, disassortative=True
-    ),
-    "3 blocks and 150 nodes without, n = 300": dict(
-        n=300, blocks=3, inside=0.4, between=0.1, free=150
-    ),
-    "3 blocks, degrees differ, n = 300": dict(
-        n=300, blocks=3, inside=0.3, between=0.05, degrees=True
-    ),
+    "2 blocks, n = 200": {"n": 200, "blocks": 2, "inside": 0.3, "between": 0.1},
+    "4 blocks, n = 200": {"n": 200, "blocks": 4, "inside": 0.5, "between": 0.1},
+    "4 unequal blocks, n = 200": {
+        "n": 200,
+        "blocks": 4,
+        "inside": 0.4,
+        "between": 0.1,
+        "unequal": True,
+    },
+    "6 blocks, n = 300": {"n": 300, "blocks": 6, "inside": 0.5, "between": 0.1},
+    "3 blocks, n = 100": {"n": 100, "blocks": 3, "inside": 0.3, "between": 0.05},
+    "3 sparse blocks, n = 500": {"n": 500, "blocks": 3, "inside": 0.06, "between": 0.01},
+    "3 disassortative blocks, n = 200": {
+        "n": 200,
+        "blocks": 3,
+        "inside": 0.4,
+        "between": 0.1,
+        "disassortative": True,
+    },
+    "3 blocks and 150 nodes without, n = 300": {
+        "n": 300,
+        "blocks": 3,
+        "inside": 0.4,
+        "between": 0.1,
+        "free": 150,
+    },
+    "3 blocks, degrees differ, n = 300": {
+        "n": 300,
+        "blocks": 3,
+        "inside": 0.3,
+        "between": 0.05,
+        "degrees": True,
+    },
 }
 
 

@@ -109,8 +109,8 @@ class SparseLowRankGraph(BaseEstimator):
     Notes
     -----
     **Graphs.** Each fifth of the pairs is left out in turn and predicted from the others. A
-    component is kept if the pairs left out agree with it by three standard errors, and the number of
-    nodes has the smallest error. Noise need not have the same variance for all pairs. With the mean
+    component is kept if the pairs left out agree with it by three standard errors, and the number
+    of nodes has the smallest error. Noise need not have the same variance for all pairs. With the mean
     subtracted, a graph whose links are independent with equal probabilities (Erdős–Rényi) has rank
     0: no structure beyond its density. Degrees that differ are structure: they are a component.
 
@@ -166,7 +166,7 @@ class SparseLowRankGraph(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_nodes, n_nodes)
-            S. NaN is an unknown pair. In a sparse matrix an entry that is not stored is a known 0,
+            S. A pair with NaN on both sides of the diagonal is unknown. In a sparse matrix an entry that is not stored is a known 0,
             and a stored NaN is unknown. Sparse matrices with many nodes are not made dense.
         y : None
             Ignored.

@@ -100,13 +100,7 @@ def _symmetric(S: Any, names: np.ndarray | None) -> Any:
     """The mean of S and its transpose; an error where they differ."""
     if sp.issparse(S):
         return _symmetric_sparse(S)
-    one_sided = np.isnan(S) != np.isnan(S.T)
-    if np.any(one_sided):
-        i, j = np.argwhere(one_sided)[0]
-        raise ValueError(
-            f"S must be symmetric, but of the pair {_pair(i, j, names)} only one of the two entries "
-            "is NaN"
-        )
+    S = np.where(np.isnan(S), S.T, S)  # an entry that is known on one side is known
     difference = np.abs(S - S.T)
     difference[np.isnan(difference)] = 0.0
     scale = np.nanmax(np.abs(S), initial=0.0)
@@ -117,15 +111,11 @@ def _symmetric(S: Any, names: np.ndarray | None) -> Any:
 
 
 def _symmetric_sparse(S: Any) -> Any:
-    mask = S.copy()
-    mask.data = np.isnan(S.data).astype(float)
-    mask.eliminate_zeros()
-    one_sided = abs(mask - mask.T).tocoo()
-    if np.any(one_sided.data):
-        k = int(np.argmax(one_sided.data))
+    unknown = S.copy()
+    unknown.data = np.isnan(S.data).astype(float)
+    if np.any(abs(unknown - unknown.T).data):
         raise ValueError(
-            f"S must be symmetric, but of the pair ({one_sided.row[k]}, {one_sided.col[k]}) only "
-            "one of the two entries is NaN"
+            "S must be symmetric, but some pairs have NaN as one of their two entries only"
         )
     known = S.copy()
     known.data = np.nan_to_num(S.data, nan=0.0)

@@ -37,7 +37,7 @@ _DIVISIONS = 2
 _THRESHOLDS = (2.0, 2.75, 3.5)
 _LARGEST_VARIANCES = 20
 _IMPUTATIONS = 5
-_MAX_RANK = 20
+_MAX_RANK = 10
 # Variance that a node keeps at least when a component is subtracted.
 _NOISE_SHARE = 0.1
 # Eigenvalues are computed for the number of samples up to this number of nodes.

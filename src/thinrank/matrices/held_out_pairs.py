@@ -2,8 +2,9 @@
 
 The pairs are divided at random into parts. Each part in turn is treated as unknown, and the
 components of the others predict it (edge cross-validation: Li, Levina and Zhu, "Network
-cross-validation by edge sampling", Biometrika 107, 2020). What is assumed of the noise is only that
-it is independent from pair to pair: its variance may depend on the pair, and its tails may be heavy.
+cross-validation by edge sampling", Biometrika 107, 2020). What is assumed of the noise is only
+that it is independent from pair to pair: its variance may depend on the pair, and its tails may be
+heavy.
 """
 
 from __future__ import annotations
