@@ -57,7 +57,7 @@ def pair_indices(pairs: Any, n_nodes: int, names: np.ndarray | None) -> np.ndarr
     place = {name: k for k, name in enumerate(names)}
     missing = [name for name in table.ravel() if name not in place]
     if missing:
-        raise ValueError(f"pairs has the name {missing[0]!r}, which is not the name of a node")
+        raise ValueError(f"pairs has the name {str(missing[0])!r}, which is not the name of a node")
     return np.array([[place[a], place[b]] for a, b in table], dtype=np.intp)
 
 

@@ -110,8 +110,8 @@ class SparseLowRankGraph(BaseEstimator):
     -----
     **Graphs.** Each fifth of the pairs is left out in turn and predicted from the others. A
     component is kept if the pairs left out agree with it by three standard errors, and the number
-    of nodes has the smallest error. Noise need not have the same variance for all pairs. With the mean
-    subtracted, a graph whose links are independent with equal probabilities (Erdős–Rényi) has rank
+    of nodes has the smallest error. Noise need not have the same variance for all pairs. With the
+    mean subtracted, a graph whose links are independent with equal probabilities (Erdős–Rényi) has rank
     0: no structure beyond its density. Degrees that differ are structure: they are a component.
 
     **Covariance.** Pairs left out do not help, since the noise of a sample covariance matrix is of
@@ -166,8 +166,9 @@ class SparseLowRankGraph(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_nodes, n_nodes)
-            S. A pair with NaN on both sides of the diagonal is unknown. In a sparse matrix an entry that is not stored is a known 0,
-            and a stored NaN is unknown. Sparse matrices with many nodes are not made dense.
+            S. A pair with NaN on both sides of the diagonal is unknown. In a sparse matrix an entry
+            that is not stored is a known 0, and a stored NaN is unknown. Sparse matrices with more
+            than 1000 nodes are not made dense.
         y : None
             Ignored.
 

@@ -36,7 +36,7 @@ _DIVISIONS = 2
 # computed (Deshpande and Montanari, "Sparse PCA via covariance thresholding", 2016).
 _THRESHOLDS = (2.0, 2.75, 3.5)
 _LARGEST_VARIANCES = 20
-_IMPUTATIONS = 5
+_IMPUTATIONS = 4
 _MAX_RANK = 10
 # Variance that a node keeps at least when a component is subtracted.
 _NOISE_SHARE = 0.1
@@ -170,10 +170,14 @@ def _selected(p_values: np.ndarray, share: float) -> np.ndarray:
 def _component(S: np.ndarray, n: int) -> LowRank:
     """The component that stands out most from what noise of as many nodes would have."""
     best: tuple[float, LowRank] | None = None
+    reached: set[bytes] = set()
     for v in _starts(S, n):
-        fit, excess = _improved(S, n, v)
+        nodes = _improved(S, n, v, reached)
+        if nodes is None:
+            continue
+        excess = _excess(S, n, nodes)
         if best is None or excess > best[0]:
-            best = (excess, fit)
+            best = (excess, _block(S, nodes))
     assert best is not None
     return best[1]
 
@@ -210,9 +214,11 @@ def _block(S: np.ndarray, nodes: np.ndarray) -> LowRank:
     return LowRank(0.0, np.array([value]), vectors)
 
 
-def _improved(S: np.ndarray, n: int, v: np.ndarray) -> tuple[LowRank, float]:
-    """Select nodes by their correlation with the component of the others until they stay."""
-    p = len(S)
+def _improved(S: np.ndarray, n: int, v: np.ndarray, reached: set[bytes]) -> np.ndarray | None:
+    """Select nodes by their correlation with the component of the others until they stay.
+
+    None if the nodes are some that were reached from another start.
+    """
     variances = np.diag(S)
     nodes = np.zeros(0, dtype=int)
     for turn in range(_MAX_ROUNDS):
@@ -222,16 +228,24 @@ def _improved(S: np.ndarray, n: int, v: np.ndarray) -> tuple[LowRank, float]:
         p_values = _p_values(product - variances * v, variances * of_others, n)
         first = turn < _ROUNDS_AT_FIRST
         latest = _selected(p_values, _WRONG_AT_FIRST if first else _WRONG)
-        if not first and np.array_equal(latest, nodes):
-            break
+        if not first:
+            if np.array_equal(latest, nodes):
+                break
+            if latest.tobytes() in reached:
+                return None
+            reached.add(latest.tobytes())
         nodes = latest
         v = _block(S, nodes).vectors[:, 0]
-    root = np.sqrt(variances[nodes])
+    return nodes
+
+
+def _excess(S: np.ndarray, n: int, nodes: np.ndarray) -> float:
+    """Eigenvalue of some nodes' correlations beyond that of noise over all choices of nodes."""
+    root = np.sqrt(np.diag(S)[nodes])
     correlations = S[np.ix_(nodes, nodes)] / np.outer(root, root)
     strength = float(_block(correlations, np.arange(len(nodes))).values[0])
-    # about the largest eigenvalue of noise over all choices of as many nodes
-    noise = len(nodes) * np.log(np.e * p / len(nodes)) / n
-    return _block(S, nodes), strength - 2 * np.sqrt(noise) - noise
+    noise = len(nodes) * np.log(np.e * len(S) / len(nodes)) / n
+    return strength - 2 * np.sqrt(noise) - noise
 
 
 def _without_component(S: np.ndarray, fit: LowRank) -> np.ndarray:

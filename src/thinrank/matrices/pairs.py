@@ -136,7 +136,8 @@ class Pairs:
         mask = np.triu(np.ones((self.n_nodes, self.n_nodes), dtype=bool), 1)
         i, j = self.unknown
         mask[np.minimum(i, j), np.maximum(i, j)] = False
-        return np.nonzero(mask)
+        rows, columns = np.nonzero(mask)
+        return rows, columns
 
     def at(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Entries of S at some pairs, 0 where it is unknown."""

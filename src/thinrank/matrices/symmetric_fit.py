@@ -190,7 +190,7 @@ def _starts(
     yield _top(np.sum((whole.vectors * whole.values) ** 2, axis=1), size)
     yield _top(pairs.peaks(whole.mean), size)
     if thorough and pairs.n_nodes <= _SMALL and not pairs.is_sparse:
-        E = np.abs(pairs.filled(whole))
+        E = np.abs(np.asarray(pairs.filled(whole)))
         for i in range(pairs.n_nodes):
             row = E[i].copy()
             row[i] = np.inf
