@@ -41,6 +41,9 @@ def check_consistency(model: Any) -> None:
     elif name_of(type(model)) == "rl.MultiTaskFQI":
         if _is_fitted(model, "values_"):
             _check_action_values(model)
+    elif name_of(type(model)) == "SparseLowRankGraph":
+        if _is_fitted(model, "factors_"):
+            _check_graph(model)
     elif _is_fitted(model, "factors_"):
         _check_imaging(model)
 
@@ -106,6 +109,22 @@ def _check_action_values(model: Any) -> None:
             raise ModelFileError(f"the factors must have the shape {shape}")
         if not _has_shape(values.intercept, (model.n_actions, model.n_tasks_)):
             raise ModelFileError("the intercepts must have one entry per action and task")
+
+
+def _check_graph(model: Any) -> None:
+    _check_factors(model.factors_)
+    with as_model_file_error("its parts do not fit together"):
+        nodes, rank = model.n_features_in_, model.rank_
+        expected = {
+            "eigenvalues_": (rank,),
+            "eigenvectors_": (nodes, rank),
+            "shrinkage_": (rank,),
+            "_known": (nodes, nodes),
+        }
+        for name, shape in expected.items():
+            if getattr(model, name).shape != shape:
+                raise ModelFileError(f"{name} must have the shape {shape}")
+        model.predict_links([[0, 1]])
 
 
 def _check_imaging(model: Any) -> None:
