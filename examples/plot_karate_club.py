@@ -53,7 +53,7 @@ axes[1].set_title("expected")
 plt.show()
 
 # %%
-# Pairs that were not recorded are NaN. Here every seventh pair is hidden from the fit and predicted.
+# Pairs that were not recorded are NaN. Here every seventh pair is hidden and predicted.
 
 S = club.adjacency.to_numpy()
 pairs = np.argwhere(np.triu(np.ones_like(S), 1))[::7]

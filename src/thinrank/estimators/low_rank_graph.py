@@ -112,7 +112,7 @@ class SparseLowRankGraph(BaseEstimator):
     component is kept if the pairs left out agree with it by three standard errors, and the number
     of nodes has the smallest error. Noise need not have the same variance for all pairs. With the
     mean subtracted, a graph whose links are independent with equal probabilities (Erdős–Rényi) has
-    rank 0: no structure beyond its density. Degrees that differ are structure: they are a component.
+    rank 0: no structure beyond its density. Degrees that differ are structure, a component.
 
     **Covariance.** Pairs left out do not help, since the noise of a sample covariance matrix is of
     low rank. A component is kept if nodes that were left out are correlated with it more than
