@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
+    from thinrank.estimators.low_rank_graph import SparseLowRankGraph
     from thinrank.estimators.regressor import SparseReducedRankRegressor
     from thinrank.estimators.sparse_svd import SparseSVD
     from thinrank.minimize import minimize
@@ -39,6 +40,7 @@ __version__: str
 __all__ = [
     "Factors",
     "Solution",
+    "SparseLowRankGraph",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -71,6 +73,7 @@ __getattr__, __dir__ = _lazy_names(
         **{name: f"thinrank.{name}" for name in __all__ if name.islower()},  # subpackages
         "Factors": "thinrank.core.factors",
         "Solution": "thinrank.core.result",
+        "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",

@@ -166,6 +166,11 @@ def solution() -> Any:
     return tr.minimize(loss, rank=1, row_sparsity=2, column_sparsity=2, max_iter=5), None
 
 
+def graph() -> Any:
+    club = tr.datasets.load_karate_club()
+    return tr.SparseLowRankGraph(2, 20, shrinkage=True).fit(club.adjacency), [[0, 33], [1, 2]]
+
+
 EXAMPLES: dict[str, Callable[[], Any]] = {
     "regressor": regressor,
     "named_regressor": named_regressor,
@@ -196,6 +201,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "thresholding_svd": baseline("ThresholdingSVD", rank=1, n_thresholds=3),
     "fitted_q_iteration": fitted_q_iteration(tr.rl.Tabular(3)),
     "calcium": calcium,
+    "graph": graph,
     "factors": factors,
     "solution": solution,
 }
@@ -212,6 +218,8 @@ def predictions(model: Any, given: Any) -> dict[str, Any]:
             "traces": model.traces_,
             "pixel_energy": model.pixel_energy_,
         }
+    elif isinstance(model, tr.SparseLowRankGraph):
+        answer = {"links": model.predict_links(given), "reconstruct": model.reconstruct()}
     elif isinstance(model, tr.rl.MultiTaskFQI):
         answer = {
             "q_values": model.q_values(1, given),

@@ -7,6 +7,7 @@ from thinrank.datasets.fetch_genes import fetch_cell_cycle, fetch_mice_eqtl, fet
 from thinrank.datasets.fetch_multi_target import fetch_multi_target
 from thinrank.datasets.fetch_spectra import fetch_cereal, fetch_nir
 from thinrank.datasets.fetch_surveys import fetch_american_gut, fetch_lsoa
+from thinrank.datasets.karate_club import load_karate_club
 from thinrank.datasets.norwegian_paper import load_norwegian_paper
 from thinrank.datasets.remote_files import DownloadError, get_data_home
 from thinrank.datasets.simulate import make_two_way_sparse
@@ -26,6 +27,7 @@ __all__ = [
     "get_data_home",
     "load_concrete_slump",
     "load_energy_efficiency",
+    "load_karate_club",
     "load_norwegian_paper",
     "make_two_way_sparse",
 ]

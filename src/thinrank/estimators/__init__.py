@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
+    from thinrank.estimators.low_rank_graph import SparseLowRankGraph
     from thinrank.estimators.regressor import SparseReducedRankRegressor
     from thinrank.estimators.sparse_svd import SparseSVD
 
 __all__ = [
+    "SparseLowRankGraph",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -22,6 +24,7 @@ __all__ = [
 __getattr__, __dir__ = _lazy_names(
     __name__,
     {
+        "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",

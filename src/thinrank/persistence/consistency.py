@@ -44,6 +44,9 @@ def check_consistency(model: Any) -> None:
     elif name_of(type(model)) == "calcium.CalciumImaging":
         if _is_fitted(model, "factors_"):
             _check_imaging(model)
+    elif name_of(type(model)) == "SparseLowRankGraph":
+        if _is_fitted(model, "factors_"):
+            _check_graph(model)
     elif _is_fitted(model, "factors_"):
         _check_decomposition(model)
 
@@ -122,6 +125,22 @@ def _check_decomposition(model: Any) -> None:
     for name, shape in expected.items():
         if name in vars(model) and not _has_shape(vars(model)[name], shape):
             raise ModelFileError(f"{name} must have the shape {shape}")
+
+
+def _check_graph(model: Any) -> None:
+    _check_factors(model.factors_)
+    with as_model_file_error("its parts do not fit together"):
+        nodes, rank = model.n_features_in_, model.rank_
+        expected = {
+            "eigenvalues_": (rank,),
+            "eigenvectors_": (nodes, rank),
+            "shrinkage_": (rank,),
+            "_known": (nodes, nodes),
+        }
+        for name, shape in expected.items():
+            if getattr(model, name).shape != shape:
+                raise ModelFileError(f"{name} must have the shape {shape}")
+        model.predict_links([[0, 1]])
 
 
 def _check_imaging(model: Any) -> None:

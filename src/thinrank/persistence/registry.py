@@ -26,6 +26,7 @@ _ESTIMATORS = {
     "SparseReducedRankGLM": "thinrank.estimators.glm",
     "SparseReducedRankClassifier": "thinrank.estimators.classifier",
     "SparseSVD": "thinrank.estimators.sparse_svd",
+    "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
     "baselines.DoubleProjectedPenalization": "thinrank.baselines.double_projected",
     "baselines.ExclusiveExtraction": "thinrank.baselines.exclusive_extraction",
     "baselines.JointRankRowSelection": "thinrank.baselines.joint_rank_row",

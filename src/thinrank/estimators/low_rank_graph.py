@@ -1,0 +1,374 @@
+"""Low-rank structure of few nodes in a symmetric matrix."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from thinrank.core.checks import is_auto
+from thinrank.core.factors import Factors
+from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.links import Links, pair_indices, score_pairs, strongest_pairs
+from thinrank.estimators.symmetric_input import KINDS, as_pairs, check_symmetric, kind_of
+from thinrank.matrices.held_out_nodes import choose_covariance_sizes, estimate_samples
+from thinrank.matrices.held_out_pairs import choose_graph_sizes, held_out
+from thinrank.matrices.pairs import LowRank, Pairs
+from thinrank.matrices.symmetric_fit import best_nodes, fit_nodes, scatter
+from thinrank.minimize import check_size, seed_from
+
+__all__ = ["SparseLowRankGraph"]
+
+_TOP = 10
+
+
+class SparseLowRankGraph(BaseEstimator):
+    r"""Low-rank structure of few nodes in a graph, a covariance or a correlation matrix.
+
+    A symmetric matrix is approximated by
+
+    .. math:: S \approx \mu + V \, \mathrm{diag}(\lambda) \, V^\top,
+
+    with few components, eigenvalues of either sign (groups whose members are linked with each other
+    have positive ones, groups that are linked with other groups negative ones), and rows of V that
+    are zero except for few nodes. The mean μ of all pairs is optional. The fit minimises the sum of
+    squares over the known pairs: the diagonal can be ignored, and NaN means that a pair is unknown.
+
+    Parameters
+    ----------
+    rank : int or "auto", default="auto"
+        Number of components. 0 competes in the automatic choice.
+    row_sparsity : int, None or "auto", default="auto"
+        Number of nodes, that is, of rows of V that are not zero. None for no limit.
+    kind : {"auto", "adjacency", "covariance", "correlation"}, default="auto"
+        What the matrix is. It determines how sizes are chosen. "auto": a covariance matrix if the
+        diagonal is positive and no entry exceeds the root of the product of its two variances, a
+        correlation matrix if the diagonal is 1 as well, and an adjacency matrix otherwise.
+    diagonal : {"auto", "keep", "ignore"}, default="auto"
+        Whether the diagonal is part of the data. "auto" ignores it: a graph says nothing of a node
+        and itself, and variances contain those of the noise. What is ignored is replaced by the
+        fit's.
+    center : bool or "auto", default="auto"
+        Whether μ is estimated; otherwise it is 0. "auto": for an adjacency matrix with automatic
+        sizes whichever predicts pairs left out better, and False otherwise.
+    shrinkage : bool or "auto", default="auto"
+        Whether the eigenvalues of an adjacency matrix are multiplied by the factors, from 0 to 1,
+        with which they predict pairs left out best. "auto": if a size is chosen automatically.
+    n_samples : int, default=None
+        Number of samples from which a covariance or correlation matrix was computed. None: from
+        the rank of the matrix, or from the median of its squared correlations.
+    max_iter : int, default=50
+        Largest number of rounds of imputation.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random parts into which pairs or nodes are divided; None is the same as 0.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (rank,)
+        λ, in decreasing order of their absolute values before shrinkage.
+    eigenvectors_ : ndarray of shape (n_nodes, rank)
+        V. The entry of largest absolute value in each column is positive.
+    components_ : ndarray of shape (rank, n_nodes)
+        The transpose of ``eigenvectors_``.
+    mean_ : float
+        μ.
+    row_support_ : ndarray of int
+        Indices of the nodes that have a row in V that is not zero.
+    support_ : ndarray of bool of shape (n_nodes,)
+        The same as a mask.
+    rank_ : int
+        Number of components.
+    shrinkage_ : ndarray of shape (rank,)
+        The factors of the eigenvalues; 1 without shrinkage.
+    factors_ : Factors
+        Balanced factors of V diag(λ) Vᵀ. Rows of ``factors_.U`` are positions of the nodes in a
+        space in which near nodes are linked alike.
+    kind_ : str
+        What the matrix was taken for.
+    n_samples_ : int or None
+        The number of samples that was used; None for an adjacency matrix.
+    best_params_ : dict
+        ``rank``, ``row_sparsity`` and ``center`` of the fit.
+    search_ : dict
+        What the automatic choice compared; empty if nothing was chosen. For an adjacency matrix
+        ``z``, the evidence for each component in standard errors, and ``errors``, the held-out mean
+        squared error for each number of nodes. For other matrices ``p_values`` of the components.
+    n_features_in_ : int
+        Number of nodes.
+    feature_names_in_ : ndarray of shape (n_nodes,)
+        Names of the nodes, if S is a data frame.
+
+    See Also
+    --------
+    sklearn.cluster.SpectralClustering : Groups of nodes.
+
+    Notes
+    -----
+    **Graphs.** Each fifth of the pairs is left out in turn and predicted from the others. A
+    component is kept if the pairs left out agree with it by three standard errors, and the number
+    of nodes has the smallest error. Noise need not have the same variance for all pairs. With the
+    mean subtracted, a graph whose links are independent with equal probabilities (Erdős–Rényi) has
+    rank 0: no structure beyond its density. Degrees that differ are structure, a component.
+
+    **Covariance.** Pairs left out do not help, since the noise of a sample covariance matrix is of
+    low rank. A component is kept if nodes that were left out are correlated with it more than
+    `n_samples` independent samples would be; nodes are selected with a false discovery rate of 0.1.
+    The distribution is that of normal variables. For data with heavy tails use rank correlations.
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> club = tr.datasets.load_karate_club()
+    >>> graph = tr.SparseLowRankGraph().fit(club.adjacency)
+    >>> graph.rank_ >= 1
+    True
+    >>> graph.predict_links(top=2).pairs.shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        rank: Any = "auto",
+        row_sparsity: Any = "auto",
+        *,
+        kind: str = "auto",
+        diagonal: str = "auto",
+        center: Any = "auto",
+        shrinkage: Any = "auto",
+        n_samples: int | None = None,
+        max_iter: int = 50,
+        random_state: Any = None,
+    ) -> None:
+        self.rank = rank
+        self.row_sparsity = row_sparsity
+        self.kind = kind
+        self.diagonal = diagonal
+        self.center = center
+        self.shrinkage = shrinkage
+        self.n_samples = n_samples
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> SparseLowRankGraph:
+        """Fit the model to a symmetric matrix.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_nodes, n_nodes)
+            S. A pair with NaN on both sides of the diagonal is unknown. In a sparse matrix an entry
+            that is not stored is a known 0, and a stored NaN is unknown. Sparse matrices with more
+            than 1000 nodes are not made dense.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : SparseLowRankGraph
+        """
+        S = check_symmetric(self, X)
+        self._check_parameters(S.shape[0])
+        self.kind_ = kind_of(S) if self.kind == "auto" else self.kind
+        pairs = as_pairs(S, self.diagonal == "keep")
+        self.search_: dict[str, Any] = {}
+        self.n_samples_: int | None = None
+        if not (is_auto(self.rank) or is_auto(self.row_sparsity)):
+            nodes, fit, factors = self._fit_given(pairs)
+        elif self.kind_ == "adjacency":
+            nodes, fit, factors = self._fit_graph(pairs)
+        else:
+            nodes, fit, factors = self._fit_covariance(S, pairs)
+        self._keep(pairs, scatter(fit, nodes, pairs.n_nodes), nodes, factors)
+        return self
+
+    def reconstruct(self, nodes: Any = None) -> np.ndarray:
+        """Expected entries of the matrix, μ + V diag(λ) Vᵀ.
+
+        Parameters
+        ----------
+        nodes : array-like of int, default=None
+            Nodes for which the entries are computed; None for all.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_nodes)
+        """
+        check_is_fitted(self)
+        V = self.eigenvectors_ if nodes is None else self.eigenvectors_[np.asarray(nodes)]
+        return self.mean_ + (V * self.eigenvalues_) @ V.T
+
+    def predict_links(self, pairs: Any = None, top: int | None = None) -> np.ndarray | Links:
+        """Scores of given pairs, or the strongest pairs that are not linked.
+
+        The score of a pair is what is expected of it by the other pairs: where its own entry was
+        known, its influence on the fit is taken out, to first order.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2), default=None
+            Indices or names of the two nodes of each pair.
+        top : int, default=None
+            Number of pairs to return if `pairs` is None, 10 if both are.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,) or Links
+            With `pairs` their scores. Otherwise ``pairs`` and ``scores`` of those with the largest
+            scores (of a covariance or correlation matrix in absolute value) among the pairs whose
+            entry was 0 or unknown.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        fit = LowRank(self.mean_, self.eigenvalues_, self.eigenvectors_)
+        known = self._known_pairs()
+        influence = self.eigenvectors_**2 @ self.shrinkage_
+        if pairs is not None:
+            if top is not None:
+                raise ValueError("pairs and top cannot be given together")
+            i, j = pair_indices(pairs, self.n_features_in_, names).T
+            return score_pairs(fit, influence, known, i, j)
+        number = _TOP if top is None else top
+        check_size("top", number, 10**9, "the number of pairs")
+        absolute = self.kind_ != "adjacency"
+        found, scores = strongest_pairs(fit, influence, known, int(number), absolute=absolute)
+        return Links(found if names is None else names[found], scores)
+
+    def _fit_given(self, pairs: Pairs) -> tuple[np.ndarray, LowRank, np.ndarray]:
+        n = pairs.n_nodes
+        size = n if self.row_sparsity is None else int(self.row_sparsity)
+        rank = int(self.rank)
+        center = self.center is True
+        nodes, fit = best_nodes(
+            pairs, rank, size, center=center, rounds=self.max_iter, thorough=True
+        )
+        factors = np.ones(rank)
+        if self.shrinkage is True:
+            seed = seed_from(self.random_state)
+            factors = held_out(pairs, rank, size, center=center, seed=seed).shrinkage
+        return nodes, fit, factors
+
+    def _fit_graph(self, pairs: Pairs) -> tuple[np.ndarray, LowRank, np.ndarray]:
+        sizes = choose_graph_sizes(
+            pairs,
+            rank=None if is_auto(self.rank) else int(self.rank),
+            size=self._given_nodes(pairs.n_nodes),
+            centers=(True, False) if is_auto(self.center) else (bool(self.center),),
+            seed=seed_from(self.random_state),
+        )
+        self.search_ = {
+            "z": sizes.z,
+            "n_nodes": np.array(list(sizes.errors)),
+            "errors": np.array(list(sizes.errors.values())),
+        }
+        nodes, fit = best_nodes(
+            pairs,
+            sizes.rank,
+            sizes.size,
+            center=sizes.center,
+            rounds=self.max_iter,
+            thorough=True,
+        )
+        factors = sizes.shrinkage if self.shrinkage is not False else np.ones(sizes.rank)
+        return nodes, fit, factors
+
+    def _fit_covariance(
+        self, S: np.ndarray, pairs: Pairs
+    ) -> tuple[np.ndarray, LowRank, np.ndarray]:
+        if np.any(np.isnan(np.diag(S))) or np.any(np.diag(S) <= 0):
+            raise ValueError(
+                f'with kind="{self.kind_}" the diagonal of S must be positive: variances, or 1'
+            )
+        complete = np.nan_to_num(S, nan=0.0)
+        self.n_samples_ = (
+            estimate_samples(complete) if self.n_samples is None else int(self.n_samples)
+        )
+        sizes = choose_covariance_sizes(
+            complete,
+            self.n_samples_,
+            rank=None if is_auto(self.rank) else int(self.rank),
+            size=self._given_nodes(pairs.n_nodes),
+            seed=seed_from(self.random_state),
+        )
+        self.search_ = {"p_values": sizes.p_values}
+        fit = fit_nodes(
+            pairs, sizes.rank, sizes.nodes, center=self.center is True, rounds=self.max_iter
+        )
+        return sizes.nodes, fit, np.ones(sizes.rank)
+
+    def _given_nodes(self, n: int) -> int | None:
+        if is_auto(self.row_sparsity):
+            return None
+        return n if self.row_sparsity is None else int(self.row_sparsity)
+
+    def _keep(self, pairs: Pairs, fit: LowRank, nodes: np.ndarray, factors: np.ndarray) -> None:
+        """Set the fitted attributes."""
+        V = fit.vectors
+        if fit.rank:
+            V = V * np.where(V[np.argmax(np.abs(V), axis=0), np.arange(fit.rank)] < 0, -1.0, 1.0)
+        self.mean_ = float(fit.mean)
+        self.shrinkage_ = np.asarray(factors, dtype=float)
+        self.eigenvalues_ = fit.values * self.shrinkage_
+        self.eigenvectors_ = V
+        self.components_ = V.T
+        root = np.sqrt(np.abs(self.eigenvalues_))
+        self.factors_ = Factors(V * root, V * (root * np.sign(self.eigenvalues_)))
+        self.rank_ = fit.rank
+        self.support_ = np.any(V != 0, axis=1)
+        self.row_support_ = np.flatnonzero(self.support_)
+        self.best_params_ = {
+            "rank": fit.rank,
+            "row_sparsity": len(nodes) if fit.rank else 0,
+            "center": bool(fit.mean != 0),
+        }
+        self._known = pairs.known
+        self._unknown = np.column_stack(pairs.unknown)
+        if fit.rank == 0:
+            warnings.warn(
+                "no structure was found beyond "
+                + ("the mean of the pairs" if self.kind_ == "adjacency" else "independent noise")
+                + ": rank_ is 0 and all scores are equal. Give rank= to fit components anyway.",
+                SelectionWarning,
+                stacklevel=3,
+            )
+
+    def _known_pairs(self) -> Pairs:
+        return Pairs(
+            self._known, (self._unknown[:, 0], self._unknown[:, 1]), self.diagonal == "keep"
+        )
+
+    def _check_parameters(self, n: int) -> None:
+        _check_choice("kind", self.kind, ("auto", *KINDS))
+        _check_choice("diagonal", self.diagonal, ("auto", "keep", "ignore"))
+        for name in ("center", "shrinkage"):
+            value = getattr(self, name)
+            if not (is_auto(value) or isinstance(value, (bool, np.bool_))):
+                raise ValueError(f'{name} must be True, False or "auto", got {value!r}')
+        nodes = n
+        if not (is_auto(self.row_sparsity) or self.row_sparsity is None):
+            check_size("row_sparsity", self.row_sparsity, n, "the number of nodes")
+            nodes = self.row_sparsity
+        if not is_auto(self.rank):
+            check_size("rank", self.rank, nodes, "the number of nodes, or row_sparsity")
+        check_size("max_iter", self.max_iter, 10**9, "rounds of imputation")
+        if self.n_samples is not None and not (
+            isinstance(self.n_samples, Integral) and self.n_samples >= 4
+        ):
+            raise ValueError(
+                f"n_samples must be None or an integer of at least 4, got {self.n_samples!r}"
+            )
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        expected = ", ".join(f'"{choice}"' for choice in choices)
+        raise ValueError(f"{name} must be one of {expected}, got {value!r}")

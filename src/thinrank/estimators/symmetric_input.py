@@ -1,0 +1,153 @@
+"""Validation of symmetric matrices whose NaN entries are unknown pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from thinrank import arrays
+from thinrank.estimators.frames import check_columns
+from thinrank.matrices.pairs import Pairs
+
+__all__ = ["KINDS", "as_pairs", "check_symmetric", "kind_of"]
+
+KINDS = ("adjacency", "covariance", "correlation")
+# Largest difference between S and its transpose, relative to the largest entry: rounding in single
+# precision.
+_ASYMMETRY = 1e-5
+# Sparse matrices with at most this number of nodes are held as dense ones, of 8 MB at most.
+_DENSE_NODES = 1000
+
+
+def check_symmetric(estimator: BaseEstimator, S: Any) -> Any:
+    """S as a float array or csr_array with NaN for unknown pairs, exactly symmetric.
+
+    Raises
+    ------
+    ValueError
+        If S is not square, not symmetric, or has infinite entries; the message names the pair.
+    """
+    if arrays.is_array(S) and not isinstance(S, (np.ndarray, np.generic)):
+        S = arrays.to_numpy(S)
+    check_columns("S", S)
+    _check_names(S)
+    S = validate_data(
+        estimator,
+        S,
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_all_finite=False,
+        ensure_min_samples=2,
+        ensure_min_features=2,
+    )
+    if S.shape[0] != S.shape[1]:
+        raise ValueError(
+            f"S must be a square matrix, with one row and one column for each node, but has shape "
+            f"{S.shape}"
+        )
+    names = getattr(estimator, "feature_names_in_", None)
+    if sp.issparse(S):
+        S = sp.csr_array(S)
+        S.sum_duplicates()
+        if S.shape[0] <= _DENSE_NODES:
+            S = S.toarray()
+    values = S.data if sp.issparse(S) else S
+    if np.any(np.isinf(values)):
+        raise ValueError(
+            "S must be finite, or NaN where a pair is unknown; Input X contains infinity"
+        )
+    return _symmetric(S, names)
+
+
+def kind_of(S: Any) -> str:
+    """What a symmetric matrix probably is, by its diagonal."""
+    if sp.issparse(S):
+        return "adjacency"
+    diagonal = np.diag(S)
+    if np.any(np.isnan(diagonal)) or np.any(diagonal <= 0):
+        return "adjacency"
+    root = np.sqrt(diagonal)
+    largest = np.nanmax(np.abs(S) / np.outer(root, root))
+    if largest > 1 + 1e-6:
+        return "adjacency"
+    return "correlation" if np.allclose(diagonal, 1.0, atol=1e-6) else "covariance"
+
+
+def as_pairs(S: Any, keeps_diagonal: bool) -> Pairs:
+    """The known entries, and where the others are."""
+    if sp.issparse(S):
+        upper = sp.triu(S, 1, format="coo")
+        hidden = np.isnan(upper.data)
+        i, j = upper.row[hidden].astype(np.intp), upper.col[hidden].astype(np.intp)
+        known = S.copy()
+        known.data = np.nan_to_num(known.data, nan=0.0)
+        if not keeps_diagonal:
+            known.setdiag(0.0)
+        known.eliminate_zeros()
+        return Pairs(sp.csr_array(known), (i, j), keeps_diagonal)
+    known = np.nan_to_num(S, nan=0.0)
+    if not keeps_diagonal:
+        np.fill_diagonal(known, 0.0)
+    i, j = np.nonzero(np.triu(np.isnan(S), 1))
+    return Pairs(known, (i, j), keeps_diagonal)
+
+
+def _symmetric(S: Any, names: np.ndarray | None) -> Any:
+    """The mean of S and its transpose; an error where they differ."""
+    if sp.issparse(S):
+        return _symmetric_sparse(S)
+    S = np.where(np.isnan(S), S.T, S)  # an entry that is known on one side is known
+    difference = np.abs(S - S.T)
+    difference[np.isnan(difference)] = 0.0
+    scale = np.nanmax(np.abs(S), initial=0.0)
+    if np.max(difference) > _ASYMMETRY * scale:
+        i, j = np.unravel_index(np.argmax(difference), S.shape)
+        raise _asymmetric(i, j, S[i, j], S[j, i], names)
+    return (S + S.T) / 2
+
+
+def _symmetric_sparse(S: Any) -> Any:
+    unknown = S.copy()
+    unknown.data = np.isnan(S.data).astype(float)
+    if np.any(abs(unknown - unknown.T).data):
+        raise ValueError(
+            "S must be symmetric, but some pairs have NaN as one of their two entries only"
+        )
+    known = S.copy()
+    known.data = np.nan_to_num(S.data, nan=0.0)
+    difference = abs(known - known.T).tocoo()
+    scale = np.max(np.abs(known.data), initial=0.0)
+    if np.max(difference.data, initial=0.0) > _ASYMMETRY * scale:
+        k = int(np.argmax(difference.data))
+        i, j = int(difference.row[k]), int(difference.col[k])
+        raise _asymmetric(i, j, known[i, j], known[j, i], None)
+    return sp.csr_array((S + S.T) / 2)
+
+
+def _asymmetric(i: Any, j: Any, a: float, b: float, names: np.ndarray | None) -> ValueError:
+    return ValueError(
+        f"S must be symmetric, but the entries of the pair {_pair(i, j, names)} are {a:g} and "
+        f"{b:g}, a difference of {abs(a - b):g}; (S + S.T) / 2 is symmetric"
+    )
+
+
+def _pair(i: Any, j: Any, names: np.ndarray | None) -> str:
+    return f"({i}, {j})" if names is None else f"({names[i]!r}, {names[j]!r})"
+
+
+def _check_names(S: Any) -> None:
+    """Rows and columns of a data frame must have the same names in the same order."""
+    index, columns = getattr(S, "index", None), getattr(S, "columns", None)
+    if index is None or columns is None or callable(index):
+        return
+    rows, names = list(index), list(columns)
+    if rows != names and set(rows) == set(names):
+        k = next(k for k, (a, b) in enumerate(zip(rows, names, strict=False)) if a != b)
+        raise ValueError(
+            f"S must have rows and columns in the same order, but row {k} is {rows[k]!r} and "
+            f"column {k} is {names[k]!r}; use S.loc[S.columns]"
+        )

@@ -1,0 +1,193 @@
+"""A symmetric matrix of which some pairs, and perhaps the diagonal, are unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["FilledOperator", "LowRank", "Pairs"]
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    """The symmetric matrix mean + V diag(λ) Vᵀ.
+
+    Parameters
+    ----------
+    mean : float
+        The same number for every pair.
+    values : ndarray of shape (rank,)
+        λ, of either sign.
+    vectors : ndarray of shape (n_nodes, rank)
+        V, with orthonormal columns.
+    """
+
+    mean: float
+    values: np.ndarray
+    vectors: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        """Number of components."""
+        return len(self.values)
+
+    def at(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """V diag(λ) Vᵀ, without the mean, at some pairs."""
+        return np.einsum("pk,k,pk->p", self.vectors[i], self.values, self.vectors[j])
+
+    def on(self, nodes: np.ndarray) -> LowRank:
+        """The same at some nodes."""
+        return LowRank(self.mean, self.values, self.vectors[nodes])
+
+
+class Pairs:
+    """A symmetric matrix S with unknown pairs.
+
+    Parameters
+    ----------
+    known : ndarray or csr_array of shape (n_nodes, n_nodes)
+        S, with 0 where it is unknown. In a sparse matrix an entry that is not stored is 0.
+    unknown : tuple of two ndarrays
+        Rows and columns of the unknown pairs, each pair once, without the diagonal.
+    keeps_diagonal : bool
+        Whether the diagonal is known. Otherwise that of ``known`` is 0.
+    """
+
+    def __init__(
+        self,
+        known: Any,
+        unknown: tuple[np.ndarray, np.ndarray],
+        keeps_diagonal: bool,
+    ) -> None:
+        self.known = known
+        self.unknown = unknown
+        self.keeps_diagonal = keeps_diagonal
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only the entries that are not 0 are stored."""
+        return sp.issparse(self.known)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of rows and of columns."""
+        return int(self.known.shape[0])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is unknown."""
+        return self.keeps_diagonal and len(self.unknown[0]) == 0
+
+    @cached_property
+    def count(self) -> int:
+        """Number of known entries; a pair has two."""
+        n = self.n_nodes
+        return n * n - 2 * len(self.unknown[0]) - (0 if self.keeps_diagonal else n)
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of the known entries."""
+        return float(self.known.sum())
+
+    def sum_of(self, fit: LowRank) -> float:
+        """Sum of V diag(λ) Vᵀ over the known entries."""
+        everything = float(fit.values @ fit.vectors.sum(axis=0) ** 2)
+        everything -= 2 * float(fit.at(*self.unknown).sum())
+        if not self.keeps_diagonal:
+            everything -= float(np.sum(fit.vectors**2 @ fit.values))
+        return everything
+
+    def filled(self, fit: LowRank) -> np.ndarray | FilledOperator:
+        """S minus the mean, with V diag(λ) Vᵀ where S is unknown."""
+        if self.is_sparse:
+            return FilledOperator(self, fit)
+        filled = self.known - fit.mean
+        i, j = self.unknown
+        filled[i, j] = filled[j, i] = fit.at(i, j)
+        if not self.keeps_diagonal:
+            np.fill_diagonal(filled, fit.vectors**2 @ fit.values)
+        return filled
+
+    def restricted(self, nodes: np.ndarray) -> Pairs:
+        """The matrix of some nodes."""
+        place = np.full(self.n_nodes, -1)
+        place[nodes] = np.arange(len(nodes))
+        i, j = place[self.unknown[0]], place[self.unknown[1]]
+        inside = (i >= 0) & (j >= 0)
+        block = self.known[nodes][:, nodes] if self.is_sparse else self.known[np.ix_(nodes, nodes)]
+        return Pairs(block, (i[inside], j[inside]), self.keeps_diagonal)
+
+    def without(self, i: np.ndarray, j: np.ndarray) -> Pairs:
+        """The same with further pairs unknown, for a dense matrix."""
+        known = self.known.copy()
+        known[i, j] = known[j, i] = 0.0
+        unknown = (np.concatenate([self.unknown[0], i]), np.concatenate([self.unknown[1], j]))
+        return Pairs(known, unknown, self.keeps_diagonal)
+
+    def observed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Known pairs above the diagonal; of a sparse matrix those that are stored."""
+        if self.is_sparse:
+            upper = sp.triu(self.known, 1, format="coo")
+            return upper.row.astype(np.intp), upper.col.astype(np.intp)
+        mask = np.triu(np.ones((self.n_nodes, self.n_nodes), dtype=bool), 1)
+        i, j = self.unknown
+        mask[np.minimum(i, j), np.maximum(i, j)] = False
+        rows, columns = np.nonzero(mask)
+        return rows, columns
+
+    def at(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Entries of S at some pairs, 0 where it is unknown."""
+        return np.asarray(self.known[i, j]).ravel()
+
+    def is_unknown(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Which of some pairs are unknown."""
+        n = self.n_nodes
+        a, b = self.unknown
+        codes = np.minimum(a, b) * n + np.maximum(a, b)
+        return np.isin(np.minimum(i, j) * n + np.maximum(i, j), codes)
+
+    def peaks(self, mean: float) -> np.ndarray:
+        """Sum of the fourth powers of the known entries of each node minus the mean.
+
+        Nodes of a small dense block have large ones where its component is below the noise.
+        """
+        if not self.is_sparse:
+            centred = self.known - mean
+            i, j = self.unknown
+            centred[i, j] = centred[j, i] = 0.0
+            if not self.keeps_diagonal:
+                np.fill_diagonal(centred, 0.0)
+            return np.sum(np.square(np.square(centred)), axis=1)
+        stored = self.known.copy()
+        # entries that are not stored contribute about the same to every node
+        stored.data = (stored.data - mean) ** 4 - mean**4
+        return np.asarray(stored.sum(axis=1)).ravel()
+
+
+class FilledOperator:
+    """Products with a sparse matrix minus its mean whose unknown entries are those of a fit."""
+
+    def __init__(self, pairs: Pairs, fit: LowRank) -> None:
+        n = pairs.n_nodes
+        self.shape = (n, n)
+        self.dtype = np.dtype(float)
+        self._known, self._mean = pairs.known, fit.mean
+        i, j = pairs.unknown
+        at = fit.at(i, j) + fit.mean
+        self._unknown = sp.csr_array(
+            (np.concatenate([at, at]), (np.concatenate([i, j]), np.concatenate([j, i]))),
+            shape=(n, n),
+        )
+        self._diagonal = (
+            np.zeros(n) if pairs.keeps_diagonal else fit.vectors**2 @ fit.values + fit.mean
+        )
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        block = V if V.ndim == 2 else V[:, None]
+        product = self._known @ block + self._unknown @ block + self._diagonal[:, None] * block
+        product -= self._mean * block.sum(axis=0)
+        return product if V.ndim == 2 else product[:, 0]

@@ -1,0 +1,238 @@
+"""Low-rank fits to the known pairs of a symmetric matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from thinrank.matrices.pairs import FilledOperator, LowRank, Pairs
+
+__all__ = ["best_nodes", "fit_nodes", "leading", "scatter"]
+
+# Below this number of nodes all eigenvalues are computed.
+_FEW = 60
+# Directions beyond the rank that are carried from one round of imputation to the next.
+_EXTRA = 4
+_POWERS = 2
+# Rounds of node choice; the nodes stay the same after a few.
+_MAX_ALTERNATIONS = 30
+# Rounds of imputation while nodes are still being exchanged.
+_SHORT = 4
+# In matrices with at most this number of nodes single rows give further starting points, and every
+# exchange of two nodes is tried.
+_SMALL = 50
+
+
+def leading(
+    E: np.ndarray | FilledOperator, rank: int, start: np.ndarray | None = None, tol: float = 1e-3
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues that are largest in absolute value, in decreasing order, with eigenvectors.
+
+    Parameters
+    ----------
+    E : ndarray or FilledOperator of shape (n_nodes, n_nodes)
+        Symmetric matrix.
+    rank : int
+        Number of eigenvalues.
+    start : ndarray of shape (n_nodes, width), default=None
+        Vectors that nearly span those wanted; a few products with E improve them. None: computed
+        from the beginning.
+    tol : float, default=1e-3
+        Relative accuracy of eigenvalues that are computed from the beginning by ARPACK; 0 for the
+        precision of the machine.
+
+    Returns
+    -------
+    values : ndarray of shape (rank,)
+    vectors : ndarray of shape (n_nodes, rank)
+    """
+    n = E.shape[0]
+    rank = min(rank, n)
+    if isinstance(E, np.ndarray) and (n <= _FEW or rank > n // 4):
+        values, vectors = np.linalg.eigh(E)
+    elif start is not None and start.shape[1] >= rank:
+        basis = start
+        for _ in range(_POWERS):
+            basis, _ = np.linalg.qr(E @ basis)
+        values, small = np.linalg.eigh(basis.T @ (E @ basis))
+        vectors = basis @ small
+    else:
+        operator = E
+        if not isinstance(E, np.ndarray):
+            operator = LinearOperator(
+                E.shape, matvec=E.__matmul__, matmat=E.__matmul__, dtype=float
+            )
+        # a start without symmetry that depends on nothing but n
+        first = np.cos(np.arange(n) * 1.7) + 0.5
+        values, vectors = eigsh(operator, k=min(rank, n - 1), which="LM", v0=first, tol=tol)
+    order = np.argsort(-np.abs(values), kind="stable")[:rank]
+    return values[order], vectors[:, order]
+
+
+def fit_nodes(
+    pairs: Pairs,
+    rank: int,
+    nodes: np.ndarray | None = None,
+    *,
+    center: bool,
+    rounds: int,
+    tol: float = 1e-6,
+) -> LowRank:
+    """Fit mean + V diag(λ) Vᵀ to the known pairs, with V zero outside some nodes.
+
+    Unknown pairs, and the diagonal where it is unknown, are replaced by the fit, the leading
+    eigenvectors are computed, and so on: each round lowers the sum of squares over the known pairs.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The matrix.
+    rank : int
+        Number of components.
+    nodes : ndarray of int, default=None
+        The nodes; None for all.
+    center : bool
+        Whether a mean is estimated. It is that of all known pairs after the components are
+        subtracted, and 0 otherwise.
+    rounds : int
+        Largest number of rounds.
+    tol : float, default=1e-6
+        The rounds end when the eigenvalues change by less than this share of the largest.
+
+    Returns
+    -------
+    LowRank
+        Its ``vectors`` have one row for each of ``nodes``.
+    """
+    inside = pairs if nodes is None else pairs.restricted(nodes)
+    n = inside.n_nodes
+    mean = pairs.total / pairs.count if center and pairs.count else 0.0
+    fit = LowRank(mean, np.zeros(0), np.zeros((n, 0)))
+    if rank == 0:
+        return fit
+    carried: np.ndarray | None = None
+    once = pairs.is_complete and not center
+    width = min(rank if once else rank + _EXTRA, n - 1 if inside.is_sparse else n)
+    for _ in range(rounds):
+        values, vectors = leading(inside.filled(fit), width, carried, 0.0 if once else 1e-3)
+        before, carried = fit.values, vectors
+        fit = LowRank(fit.mean, values[:rank], vectors[:, :rank])
+        if center:
+            fit = LowRank((pairs.total - inside.sum_of(fit)) / pairs.count, fit.values, fit.vectors)
+        if once or (len(before) and np.allclose(before, fit.values, 0, tol * abs(fit.values[0]))):
+            break
+    return fit
+
+
+def scatter(fit: LowRank, nodes: np.ndarray, n_nodes: int) -> LowRank:
+    """The fit of some nodes as one of all nodes, zero elsewhere."""
+    vectors = np.zeros((n_nodes, fit.rank))
+    vectors[nodes] = fit.vectors
+    return LowRank(fit.mean, fit.values, vectors)
+
+
+def best_nodes(
+    pairs: Pairs, rank: int, size: int, *, center: bool, rounds: int, thorough: bool = False
+) -> tuple[np.ndarray, LowRank]:
+    """Nodes and fit of given rank and number of nodes.
+
+    For given components the best nodes are those with the largest scores, the rows of E V; for
+    given nodes the components are those of the block. Both are improved by turns, from several
+    starting points. With ``thorough``, small matrices are searched further by exchanges.
+
+    Returns
+    -------
+    nodes : ndarray of int
+        Sorted.
+    fit : LowRank
+        With one row for each of the nodes.
+    """
+    n = pairs.n_nodes
+    if size >= n:
+        return np.arange(n), fit_nodes(pairs, rank, center=center, rounds=rounds)
+    best: tuple[float, np.ndarray, LowRank] | None = None
+    for nodes in _starts(pairs, rank, size, center, thorough):
+        found = _alternate(pairs, nodes, rank, size, center)
+        if best is None or found[0] > best[0]:
+            best = found
+    assert best is not None
+    if thorough and n <= _SMALL:
+        best = _exchanged(pairs, best, rank, center)
+    nodes = best[1]
+    return nodes, fit_nodes(pairs, rank, nodes, center=center, rounds=rounds)
+
+
+def gain(pairs: Pairs, nodes: np.ndarray, fit: LowRank) -> float:
+    """By how much the components lower the sum of squares over the known entries."""
+    inside = pairs.restricted(nodes)
+    E = inside.filled(fit)
+    cross = float(np.sum((E @ fit.vectors) * fit.vectors @ fit.values))
+    square = float(fit.values @ fit.values)
+    # unknown entries of E are those of the fit: both products count their squares
+    i, j = inside.unknown
+    hidden = 2 * float(np.sum(fit.at(i, j) ** 2))
+    if not pairs.keeps_diagonal:
+        hidden += float(np.sum((fit.vectors**2 @ fit.values) ** 2))
+    return 2 * (cross - hidden) - (square - hidden)
+
+
+def _top(scores: np.ndarray, size: int) -> np.ndarray:
+    """Positions of the largest, sorted; ties go to the earlier."""
+    return np.sort(np.argsort(-scores, kind="stable")[:size])
+
+
+def _starts(
+    pairs: Pairs, rank: int, size: int, center: bool, thorough: bool
+) -> Iterator[np.ndarray]:
+    whole = fit_nodes(pairs, rank, center=center, rounds=2)
+    yield _top(np.sum((whole.vectors * whole.values) ** 2, axis=1), size)
+    yield _top(pairs.peaks(whole.mean), size)
+    if thorough and pairs.n_nodes <= _SMALL and not pairs.is_sparse:
+        E = np.abs(np.asarray(pairs.filled(whole)))
+        for i in range(pairs.n_nodes):
+            row = E[i].copy()
+            row[i] = np.inf
+            yield _top(row, size)
+
+
+def _alternate(
+    pairs: Pairs, nodes: np.ndarray, rank: int, size: int, center: bool
+) -> tuple[float, np.ndarray, LowRank]:
+    """Improve nodes and components by turns until the nodes stay the same."""
+    n = pairs.n_nodes
+    best: tuple[float, np.ndarray, LowRank] | None = None
+    for _ in range(_MAX_ALTERNATIONS):
+        fit = fit_nodes(pairs, rank, nodes, center=center, rounds=_SHORT)
+        reached = gain(pairs, nodes, fit)
+        if best is not None and reached <= best[0]:
+            break
+        best = (reached, nodes, fit)
+        whole = scatter(fit, nodes, n)
+        nodes = _top(np.sum((pairs.filled(whole) @ whole.vectors) ** 2, axis=1), size)
+    assert best is not None
+    return best
+
+
+def _exchanged(
+    pairs: Pairs, best: tuple[float, np.ndarray, LowRank], rank: int, center: bool
+) -> tuple[float, np.ndarray, LowRank]:
+    """Exchange one node for another while that lowers the sum of squares."""
+    n = pairs.n_nodes
+    for _ in range(n):
+        reached, nodes, fit = best
+        E = np.asarray(pairs.filled(scatter(fit, nodes, n)) @ np.eye(n))
+        others = np.setdiff1d(np.arange(n), nodes)
+        swaps = np.array(
+            [np.concatenate([np.delete(nodes, a), [b]]) for a in range(len(nodes)) for b in others]
+        )
+        squares = np.linalg.eigvalsh(E[swaps[:, :, None], swaps[:, None, :]]) ** 2
+        captured = np.sort(squares, axis=1)[:, -rank:].sum(axis=1)
+        candidate = np.sort(swaps[np.argmax(captured)])
+        fit = fit_nodes(pairs, rank, candidate, center=center, rounds=_SHORT)
+        latest = gain(pairs, candidate, fit)
+        if latest <= reached * (1 + 1e-12):
+            break
+        best = (latest, candidate, fit)
+    return best

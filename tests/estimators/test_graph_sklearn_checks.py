@@ -1,0 +1,15 @@
+"""scikit-learn's own checks of the estimator for symmetric matrices."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import thinrank as tr
+
+
+# the default passes, too; it takes longer, since it searches for nodes in every check
+@parametrize_with_checks(
+    [tr.SparseLowRankGraph(1, None), tr.SparseLowRankGraph(n_samples=30, kind="covariance")]
+)
+@pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
+def test_graph_is_sklearn_compatible(estimator, check):
+    check(estimator)
