@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
+    from thinrank.estimators.matrix_completion import SparseMatrixCompletion
     from thinrank.estimators.regressor import SparseReducedRankRegressor
     from thinrank.persistence import load, save
 
@@ -39,6 +40,7 @@ __version__ = _version("thinrank")
 __all__ = [
     "Factors",
     "Solution",
+    "SparseMatrixCompletion",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -67,6 +69,7 @@ __getattr__, __dir__ = _lazy_names(
     __name__,
     {
         **{name: f"thinrank.{name}" for name in __all__ if name.islower()},  # subpackages
+        "SparseMatrixCompletion": "thinrank.estimators.matrix_completion",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
