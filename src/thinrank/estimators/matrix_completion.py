@@ -42,9 +42,9 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
     sparse SVD (:class:`SparseSVD`).
 
     Automatic sizes are chosen by the squared error in held-out cells: every cell is held out once,
-    while its row and its column keep their other cells. Among models whose errors differ by less
-    than one standard error the one with fewest parameters is taken. All rows and columns with a
-    ridge, and rank 0, are among the candidates.
+    while its row and its column keep their other cells. Among models whose errors hardly differ (by
+    half a standard error; one for a lower rank, two for rank 0) the one with fewest parameters is
+    taken. All rows and columns with a ridge, and rank 0, are among the candidates.
 
     Parameters
     ----------

@@ -19,11 +19,15 @@ _TOL = 1e-3
 _MAX_ITER = 50
 # A path of ridges ends after this number of ridges with a larger error than the smallest one.
 _MOST_WORSE = 2
-# A thinner model is preferred if its error exceeds the smallest one by at most this number of
-# standard errors of the difference. Rank 0 gets a larger margin: the smallest error is that of
-# the best of many candidates, one of which may look better than nothing by chance.
-_MARGIN = 1.0
+# Fewer rows or columns, or a larger ridge, are preferred if the error exceeds the smallest one by
+# at most this number of standard errors of the difference. A lower rank gets a larger margin, and
+# rank 0 a still larger one: the smallest error is that of the best of many candidates, one of which
+# may look better than nothing by chance.
+_MARGIN = 0.5
+_MARGIN_OF_RANK = 1.0
 _MARGIN_OF_ZERO = 2.0
+# How often the ridge may be doubled at the end.
+_MOST_DOUBLINGS = 6
 # Errors of more cells than this are summed in random groups, which bounds the memory.
 _MOST_GROUPS = 100_000
 # Rounds in which the sizes are improved for one rank.
@@ -164,16 +168,42 @@ class _Search:
 
     def thinnest(self, best: Candidate) -> Candidate:
         """The candidate with fewest parameters whose error is not clearly larger."""
+        if self.limits.rank is None and self._is_near(self.zero, best, _MARGIN_OF_ZERO):
+            return self.zero
         near = [
             each
             for each in self.done.values()
-            if each.error - best.error <= _MARGIN * each.standard_error(best)
+            if (
+                each.error - best.error <= _MARGIN * each.standard_error(best)
+                if each.rank == best.rank
+                else each.rank < best.rank and self._is_near(each, best, _MARGIN_OF_RANK)
+            )
         ]
-        difference = self.zero.error - best.error
-        spread = self.zero.standard_error(best, dependent=True)
-        if self.limits.rank is None and difference <= _MARGIN_OF_ZERO * spread:
-            return self.zero
         return min(near, key=lambda each: (each.size, each.error))
+
+    @staticmethod
+    def _is_near(thinner: Candidate, best: Candidate, margin: float) -> bool:
+        difference = thinner.error - best.error
+        return difference <= margin * thinner.standard_error(best, dependent=True)
+
+    def with_larger_ridge(self, chosen: Candidate, best: Candidate) -> Candidate:
+        """The chosen sizes with the largest ridge whose error is not clearly larger.
+
+        Among fits of nearly equal errors a larger ridge is safer for rows with few observed cells.
+        """
+        if self.limits.ridge is not None or not chosen.rank:
+            return chosen
+        if chosen.rank == best.rank and best.fits:
+            chosen = self._continued(best, chosen.sizes, best.ridge)
+        else:
+            chosen = self._along_ridges(*chosen.sizes)
+        largest = chosen
+        for power in range(1, _MOST_DOUBLINGS + 1):
+            found = self._continued(largest, chosen.sizes, chosen.ridge * 2.0**power)
+            if found.error - chosen.error > _MARGIN * found.standard_error(chosen):
+                break
+            largest = found
+        return largest
 
     def _starts(self, best: Candidate, first: tuple[int, int]) -> list[tuple[int, int]]:
         """Numbers of rows and columns with which a rank begins."""
@@ -201,7 +231,7 @@ class _Search:
         return here
 
     def _polished(self, here: Candidate) -> Candidate:
-        """Improve numbers of rows and columns, then the ridge, in fits that start from the last.
+        """Improve numbers of rows and columns in fits that start from the last ones.
 
         Fits with a common starting point differ by the sizes only, and not by the solution that
         alternations happen to reach, so that their errors can be compared closely.
@@ -217,20 +247,22 @@ class _Search:
                 *((here.rows, here.columns + step) for step in (-1, 1)),
             }
             near = sorted({self._sizes(here.rank, *pair) for pair in pairs} - {here.sizes})
-            found = min((self._continued(here, *sizes) for sizes in near), key=_error, default=here)
+            tried = [self._kept(self._continued(here, sizes, here.ridge)) for sizes in near]
+            found = min(tried, key=_error, default=here)
             if found.error >= here.error:
                 break
             here = found
         return here
 
-    def _continued(self, here: Candidate, rank: int, rows: int, columns: int) -> Candidate:
-        """Other numbers of rows and columns with the ridge and from the fits of a candidate."""
+    def _continued(self, here: Candidate, sizes: tuple[int, int, int], ridge: float) -> Candidate:
+        """Other numbers of rows and columns, or another ridge, from the fits of a candidate."""
+        rank, rows, columns = sizes
         fits = tuple(
-            alternate(split.train, fit.V, rows, columns, here.ridge, tol=_TOL, max_iter=_MAX_ITER)
+            alternate(split.train, fit.V, rows, columns, ridge, tol=_TOL, max_iter=_MAX_ITER)
             for split, fit in zip(self.splits, here.fits, strict=True)
         )
         errors = self._errors([(fit.U, fit.V) for fit in fits])
-        return self._kept(Candidate(rank, rows, columns, here.ridge, *errors, fits))
+        return Candidate(rank, rows, columns, ridge, *errors, fits)
 
     def _candidates(self, sizes: set[tuple[int, int, int]]) -> list[Candidate]:
         return [self._candidate(*each) for each in sorted(sizes)]
@@ -347,14 +379,15 @@ def choose(
     Returns
     -------
     chosen : Candidate
-        The one with fewest parameters among those whose error is within one standard error of the
-        smallest, and rank 0 if its error is within two.
+        The one with fewest parameters among those whose error is within half a standard error of
+        the smallest, or within one if its rank is lower; rank 0 if its error is within two.
     tried : list of Candidate
-        All candidates, the chosen one included; rank 0 first.
+        All candidates; rank 0 first, the chosen one last.
     """
     search = _Search(cells, limits, centre, cv, seed, report)
     best = search.run(_standing_out(Centre.of(cells, centre).removed(cells)))
-    return search.thinnest(best), [search.zero, *search.done.values()]
+    chosen = search.with_larger_ridge(search.thinnest(best), best)
+    return chosen, [search.zero, *search.done.values(), *([chosen] if chosen.rank else [])]
 
 
 def _error(candidate: Candidate) -> float:

@@ -21,8 +21,19 @@ __all__ = ["RidgePath", "fit_sizes", "screened"]
 # value, at which the penalty is far below the noise of any data.
 _STEP = 0.35
 _MOST_RIDGES = 11
+# The first fits have more components than asked for, of which the leading ones are continued. In
+# simulations with few observed cells this avoids nearly all of the poor solutions that remain.
+_EXTRA = 3
+_WIDE_RIDGES = 2
 # Share of the largest singular value with which a removed direction starts again.
 _REVIVED = 0.01
+# Precision of fits from which the next ridge continues.
+_PATH_TOL = 1e-3
+_PATH_ITERATIONS = 50
+# With at most this number of observed cells, rows with large entries in single columns give further
+# starting points, for this number of columns.
+_SMALL = 200
+_SINGLE_COLUMNS = 10
 # Choices of rows and columns by turns in the starting point.
 _TURNS = 5
 
@@ -45,24 +56,33 @@ class RidgePath:
     def __init__(
         self, cells: ObservedCells, rank: int, rows: int, columns: int, tol: float, max_iter: int
     ) -> None:
-        self.cells, self.rows, self.columns = cells, rows, columns
+        self.cells, self.rank, self.rows, self.columns = cells, rank, rows, columns
         self.tol, self.max_iter = tol, max_iter
-        self._V, self.largest = _start(cells, rank, rows, columns)
+        wide = min(rank + _EXTRA, rows, columns)
+        self._V, self.largest = _start(cells, wide, rows, columns)
+        self._n_wide = _WIDE_RIDGES if wide > rank else 0
 
     def fit(self, ridge: float, tol: float | None = None, max_iter: int | None = None) -> MaskedFit:
         """The fit for the next ridge."""
-        found = alternate(
-            self.cells,
-            self._V,
-            self.rows,
-            self.columns,
+        if self._n_wide:
+            wide = self._alternate(self._V, ridge, self.tol, self.max_iter)
+            if not wide.is_zero:
+                _, self._V = balanced(wide.U, wide.V, _REVIVED)
+            self._n_wide -= 1
+        found = self._alternate(
+            self._V[:, : self.rank],
             ridge,
-            tol=self.tol if tol is None else tol,
-            max_iter=self.max_iter if max_iter is None else max_iter,
+            self.tol if tol is None else tol,
+            self.max_iter if max_iter is None else max_iter,
         )
-        if not found.is_zero:
-            _, self._V = balanced(found.U, found.V, _REVIVED)
+        if not self._n_wide:
+            self._V = self._V[:, : self.rank]
+            if not found.is_zero:
+                _, self._V = balanced(found.U, found.V, _REVIVED)
         return found
+
+    def _alternate(self, V: np.ndarray, ridge: float, tol: float, max_iter: int) -> MaskedFit:
+        return alternate(self.cells, V, self.rows, self.columns, ridge, tol=tol, max_iter=max_iter)
 
 
 def ridges(largest: float, last: float | None = None) -> Iterator[float]:
@@ -86,17 +106,33 @@ def fit_sizes(
     tol: float,
     max_iter: int,
 ) -> MaskedFit:
-    """Fit of given sizes and ridge, by way of larger ridges."""
+    """Fit of given sizes and ridge, by way of larger ridges.
+
+    In small matrices, where blocks are hard to tell apart, further starting points are tried.
+    """
     path = RidgePath(cells, rank, rows, columns, _PATH_TOL, _PATH_ITERATIONS)
     *larger, last = ridges(path.largest, ridge)
     for each in larger:
         path.fit(each)
-    return path.fit(last, tol, max_iter)
+    found = path.fit(last, tol, max_iter)
+    if len(cells) > _SMALL or (rows >= cells.shape[0] and columns >= cells.shape[1]):
+        return found
+    for V in _single_column_starts(cells, rank, rows):
+        other = alternate(cells, V, rows, columns, ridge, tol=tol, max_iter=max_iter)
+        found = min(found, other, key=lambda fit: fit.objective)
+    return found
 
 
-# Precision of fits that are only compared by their errors in held-out cells, or continued.
-_PATH_TOL = 1e-3
-_PATH_ITERATIONS = 50
+def _single_column_starts(cells: ObservedCells, rank: int, rows: int) -> Iterator[np.ndarray]:
+    """Right factors of the rows with the largest entries in one column, for large columns."""
+    values = cells.by_row.values
+    dense = values if isinstance(values, np.ndarray) else values.toarray()
+    for j in _largest(np.sum(dense**2, axis=0), _SINGLE_COLUMNS):
+        in_rows = _largest(np.abs(dense[:, j]), rows)
+        _, found, right = linalg.truncated_svd(dense[in_rows], rank)
+        V = np.zeros((cells.shape[1], rank))
+        V[:, : len(found)] = right * np.sqrt(np.maximum(found, _REVIVED * found[:1]))
+        yield V
 
 
 def screened(cells: ObservedCells, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
