@@ -13,7 +13,7 @@ from thinrank.matrices.given_sizes import nearest
 GIVEN = {"rank": 1, "row_sparsity": 8, "column_sparsity": 6, "ridge": 0.1}
 
 
-def block(seed=0, noise=0.1, missing=0.5, shape=(25, 20)):
+def block(seed=0, noise=0.1, missing=0.3, shape=(25, 20)):
     """A rank-one block of 8 rows and 6 columns with missing cells, and the truth."""
     rng = np.random.default_rng(seed)
     theta = np.zeros(shape)

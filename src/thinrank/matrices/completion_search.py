@@ -81,8 +81,8 @@ class Candidate:
         Sizes.
     ridge : float
         The ridge with the smallest error.
-    by_row, by_column, by_group : ndarray
-        Sums of the squared errors in each row, in each column and in small groups of cells.
+    errors : ndarray of shape (n_groups,)
+        Sums of the squared errors in small random groups of cells.
     fits : tuple of MaskedFit
         One fit for each split; empty once the candidate was used.
     """
@@ -91,15 +91,13 @@ class Candidate:
     rows: int
     columns: int
     ridge: float
-    by_row: np.ndarray
-    by_column: np.ndarray
-    by_group: np.ndarray
+    errors: np.ndarray
     fits: tuple[MaskedFit, ...] = field(default=(), repr=False)
 
     @property
     def error(self) -> float:
         """Sum of the squared errors."""
-        return float(np.sum(self.by_row))
+        return float(np.sum(self.errors))
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -111,17 +109,13 @@ class Candidate:
         """Number of free parameters."""
         return self.rank * (self.rows + self.columns - self.rank)
 
-    def standard_error(self, other: Candidate, *, dependent: bool = False) -> float:
-        """Standard error of the difference of the errors.
+    def is_near(self, best: Candidate, margin: float) -> bool:
+        """Whether the error exceeds that of the best one by at most some standard errors.
 
-        With ``dependent`` errors in the same row or in the same column may be dependent: sums over
-        rows and over columns are compared, too, and the largest standard error is taken. This is
-        of no use for models that differ in a single row.
+        The standard error is that of the difference, from the differences in the groups of cells.
         """
-        pairs = [(self.by_group, other.by_group)]
-        if dependent:
-            pairs += [(self.by_row, other.by_row), (self.by_column, other.by_column)]
-        return max(float(np.linalg.norm(mine - theirs)) for mine, theirs in pairs)
+        standard_error = float(np.linalg.norm(self.errors - best.errors))
+        return self.error - best.error <= margin * standard_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +138,7 @@ class _Search:
         report: Callable[[Candidate], None],
     ) -> None:
         self.shape, self.limits, self.report = cells.shape, limits, report
+        self.n_groups = min(len(cells), _MOST_GROUPS)
         place = np.random.default_rng(seed).permutation(len(cells))
         self.splits = [_split(cells, place, k, cv, centre) for k in range(cv)]
         self.zero = self._without_components()
@@ -168,23 +163,14 @@ class _Search:
 
     def thinnest(self, best: Candidate) -> Candidate:
         """The candidate with fewest parameters whose error is not clearly larger."""
-        if self.limits.rank is None and self._is_near(self.zero, best, _MARGIN_OF_ZERO):
+        if self.limits.rank is None and self.zero.is_near(best, _MARGIN_OF_ZERO):
             return self.zero
         near = [
             each
             for each in self.done.values()
-            if (
-                each.error - best.error <= _MARGIN * each.standard_error(best)
-                if each.rank == best.rank
-                else each.rank < best.rank and self._is_near(each, best, _MARGIN_OF_RANK)
-            )
+            if each.is_near(best, _MARGIN if each.rank == best.rank else _MARGIN_OF_RANK)
         ]
         return min(near, key=lambda each: (each.size, each.error))
-
-    @staticmethod
-    def _is_near(thinner: Candidate, best: Candidate, margin: float) -> bool:
-        difference = thinner.error - best.error
-        return difference <= margin * thinner.standard_error(best, dependent=True)
 
     def with_larger_ridge(self, chosen: Candidate, best: Candidate) -> Candidate:
         """The chosen sizes with the largest ridge whose error is not clearly larger.
@@ -200,7 +186,7 @@ class _Search:
         largest = chosen
         for power in range(1, _MOST_DOUBLINGS + 1):
             found = self._continued(largest, chosen.sizes, chosen.ridge * 2.0**power)
-            if found.error - chosen.error > _MARGIN * found.standard_error(chosen):
+            if not found.is_near(chosen, _MARGIN):
                 break
             largest = found
         return largest
@@ -262,7 +248,7 @@ class _Search:
             for split, fit in zip(self.splits, here.fits, strict=True)
         )
         errors = self._errors([(fit.U, fit.V) for fit in fits])
-        return Candidate(rank, rows, columns, ridge, *errors, fits)
+        return Candidate(rank, rows, columns, ridge, errors, fits)
 
     def _candidates(self, sizes: set[tuple[int, int, int]]) -> list[Candidate]:
         return [self._candidate(*each) for each in sorted(sizes)]
@@ -295,7 +281,7 @@ class _Search:
             if self.limits.ridge is not None and ridge > self.limits.ridge:
                 continue
             errors = self._errors([(fit.U, fit.V) for fit in fits])
-            found = Candidate(rank, rows, columns, ridge, *errors, fits)
+            found = Candidate(rank, rows, columns, ridge, errors, fits)
             if best is None or found.error < best.error:
                 best, worse = found, 0
             else:
@@ -308,18 +294,14 @@ class _Search:
     def _without_components(self) -> Candidate:
         rows, columns = self.shape
         nothing = (np.zeros((rows, 0)), np.zeros((columns, 0)))
-        return Candidate(0, 0, 0, 0.0, *self._errors([nothing] * len(self.splits)))
+        return Candidate(0, 0, 0, 0.0, self._errors([nothing] * len(self.splits)))
 
-    def _errors(
-        self, fits: Iterable[tuple[np.ndarray, np.ndarray]]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        by_row, by_column, by_group = (np.zeros(n) for n in (*self.shape, _MOST_GROUPS))
+    def _errors(self, fits: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        errors = np.zeros(self.n_groups)
         for split, (U, V) in zip(self.splits, fits, strict=True):
             squares = (split.held_out.values - split.held_out.products(U, V)) ** 2
-            by_row += split.held_out.row_sums(squares)
-            by_column += split.held_out.column_sums(squares)
-            by_group += np.bincount(split.groups, squares, _MOST_GROUPS)
-        return by_row, by_column, by_group
+            errors += np.bincount(split.groups, squares, self.n_groups)
+        return errors
 
     def _numbers(self, candidate: Candidate, transposed: bool) -> tuple[int, int]:
         """Numbers of rows that the held-out errors suggest: the best, and a thinner one.
