@@ -156,6 +156,12 @@ def calcium() -> Any:
     return tr.calcium.CalciumImaging(frame_rate=7).fit(movie), None
 
 
+def completion() -> Any:
+    X, Y, _ = data()
+    Y[::3, 1] = np.nan
+    return tr.SparseMatrixCompletion(1, 10, 3, ridge=0.1, center="both").fit(Y), Y
+
+
 def factors() -> Any:
     return tr.Factors(np.arange(6.0).reshape(3, 2), np.ones((2, 2), dtype=np.float32)), None
 
@@ -196,6 +202,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "thresholding_svd": baseline("ThresholdingSVD", rank=1, n_thresholds=3),
     "fitted_q_iteration": fitted_q_iteration(tr.rl.Tabular(3)),
     "calcium": calcium,
+    "completion": completion,
     "factors": factors,
     "solution": solution,
 }
@@ -211,6 +218,13 @@ def predictions(model: Any, given: Any) -> dict[str, Any]:
             "footprints": model.footprints_,
             "traces": model.traces_,
             "pixel_energy": model.pixel_energy_,
+        }
+    elif isinstance(model, tr.SparseMatrixCompletion):
+        answer = {
+            "transform": model.transform(given),
+            "cells": model.predict_cells([0, 1], [1, 2]),
+            "components": model.components_,
+            "singular_values": model.singular_values_,
         }
     elif isinstance(model, tr.rl.MultiTaskFQI):
         answer = {

@@ -41,6 +41,9 @@ def check_consistency(model: Any) -> None:
     elif name_of(type(model)) == "rl.MultiTaskFQI":
         if _is_fitted(model, "values_"):
             _check_action_values(model)
+    elif name_of(type(model)) == "SparseMatrixCompletion":
+        if _is_fitted(model, "factors_"):
+            _check_completion(model)
     elif _is_fitted(model, "factors_"):
         _check_imaging(model)
 
@@ -106,6 +109,27 @@ def _check_action_values(model: Any) -> None:
             raise ModelFileError(f"the factors must have the shape {shape}")
         if not _has_shape(values.intercept, (model.n_actions, model.n_tasks_)):
             raise ModelFileError("the intercepts must have one entry per action and task")
+
+
+def _check_completion(model: Any) -> None:
+    _check_factors(model.factors_)
+    (rows, columns), rank = model.factors_.shape, model.factors_.rank
+    expected = {
+        "_loadings": (columns, rank),
+        "row_center_": (rows,),
+        "column_center_": (columns,),
+        "components_": (rank, columns),
+        "left_vectors_": (rows, rank),
+        "singular_values_": (rank,),
+    }
+    for name, shape in expected.items():
+        if not _has_shape(vars(model).get(name), shape):
+            raise ModelFileError(f"{name} must have the shape {shape}")
+    if vars(model).get("n_features_in_") != columns:
+        raise ModelFileError(f"n_features_in_ must be {columns}, the columns of the factors")
+    for name in ("ridge_", "_least_gain"):
+        if not isinstance(vars(model).get(name), float):
+            raise ModelFileError(f"{name} must be a number")
 
 
 def _check_imaging(model: Any) -> None:
