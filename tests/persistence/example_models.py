@@ -157,7 +157,7 @@ def calcium() -> Any:
 
 
 def completion() -> Any:
-    X, Y, _ = data()
+    _, Y, _ = data()
     Y[::3, 1] = np.nan
     return tr.SparseMatrixCompletion(1, 10, 3, ridge=0.1, center="both").fit(Y), Y
 

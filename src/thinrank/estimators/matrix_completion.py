@@ -332,7 +332,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
             ("column_sparsity", self.column_sparsity, n_columns, "n_features, the columns of X"),
         ):
             if size is not None and not is_auto(size):
-                check_size(name, size, most, f"{meaning}")
+                check_size(name, size, most, meaning)
             limits.append(None if is_auto(size) else most if size is None else int(size))
         rows, columns = limits
         if not is_auto(self.rank):

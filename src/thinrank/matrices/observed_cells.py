@@ -157,10 +157,6 @@ class ObservedCells:
         """Sums over the rows of one number per cell."""
         return np.bincount(self.rows, entries, self.shape[0])
 
-    def column_sums(self, entries: np.ndarray) -> np.ndarray:
-        """Sums over the columns of one number per cell."""
-        return np.bincount(self.columns, entries, self.shape[1])
-
 
 def _ones_like(values: Any) -> Any:
     return sparse.csr_array((np.ones(values.nnz), values.indices, values.indptr), values.shape)

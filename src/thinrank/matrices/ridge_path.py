@@ -15,7 +15,7 @@ from thinrank import linalg
 from thinrank.matrices.masked_factors import MaskedFit, alternate, balanced
 from thinrank.matrices.observed_cells import ObservedCells
 
-__all__ = ["RidgePath", "fit_sizes", "screened"]
+__all__ = ["RidgePath", "fit_sizes", "noise_variance", "ridges"]
 
 # Factor between two ridges of a path, and their number: the last is 1e-5 of the largest singular
 # value, at which the penalty is far below the noise of any data.
@@ -135,7 +135,7 @@ def _single_column_starts(cells: ObservedCells, rank: int, rows: int) -> Iterato
         yield V
 
 
-def screened(cells: ObservedCells, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+def _screened(cells: ObservedCells, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns with the largest sums of squares above those of noise, by turns.
 
     The noise is that of the median cell. In the first turn all columns count, then only the
@@ -168,7 +168,7 @@ def _largest(scores: np.ndarray, count: int) -> np.ndarray:
 
 def _start(cells: ObservedCells, rank: int, rows: int, columns: int) -> tuple[np.ndarray, float]:
     """Right factor of the screened block with zeros at missing cells, and its largest value."""
-    in_rows, in_columns = screened(cells, rows, columns)
+    in_rows, in_columns = _screened(cells, rows, columns)
     values = cells.block(in_rows, in_columns).values
     if isinstance(values, np.ndarray):
         _, found, right = linalg.truncated_svd(values, rank)
