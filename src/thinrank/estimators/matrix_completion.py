@@ -13,10 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank.arrays import Array
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
-from thinrank.core.memory import check_fits
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
-from thinrank.estimators.missing_cells import check_cells, empty_lines
+from thinrank.estimators.missing_cells import (
+    check_cells,
+    check_positions,
+    empty_lines,
+    filled_in,
+)
 from thinrank.estimators.validation import check_ridge
 from thinrank.matrices.cell_centre import CENTRES, Centre, means
 from thinrank.matrices.completion import complete, scores_of_rows
@@ -197,7 +201,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         data = check_cells(self, X)
         self._fit(data.cells)
         U, V = self.factors_.U, self.factors_.V
-        return data.like_given(_filled(data.cells, U, V, self._centre()))
+        return data.like_given(filled_in(data.cells, U, V, self._centre()))
 
     def transform(self, X: Any) -> Array:
         """Fill in the missing cells of rows, of the same or of other ones.
@@ -217,7 +221,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         check_is_fitted(self, "factors_")
         data = check_cells(self, X, reset=False)
         U, centre = self._scores(data.cells)
-        return data.like_given(_filled(data.cells, U, self._loadings, centre))
+        return data.like_given(filled_in(data.cells, U, self._loadings, centre))
 
     def predict_cells(self, rows: Any, columns: Any) -> np.ndarray:
         """Chosen cells of the centre plus Θ, without forming the matrix.
@@ -234,7 +238,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self, "factors_")
         chosen = [
-            _positions(name, given, size)
+            check_positions(name, given, size)
             for name, given, size in zip(
                 ("rows", "columns"), (rows, columns), self.factors_.shape, strict=True
             )
@@ -383,27 +387,6 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         centre = Centre(rows, self.column_center_)
         centred = centre.removed(cells)
         return scores_of_rows(centred, self._loadings, self.ridge_, self._least_gain), centre
-
-
-def _filled(cells: ObservedCells, U: np.ndarray, V: np.ndarray, centre: Centre) -> np.ndarray:
-    """The whole matrix: estimates, with observed values where there are any."""
-    check_fits(cells.shape, 8, "filling in", "use predict_cells for the cells of interest")
-    filled = U @ V.T
-    filled += centre.rows[:, None]
-    filled += centre.columns
-    filled[cells.rows, cells.columns] = cells.values
-    return filled
-
-
-def _positions(name: str, given: Any, size: int) -> np.ndarray:
-    found = np.asarray(given)
-    if not np.issubdtype(found.dtype, np.integer):
-        raise ValueError(f"{name} must be integers, got an array of dtype {found.dtype}")
-    if found.size and not (found.min() >= 0 and found.max() < size):
-        raise ValueError(
-            f"{name} must be from 0 to {size - 1}, got values from {found.min()} to {found.max()}"
-        )
-    return found
 
 
 def _in_words(tried: Candidate, cells: int) -> str:

@@ -11,10 +11,12 @@ from sklearn.utils.validation import validate_data
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.memory import check_fits
 from thinrank.estimators.frames import check_columns
+from thinrank.matrices.cell_centre import Centre
 from thinrank.matrices.observed_cells import ObservedCells
 
-__all__ = ["CellData", "check_cells", "empty_lines"]
+__all__ = ["CellData", "check_cells", "check_positions", "empty_lines", "filled_in"]
 
 # Positions that a message lists.
 _MOST_NAMED = 5
@@ -79,3 +81,25 @@ def empty_lines(cells: ObservedCells, fill: str) -> list[str]:
                 f"filled in with {fill}: {shown}{more}"
             )
     return texts
+
+
+def filled_in(cells: ObservedCells, U: np.ndarray, V: np.ndarray, centre: Centre) -> np.ndarray:
+    """The whole matrix: estimates, with observed values where there are any."""
+    check_fits(cells.shape, 8, "filling in", "use predict_cells for the cells of interest")
+    filled = U @ V.T
+    filled += centre.rows[:, None]
+    filled += centre.columns
+    filled[cells.rows, cells.columns] = cells.values
+    return filled
+
+
+def check_positions(name: str, given: Any, size: int) -> np.ndarray:
+    """Positions of rows or columns as an array of integers within the size."""
+    found = np.asarray(given)
+    if not np.issubdtype(found.dtype, np.integer):
+        raise ValueError(f"{name} must be integers, got an array of dtype {found.dtype}")
+    if found.size and not (found.min() >= 0 and found.max() < size):
+        raise ValueError(
+            f"{name} must be from 0 to {size - 1}, got values from {found.min()} to {found.max()}"
+        )
+    return found
