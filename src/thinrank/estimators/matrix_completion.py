@@ -23,7 +23,7 @@ from thinrank.estimators.missing_cells import (
 )
 from thinrank.estimators.validation import check_ridge
 from thinrank.matrices.cell_centre import CENTRES, Centre, means
-from thinrank.matrices.completion import complete, scores_of_rows
+from thinrank.matrices.completion import complete, scores_of_rows, table_of
 from thinrank.matrices.completion_search import Candidate, Limits
 from thinrank.matrices.observed_cells import ObservedCells
 from thinrank.matrices.signs import positive_largest
@@ -309,7 +309,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         self._loadings, self._least_gain = found.V, found.least_gain
         self._keep(Factors(found.U, found.V).balanced())
         self.ridge_ = found.ridge
-        self.search_ = _table(found.tried, len(cells))
+        self.search_ = table_of(found.tried, len(cells))
         self.best_params_ = {
             "rank": self.rank_,
             "row_sparsity": len(self.row_support_),
@@ -394,13 +394,3 @@ def _in_words(tried: Candidate, cells: int) -> str:
         f"rank {tried.rank}, {tried.rows} rows, {tried.columns} columns: "
         f"error {tried.error / cells:.4g}"
     )
-
-
-def _table(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:
-    return {
-        "rank": np.array([each.rank for each in tried], dtype=np.int64),
-        "row_sparsity": np.array([each.rows for each in tried], dtype=np.int64),
-        "column_sparsity": np.array([each.columns for each in tried], dtype=np.int64),
-        "ridge": np.array([each.ridge for each in tried], dtype=np.float64),
-        "error": np.array([each.error / cells for each in tried], dtype=np.float64),
-    }

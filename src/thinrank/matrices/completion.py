@@ -15,7 +15,7 @@ from thinrank.matrices.masked_factors import best_rows, regressions
 from thinrank.matrices.observed_cells import ObservedCells
 from thinrank.matrices.ridge_path import fit_sizes
 
-__all__ = ["Completion", "complete", "scores_of_rows"]
+__all__ = ["Completion", "complete", "scores_of_rows", "table_of"]
 
 # Precision of the last fit.
 _TOL = 1e-9
@@ -109,3 +109,14 @@ def _right(cells: ObservedCells, rank: int, rows: int, columns: int, ridge: floa
     if cells.complete and ridge == 0:  # the sparse SVD
         return np.asarray(nearest(as_design(cells.by_row.values), rank, rows, columns).V)
     return fit_sizes(cells, rank, rows, columns, ridge, tol=_TOL, max_iter=_MAX_ITER).V
+
+
+def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:
+    """Sizes, ridges and mean squared errors of the candidates, as columns."""
+    return {
+        "rank": np.array([each.rank for each in tried], dtype=np.int64),
+        "row_sparsity": np.array([each.rows for each in tried], dtype=np.int64),
+        "column_sparsity": np.array([each.columns for each in tried], dtype=np.int64),
+        "ridge": np.array([each.ridge for each in tried], dtype=np.float64),
+        "error": np.array([each.error / cells for each in tried], dtype=np.float64),
+    }
