@@ -71,6 +71,8 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 		benchmarks/real_data.py --markdown $(RESULTS)/real_data.md; fi
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
 		benchmarks/families_real.py --markdown $(RESULTS)/families_real.md; fi
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/completion.py \
+		--markdown $(RESULTS)/completion.md
 	$(BIN)/python benchmarks/hindsight.py --markdown $(RESULTS)/hindsight.md
 	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
     from thinrank.estimators.low_rank_graph import SparseLowRankGraph
+    from thinrank.estimators.matrix_completion import SparseMatrixCompletion
     from thinrank.estimators.regressor import SparseReducedRankRegressor
     from thinrank.estimators.sparse_svd import SparseSVD
     from thinrank.minimize import minimize
@@ -41,6 +42,7 @@ __all__ = [
     "Factors",
     "Solution",
     "SparseLowRankGraph",
+    "SparseMatrixCompletion",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -74,6 +76,7 @@ __getattr__, __dir__ = _lazy_names(
         "Factors": "thinrank.core.factors",
         "Solution": "thinrank.core.result",
         "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
+        "SparseMatrixCompletion": "thinrank.estimators.matrix_completion",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",

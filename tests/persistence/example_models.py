@@ -156,6 +156,12 @@ def calcium() -> Any:
     return tr.calcium.CalciumImaging(frame_rate=7).fit(movie), None
 
 
+def completion() -> Any:
+    _, Y, _ = data()
+    Y[::3, 1] = np.nan
+    return tr.SparseMatrixCompletion(1, 10, 3, ridge=0.1, center="both").fit(Y), Y
+
+
 def factors() -> Any:
     return tr.Factors(np.arange(6.0).reshape(3, 2), np.ones((2, 2), dtype=np.float32)), None
 
@@ -202,6 +208,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "fitted_q_iteration": fitted_q_iteration(tr.rl.Tabular(3)),
     "calcium": calcium,
     "graph": graph,
+    "completion": completion,
     "factors": factors,
     "solution": solution,
 }
@@ -220,6 +227,13 @@ def predictions(model: Any, given: Any) -> dict[str, Any]:
         }
     elif isinstance(model, tr.SparseLowRankGraph):
         answer = {"links": model.predict_links(given), "reconstruct": model.reconstruct()}
+    elif isinstance(model, tr.SparseMatrixCompletion):
+        answer = {
+            "transform": model.transform(given),
+            "cells": model.predict_cells([0, 1], [1, 2]),
+            "components": model.components_,
+            "singular_values": model.singular_values_,
+        }
     elif isinstance(model, tr.rl.MultiTaskFQI):
         answer = {
             "q_values": model.q_values(1, given),

@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
     from thinrank.estimators.low_rank_graph import SparseLowRankGraph
+    from thinrank.estimators.matrix_completion import SparseMatrixCompletion
     from thinrank.estimators.regressor import SparseReducedRankRegressor
     from thinrank.estimators.sparse_svd import SparseSVD
 
 __all__ = [
     "SparseLowRankGraph",
+    "SparseMatrixCompletion",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -25,6 +27,7 @@ __getattr__, __dir__ = _lazy_names(
     __name__,
     {
         "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
+        "SparseMatrixCompletion": "thinrank.estimators.matrix_completion",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",

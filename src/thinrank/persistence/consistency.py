@@ -47,6 +47,9 @@ def check_consistency(model: Any) -> None:
     elif name_of(type(model)) == "SparseLowRankGraph":
         if _is_fitted(model, "factors_"):
             _check_graph(model)
+    elif name_of(type(model)) == "SparseMatrixCompletion":
+        if _is_fitted(model, "factors_"):
+            _check_completion(model)
     elif _is_fitted(model, "factors_"):
         _check_decomposition(model)
 
@@ -141,6 +144,27 @@ def _check_graph(model: Any) -> None:
             if getattr(model, name).shape != shape:
                 raise ModelFileError(f"{name} must have the shape {shape}")
         model.predict_links([[0, 1]])
+
+
+def _check_completion(model: Any) -> None:
+    _check_factors(model.factors_)
+    (rows, columns), rank = model.factors_.shape, model.factors_.rank
+    expected = {
+        "_loadings": (columns, rank),
+        "row_center_": (rows,),
+        "column_center_": (columns,),
+        "components_": (rank, columns),
+        "left_vectors_": (rows, rank),
+        "singular_values_": (rank,),
+    }
+    for name, shape in expected.items():
+        if not _has_shape(vars(model).get(name), shape):
+            raise ModelFileError(f"{name} must have the shape {shape}")
+    if vars(model).get("n_features_in_") != columns:
+        raise ModelFileError(f"n_features_in_ must be {columns}, the columns of the factors")
+    for name in ("ridge_", "_least_gain"):
+        if not isinstance(vars(model).get(name), float):
+            raise ModelFileError(f"{name} must be a number")
 
 
 def _check_imaging(model: Any) -> None:

@@ -21,6 +21,7 @@ __all__ = ["Storable", "find_class", "is_fitted_attribute", "name_of", "register
 
 # Estimators: their parameters and what fit stores.
 _ESTIMATORS = {
+    "SparseMatrixCompletion": "thinrank.estimators.matrix_completion",
     "SparseReducedRankRegressor": "thinrank.estimators.regressor",
     "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
     "SparseReducedRankGLM": "thinrank.estimators.glm",

@@ -1,0 +1,396 @@
+"""Completion of matrices with missing cells."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from thinrank.arrays import Array
+from thinrank.core.checks import is_auto
+from thinrank.core.factors import Factors
+from thinrank.core.progress import progress_bar
+from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.missing_cells import (
+    check_cells,
+    check_positions,
+    empty_lines,
+    filled_in,
+)
+from thinrank.estimators.validation import check_ridge
+from thinrank.matrices.cell_centre import CENTRES, Centre, means
+from thinrank.matrices.completion import complete, scores_of_rows, table_of
+from thinrank.matrices.completion_search import Candidate, Limits
+from thinrank.matrices.observed_cells import ObservedCells
+from thinrank.matrices.signs import positive_largest
+from thinrank.minimize import check_size, seed_from
+
+__all__ = ["SparseMatrixCompletion"]
+
+_NOTHING = (
+    "No low-rank structure predicts held-out cells clearly better than {fill}, so that the rank is "
+    "0 and missing cells are filled in with {fill}. Give rank=1 to see the first component."
+)
+
+
+class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Fill in the missing cells of a matrix of low rank with few non-zero rows and columns.
+
+    It minimises Σ (X_ij − Θ_ij)² over the observed cells plus 2·ridge times the sum of the singular
+    values of Θ, over matrices Θ of low rank with few non-zero rows and columns. Without limits on
+    the sizes this is the problem of soft-impute; with nothing missing and ``ridge=0`` it is the
+    sparse SVD (:class:`SparseSVD`).
+
+    Automatic sizes are chosen by the squared error in held-out cells: every cell is held out once,
+    while its row and its column keep their other cells. Among models whose errors hardly differ (by
+    half a standard error; one for a lower rank, two for rank 0) the one with fewest parameters is
+    taken. All rows and columns with a ridge, and rank 0, are among the candidates.
+
+    Parameters
+    ----------
+    rank : int or "auto", default="auto"
+        Rank of Θ. "auto" may find rank 0.
+    row_sparsity : int, None or "auto", default="auto"
+        Number of non-zero rows of Θ; None for all rows.
+    column_sparsity : int, None or "auto", default="auto"
+        Number of non-zero columns of Θ; None for all columns.
+    ridge : float or "auto", default="auto"
+        Penalty on the squares of both factors, in the units of X: without limits on the sizes and
+        with nothing missing, it is subtracted from the singular values. "auto" chooses it with the
+        sizes; it is 0 if all sizes are given and no cell is missing.
+    center : {None, "columns", "rows", "both"}, default=None
+        What rows and columns that are not in use are filled in with: zeros, the mean of the
+        column, of the row, or the sum of a row and a column effect. Θ is the deviation from
+        it. The default is zero, as for the SVD: then a row that is zero in Θ is zero. For tables
+        whose columns have different units or levels use "columns", for ratings "both".
+    cv : int, default=5
+        Number of parts into which the observed cells are divided at random.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the random division. None is 0, so that results are reproducible.
+    verbose : int, default=0
+        Whether to show the progress of the automatic search.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (rank, n_columns)
+        Right singular vectors of Θ. In each of them the entry of largest absolute value is
+        positive.
+    left_vectors_ : ndarray of shape (n_rows, rank)
+        Left singular vectors of Θ.
+    singular_values_ : ndarray of shape (rank,)
+        Singular values of Θ, decreasing.
+    factors_ : Factors
+        Θ = U Vᵀ.
+    rank_ : int
+        Rank.
+    row_support_, column_support_ : ndarray of int
+        Sorted indices of the rows and columns that are not zero in Θ.
+    row_center_, column_center_ : ndarray of shape (n_rows,) and (n_columns,)
+        Their sums are what ``center`` asks for; zeros where nothing is removed.
+    ridge_ : float
+        The ridge of the fit.
+    search_ : dict of str to ndarray
+        One entry per candidate: "rank", "row_sparsity", "column_sparsity", "ridge" and "error",
+        the mean squared error in held-out cells. Empty if nothing was chosen automatically.
+    best_params_ : dict
+        Sizes and ridge of the result.
+    warnings_ : list of str
+        What should be checked.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X was a data frame.
+
+    See Also
+    --------
+    SparseReducedRankRegressor : Regression on other variables, with missing responses.
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> rng = np.random.default_rng(0)
+    >>> theta = np.zeros((40, 30))
+    >>> theta[:12, :10] = np.outer(rng.uniform(1, 2, size=12), rng.uniform(1, 2, size=10))
+    >>> X = theta + 0.1 * rng.standard_normal(theta.shape)
+    >>> X[rng.random(X.shape) < 0.5] = np.nan
+    >>> completion = tr.SparseMatrixCompletion().fit(X)
+    >>> completion.best_params_["rank"], completion.row_support_.tolist()
+    (1, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+    >>> filled = completion.fit_transform(X)
+    >>> bool(np.isnan(filled).any()), round(float(np.abs(filled - theta)[np.isnan(X)].mean()), 2)
+    (False, 0.01)
+    """
+
+    components_: np.ndarray
+    left_vectors_: np.ndarray
+    singular_values_: np.ndarray
+    factors_: Factors
+    row_center_: np.ndarray
+    column_center_: np.ndarray
+    ridge_: float
+    search_: dict[str, np.ndarray]
+    best_params_: dict[str, Any]
+    warnings_: list[str]
+
+    def __init__(
+        self,
+        rank: Any = "auto",
+        row_sparsity: Any = "auto",
+        column_sparsity: Any = "auto",
+        *,
+        ridge: Any = "auto",
+        center: str | None = None,
+        cv: int = 5,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.rank = rank
+        self.row_sparsity = row_sparsity
+        self.column_sparsity = column_sparsity
+        self.ridge = ridge
+        self.center = center
+        self.cv = cv
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> SparseMatrixCompletion:
+        """Estimate Θ from the observed cells.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_columns)
+            NaN is missing. In a sparse matrix stored entries are observed, zeros too if they are
+            stored, and all other cells are missing; nothing of the size of X is formed.
+            Tensors of other libraries are copied to NumPy arrays.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(check_cells(self, X).cells)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Estimate Θ and fill in the missing cells.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_columns)
+            As in ``fit``.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+            X with missing cells replaced by the centre plus Θ, and observed cells as they were. It
+            is dense; ``fit`` and ``predict_cells`` avoid that for large sparse matrices.
+        """
+        data = check_cells(self, X)
+        self._fit(data.cells)
+        U, V = self.factors_.U, self.factors_.V
+        return data.like_given(filled_in(data.cells, U, V, self._centre()))
+
+    def transform(self, X: Any) -> Array:
+        """Fill in the missing cells of rows, of the same or of other ones.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_columns)
+            Rows with the columns of ``fit``. The scores of a row are found by ridge regression
+            of its observed cells on the components. If ``row_sparsity`` limits the rows, a row is
+            zero in Θ if its regression explains less than that of every row in use in ``fit``.
+
+        Returns
+        -------
+        array of shape (n_rows, n_columns)
+            X with missing cells filled in.
+        """
+        check_is_fitted(self, "factors_")
+        data = check_cells(self, X, reset=False)
+        U, centre = self._scores(data.cells)
+        return data.like_given(filled_in(data.cells, U, self._loadings, centre))
+
+    def predict_cells(self, rows: Any, columns: Any) -> np.ndarray:
+        """Chosen cells of the centre plus Θ, without forming the matrix.
+
+        Parameters
+        ----------
+        rows, columns : array-like of int
+            Positions in the matrix of ``fit``; shapes that broadcast. One position per cell.
+
+        Returns
+        -------
+        ndarray
+            Estimates for these cells, observed or not, with the common shape of both.
+        """
+        check_is_fitted(self, "factors_")
+        chosen = [
+            check_positions(name, given, size)
+            for name, given, size in zip(
+                ("rows", "columns"), (rows, columns), self.factors_.shape, strict=True
+            )
+        ]
+        i, j = np.broadcast_arrays(*chosen)
+        theta = np.einsum("...k,...k->...", self.factors_.U[i], self.factors_.V[j])
+        return theta + self.row_center_[i] + self.column_center_[j]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Share of the sum of squares of the observed cells about the centre that Θ explains.
+
+        The scores of a row are estimated from the same cells, so the share is not that of missing
+        cells; for these ``search_["error"]`` has the errors of candidates in held-out cells.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_columns)
+            Rows with the columns of ``fit``.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            1 for a perfect fit, 0 if Θ = 0.
+        """
+        check_is_fitted(self, "factors_")
+        cells = check_cells(self, X, reset=False).cells
+        U, centre = self._scores(cells)
+        centred = centre.removed(cells)
+        left = centred.values - centred.products(U, self._loadings)
+        return 1.0 - float(left @ left) / centred.total if centred.total else 0.0
+
+    @property
+    def rank_(self) -> int:
+        """Rank of Θ."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.rank
+
+    @property
+    def row_support_(self) -> np.ndarray:
+        """Sorted indices of the rows that are not zero in Θ."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.row_support
+
+    @property
+    def column_support_(self) -> np.ndarray:
+        """Sorted indices of the columns that are not zero in Θ."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.column_support
+
+    def _fit(self, cells: ObservedCells) -> None:
+        limits = self._limits(cells)
+        self.warnings_ = []
+        for text in empty_lines(cells, self._fill()):
+            self._warn(text, UserWarning)
+        centre = Centre.of(cells, self.center)
+        with progress_bar("candidates", show=bool(self.verbose)) as update:
+            found = complete(
+                cells,
+                limits,
+                centre=self.center,
+                cv=self.cv,
+                seed=seed_from(self.random_state),
+                report=lambda tried: update(advance=1, text=_in_words(tried, len(cells))),
+            )
+        self.row_center_, self.column_center_ = centre.rows, centre.columns
+        self._loadings, self._least_gain = found.V, found.least_gain
+        self._keep(Factors(found.U, found.V).balanced())
+        self.ridge_ = found.ridge
+        self.search_ = table_of(found.tried, len(cells))
+        self.best_params_ = {
+            "rank": self.rank_,
+            "row_sparsity": len(self.row_support_),
+            "column_sparsity": len(self.column_support_),
+            "ridge": self.ridge_,
+        }
+        if not self.rank_:
+            self._warn(_NOTHING.format(fill=self._fill()), SelectionWarning)
+
+    def _keep(self, factors: Factors) -> None:
+        """Store singular vectors, with signs by rule."""
+        U, V = positive_largest(factors.U, factors.V)
+        root = np.linalg.norm(U, axis=0)  # balanced factors
+        self.factors_ = Factors(U, V)
+        self.left_vectors_, self.components_ = U / root, (V / root).T
+        self.singular_values_ = root**2
+
+    def _limits(self, cells: ObservedCells) -> Limits:
+        """The parameters, checked; None for what is to be chosen."""
+        n_rows, n_columns = cells.shape
+        limits: list[int | None] = []
+        for name, size, most, meaning in (
+            ("row_sparsity", self.row_sparsity, n_rows, "n_samples, the rows of X"),
+            ("column_sparsity", self.column_sparsity, n_columns, "n_features, the columns of X"),
+        ):
+            if size is not None and not is_auto(size):
+                check_size(name, size, most, meaning)
+            limits.append(None if is_auto(size) else most if size is None else int(size))
+        rows, columns = limits
+        if not is_auto(self.rank):
+            most = min(rows or n_rows, columns or n_columns)
+            check_size("rank", self.rank, most, "the smaller of row_sparsity and column_sparsity")
+        if not is_auto(self.ridge):
+            check_ridge("ridge", self.ridge, 'a non-negative number or "auto"')
+        if self.center not in CENTRES:
+            raise ValueError(
+                f'center must be None, "columns", "rows" or "both", got {self.center!r}'
+            )
+        rank = None if is_auto(self.rank) else int(self.rank)
+        ridge = None if is_auto(self.ridge) else float(self.ridge)
+        given = Limits(rank, rows, columns, ridge)
+        if cells.complete and ridge is None and None not in (rank, rows, columns):
+            return Limits(rank, rows, columns, 0.0)
+        if not given.complete:
+            self._check_splits(len(cells))
+        return given
+
+    def _check_splits(self, cells: int) -> None:
+        whole = isinstance(self.cv, Integral) and not isinstance(self.cv, bool)
+        if not whole or self.cv < 2:
+            raise ValueError(f"cv must be an integer of at least 2, got {self.cv!r}")
+        if self.cv > cells:
+            raise ValueError(
+                f"cv={self.cv} parts need at least {self.cv} observed cells, but X has {cells}; "
+                "give rank, row_sparsity, column_sparsity and ridge"
+            )
+
+    def _fill(self) -> str:
+        words = {None: "zeros", "columns": "column means", "rows": "row means"}
+        return words.get(self.center, "row and column effects")
+
+    def _warn(self, text: str, category: type[Warning]) -> None:
+        self.warnings_.append(text)
+        warnings.warn(text, category, stacklevel=4)
+
+    def _centre(self) -> Centre:
+        return Centre(self.row_center_, self.column_center_)
+
+    def _scores(self, cells: ObservedCells) -> tuple[np.ndarray, Centre]:
+        """Scores and centre of rows from their observed cells."""
+        rows = np.zeros(cells.shape[0])
+        if self.center in ("rows", "both"):
+            rows = means(cells.replaced(cells.values - self.column_center_[cells.columns]))
+            rows[cells.counts == 0] = float(np.mean(self.row_center_))
+        centre = Centre(rows, self.column_center_)
+        centred = centre.removed(cells)
+        return scores_of_rows(centred, self._loadings, self.ridge_, self._least_gain), centre
+
+
+def _in_words(tried: Candidate, cells: int) -> str:
+    return (
+        f"rank {tried.rank}, {tried.rows} rows, {tried.columns} columns: "
+        f"error {tried.error / cells:.4g}"
+    )

@@ -1,0 +1,122 @@
+"""Low-rank matrices with few rows and columns from observed cells: sizes chosen, factors fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from thinrank.designs import as_design
+from thinrank.matrices.cell_centre import Centre
+from thinrank.matrices.completion_search import Candidate, Limits, choose
+from thinrank.matrices.given_sizes import nearest
+from thinrank.matrices.masked_factors import best_rows, regressions
+from thinrank.matrices.observed_cells import ObservedCells
+from thinrank.matrices.ridge_path import fit_sizes
+
+__all__ = ["Completion", "complete", "scores_of_rows", "table_of"]
+
+# Precision of the last fit.
+_TOL = 1e-9
+_MAX_ITER = 1000
+# Rows of fit that are given again count as in use in spite of rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """A fit.
+
+    Attributes
+    ----------
+    U, V : ndarray of shape (n_rows, rank) and (n_columns, rank)
+        Factors. U has the ridge regressions on V.
+    ridge : float
+        Ridge of the fit.
+    least_gain : float
+        The smallest gain of a row in use; 0 if all rows are in use.
+    tried : list of Candidate
+        Candidates of the search.
+    """
+
+    U: np.ndarray
+    V: np.ndarray
+    ridge: float
+    least_gain: float
+    tried: list[Candidate]
+
+
+def complete(
+    cells: ObservedCells,
+    limits: Limits,
+    *,
+    centre: str | None,
+    cv: int,
+    seed: int,
+    report: Callable[[Candidate], None],
+) -> Completion:
+    """Choose what ``limits`` leaves open, and fit the deviations from the centre.
+
+    Parameters
+    ----------
+    cells : ObservedCells
+        The data, not centred.
+    limits : Limits
+        Given sizes and ridge.
+    centre : {"columns", "rows", "both"} or None
+        The centre.
+    cv : int
+        Number of splits.
+    seed : int
+        Seed of the splits.
+    report : callable
+        Called with each candidate of the search.
+
+    Returns
+    -------
+    Completion
+    """
+    tried: list[Candidate] = []
+    if not limits.complete:
+        chosen, tried = choose(cells, limits, centre=centre, cv=cv, seed=seed, report=report)
+        limits = Limits(*chosen.sizes, chosen.ridge)
+    rank, rows, columns, ridge = limits.values
+    centred = Centre.of(cells, centre).removed(cells)
+    V = np.zeros((cells.shape[1], 0)) if rank == 0 else _right(centred, rank, rows, columns, ridge)
+    if not V.any():
+        nothing = np.zeros((cells.shape[0], 0)), np.zeros((cells.shape[1], 0))
+        return Completion(*nothing, ridge, 0.0, tried)
+    U, gains = best_rows(centred, V, rows, ridge)
+    limited = rows < cells.shape[0]
+    return Completion(U, V, ridge, float(np.min(gains[U.any(axis=1)])) if limited else 0.0, tried)
+
+
+def scores_of_rows(
+    cells: ObservedCells, V: np.ndarray, ridge: float, least_gain: float
+) -> np.ndarray:
+    """Ridge regressions of the observed cells of rows on V; zero for rows that gain too little."""
+    if not V.shape[1]:
+        return np.zeros((cells.shape[0], 0))
+    support = np.flatnonzero(V.any(axis=1))
+    U, gains = regressions(cells.in_columns(support), V[support], ridge)
+    U[gains < least_gain * (1 - _ROUNDING)] = 0.0
+    return U
+
+
+def _right(cells: ObservedCells, rank: int, rows: int, columns: int, ridge: float) -> np.ndarray:
+    """Right factor of the fit."""
+    if cells.complete and ridge == 0:  # the sparse SVD
+        return np.asarray(nearest(as_design(cells.by_row.values), rank, rows, columns).V)
+    return fit_sizes(cells, rank, rows, columns, ridge, tol=_TOL, max_iter=_MAX_ITER).V
+
+
+def table_of(tried: list[Candidate], cells: int) -> dict[str, np.ndarray]:
+    """Sizes, ridges and mean squared errors of the candidates, as columns."""
+    return {
+        "rank": np.array([each.rank for each in tried], dtype=np.int64),
+        "row_sparsity": np.array([each.rows for each in tried], dtype=np.int64),
+        "column_sparsity": np.array([each.columns for each in tried], dtype=np.int64),
+        "ridge": np.array([each.ridge for each in tried], dtype=np.float64),
+        "error": np.array([each.error / cells for each in tried], dtype=np.float64),
+    }

@@ -1,0 +1,397 @@
+"""Rank, rows, columns and ridge of a completion, chosen by held-out cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from thinrank.matrices.cell_centre import Centre
+from thinrank.matrices.masked_factors import MaskedFit, alternate, best_rows
+from thinrank.matrices.observed_cells import ObservedCells
+from thinrank.matrices.ridge_path import RidgePath, noise_variance, ridges
+
+__all__ = ["Candidate", "Limits", "choose"]
+
+# Fits that are compared by their held-out errors need not be precise.
+_TOL = 1e-3
+_MAX_ITER = 50
+# A path of ridges ends after this number of ridges with a larger error than the smallest one.
+_MOST_WORSE = 2
+# Fewer rows or columns, or a larger ridge, are preferred if the error exceeds the smallest one by
+# at most this number of standard errors of the difference. A lower rank gets a larger margin, and
+# rank 0 a still larger one: the smallest error is that of the best of many candidates, one of which
+# may look better than nothing by chance.
+_MARGIN = 0.5
+_MARGIN_OF_RANK = 1.0
+_MARGIN_OF_ZERO = 2.0
+# How often the ridge may be doubled at the end.
+_MOST_DOUBLINGS = 6
+# Errors of more cells than this are summed in random groups, which bounds the memory.
+_MOST_GROUPS = 100_000
+# Rounds in which the sizes are improved for one rank.
+_ROUNDS = 6
+# The search over ranks ends after this number of ranks in a row without a smaller error.
+_RANKS_WITHOUT_GAIN = 2
+# Rows (columns) stand out at the start if their sum of squares exceeds that of noise by this
+# number of standard deviations.
+_STANDS_OUT = 3.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is given: None stands for what is to be chosen.
+
+    Attributes
+    ----------
+    rank, rows, columns : int or None
+        Sizes.
+    ridge : float or None
+        Ridge.
+    """
+
+    rank: int | None
+    rows: int | None
+    columns: int | None
+    ridge: float | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is to be chosen."""
+        return None not in (self.rank, self.rows, self.columns, self.ridge)
+
+    @property
+    def values(self) -> tuple[int, int, int, float]:
+        """Rank, rows, columns and ridge, all of which must be given."""
+        assert self.rank is not None
+        assert self.rows is not None
+        assert self.columns is not None
+        assert self.ridge is not None
+        return self.rank, self.rows, self.columns, self.ridge
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Sizes with the best of their ridges, and the squared errors in held-out cells.
+
+    Attributes
+    ----------
+    rank, rows, columns : int
+        Sizes.
+    ridge : float
+        The ridge with the smallest error.
+    errors : ndarray of shape (n_groups,)
+        Sums of the squared errors in small random groups of cells.
+    fits : tuple of MaskedFit
+        One fit for each split; empty once the candidate was used.
+    """
+
+    rank: int
+    rows: int
+    columns: int
+    ridge: float
+    errors: np.ndarray
+    fits: tuple[MaskedFit, ...] = field(default=(), repr=False)
+
+    @property
+    def error(self) -> float:
+        """Sum of the squared errors."""
+        return float(np.sum(self.errors))
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Rank, rows and columns."""
+        return self.rank, self.rows, self.columns
+
+    @property
+    def size(self) -> int:
+        """Number of free parameters."""
+        return self.rank * (self.rows + self.columns - self.rank)
+
+    def is_near(self, best: Candidate, margin: float) -> bool:
+        """Whether the error exceeds that of the best one by at most some standard errors.
+
+        The standard error is that of the difference, from the differences in the groups of cells.
+        """
+        standard_error = float(np.linalg.norm(self.errors - best.errors))
+        return self.error - best.error <= margin * standard_error
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Cells to fit, and held-out cells with their groups; about the centre of those to fit."""
+
+    train: ObservedCells
+    held_out: ObservedCells
+    groups: np.ndarray
+
+
+class _Search:
+    def __init__(
+        self,
+        cells: ObservedCells,
+        limits: Limits,
+        centre: str | None,
+        cv: int,
+        seed: int,
+        report: Callable[[Candidate], None],
+    ) -> None:
+        self.shape, self.limits, self.report = cells.shape, limits, report
+        self.n_groups = min(len(cells), _MOST_GROUPS)
+        place = np.random.default_rng(seed).permutation(len(cells))
+        self.splits = [_split(cells, place, k, cv, centre) for k in range(cv)]
+        self.zero = self._without_components()
+        self.done: dict[tuple[int, int, int], Candidate] = {}
+        self.proposed: dict[tuple[int, int, int], tuple[tuple[int, int], tuple[int, int]]] = {}
+
+    def run(self, first: tuple[int, int]) -> Candidate:
+        """The candidate with the smallest error."""
+        best, without_gain = self.zero, 0
+        given = self.limits.rank
+        for rank in range(1, self._most_ranks() + 1) if given is None else (given,):
+            starts = {self._sizes(rank, *sizes) for sizes in self._starts(best, first)}
+            winner = min(self._candidates(starts), key=_error)
+            if winner.error < best.error or given is not None:
+                winner, without_gain = self._refined(winner), 0
+            else:
+                without_gain += 1
+            best = winner if given is not None else min(best, winner, key=_error)
+            if without_gain == _RANKS_WITHOUT_GAIN:
+                break
+        return self._polished(best) if best.rank else best
+
+    def thinnest(self, best: Candidate) -> Candidate:
+        """The candidate with fewest parameters whose error is not clearly larger."""
+        if self.limits.rank is None and self.zero.is_near(best, _MARGIN_OF_ZERO):
+            return self.zero
+        near = [
+            each
+            for each in self.done.values()
+            if each.is_near(best, _MARGIN if each.rank == best.rank else _MARGIN_OF_RANK)
+        ]
+        return min(near, key=lambda each: (each.size, each.error))
+
+    def with_larger_ridge(self, chosen: Candidate, best: Candidate) -> Candidate:
+        """The chosen sizes with the largest ridge whose error is not clearly larger.
+
+        Among fits of nearly equal errors a larger ridge is safer for rows with few observed cells.
+        """
+        if self.limits.ridge is not None or not chosen.rank:
+            return chosen
+        if chosen.rank == best.rank and best.fits:
+            chosen = self._continued(best, chosen.sizes, best.ridge)
+        else:
+            chosen = self._along_ridges(*chosen.sizes)
+        largest = chosen
+        for power in range(1, _MOST_DOUBLINGS + 1):
+            found = self._continued(largest, chosen.sizes, chosen.ridge * 2.0**power)
+            if not found.is_near(chosen, _MARGIN):
+                break
+            largest = found
+        return largest
+
+    def _starts(self, best: Candidate, first: tuple[int, int]) -> list[tuple[int, int]]:
+        """Numbers of rows and columns with which a rank begins."""
+        return [first, self.shape, *([(best.rows, best.columns)] if best.rank else [])]
+
+    def _most_ranks(self) -> int:
+        rows, columns = self.limits.rows, self.limits.columns
+        return min(rows or self.shape[0], columns or self.shape[1])
+
+    def _sizes(self, rank: int, rows: int, columns: int) -> tuple[int, int, int]:
+        """Possible sizes nearest to those asked for."""
+        rows = min(max(rows, rank), self.shape[0]) if self.limits.rows is None else self.limits.rows
+        if self.limits.columns is not None:
+            return rank, rows, self.limits.columns
+        return rank, rows, min(max(columns, rank), self.shape[1])
+
+    def _refined(self, here: Candidate) -> Candidate:
+        """Improve the numbers of rows and columns of a candidate."""
+        for _ in range(_ROUNDS):
+            (rows, _), (columns, _) = self.proposed[here.sizes]
+            found = self._candidate(*self._sizes(here.rank, rows, columns))
+            if found.error >= here.error:
+                break
+            here = found
+        return here
+
+    def _polished(self, here: Candidate) -> Candidate:
+        """Improve numbers of rows and columns in fits that start from the last ones.
+
+        Fits with a common starting point differ by the sizes only, and not by the solution that
+        alternations happen to reach, so that their errors can be compared closely.
+        """
+        for _ in range(_ROUNDS):
+            (rows, thin_rows), (columns, thin_columns) = self.proposed[here.sizes]
+            pairs = {
+                (rows, columns),
+                (thin_rows, thin_columns),
+                (thin_rows, here.columns),
+                (here.rows, thin_columns),
+                *((here.rows + step, here.columns) for step in (-1, 1)),
+                *((here.rows, here.columns + step) for step in (-1, 1)),
+            }
+            near = sorted({self._sizes(here.rank, *pair) for pair in pairs} - {here.sizes})
+            tried = [self._kept(self._continued(here, sizes, here.ridge)) for sizes in near]
+            found = min(tried, key=_error, default=here)
+            if found.error >= here.error:
+                break
+            here = found
+        return here
+
+    def _continued(self, here: Candidate, sizes: tuple[int, int, int], ridge: float) -> Candidate:
+        """Other numbers of rows and columns, or another ridge, from the fits of a candidate."""
+        rank, rows, columns = sizes
+        fits = tuple(
+            alternate(split.train, fit.V, rows, columns, ridge, tol=_TOL, max_iter=_MAX_ITER)
+            for split, fit in zip(self.splits, here.fits, strict=True)
+        )
+        errors = self._errors([(fit.U, fit.V) for fit in fits])
+        return Candidate(rank, rows, columns, ridge, errors, fits)
+
+    def _candidates(self, sizes: set[tuple[int, int, int]]) -> list[Candidate]:
+        return [self._candidate(*each) for each in sorted(sizes)]
+
+    def _candidate(self, rank: int, rows: int, columns: int) -> Candidate:
+        sizes = (rank, rows, columns)
+        return self.done[sizes] if sizes in self.done else self._kept(self._along_ridges(*sizes))
+
+    def _kept(self, found: Candidate) -> Candidate:
+        """The candidate, or an earlier one of the same sizes if that is better."""
+        sizes = found.sizes
+        self.report(found)
+        if sizes in self.done and self.done[sizes].error <= found.error:
+            return self.done[sizes]
+        self.proposed[sizes] = self._numbers(found, False), self._numbers(found, True)
+        self.done[sizes] = found
+        best = min(self.done.values(), key=_error)
+        for each in [each for each in self.done.values() if each.fits and each is not best]:
+            self.done[each.sizes] = replace(each, fits=())  # only the best one is continued
+        return self.done[sizes]
+
+    def _along_ridges(self, rank: int, rows: int, columns: int) -> Candidate:
+        """Held-out errors along decreasing ridges; the best of them."""
+        paths = [
+            RidgePath(split.train, rank, rows, columns, _TOL, _MAX_ITER) for split in self.splits
+        ]
+        largest, best, worse = max(path.largest for path in paths), None, 0
+        for ridge in ridges(largest, self.limits.ridge):
+            fits = tuple(path.fit(ridge) for path in paths)
+            if self.limits.ridge is not None and ridge > self.limits.ridge:
+                continue
+            errors = self._errors([(fit.U, fit.V) for fit in fits])
+            found = Candidate(rank, rows, columns, ridge, errors, fits)
+            if best is None or found.error < best.error:
+                best, worse = found, 0
+            else:
+                worse += 1
+            if worse == _MOST_WORSE:
+                break
+        assert best is not None
+        return best
+
+    def _without_components(self) -> Candidate:
+        rows, columns = self.shape
+        nothing = (np.zeros((rows, 0)), np.zeros((columns, 0)))
+        return Candidate(0, 0, 0, 0.0, self._errors([nothing] * len(self.splits)))
+
+    def _errors(self, fits: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        errors = np.zeros(self.n_groups)
+        for split, (U, V) in zip(self.splits, fits, strict=True):
+            squares = (split.held_out.values - split.held_out.products(U, V)) ** 2
+            errors += np.bincount(split.groups, squares, self.n_groups)
+        return errors
+
+    def _numbers(self, candidate: Candidate, transposed: bool) -> tuple[int, int]:
+        """Numbers of rows that the held-out errors suggest: the best, and a thinner one.
+
+        For the right factor of each split every row is judged: those which the fit leaves out by
+        their regressions, too. Rows are added in the order of their gains in the cells of the fit.
+        """
+        changes = []
+        for split, fit in zip(self.splits, candidate.fits, strict=True):
+            train, held_out, W = split.train, split.held_out, fit.V
+            if transposed:
+                train, held_out, W = train.transposed, held_out.transposed, fit.U
+            if not W.any():
+                return 1, 1
+            U, gains = best_rows(train, W, train.shape[0], candidate.ridge)
+            squares = (held_out.values - held_out.products(U, W)) ** 2 - held_out.values**2
+            changes.append(held_out.row_sums(squares)[np.argsort(-gains, kind="stable")])
+        steps = np.array(changes)
+        error = np.cumsum(np.sum(steps, axis=0))
+        spread = np.cumsum(np.sum(steps**2, axis=0))
+        best = int(np.argmin(error))
+        near = error - error[best] <= _MARGIN * np.sqrt(np.abs(spread - spread[best]))
+        return best + 1, int(np.argmax(near)) + 1
+
+
+def choose(
+    cells: ObservedCells,
+    limits: Limits,
+    *,
+    centre: str | None,
+    cv: int,
+    seed: int,
+    report: Callable[[Candidate], None],
+) -> tuple[Candidate, list[Candidate]]:
+    """Choose what is not given by the squared errors in held-out cells.
+
+    Cells are divided at random into ``cv`` parts. For each part the model is fitted to the other
+    cells, with their centre. For each rank the numbers of rows and columns start from those that
+    stand out and from all, and are improved with the held-out errors that more or fewer rows
+    (columns) would have.
+
+    Parameters
+    ----------
+    cells : ObservedCells
+        The data, not centred.
+    limits : Limits
+        What is given.
+    centre : {"columns", "rows", "both"} or None
+        The centre, estimated anew for each split.
+    cv : int
+        Number of splits.
+    seed : int
+        Seed of the random division.
+    report : callable
+        Called with each candidate.
+
+    Returns
+    -------
+    chosen : Candidate
+        The one with fewest parameters among those whose error is within half a standard error of
+        the smallest, or within one if its rank is lower; rank 0 if its error is within two.
+    tried : list of Candidate
+        All candidates; rank 0 first, the chosen one last.
+    """
+    search = _Search(cells, limits, centre, cv, seed, report)
+    best = search.run(_standing_out(Centre.of(cells, centre).removed(cells)))
+    chosen = search.with_larger_ridge(search.thinnest(best), best)
+    return chosen, [search.zero, *search.done.values(), *([chosen] if chosen.rank else [])]
+
+
+def _error(candidate: Candidate) -> float:
+    return candidate.error
+
+
+def _split(
+    cells: ObservedCells, place: np.ndarray, part: int, parts: int, centre: str | None
+) -> _Split:
+    """The split that holds out one part of the cells, which are in random places."""
+    held_out = place % parts == part
+    train = cells.subset(~held_out)
+    fitted = Centre.of(train, centre)
+    groups = place[held_out] % _MOST_GROUPS
+    return _Split(fitted.removed(train), fitted.removed(cells.subset(held_out)), groups)
+
+
+def _standing_out(cells: ObservedCells) -> tuple[int, int]:
+    """Numbers of rows and columns whose sums of squares are larger than those of noise."""
+    variance, numbers = noise_variance(cells), []
+    for each in (cells, cells.transposed):
+        squares, counts = each.row_sums(each.values**2), each.counts
+        excess = squares - variance * counts
+        numbers.append(int(np.sum(excess > _STANDS_OUT * variance * np.sqrt(2.0 * counts))))
+    return numbers[0], numbers[1]
