@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
     from thinrank.estimators.regressor import SparseReducedRankRegressor
+    from thinrank.estimators.sparse_pca import SparsePCA
     from thinrank.persistence import load, save
 
 __version__ = _version("thinrank")
@@ -39,6 +40,7 @@ __version__ = _version("thinrank")
 __all__ = [
     "Factors",
     "Solution",
+    "SparsePCA",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -67,6 +69,7 @@ __getattr__, __dir__ = _lazy_names(
     __name__,
     {
         **{name: f"thinrank.{name}" for name in __all__ if name.islower()},  # subpackages
+        "SparsePCA": "thinrank.estimators.sparse_pca",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",

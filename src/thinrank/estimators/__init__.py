@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
     from thinrank.estimators.regressor import SparseReducedRankRegressor
+    from thinrank.estimators.sparse_pca import SparsePCA
 
 __all__ = [
+    "SparsePCA",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -20,6 +22,7 @@ __all__ = [
 __getattr__, __dir__ = _lazy_names(
     __name__,
     {
+        "SparsePCA": "thinrank.estimators.sparse_pca",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",

@@ -25,6 +25,7 @@ _ESTIMATORS = {
     "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
     "SparseReducedRankGLM": "thinrank.estimators.glm",
     "SparseReducedRankClassifier": "thinrank.estimators.classifier",
+    "SparsePCA": "thinrank.estimators.sparse_pca",
     "baselines.DoubleProjectedPenalization": "thinrank.baselines.double_projected",
     "baselines.ExclusiveExtraction": "thinrank.baselines.exclusive_extraction",
     "baselines.JointRankRowSelection": "thinrank.baselines.joint_rank_row",
