@@ -19,7 +19,7 @@ from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Standardization, standardize
 from thinrank.estimators.validation import check_matrix, check_new_X
 from thinrank.matrices.held_out_components import LEAST_SHARE, choose_components
-from thinrank.matrices.sparse_components import own_supports, shared_support
+from thinrank.matrices.sparse_components import own_supports, shared_support, support_along
 from thinrank.minimize import check_size, seed_from
 
 __all__ = ["SparsePCA"]
@@ -111,7 +111,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     >>> X[:, :5] += 2 * rng.standard_normal((100, 1))
     >>> pca = tr.SparsePCA().fit(X)
     >>> pca.rank_, pca.column_support_
-    (1, array([0, 1, 2, 3, 4]))
+    (1, array([  0,   1,   2,   3,   4, 186]))
+    >>> pca.components_[0, pca.column_support_].round(2)
+    array([0.48, 0.45, 0.43, 0.44, 0.43, 0.08])
     >>> pca.transform(X).shape
     (100, 1)
     """
@@ -172,9 +174,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if rank == 0:
             V = Q = arrays.zeros((design.shape[1], 0), design.prototype)
         elif self.shared_support:
-            V = Q = shared_support(moved.design, rank, features[0], seed)
+            search = support_along if is_auto(self.column_sparsity) else shared_support
+            V = Q = search(moved.design, rank, features[0], seed)
         else:
-            V, Q = own_supports(moved.design, features, seed)
+            thorough = not is_auto(self.column_sparsity)
+            V, Q = own_supports(moved.design, features, seed, thorough=thorough)
         self._keep(moved, V, Q)
         self.best_params_ = {
             "rank": self.rank_,

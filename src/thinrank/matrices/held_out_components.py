@@ -235,9 +235,9 @@ def _best_count(explained: np.ndarray, price: np.ndarray) -> int:
     The curve is smoothed over three neighbours, because the largest of many noisy values is rarely
     at the best number.
     """
-    padded = np.concatenate([explained[:1], explained, explained[-1:]])
-    smooth = (padded[:-2] + padded[1:-1] + padded[2:]) / 3
-    return int(np.argmax(smooth - smooth.max() * price))
+    value = explained - explained.max() * price
+    padded = np.concatenate([value[:1], value, value[-1:]])
+    return int(np.argmax(padded[:-2] + padded[1:-1] + padded[2:]))
 
 
 def _in_common(rows: Design, new: Array, old: Array) -> tuple[np.ndarray, float]:
