@@ -68,6 +68,7 @@ bench: $(VENV)/installed $(OTHERS)/installed
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
 		benchmarks/families_real.py --markdown $(RESULTS)/families_real.md; fi
 	$(BIN)/python benchmarks/hindsight.py --markdown $(RESULTS)/hindsight.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sparse_pca.py --markdown $(RESULTS)/sparse_pca.md
 	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_separation.py \

@@ -269,9 +269,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         self.search_ = choice.records
         if choice.rank == 0 and rank is not None:  # too few rows for splits, or constant features
-            self._warn(
-                "there are too few samples to choose the number of features: all are used"
-            )
+            self._warn("there are too few samples to choose the number of features: all are used")
             return rank, [p] * (1 if self.shared_support else rank)
         if choice.rank == 0:
             self._warn(

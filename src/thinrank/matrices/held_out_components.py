@@ -1,4 +1,4 @@
-"""The number of components and of features, by the variance that components explain in held-out rows.
+"""Numbers of components and features, by the variance that is explained in held-out rows.
 
 Two quantities are computed from rows that were left out of a fit with orthonormal directions W,
 for each row x: the explained variance ‖Wᵀx‖², and the part of it that features have in common,
@@ -40,9 +40,9 @@ _MAX_RANK = 20
 # The search ends when this number of further components is not supported by held-out rows. A
 # component may be of single features with large variances, and the next one be common to several.
 _PATIENCE = 3
-# Default of the fraction of what features explain on average that a further feature has to add. With
-# it data sets of correlated features lose those that add little; where few of many features matter
-# it has hardly any effect.
+# Default of the fraction of what features explain on average that a further feature has to add.
+# Data sets of correlated features lose those that add little; where few of many features matter it
+# has hardly any effect.
 LEAST_SHARE = 0.25
 # What components have in common must exceed 0 by these numbers of standard errors: those for
 # uncorrelated features, and those estimated from the rows. benchmarks/sparse_pca.py counts how

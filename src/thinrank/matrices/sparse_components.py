@@ -42,6 +42,8 @@ _SMALL = 10_000
 # Exchanges are among this number of features per feature that is kept, and _FEW at least.
 _CANDIDATES = 4
 _FEW = 50
+# With more candidates than this exchanges take long and gain little: one feature of many.
+_MAX_CANDIDATES = 200
 # Candidate numbers of features grow by these factors below and above _FINE: near the number of
 # features of a sparse component every feature counts, in dense ones a few per cent do not.
 _FINE = 50
@@ -106,6 +108,8 @@ def _exchanged(A: Design, rank: int, features: int, seed: int) -> Array:
     U, _ = xp.linalg.qr(A @ V)
     # features with small loadings gain too little to be exchanged for one that is kept
     few = arrays.top_rows(A.transposed_product(U), max(_CANDIDATES * features, _FEW))
+    if few.shape[0] > _MAX_CANDIDATES:
+        return arrays.true_positions(arrays.row_norms_squared(V) > 0)
     block = A.columns(few)
     if block.shape[0] > block.shape[1]:
         block = xp.linalg.qr(block)[1]
