@@ -3,7 +3,8 @@ Principal components with few measurements
 ==========================================
 
 scikit-learn's breast cancer data: 30 measurements of cell nuclei in 569 images. Ordinary principal
-components are combinations of all 30. :class:`thinrank.SparsePCA` uses a few of them.
+components are combinations of all 30. :class:`thinrank.SparsePCA` uses as many as it is given, or
+as many as held-out samples support: here, where all are correlated, all for five components.
 """
 
 import matplotlib.pyplot as plt

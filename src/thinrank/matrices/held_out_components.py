@@ -149,7 +149,8 @@ def choose_components(
     limit = min(rank or _MAX_RANK, p if features is None or not shared else features)
     splits = _split(design, limit, scale, seed)
     limit = min(limit, *(split.leading.shape[1] for split in splits)) if splits else 0
-    best, chosen = Choice([], 0, []), []
+    best = Choice([], 0, [])
+    chosen: list[int] = []
     first = rank if rank is not None and shared else 1
     for tried in range(first, limit + 1):
         if rank is None and tried - best.rank > _PATIENCE:

@@ -255,7 +255,8 @@ def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> lis
 def _alternate(A: Design, V: Array, features: int) -> Array:
     """Improve the features and the directions by turns until the features stay the same."""
     xp = arrays.namespace(V)
-    left, support = A @ V, []
+    left = A @ V
+    support: list[int] = []
     for _ in range(_MAX_ALTERNATIONS):
         U, _ = xp.linalg.qr(left)
         right = A.transposed_product(U)

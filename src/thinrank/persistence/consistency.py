@@ -41,6 +41,9 @@ def check_consistency(model: Any) -> None:
     elif name_of(type(model)) == "rl.MultiTaskFQI":
         if _is_fitted(model, "values_"):
             _check_action_values(model)
+    elif name_of(type(model)) == "SparsePCA":
+        if _is_fitted(model, "factors_"):
+            _check_components(model)
     elif _is_fitted(model, "factors_"):
         _check_imaging(model)
 
@@ -106,6 +109,24 @@ def _check_action_values(model: Any) -> None:
             raise ModelFileError(f"the factors must have the shape {shape}")
         if not _has_shape(values.intercept, (model.n_actions, model.n_tasks_)):
             raise ModelFileError("the intercepts must have one entry per action and task")
+
+
+def _check_components(model: Any) -> None:
+    _check_factors(model.factors_)
+    rank, features = model.factors_.rank, model.factors_.shape[1]
+    expected = {
+        "components_": (rank, features),
+        "_weights": (features, rank),
+        "mean_": (features,),
+        "explained_variance_ratio_": (rank,),
+    }
+    if vars(model).get("scale_") is not None:
+        expected["scale_"] = (features,)
+    for name, shape in expected.items():
+        if not _has_shape(vars(model).get(name), shape):
+            raise ModelFileError(f"{name} must have the shape {shape}")
+    if vars(model).get("n_features_in_") != features:
+        raise ModelFileError(f"n_features_in_ must be {features}")
 
 
 def _check_imaging(model: Any) -> None:
