@@ -137,7 +137,7 @@ def explained(model: object, X: np.ndarray) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--noise-runs", type=int, default=50)
+    parser.add_argument("--noise-runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=600_000)
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
