@@ -1,6 +1,6 @@
-"""SparseSVD: blocks in noise of several kinds, pure noise, and speed.
+r"""SparseSVD: blocks in noise of several kinds, pure noise, and speed.
 
-    python benchmarks/sparse_svd.py --checks blocks noise one_block \\
+    python benchmarks/sparse_svd.py --checks blocks noise one_block \
         --markdown docs/benchmarks/sparse_svd.md
     python benchmarks/sparse_svd.py --checks speed --markdown docs/benchmarks/sparse_svd_speed.md
     python benchmarks/sparse_svd.py --checks blocks --runs 10

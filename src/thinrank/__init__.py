@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from thinrank.estimators.low_rank_graph import SparseLowRankGraph
     from thinrank.estimators.matrix_completion import SparseMatrixCompletion
     from thinrank.estimators.regressor import SparseReducedRankRegressor
+    from thinrank.estimators.sparse_pca import SparsePCA
     from thinrank.estimators.sparse_svd import SparseSVD
     from thinrank.minimize import minimize
     from thinrank.persistence import load, save
@@ -43,6 +44,7 @@ __all__ = [
     "Solution",
     "SparseLowRankGraph",
     "SparseMatrixCompletion",
+    "SparsePCA",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -77,6 +79,7 @@ __getattr__, __dir__ = _lazy_names(
         "Solution": "thinrank.core.result",
         "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
         "SparseMatrixCompletion": "thinrank.estimators.matrix_completion",
+        "SparsePCA": "thinrank.estimators.sparse_pca",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",

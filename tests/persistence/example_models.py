@@ -122,6 +122,11 @@ def several_labels() -> Any:
     return tr.SparseReducedRankClassifier(1, 2, None, ridge=0.1).fit(X, Y), X
 
 
+def sparse_pca() -> Any:
+    X, _, _ = data()
+    return tr.SparsePCA(2, 3, standardize=True, shared_support=False).fit(X), X
+
+
 def baseline(name: str, **parameters: Any) -> Callable[[], Any]:
     def fitted() -> Any:
         X, Y, rng = data()
@@ -195,6 +200,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "classifier_of_integers": classifier(lambda y: 10 * np.digitize(y, [0.0])),
     "classifier_of_booleans": classifier(lambda y: y > 0),
     "several_labels": several_labels,
+    "sparse_pca": sparse_pca,
     "double_projected": baseline("DoubleProjectedPenalization", rank=1, n_penalties=5),
     "exclusive_extraction": baseline("ExclusiveExtraction", rank=1),
     "joint_rank_row": baseline("JointRankRowSelection"),
@@ -241,6 +247,8 @@ def predictions(model: Any, given: Any) -> dict[str, Any]:
             "coef": model.coef_,
             "intercept": model.intercept_,
         }
+    elif isinstance(model, tr.SparsePCA):
+        answer = {"components": model.components_, "transform": model.transform(given)}
     else:
         answer = {
             "predict": model.predict(given),
