@@ -161,6 +161,13 @@ def calcium() -> Any:
     return tr.calcium.CalciumImaging(frame_rate=7).fit(movie), None
 
 
+def svd() -> Any:
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 30))
+    A[:6, :5] += 4
+    return tr.SparseSVD(layers=True).fit(A), A
+
+
 def completion() -> Any:
     _, Y, _ = data()
     Y[::3, 1] = np.nan
@@ -214,6 +221,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "fitted_q_iteration": fitted_q_iteration(tr.rl.Tabular(3)),
     "calcium": calcium,
     "graph": graph,
+    "svd": svd,
     "completion": completion,
     "factors": factors,
     "solution": solution,
