@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from thinrank import arrays
 from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.tuning import Setting, cross_validate
 from thinrank.core.checks import is_auto
@@ -77,7 +78,11 @@ class Baseline(FactorRegressor):
             standardize=self.standardize,
             patience=self._patience,
         )
-        return settings[int(np.argmax(self.cv_results_["mean_test_score"]))]
+        scores = self.cv_results_["mean_test_score"]
+        finite = np.isfinite(scores)
+        # to half of the digits, so that rounding errors decide nothing
+        rounded = arrays.half_the_digits(np.where(finite, scores, 0.0))
+        return settings[int(np.argmax(np.where(finite, rounded, scores)))]
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for invalid parameters, before the data are read."""

@@ -20,7 +20,13 @@ from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 
-__all__ = ["Prepared", "TrainingSample"]
+__all__ = ["NEARLY_DEPENDENT", "Prepared", "TrainingSample"]
+
+# Directions of X with singular values below this fraction of the largest are left out of reduced
+# rank regression. The coefficients of two predictors that differ by 1e-8 of their size would be
+# tens of millions, of opposite signs, and say nothing but noise. Rule of thumb: in such a direction
+# the predictors have 1e-12 of the variance in the strongest one.
+NEARLY_DEPENDENT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,7 @@ class Prepared:
     @cached_property
     def svd(self) -> ThinSVD:
         """Decomposition of X, computed once for all ranks and ridges."""
-        return thin_svd(self.X)
+        return thin_svd(self.X, NEARLY_DEPENDENT)
 
     def reduced_rank(self, rank: int, ridge: float = 0.0) -> Factors:
         """Reduced-rank regression of Y on X, with orthonormal V.

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from thinrank.core.shared_state import SharedChange
+
 __all__ = ["one_use_of_cores"]
+
+_LIMIT = SharedChange()  # fits may run in several threads
 
 
 @contextmanager
@@ -25,14 +30,19 @@ def one_use_of_cores(jobs: int) -> Iterator[None]:
     jobs : int
         Number of jobs that run at the same time.
     """
-    limit = max(1, (os.cpu_count() or 1) // jobs)
-    controller = _controller()
-    pools = {pool.filepath: pool.num_threads for pool in controller.lib_controllers}
-    if jobs == 1 or max(pools.values(), default=1) <= limit:
+    if jobs == 1:
         yield
         return
-    with controller.limit(limits=limit):
+    limit = max(1, (os.cpu_count() or 1) // jobs)
+    with _LIMIT.made_by(lambda: _limit(limit)):
         yield
+
+
+def _limit(limit: int) -> AbstractContextManager[Any]:
+    controller = _controller()
+    if max((pool.num_threads for pool in controller.lib_controllers), default=1) <= limit:
+        return nullcontext()
+    return controller.limit(limits=limit)
 
 
 @cache  # looking for the libraries takes milliseconds

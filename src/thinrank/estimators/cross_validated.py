@@ -245,17 +245,17 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             if units is not None:
                 design, matrix = units.design(design), units.responses(matrix)
             general = family is not None or entry_weight is not None or has_missing(matrix)
-            units: dict[str, Any] = {
+            scaling: dict[str, Any] = {
                 "fit_intercept": self.fit_intercept,
                 "standardize_columns": self.standardize,
             }
             problem: Any
             if general:
                 responses = numeric_responses(matrix, entry_weight, family or Gaussian(), names)
-                problem = FamilyProblem.prepare(design, responses, weight, keep=kept, **units)
+                problem = FamilyProblem.prepare(design, responses, weight, keep=kept, **scaling)
             else:
                 problem = Problem.prepare(
-                    design, matrix, weight, scale_targets=self.standardize, keep=kept, **units
+                    design, matrix, weight, scale_targets=self.standardize, keep=kept, **scaling
                 )
             with searching(self.callback, self.verbose) as callback:
                 options: dict[str, Any] = {
