@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         studies,
         tables,
     )
+    from thinrank.estimators.checkpoints import checkpoint
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
@@ -45,6 +46,7 @@ __all__ = [
     "SparseReducedRankRegressorCV",
     "baselines",
     "calcium",
+    "checkpoint",
     "datasets",
     "designs",
     "load",
@@ -71,6 +73,7 @@ __getattr__, __dir__ = _lazy_names(
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
+        "checkpoint": "thinrank.estimators.checkpoints",
         "load": "thinrank.persistence",
         "save": "thinrank.persistence",
     },

@@ -55,7 +55,7 @@ class Baseline(FactorRegressor):
         self : object
             The fitted estimator.
         """
-        with whole_fit(self):
+        with whole_fit(self, X=X, y=y, sample_weight=sample_weight):
             self._check_parameters()
             sample = TrainingSample.read(self, X, y, sample_weight)
             data = sample.prepared(self.fit_intercept, self.standardize)

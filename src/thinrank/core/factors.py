@@ -9,10 +9,12 @@ from array_api_extra import pad
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.core.stored_values import storable
 
 __all__ = ["Factors"]
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Factors:
     """The matrix Θ = U Vᵀ, with few non-zero rows in U and in V.

@@ -160,7 +160,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         self : SparseReducedRankClassifier
             The fitted estimator.
         """
-        with whole_fit(self):
+        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
             y = plain_responses(y)
             names = column_names(y)
             design = check_predictors(self, X, y)

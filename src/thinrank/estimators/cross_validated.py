@@ -228,7 +228,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self : SparseReducedRankRegressorCV
             The fitted estimator.
         """
-        with whole_fit(self):
+        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, groups=groups, entry_weight=entry_weight):
             y = plain_responses(y)
             rule = check_refit_rule(self.refit_rule)
             solver = as_solver(self.solver, self.max_iter, self.tol)

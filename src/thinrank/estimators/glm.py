@@ -206,7 +206,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         self : SparseReducedRankGLM
             The fitted estimator.
         """
-        with whole_fit(self):
+        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, offset=offset):
             y = plain_responses(y)
             names = column_names(y)
             design = check_predictors(self, X, y)

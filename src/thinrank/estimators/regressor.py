@@ -318,7 +318,7 @@ default="auto"
         self : SparseReducedRankRegressor
             The fitted estimator.
         """
-        with whole_fit(self):
+        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
             y = plain_responses(y)
             names = column_names(y)
             design, target = check_training_data(self, X, y, missing=True)
