@@ -74,8 +74,11 @@ def test_columns_in_units_of_their_own(data, kind):
         options = GIVEN | {"family": "gaussian"}
     reference, found = make(**options).fit(own, target), make(**options).fit(moved, moved_target)
     assert_same_model(found, reference, 2.0 ** (of_y[:, None] - of_x), 1e-5)
-    np.testing.assert_allclose(np.ldexp(found.kept_coef_.T, -of_y).T, np.ldexp(
-        reference.kept_coef_, -of_x[found.kept_]), rtol=1e-7)
+    np.testing.assert_allclose(
+        np.ldexp(found.kept_coef_.T, -of_y).T,
+        np.ldexp(reference.kept_coef_, -of_x[found.kept_]),
+        rtol=1e-7,
+    )
     np.testing.assert_allclose(np.ldexp(found.intercept_, -of_y), reference.intercept_, rtol=1e-5)
 
 

@@ -83,9 +83,7 @@ def test_frames_and_arrays_of_dask(data, estimator):
         estimator.fit(lazy, pd.DataFrame(Y))
     with pytest.raises(TypeError, match=r"X is an Array of dask.*X\.compute\(\)"):
         estimator.fit(array(X), Y)
-    np.testing.assert_array_equal(
-        estimator.fit(X, array(Y)).coef_, estimator.fit(X, Y).coef_
-    )
+    np.testing.assert_array_equal(estimator.fit(X, array(Y)).coef_, estimator.fit(X, Y).coef_)
 
 
 @pytest.mark.parametrize("name", ["foo", "PIC", None, 3])

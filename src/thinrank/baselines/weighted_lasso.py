@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 from sklearn import config_context
 from sklearn.linear_model import lasso_path

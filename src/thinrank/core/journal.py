@@ -74,7 +74,7 @@ class Journal:
             begin, entry, _ = self._entries[self._place]
             if entry["key"] == key:
                 self._place += 1
-                return decoded(entry["value"])  # type: ignore[no-any-return]
+                return decoded(entry["value"])
             self._end = begin  # another computation: what follows is of no use
             del self._entries[self._place :]
             os.truncate(self._path, self._end)

@@ -165,7 +165,9 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             names = column_names(y)
             design = check_predictors(self, X, y)
             weight = check_weights(sample_weight, design)
-            responses, self.classes_, self._labels = _encoded(y, entry_weight, names, design.prototype)
+            responses, self.classes_, self._labels = _encoded(
+                y, entry_weight, names, design.prototype
+            )
             kept = check_always_keep(self)
             check_parameters(self, design, responses.Y.shape[1], weight, kept)
             units = own_units(self, design, None)

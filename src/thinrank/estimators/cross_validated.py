@@ -12,10 +12,10 @@ from scipy.stats import rankdata
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.explained import TrainingData
+from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.family_fit import final_family_fit
 from thinrank.estimators.family_problem import FamilyProblem
 from thinrank.estimators.family_sizes import find_family_sizes
-from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.problem import Problem
@@ -228,7 +228,9 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self : SparseReducedRankRegressorCV
             The fitted estimator.
         """
-        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, groups=groups, entry_weight=entry_weight):
+        with whole_fit(
+            self, X=X, y=y, sample_weight=sample_weight, groups=groups, entry_weight=entry_weight
+        ):
             y = plain_responses(y)
             rule = check_refit_rule(self.refit_rule)
             solver = as_solver(self.solver, self.max_iter, self.tol)

@@ -23,7 +23,7 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 # coefficients that are determined by the data by about this relative amount.
 _LEAST_RIDGE = 1e-8
 
-__all__ = ["FamilyProblem", "in_own_units", "explainable"]
+__all__ = ["FamilyProblem", "explainable", "in_own_units"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -206,7 +206,9 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         self : SparseReducedRankGLM
             The fitted estimator.
         """
-        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, offset=offset):
+        with whole_fit(
+            self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, offset=offset
+        ):
             y = plain_responses(y)
             names = column_names(y)
             design = check_predictors(self, X, y)

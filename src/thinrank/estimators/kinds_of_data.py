@@ -70,8 +70,8 @@ def plain_responses(Y: Any) -> Any:
     if isinstance(Y, np.ma.MaskedArray):
         if not np.ma.is_masked(Y):
             return Y.data
-        kind = Y.dtype.kind
-        return Y.astype(object if kind in "OSU" else np.result_type(Y, np.float32)).filled(np.nan)
+        texts = Y.dtype.kind in "OSU"
+        return np.where(np.ma.getmaskarray(Y), np.nan, Y.data.astype(object) if texts else Y.data)
     check_kind("Y", Y)
     if arrays.is_array(Y) and not isinstance(Y, np.ndarray):
         xp = arrays.namespace(Y)

@@ -318,10 +318,10 @@ class GeneralizedLinear:
         if self._weight is not None and self._weight.shape[1] > 1:
             other._weight = arrays.take_columns(self._weight, columns)
         first = self._first_free
-        other.__dict__["_first_free"] = None if first is None else arrays.take_columns(first, columns)
+        other.__dict__["_first_free"] = (
+            None if first is None else arrays.take_columns(first, columns)
+        )
         other._share = {}
-        other.__dict__.pop("null", None)
-        other.magnitude = self.magnitude
         xp = arrays.namespace(self.prototype)
         total = self.null.values
         other._constant = self._constant + float(

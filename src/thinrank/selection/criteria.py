@@ -106,9 +106,7 @@ class Criterion:
             value = getattr(self, constant)
             number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
             if not (number and 0 <= float(value) < float("inf")):
-                raise ValueError(
-                    f"{constant} must be a finite number of at least 0, got {value!r}"
-                )
+                raise ValueError(f"{constant} must be a finite number of at least 0, got {value!r}")
 
     def penalty(self, observations: float, complexity: Complexity) -> np.ndarray:
         """The penalty that is added to N·log(RSS)."""
