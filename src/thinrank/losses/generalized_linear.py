@@ -317,10 +317,8 @@ class GeneralizedLinear:
             other.offset = arrays.take_columns(self.offset, columns)
         if self._weight is not None and self._weight.shape[1] > 1:
             other._weight = arrays.take_columns(self._weight, columns)
-        first = self._first_free
-        other.__dict__["_first_free"] = (
-            None if first is None else arrays.take_columns(first, columns)
-        )
+        if self._first_free is not None:
+            other._first_free = arrays.take_columns(self._first_free, columns)
         other._share = {}
         xp = arrays.namespace(self.prototype)
         total = self.null.values
