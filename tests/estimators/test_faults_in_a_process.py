@@ -96,15 +96,29 @@ def threads_in_use():
     return [pool["num_threads"] for pool in threadpool_info()]
 
 
-@pytest.mark.parametrize("options", [{}, {"criterion": "pic"}])
-def test_threads_of_blas_and_order_of_rows_do_not_matter(options):
+def test_threads_of_blas_and_order_of_rows_do_not_matter():
     X, Y, _ = tr.datasets.make_two_way_sparse(random_state=30004)  # the setting of the paper
+    assert_order_does_not_matter(X, Y, 8, 10, 10)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["yeast_spls", "mice_eqtl_spls", "cellcycle_secure"])
+def test_threads_and_order_on_real_data(name):
+    folder = os.environ.get("THINRANK_DATA")
+    if not folder or not os.path.exists(os.path.join(folder, f"{name}.npz")):
+        pytest.skip("THINRANK_DATA does not point to the data")
+    with np.load(os.path.join(folder, f"{name}.npz")) as data:
+        X, Y = (np.asarray(data[key], dtype=float) for key in ("X", "Y"))
+    assert_order_does_not_matter(X, Y, 2, 10, None)
+
+
+def assert_order_does_not_matter(X, Y, *sizes):
     found = []
     for limit in (1, 2):
         with threadpool_limits(limit):
-            found.append(tr.SparseReducedRankRegressor(8, 10, 10, **options).fit(X, Y))
+            found.append(tr.SparseReducedRankRegressor(*sizes).fit(X, Y))
     order = np.random.default_rng(0).permutation(len(X))
-    found.append(tr.SparseReducedRankRegressor(8, 10, 10, **options).fit(X[order], Y[order]))
+    found.append(tr.SparseReducedRankRegressor(*sizes).fit(X[order], Y[order]))
     for other in found[1:]:
         np.testing.assert_array_equal(other.row_support_, found[0].row_support_)
         np.testing.assert_array_equal(other.column_support_, found[0].column_support_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -10,11 +11,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from thinrank.core.shared_state import SharedChange
-
 __all__ = ["one_use_of_cores"]
-
-_LIMIT = SharedChange()  # fits may run in several threads
 
 
 @contextmanager
@@ -30,11 +27,13 @@ def one_use_of_cores(jobs: int) -> Iterator[None]:
     jobs : int
         Number of jobs that run at the same time.
     """
-    if jobs == 1:
+    # the limit belongs to the process: of several threads that set and restore it at the same time,
+    # one could leave the limit of another
+    if jobs == 1 or threading.current_thread() is not threading.main_thread():
         yield
         return
     limit = max(1, (os.cpu_count() or 1) // jobs)
-    with _LIMIT.made_by(lambda: _limit(limit)):
+    with _limit(limit):
         yield
 
 
