@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from thinrank.core.factors import Factors
     from thinrank.core.result import Solution
+    from thinrank.estimators.checkpoints import checkpoint
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
@@ -52,6 +53,7 @@ __all__ = [
     "SparseSVD",
     "baselines",
     "calcium",
+    "checkpoint",
     "datasets",
     "designs",
     "load",
@@ -86,6 +88,7 @@ __getattr__, __dir__ = _lazy_names(
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
         "SparseSVD": "thinrank.estimators.sparse_svd",
         "__version__": "thinrank.version",
+        "checkpoint": "thinrank.estimators.checkpoints",
         "load": "thinrank.persistence",
         "save": "thinrank.persistence",
     },
