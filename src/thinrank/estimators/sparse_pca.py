@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
@@ -17,7 +17,9 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Standardization, standardize
+from thinrank.estimators.decomposition import Decomposition
 from thinrank.estimators.validation import check_matrix, check_new_X
+from thinrank.estimators.whole_fit import whole_fit
 from thinrank.matrices.held_out_components import LEAST_SHARE, choose_components
 from thinrank.matrices.sparse_components import own_supports, shared_support, support_along
 from thinrank.minimize import check_size, seed_from
@@ -25,7 +27,7 @@ from thinrank.minimize import check_size, seed_from
 __all__ = ["SparsePCA"]
 
 
-class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition):
     """Principal component analysis with few features.
 
     With ``shared_support=True`` all components use the same features: of all sets of
@@ -165,25 +167,26 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         SparsePCA
             The fitted estimator.
         """
-        design = check_matrix(self, X)
-        self._check_parameters(design.shape)
-        self.warnings_ = []
-        moved = standardize(design, scale=self.standardize)
-        rank, features = self._sizes(design)
-        seed = seed_from(self.random_state)
-        if rank == 0:
-            V = Q = arrays.zeros((design.shape[1], 0), design.prototype)
-        elif self.shared_support:
-            search = support_along if is_auto(self.column_sparsity) else shared_support
-            V = Q = search(moved.design, rank, features[0], seed)
-        else:
-            thorough = not is_auto(self.column_sparsity)
-            V, Q = own_supports(moved.design, features, seed, thorough=thorough)
-        self._keep(moved, V, Q)
-        self.best_params_ = {
-            "rank": self.rank_,
-            "column_sparsity": (features or [0])[0] if self.shared_support else features,
-        }
+        with whole_fit(self, X=X):
+            design = check_matrix(self, X)
+            self._check_parameters(design.shape)
+            self.warnings_ = []
+            moved = standardize(design, scale=self.standardize)
+            rank, features = self._sizes(design)
+            seed = seed_from(self.random_state)
+            if rank == 0:
+                V = Q = arrays.zeros((design.shape[1], 0), design.prototype)
+            elif self.shared_support:
+                search = support_along if is_auto(self.column_sparsity) else shared_support
+                V = Q = search(moved.design, rank, features[0], seed)
+            else:
+                thorough = not is_auto(self.column_sparsity)
+                V, Q = own_supports(moved.design, features, seed, thorough=thorough)
+            self._keep(moved, V, Q)
+            self.best_params_ = {
+                "rank": self.rank_,
+                "column_sparsity": (features or [0])[0] if self.shared_support else features,
+            }
         return self
 
     def transform(self, X: Any) -> Array:
@@ -293,13 +296,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         # the weights of the least squares fit; V itself if it is orthonormal
         self._weights = V if self.shared_support else V @ xp.linalg.inv(V.T @ V)
         self.components_ = V.T
-        self.rank_ = int(V.shape[1])
         self.mean_, self.scale_ = moved.center, moved.scale
         self.explained_variance_ = explained / (n - 1)
         self.explained_variance_ratio_ = explained / total if total > 0 else explained * 0
         self.singular_values_ = xp.sqrt(explained)
         self.factors_ = Factors(moved.design @ self._weights, V)
-        self.column_support_ = arrays.to_numpy(self.factors_.column_support)
 
 
 def _signs(V: Array) -> Array:
