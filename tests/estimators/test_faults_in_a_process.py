@@ -39,6 +39,14 @@ ESTIMATORS = [
     tr.baselines.ThresholdingSVD(1, 0.1, 0.1),
 ]
 
+MATRICES = [
+    tr.SparseSVD(1, 5, 3),
+    tr.SparseSVD(layers=True),
+    tr.SparsePCA(1, 3),
+    tr.SparseMatrixCompletion(1, 5, 3, ridge=0.1),
+    tr.SparseLowRankGraph(1, 3),
+]
+
 
 @pytest.fixture(scope="module")
 def data():
@@ -56,7 +64,7 @@ def is_public(name):
 
 
 def test_all_public_estimators_are_here():
-    names = {type(estimator).__name__ for estimator in ESTIMATORS}
+    names = {type(estimator).__name__ for estimator in [*ESTIMATORS, *MATRICES]}
     public = {name for name in tr.__all__ if name.startswith("Sparse")}
     assert names == public | {name for name in tr.baselines.__all__ if is_public(name)}
 
@@ -72,6 +80,22 @@ def test_copies_of_fitted_estimators(data, estimator):
     again = clone(found)
     assert not hasattr(again, "factors_")
     np.testing.assert_array_equal(fitted(again, X, Y).coef_, found.coef_)  # and bit-identical
+
+
+@pytest.mark.parametrize("estimator", MATRICES, ids=lambda e: type(e).__name__)
+def test_decompositions_are_copied_and_left_as_they_were(data, estimator):
+    """Copies, refits, and a fit that fails after a fit that did not."""
+    matrix = data[0].T @ data[0] if isinstance(estimator, tr.SparseLowRankGraph) else data[0]
+    found = clone(estimator).fit(matrix)
+    again = clone(found).fit(matrix)
+    for other in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found), again):
+        np.testing.assert_array_equal(other.components_, found.components_)
+        assert vars(other).keys() == vars(found).keys()
+    before = dict(vars(found))
+    with pytest.raises(ValueError, match="finit"):
+        found.fit(np.full_like(matrix, np.inf))
+    assert vars(found).keys() == before.keys()
+    assert all(vars(found)[name] is value for name, value in before.items())
 
 
 def test_fits_in_parallel_threads_are_the_same(data):

@@ -255,7 +255,7 @@ def predictions(model: Any, given: Any) -> dict[str, Any]:
             "coef": model.coef_,
             "intercept": model.intercept_,
         }
-    elif isinstance(model, tr.SparsePCA):
+    elif isinstance(model, (tr.SparsePCA, tr.SparseSVD)):
         answer = {"components": model.components_, "transform": model.transform(given)}
     else:
         answer = {
