@@ -20,6 +20,9 @@ __all__ = ["block_svd", "nearest", "range_finder"]
 _POWERS = 2
 _OVERSAMPLING = 4
 _MAX_ALTERNATIONS = 100
+# Relative increase of the norm that is captured below which the alternation ends. Rows and columns
+# of noise could be exchanged for longer, for a gain of this size.
+_LEAST_GAIN = 1e-5
 # Pursuit exchanges rows and columns among those with the largest scores, this number times as many
 # as are kept: the others gain too little to be exchanged for one that is kept.
 _CANDIDATES = 4
@@ -129,12 +132,12 @@ def _leading_right(A: Design, rows: Array, rank: int) -> Array:
 
 
 def _alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Array, Array]:
-    """Improve rows and columns by turns until they stay the same.
+    """Improve rows and columns by turns until they capture no more.
 
     Returns the norm of what they capture of A, the rows and the columns.
     """
     xp = arrays.namespace(A.prototype)
-    left, supports = A @ V, None
+    left, captured = A @ V, 0.0
     for _ in range(_MAX_ALTERNATIONS):
         in_rows = arrays.top_rows(left, rows)
         U, _ = xp.linalg.qr(arrays.take_rows(left, in_rows))
@@ -142,13 +145,13 @@ def _alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Arr
         some = A if in_rows.shape[0] == A.shape[0] else take_rows(A, in_rows)
         right = some.transposed_product(U)
         in_columns = arrays.top_rows(right, columns)
-        latest = (in_rows.tolist(), in_columns.tolist())
-        if latest == supports:
+        chosen = arrays.take_rows(right, in_columns)
+        before, captured = captured, arrays.norm(chosen)
+        if captured <= (1 + _LEAST_GAIN) * before:
             break
-        supports = latest
-        V, _ = xp.linalg.qr(arrays.take_rows(right, in_columns))
+        V, _ = xp.linalg.qr(chosen)
         left = A.columns(in_columns) @ V
-    return arrays.norm(arrays.take_rows(right, in_columns)), in_rows, in_columns
+    return captured, in_rows, in_columns
 
 
 def _polished(A: Design, found: Factors, rank: int, rows: int, columns: int) -> Factors:

@@ -83,15 +83,25 @@ class Layer(NamedTuple):
         d.
     right : ndarray of shape (n_columns,)
         v, of length 1.
-    gain : float
-        d² in units of the noise, less what each row and column of noise would contribute at the
-        limit. Layers are compared by it.
+    noise : float
+        Scale of the noise of the scores of rows, times that of columns.
+    penalty : float
+        What the rows and columns of the layer would contribute to d² if they were noise at the
+        limit, in units of the noise.
     """
 
     left: np.ndarray
     value: float
     right: np.ndarray
-    gain: float
+    noise: float
+    penalty: float
+
+    def gain(self, noise: float | None = None) -> float:
+        """d² in units of the noise, less the penalty. Layers are compared by it.
+
+        Parts of the same layer are compared with one estimate of the ``noise``.
+        """
+        return self.value**2 / (self.noise if noise is None else noise) - self.penalty
 
     def factors(self, like: Array) -> Factors:
         """The layer as balanced factors."""
@@ -134,7 +144,7 @@ def find_layer(
     best = search.best_from(_starts(A, seed))
     if best is not None and parts:
         inside = search.best_from(_inside(A, best))
-        if inside is not None and inside.gain > best.gain:
+        if inside is not None and inside.gain(best.noise) > best.gain():
             return inside
     return best
 
@@ -182,11 +192,11 @@ class _Search(NamedTuple):
         return best
 
     def _layer(self, left: np.ndarray, value: float, right: np.ndarray, noise: float) -> Layer:
-        gain = value**2 / max(noise, np.finfo(float).tiny)
+        penalty = 0.0
         for side, vector in ((self.rows, left), (self.columns, right)):
             if side.automatic:
-                gain -= limit(len(vector), self.rate) ** 2 * np.count_nonzero(vector)
-        return Layer(left, value, right, gain)
+                penalty += limit(len(vector), self.rate) ** 2 * np.count_nonzero(vector)
+        return Layer(left, value, right, max(noise, np.finfo(float).tiny), penalty)
 
 
 def _chosen(
@@ -235,7 +245,7 @@ def _largest_part(x: np.ndarray) -> np.ndarray:
 
 
 def _better(one: Layer | None, other: Layer) -> Layer:
-    return other if one is None or other.gain > one.gain else one
+    return other if one is None or other.gain() > one.gain() else one
 
 
 def _times(A: Design, right: np.ndarray) -> np.ndarray:
