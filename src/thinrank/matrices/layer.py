@@ -192,6 +192,9 @@ class _Search(NamedTuple):
         return best
 
     def _layer(self, left: np.ndarray, value: float, right: np.ndarray, noise: float) -> Layer:
+        # several starting points lead to a layer, with either sign
+        sign = 1.0 if right[np.argmax(np.abs(right))] > 0 else -1.0
+        left, right = sign * left, sign * right
         penalty = 0.0
         for side, vector in ((self.rows, left), (self.columns, right)):
             if side.automatic:
