@@ -65,6 +65,8 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 		--markdown $(RESULTS)/search_grid.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_memory.py \
 		--markdown $(RESULTS)/selection_memory.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/graphs.py links --repeats 5 \
+		--markdown $(RESULTS)/graphs_links.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/graphs.py noise \
 		--markdown $(RESULTS)/graphs_noise.md
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
