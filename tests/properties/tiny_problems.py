@@ -15,6 +15,7 @@ _AXES = {
     "labels": _RESPONSES,
     "classes": (("sample", "predictor"), ("sample",), ("predictor", "response")),
     "matrix": (("sample", "predictor"), (), ("sample", "predictor")),
+    "cells": (("sample", "predictor"), (), ("sample", "predictor")),
     "graph": (("predictor", "predictor"), (), ("predictor", "predictor")),
 }
 
@@ -27,7 +28,8 @@ class Problem:
     ----------
     kind : str
         "numbers", "counts" and "labels" (zeros and ones) have a matrix of responses, "classes"
-        have a vector of labels; "matrix" has none, and of a "graph" X is symmetric.
+        have a vector of labels; "matrix" and "cells" (some of them NaN) have none, and of a
+        "graph" X is symmetric.
     X, Y : array-like or None
     folds : ndarray of shape (n_samples,)
         Number of the fold of each sample.
@@ -66,7 +68,7 @@ class Problem:
 
     def size(self, axis: str) -> int:
         """Number of samples, predictors or responses."""
-        of_x, of_y, _ = _AXES[self.kind]
+        of_x = _AXES[self.kind][0]
         if axis in of_x:
             return self.X.shape[of_x.index(axis)]
         return int(self.Y.max()) + 1 if self.kind == "classes" else self.Y.shape[1]
@@ -100,9 +102,11 @@ def make_problem(kind: str, seed: int) -> Problem:
     n, p, k = rng.integers(20, 31), rng.integers(6, 11), rng.integers(3, 6)
     folds = rng.permutation(np.arange(n) % 3)
     weight = rng.integers(1, 4, size=n)
-    if kind == "matrix":
+    if kind in ("matrix", "cells"):
         X = 0.3 * rng.standard_normal((n, p))
         X[:8, :4] += rng.standard_normal((8, 2)) @ rng.standard_normal((2, 4))
+        if kind == "cells":
+            X[rng.random(X.shape) < 0.1] = np.nan
         return Problem(kind, X, None, folds, weight)
     if kind == "graph":
         noise = 0.2 * rng.standard_normal((p, p))
