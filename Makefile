@@ -73,7 +73,12 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 		benchmarks/families_real.py --markdown $(RESULTS)/families_real.md; fi
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/completion.py \
 		--markdown $(RESULTS)/completion.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sparse_svd.py --checks blocks noise one_block \
+		--markdown $(RESULTS)/sparse_svd.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sparse_svd.py --checks speed \
+		--markdown $(RESULTS)/sparse_svd_speed.md
 	$(BIN)/python benchmarks/hindsight.py --markdown $(RESULTS)/hindsight.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sparse_pca.py --markdown $(RESULTS)/sparse_pca.md
 	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_separation.py \

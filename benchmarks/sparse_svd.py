@@ -1,6 +1,8 @@
-"""SparseSVD: blocks in noise of several kinds, pure noise, and speed.
+r"""SparseSVD: blocks in noise of several kinds, pure noise, and speed.
 
-    python benchmarks/sparse_svd.py --markdown docs/benchmarks/sparse_svd.md
+    python benchmarks/sparse_svd.py --checks blocks noise one_block \
+        --markdown docs/benchmarks/sparse_svd.md
+    python benchmarks/sparse_svd.py --checks speed --markdown docs/benchmarks/sparse_svd_speed.md
     python benchmarks/sparse_svd.py --checks blocks --runs 10
 
 blocks    1000 × 800, two blocks of 30 × 20 whose singular values are 1.5 times the largest one of

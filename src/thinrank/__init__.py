@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     )
     from thinrank.core.factors import Factors
     from thinrank.core.result import Solution
+    from thinrank.estimators.checkpoints import checkpoint
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
     from thinrank.estimators.low_rank_graph import SparseLowRankGraph
     from thinrank.estimators.matrix_completion import SparseMatrixCompletion
     from thinrank.estimators.regressor import SparseReducedRankRegressor
+    from thinrank.estimators.sparse_pca import SparsePCA
     from thinrank.estimators.sparse_svd import SparseSVD
     from thinrank.minimize import minimize
     from thinrank.persistence import load, save
@@ -43,6 +45,7 @@ __all__ = [
     "Solution",
     "SparseLowRankGraph",
     "SparseMatrixCompletion",
+    "SparsePCA",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -50,6 +53,7 @@ __all__ = [
     "SparseSVD",
     "baselines",
     "calcium",
+    "checkpoint",
     "datasets",
     "designs",
     "load",
@@ -77,12 +81,14 @@ __getattr__, __dir__ = _lazy_names(
         "Solution": "thinrank.core.result",
         "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
         "SparseMatrixCompletion": "thinrank.estimators.matrix_completion",
+        "SparsePCA": "thinrank.estimators.sparse_pca",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
         "SparseSVD": "thinrank.estimators.sparse_svd",
         "__version__": "thinrank.version",
+        "checkpoint": "thinrank.estimators.checkpoints",
         "load": "thinrank.persistence",
         "save": "thinrank.persistence",
     },

@@ -51,6 +51,7 @@ __all__ = [
     "log1p_exp",
     "log_or_smallest",
     "namespace",
+    "nonzero_rows",
     "norm",
     "put_rows",
     "row_maxima",
@@ -298,6 +299,11 @@ def _has_item_assignment(xp: Any) -> bool:
 def true_positions(flags: Array) -> Array:
     """Sorted positions of the true entries of a vector."""
     return namespace(flags).nonzero(flags)[0]
+
+
+def nonzero_rows(a: Array) -> Array:
+    """Sorted indices of the rows of a matrix that are not zero."""
+    return true_positions(namespace(a).any(a != 0, axis=1))
 
 
 def row_norms_squared(a: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 
 from thinrank.core.contracts import Start, require
 from thinrank.core.factors import Factors
+from thinrank.core.journal import recalled
 from thinrank.core.result import Callback, History, Outcome, Solution, Status
 from thinrank.solvers import as_solver
 from thinrank.solvers.loop import run
@@ -140,11 +142,18 @@ def solve(
     for capability in solver.needs:
         require(loss, capability, f'solver="{solver.name}"')
     if not isinstance(start, Factors):
-        start = start(loss, solver.rank, solver.rows, solver.columns, seed)
-        start = complete_rank(start, loss, solver.rank, seed)
+        start = recalled(
+            f"start with rank {solver.rank}, {solver.rows} rows and {solver.columns} columns",
+            functools.partial(_started, start, loss, solver, seed),
+        )
     if start.rank == 0:
         return None
     return Run(*run(solver, loss, start, callback, records=records))
+
+
+def _started(start: Start, loss: Any, solver: Any, seed: int) -> Factors:
+    first = start(loss, solver.rank, solver.rows, solver.columns, seed)
+    return complete_rank(first, loss, solver.rank, seed)
 
 
 def check_sizes(

@@ -6,10 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import thinrank as tr
 
 
-# the default passes, too; it takes longer, since it searches for nodes in every check
-@parametrize_with_checks(
-    [tr.SparseLowRankGraph(1, None), tr.SparseLowRankGraph(n_samples=30, kind="covariance")]
-)
+@parametrize_with_checks([tr.SparseLowRankGraph()])
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 def test_graph_is_sklearn_compatible(estimator, check):
     check(estimator)

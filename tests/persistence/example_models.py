@@ -122,6 +122,11 @@ def several_labels() -> Any:
     return tr.SparseReducedRankClassifier(1, 2, None, ridge=0.1).fit(X, Y), X
 
 
+def sparse_pca() -> Any:
+    X, _, _ = data()
+    return tr.SparsePCA(2, 3, standardize=True, shared_support=False).fit(X), X
+
+
 def baseline(name: str, **parameters: Any) -> Callable[[], Any]:
     def fitted() -> Any:
         X, Y, rng = data()
@@ -154,6 +159,13 @@ def fitted_q_iteration(features: Any) -> Callable[[], Any]:
 def calcium() -> Any:
     movie, _ = tr.calcium.make_movie(60, (16, 16), 1, n_close_pairs=0, random_state=1)
     return tr.calcium.CalciumImaging(frame_rate=7).fit(movie), None
+
+
+def svd() -> Any:
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 30))
+    A[:6, :5] += 4
+    return tr.SparseSVD(layers=True).fit(A), A
 
 
 def completion() -> Any:
@@ -195,6 +207,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "classifier_of_integers": classifier(lambda y: 10 * np.digitize(y, [0.0])),
     "classifier_of_booleans": classifier(lambda y: y > 0),
     "several_labels": several_labels,
+    "sparse_pca": sparse_pca,
     "double_projected": baseline("DoubleProjectedPenalization", rank=1, n_penalties=5),
     "exclusive_extraction": baseline("ExclusiveExtraction", rank=1),
     "joint_rank_row": baseline("JointRankRowSelection"),
@@ -208,6 +221,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "fitted_q_iteration": fitted_q_iteration(tr.rl.Tabular(3)),
     "calcium": calcium,
     "graph": graph,
+    "svd": svd,
     "completion": completion,
     "factors": factors,
     "solution": solution,
@@ -241,6 +255,8 @@ def predictions(model: Any, given: Any) -> dict[str, Any]:
             "coef": model.coef_,
             "intercept": model.intercept_,
         }
+    elif isinstance(model, (tr.SparsePCA, tr.SparseSVD)):
+        answer = {"components": model.components_, "transform": model.transform(given)}
     else:
         answer = {
             "predict": model.predict(given),

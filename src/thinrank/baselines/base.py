@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from thinrank import arrays
 from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.tuning import Setting, cross_validate
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators.base import FactorRegressor
+from thinrank.estimators.whole_fit import whole_fit
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 
@@ -53,14 +55,16 @@ class Baseline(FactorRegressor):
         self : object
             The fitted estimator.
         """
-        self._check_parameters()
-        sample = TrainingSample.read(self, X, y, sample_weight)
-        data = sample.prepared(self.fit_intercept, self.standardize)
-        settings = self._settings(data)
-        self.best_params_ = settings[0] if len(settings) == 1 else self._choose(sample, settings)
-        # run the path to its end: after the last solution, subclasses store n_iter_ and so on
-        *_, solution = self._path(data, [self.best_params_], final=True)
-        self._keep(*data.to_user(solution), sample.single_target, sample.data)
+        with whole_fit(self, X=X, y=y, sample_weight=sample_weight):
+            self._check_parameters()
+            sample = TrainingSample.read(self, X, y, sample_weight)
+            data = sample.prepared(self.fit_intercept, self.standardize)
+            settings = self._settings(data)
+            several = len(settings) > 1
+            self.best_params_ = self._choose(sample, settings) if several else settings[0]
+            # run the path to its end: after the last solution, subclasses store n_iter_ and so on
+            *_, solution = self._path(data, [self.best_params_], final=True)
+            self._keep(*data.to_user(solution), sample.single_target, sample.data)
         return self
 
     def _choose(self, sample: TrainingSample, settings: list[Setting]) -> Setting:
@@ -74,7 +78,11 @@ class Baseline(FactorRegressor):
             standardize=self.standardize,
             patience=self._patience,
         )
-        return settings[int(np.argmax(self.cv_results_["mean_test_score"]))]
+        scores = self.cv_results_["mean_test_score"]
+        finite = np.isfinite(scores)
+        # to half of the digits, so that rounding errors decide nothing
+        rounded = arrays.half_the_digits(np.where(finite, scores, 0.0))
+        return settings[int(np.argmax(np.where(finite, rounded, scores)))]
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for invalid parameters, before the data are read."""

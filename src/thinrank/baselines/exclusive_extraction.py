@@ -23,6 +23,11 @@ __all__ = ["ExclusiveExtraction"]
 _SMALLEST = 3e-5
 # Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
 _PATH_TOL = 1e-3
+# Largest number of rounds for each penalty of a path. Rule of thumb: most penalties need fewer, and
+# only small penalties, whose models have many parameters, need more.
+_PATH_ROUNDS = 30
+# Tolerances of the lassos within a round, relative to the sum of squares: on a path and at the end.
+_PATH_LASSO_TOL, _LASSO_TOL = 1e-4, 1e-6
 
 
 class ExclusiveExtraction(Baseline):
@@ -158,8 +163,10 @@ class ExclusiveExtraction(Baseline):
     ) -> Iterator[Factors]:
         layers = self._layers(data, settings[0]["rank"])
         tol = self.tol if final else max(self.tol, _PATH_TOL)
+        limit = self.max_iter if final else min(self.max_iter, _PATH_ROUNDS)
+        lasso_tol = _LASSO_TOL if final else _PATH_LASSO_TOL
         for setting in settings:
-            iterations, objectives = layers.converge(setting["penalty"], tol, self.max_iter)
+            iterations, objectives = layers.converge(setting["penalty"], tol, limit, lasso_tol)
             yield layers.factors()
         if final:
             self.n_iter_ = iterations

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from thinrank.baselines.base import Baseline, check_count, check_number
-from thinrank.baselines.sample import Prepared
+from thinrank.baselines.ordered_path import ordered_path
+from thinrank.baselines.sample import NEARLY_DEPENDENT, Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
-from thinrank.solvers.group_lasso import group_lasso_path, largest_penalty, nonzero_rows
+from thinrank.solvers.group_lasso import largest_penalty, nonzero_rows
 from thinrank.solvers.reduced_rank import reduced_rank_from_svd, thin_svd
 
 __all__ = ["JointRankRowSelection"]
@@ -109,7 +110,7 @@ class JointRankRowSelection(Baseline):
     ) -> Iterator[Factors]:
         tol = self.tol if final else max(self.tol, _PATH_TOL)
         penalties = (setting["penalty"] for setting in settings)
-        path = group_lasso_path(data.X, data.Y, penalties, tol=tol)
+        path = ordered_path(data, penalties, tol)
         for setting, theta in zip(settings, path, strict=True):
             yield _on_rows(data, nonzero_rows(theta), setting["rank"])
 
@@ -119,7 +120,7 @@ def _on_rows(data: Prepared, rows: np.ndarray, rank: int) -> Factors:
     _, p, k = data.shape
     if rows.size == 0:
         return Factors.zero((p, k), like=data.X)
-    few = reduced_rank_from_svd(thin_svd(data.X[:, rows]), data.Y, rank)
+    few = reduced_rank_from_svd(thin_svd(data.X[:, rows], NEARLY_DEPENDENT), data.Y, rank)
     U = np.zeros((p, few.rank))
     U[rows] = few.U
     return Factors(U, few.V)

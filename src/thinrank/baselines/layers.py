@@ -64,7 +64,9 @@ class Layers:
         alive = np.any(self.U != 0, axis=0) & np.any(self.V != 0, axis=0)
         return Factors(self.U[:, alive], self.V[:, alive])
 
-    def converge(self, penalty: float, tol: float, max_iter: int) -> tuple[int, list[float]]:
+    def converge(
+        self, penalty: float, tol: float, max_iter: int, lasso_tol: float
+    ) -> tuple[int, list[float]]:
         """Update the layers until the objective converges.
 
         Parameters
@@ -74,6 +76,8 @@ class Layers:
             Stop when a round decreases the objective by less than this fraction of it.
         max_iter : int
             Largest number of rounds.
+        lasso_tol : float
+            Tolerance for the duality gap of the left steps, relative to the sum of squares.
 
         Returns
         -------
@@ -99,7 +103,7 @@ class Layers:
                 if costs[i] == 0:
                     continue  # a layer that is zero stays zero
                 target = residual + np.outer(fits[:, i], self.V[:, i])  # without the other layers
-                self._left_step(i, target, penalty)
+                self._left_step(i, target, penalty, lasso_tol)
                 fits[:, i] = self.data.X @ self.U[:, i]
                 residual = target - np.outer(fits[:, i], self.V[:, i])
                 costs[i] = self._layer_cost(i)
@@ -112,7 +116,7 @@ class Layers:
                 return iteration, objectives
         return max_iter, objectives
 
-    def _left_step(self, i: int, target: np.ndarray, penalty: float) -> None:
+    def _left_step(self, i: int, target: np.ndarray, penalty: float, tol: float) -> None:
         """The lasso for u given v: ‖T − Xuvᵀ‖² = ‖v‖²·‖Xu − Tv/‖v‖²‖² + a constant."""
         v = self.V[:, i]
         square = float(v @ v)
@@ -122,6 +126,7 @@ class Layers:
             penalty * _cost(v, self.scale_v[:, i]) / square,
             self.scale_u[:, i],
             self.U[:, i],
+            tol,
         )
 
     def _right_step(self, i: int, target: np.ndarray, fit: np.ndarray, penalty: float) -> None:

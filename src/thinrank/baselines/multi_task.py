@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from thinrank.baselines.base import Baseline, check_count, check_number
+from thinrank.baselines.ordered_path import ordered_path
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
-from thinrank.solvers.group_lasso import group_lasso_path, largest_penalty
+from thinrank.solvers.group_lasso import largest_penalty
 
 __all__ = ["MultiTaskGroupLasso"]
 
@@ -110,5 +111,5 @@ class MultiTaskGroupLasso(Baseline):
     ) -> Iterator[Factors]:
         tol = self.tol if final else max(self.tol, _PATH_TOL)
         penalties = (setting["penalty"] for setting in settings)
-        for theta in group_lasso_path(data.X, data.Y, penalties, tol=tol):
+        for theta in ordered_path(data, penalties, tol):
             yield Factors.from_theta(theta, rank=min(theta.shape))

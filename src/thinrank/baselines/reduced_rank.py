@@ -21,7 +21,9 @@ __all__ = ["ReducedRankRegression"]
 class ReducedRankRegression(Baseline):
     """Reduced-rank regression: low rank, no sparsity.
 
-    Minimises 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank``, in closed form.
+    Minimises 1/(2n)·‖Y − XΘ‖² + ridge/2·‖Θ‖² over Θ of rank at most ``rank``, in closed form. If
+    predictors are linearly dependent, or nearly so (singular values of X below 1e-6 times the
+    largest), the solution is that of least norm.
 
     Parameters
     ----------

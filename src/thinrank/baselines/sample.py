@@ -15,10 +15,18 @@ from thinrank.core.contracts import Design, is_design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Standardization, standardize
 from thinrank.estimators.explained import TrainingData
+from thinrank.estimators.extreme_units import check_magnitudes
+from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 
-__all__ = ["Prepared", "TrainingSample"]
+__all__ = ["NEARLY_DEPENDENT", "Prepared", "TrainingSample"]
+
+# Directions of X with singular values below this fraction of the largest are left out of reduced
+# rank regression. The coefficients of two predictors that differ by 1e-8 of their size would be
+# tens of millions, of opposite signs, and say nothing but noise. Rule of thumb: in such a direction
+# the predictors have 1e-12 of the variance in the strongest one.
+NEARLY_DEPENDENT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -44,13 +52,15 @@ class TrainingSample:
     @classmethod
     def read(cls, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> TrainingSample:
         """Validate the arguments of ``fit`` and make them dense, in double precision."""
-        design, target = check_training_data(estimator, X, y)
+        design, target = check_training_data(estimator, X, plain_responses(y))
         own_type = is_design(X) or isinstance(X, LinearOperator)
         if own_type or not isinstance(design.prototype, np.ndarray):
             raise ValueError(
                 f"X must be a NumPy array, a data frame or a scipy sparse matrix for "
                 f"{type(estimator).__name__}, got {type(X).__name__}"
             )
+        for name, given in (("X", design), ("Y", Dense(np.atleast_2d(target)))):
+            check_magnitudes(name, given, "divide them by a number")
         # the sum of the weights counts as the number of rows in some thresholds
         weight = check_weights(sample_weight, design, unit_mean=False)
         single = target.ndim == 1
@@ -136,7 +146,7 @@ class Prepared:
     @cached_property
     def svd(self) -> ThinSVD:
         """Decomposition of X, computed once for all ranks and ridges."""
-        return thin_svd(self.X)
+        return thin_svd(self.X, NEARLY_DEPENDENT)
 
     def reduced_rank(self, rank: int, ridge: float = 0.0) -> Factors:
         """Reduced-rank regression of Y on X, with orthonormal V.

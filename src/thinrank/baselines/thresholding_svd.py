@@ -199,15 +199,16 @@ class LeftStep:
     def __call__(self, B: np.ndarray, V: np.ndarray, threshold: float) -> np.ndarray:
         cross = self.data.cross @ V
         moved = B + self._step * (cross - self.data.X.T @ (self.data.X @ B))
+        sizes = np.abs(moved)
+        # if the fit is perfect, the gradient is rounding error and must not add entries
+        floors = np.maximum(threshold, _ROUNDING * sizes.max(axis=0, initial=0.0))
+        large = sizes > floors
         answer = np.zeros_like(B)
-        for j in range(B.shape[1]):
-            size = np.abs(moved[:, j])
-            # if the fit is perfect, the gradient is rounding error and must not add entries
-            kept = np.flatnonzero(size > max(threshold, _ROUNDING * size.max()))
+        for j in large.any(axis=0).nonzero()[0]:
+            kept = large[:, j].nonzero()[0]
             if kept.size > self._most:
-                kept = kept[np.argpartition(-size[kept], self._most)[: self._most]]
-            if kept.size:
-                answer[kept, j] = self._least_squares(kept, cross[kept, j])
+                kept = kept[np.argpartition(-sizes[kept, j], self._most)[: self._most]]
+            answer[kept, j] = self._least_squares(kept, cross[kept, j])
         return answer
 
     def _least_squares(self, kept: np.ndarray, cross: np.ndarray) -> np.ndarray:
@@ -215,9 +216,9 @@ class LeftStep:
             few = self.data.X[:, kept]
             gram = few.T @ few
         else:
-            gram = self._gram[np.ix_(kept, kept)]
+            gram = self._gram[kept[:, None], kept]
         factor, answer, failed = dposv(gram, cross, lower=1)  # Cholesky
-        if failed or np.min(np.diag(factor)) ** 2 < _SINGULAR * np.trace(gram):
+        if failed or factor.diagonal().min() ** 2 < _SINGULAR * gram.trace():
             # singular: the solution of least norm
             answer = np.linalg.lstsq(gram, cross, rcond=_SINGULAR)[0]
         return answer

@@ -10,6 +10,7 @@ from sklearn.model_selection import check_cv
 
 from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.core.factors import Factors
+from thinrank.core.journal import recalled
 
 __all__ = ["Path", "Setting", "cross_validate", "penalty_grid"]
 
@@ -79,17 +80,14 @@ def cross_validate(
         (negative mean squared errors), "mean_test_score", "std_test_score", "rank_test_score".
     """
     splits = _usable_splits(sample, cv)
-    scores = np.full((len(splits), len(settings)), -np.inf)
+    scores = np.empty((len(splits), len(settings)))
     for fold, (train, test) in enumerate(splits):
-        data = sample.rows(train).prepared(fit_intercept, standardize)
-        held_out = sample.rows(test)
-        since_best, best = 0, -np.inf
-        for i, factors in enumerate(path(data, settings)):
-            scores[fold, i] = -_mean_squared_error(data, factors, held_out)
-            since_best = 0 if scores[fold, i] > best else since_best + 1
-            best = max(best, scores[fold, i])
-            if patience is not None and since_best >= patience:
-                break
+
+        def of_split(train: np.ndarray = train, test: np.ndarray = test) -> np.ndarray:
+            data = sample.rows(train).prepared(fit_intercept, standardize)
+            return _scores(path(data, settings), data, sample.rows(test), len(settings), patience)
+
+        scores[fold] = recalled(f"split {fold}", of_split)
     mean = scores.mean(axis=0)
     spread = np.where(np.isfinite(mean), np.std(np.where(np.isfinite(mean), scores, 0), axis=0), 0)
     results: dict[str, Any] = {"params": list(settings)}
@@ -99,6 +97,25 @@ def cross_validate(
     results["rank_test_score"] = np.empty(len(settings), dtype=np.int64)
     results["rank_test_score"][order] = np.arange(1, len(settings) + 1)
     return results
+
+
+def _scores(
+    solutions: Iterator[Factors],
+    data: Prepared,
+    held_out: TrainingSample,
+    count: int,
+    patience: int | None,
+) -> np.ndarray:
+    """Negative held-out errors of the solutions of a path, −∞ for those that are skipped."""
+    scores = np.full(count, -np.inf)
+    since_best, best = 0, -np.inf
+    for i, factors in enumerate(solutions):
+        scores[i] = -_mean_squared_error(data, factors, held_out)
+        since_best = 0 if scores[i] > best else since_best + 1
+        best = max(best, scores[i])
+        if patience is not None and since_best >= patience:
+            break
+    return scores
 
 
 def _usable_splits(sample: TrainingSample, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
+
+from thinrank.core.warnings import quiet_coordinate_descent
 
 __all__ = ["weighted_lasso"]
 
@@ -78,8 +77,7 @@ def weighted_lasso(
 def _descend(
     X: np.ndarray, y: np.ndarray, penalty: float, scale: np.ndarray, start: np.ndarray, tol: float
 ) -> np.ndarray:
-    with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with quiet_coordinate_descent(), config_context(skip_parameter_validation=True):
         _, coefficients, _ = lasso_path(
             np.asfortranarray(X * scale),
             np.ascontiguousarray(y),

@@ -9,10 +9,12 @@ from array_api_extra import pad
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.core.stored_values import storable
 
 __all__ = ["Factors"]
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Factors:
     """The matrix Θ = U Vᵀ, with few non-zero rows in U and in V.
@@ -89,12 +91,12 @@ class Factors:
     @cached_property
     def row_support(self) -> Array:
         """Sorted indices of the rows of U that are not zero."""
-        return arrays.true_positions(arrays.row_norms_squared(self.U) > 0)
+        return arrays.nonzero_rows(self.U)
 
     @cached_property
     def column_support(self) -> Array:
         """Sorted indices of the rows of V (columns of Θ) that are not zero."""
-        return arrays.true_positions(arrays.row_norms_squared(self.V) > 0)
+        return arrays.nonzero_rows(self.V)
 
     @property
     def theta(self) -> Array:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["budget_bytes", "check_fits", "fits"]
+__all__ = ["budget_bytes", "check_fits", "explained", "fits"]
 
-# Rule of thumb; the environment variable THINRANK_MEMORY_GIB states another budget.
+# States another budget than the default.
+_VARIABLE = "THINRANK_MEMORY_GIB"
+# Rule of thumb.
 _DEFAULT_GIB = 4.0
 
 
@@ -15,13 +17,13 @@ def budget_bytes() -> float:
 
     It is given in GiB by the environment variable THINRANK_MEMORY_GIB and 4 GiB by default.
     """
-    stated = os.environ.get("THINRANK_MEMORY_GIB", "")
+    stated = os.environ.get(_VARIABLE, "")
     try:
         gib = float(stated) if stated else _DEFAULT_GIB
     except ValueError:
         gib = -1.0
     if not gib > 0:
-        raise ValueError(f"THINRANK_MEMORY_GIB must be a positive number of GiB, got {stated!r}")
+        raise ValueError(f"{_VARIABLE} must be a positive number of GiB, got {stated!r}")
     return gib * 2**30
 
 
@@ -38,5 +40,31 @@ def check_fits(shape: tuple[int, int], itemsize: int, purpose: str, instead: str
     raise MemoryError(
         f"{purpose} would hold a dense {shape[0]}×{shape[1]} matrix of {need:.1f} GiB, over the "
         f"budget of {budget_bytes() / 2**30:.1f} GiB; {instead}, or raise the environment "
-        "variable THINRANK_MEMORY_GIB"
+        f"variable {_VARIABLE}"
+    )
+
+
+def explained(error: MemoryError) -> MemoryError:
+    """A MemoryError that says what was needed and what to do, from any other.
+
+    Parameters
+    ----------
+    error : MemoryError
+        The error of an allocation, which in NumPy states the size of the array.
+
+    Returns
+    -------
+    MemoryError
+        The same error if it says what to do already.
+    """
+    text = str(error)
+    if _VARIABLE in text:
+        return error
+    reason = text[:1].lower() + text[1:] if text else "the size is not known"
+    return MemoryError(
+        f"there is not enough memory for the fit ({reason.rstrip('.')}). Pass X and Y as float32, "
+        "which takes half of it; a scipy sparse matrix or a LinearOperator as X, which is not made "
+        "dense; fewer jobs (n_jobs); or set the environment variable "
+        f"{_VARIABLE} to less than {budget_bytes() / 2**30:g}, so that fewer intermediate results "
+        "are held in memory"
     )

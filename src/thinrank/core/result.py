@@ -12,10 +12,12 @@ from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.records import RecordList
 from thinrank.core.sizes import Sizes
+from thinrank.core.stored_values import storable
 
 __all__ = ["Callback", "History", "Outcome", "Record", "Solution", "Status"]
 
 
+@storable
 class Outcome(enum.Enum):
     """How a run ended."""
 
@@ -26,6 +28,7 @@ class Outcome(enum.Enum):
     ZERO = "nothing to fit"
 
 
+@storable
 @dataclass(frozen=True)
 class Status:
     """How a run ended, for programs (``outcome``) and for people (``message``)."""
@@ -42,6 +45,7 @@ class Status:
         return self.message
 
 
+@storable
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One iteration of a fit, or one model of a search for sizes: what a callback is called with.
@@ -94,6 +98,7 @@ class Record:
     search_round: int = 1
 
 
+@storable
 class History(RecordList[Record]):
     """The records of a run, in order: one :class:`~thinrank.core.result.Record` per iteration."""
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from thinrank.core.stored_values import storable
+
 __all__ = ["Sizes"]
 
 
+@storable
 class Sizes(NamedTuple):
     """Rank, number of rows, number of columns and ridge of a model, as chosen by a search."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -25,14 +27,21 @@ def one_use_of_cores(jobs: int) -> Iterator[None]:
     jobs : int
         Number of jobs that run at the same time.
     """
-    limit = max(1, (os.cpu_count() or 1) // jobs)
-    controller = _controller()
-    pools = {pool.filepath: pool.num_threads for pool in controller.lib_controllers}
-    if jobs == 1 or max(pools.values(), default=1) <= limit:
+    # the limit belongs to the process: of several threads that set and restore it at the same time,
+    # one could leave the limit of another
+    if jobs == 1 or threading.current_thread() is not threading.main_thread():
         yield
         return
-    with controller.limit(limits=limit):
+    limit = max(1, (os.cpu_count() or 1) // jobs)
+    with _limit(limit):
         yield
+
+
+def _limit(limit: int) -> AbstractContextManager[Any]:
+    controller = _controller()
+    if max((pool.num_threads for pool in controller.lib_controllers), default=1) <= limit:
+        return nullcontext()
+    return controller.limit(limits=limit)
 
 
 @cache  # looking for the libraries takes milliseconds

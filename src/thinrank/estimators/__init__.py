@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from thinrank.estimators.low_rank_graph import SparseLowRankGraph
     from thinrank.estimators.matrix_completion import SparseMatrixCompletion
     from thinrank.estimators.regressor import SparseReducedRankRegressor
+    from thinrank.estimators.sparse_pca import SparsePCA
     from thinrank.estimators.sparse_svd import SparseSVD
 
 __all__ = [
     "SparseLowRankGraph",
     "SparseMatrixCompletion",
+    "SparsePCA",
     "SparseReducedRankClassifier",
     "SparseReducedRankGLM",
     "SparseReducedRankRegressor",
@@ -28,6 +30,7 @@ __getattr__, __dir__ = _lazy_names(
     {
         "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
         "SparseMatrixCompletion": "thinrank.estimators.matrix_completion",
+        "SparsePCA": "thinrank.estimators.sparse_pca",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",

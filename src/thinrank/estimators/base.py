@@ -19,10 +19,12 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
-from thinrank.estimators.description import Description, described
+from thinrank.estimators.description import Description, described, in_units
 from thinrank.estimators.explained import TrainingData
+from thinrank.estimators.extreme_units import comparable, has_extreme_units
 from thinrank.estimators.fit_result import FitResult
 from thinrank.estimators.frames import as_frame
+from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.observed_score import observed_r2
 from thinrank.estimators.validation import check_new_X
 
@@ -113,6 +115,9 @@ class FactorModel(TransformerMixin, BaseEstimator):
             standardize=self.standardize,
             feature_scale=feature_scale,
         )
+        if data.units is not None:
+            found = in_units(found, data.units)
+            intercept, kept_coef = data.units.intercept(intercept), data.units.kept(kept_coef, kept)
         for name, value in found._asdict().items():
             setattr(self, f"{name}_", value)
         self.held_out_r2_, self.warnings_ = None, []
@@ -319,7 +324,9 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         -------
         float
         """
+        y = plain_responses(y)
         truth = arrays.to_numpy(y) if arrays.is_array(y) else np.asarray(y)
-        if truth.dtype.kind != "f" or not np.isnan(truth).any():
+        if truth.dtype.kind != "f" or not (np.isnan(truth).any() or has_extreme_units(truth)):
             return super().score(X, y, sample_weight)
-        return observed_r2(truth, arrays.to_numpy(self.predict(X)), sample_weight)
+        truth, predicted = comparable(truth, arrays.to_numpy(self.predict(X)))
+        return observed_r2(truth, predicted, sample_weight)

@@ -15,8 +15,10 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.estimators.base import FactorModel
 from thinrank.estimators.explained import TrainingData
+from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.family_fit import family_fit
 from thinrank.estimators.kept import check_always_keep
+from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.parameters import check_parameters
 from thinrank.estimators.responses import Responses, numeric_responses
 from thinrank.estimators.validation import (
@@ -25,6 +27,7 @@ from thinrank.estimators.validation import (
     column_names,
     keep_target_names,
 )
+from thinrank.estimators.whole_fit import whole_fit
 from thinrank.losses.families import Bernoulli, Family, Multinomial
 
 __all__ = ["SparseReducedRankClassifier"]
@@ -157,17 +160,26 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         self : SparseReducedRankClassifier
             The fitted estimator.
         """
-        names = column_names(y)
-        design = check_predictors(self, X, y)
-        weight = check_weights(sample_weight, design)
-        responses, self.classes_, self._labels = _encoded(y, entry_weight, names, design.prototype)
-        kept = check_always_keep(self)
-        check_parameters(self, design, responses.Y.shape[1], weight, kept)
-        result = family_fit(self, design, responses, weight, kept)
-        data = TrainingData(design, responses.Y, weight, responses.weight, result.family)
-        self._keep_result(result, data, kept, single_target=False)
-        self.family_ = result.family
-        keep_target_names(self, names)
+        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
+            y = plain_responses(y)
+            names = column_names(y)
+            design = check_predictors(self, X, y)
+            weight = check_weights(sample_weight, design)
+            responses, self.classes_, self._labels = _encoded(
+                y, entry_weight, names, design.prototype
+            )
+            kept = check_always_keep(self)
+            check_parameters(self, design, responses.Y.shape[1], weight, kept)
+            units = own_units(self, design, None)
+            if units is not None:
+                design = units.design(design)
+            result = family_fit(self, design, responses, weight, kept)
+            data = TrainingData(
+                design, responses.Y, weight, responses.weight, result.family, units=units
+            )
+            self._keep_result(result, data, kept, single_target=False)
+            self.family_ = result.family
+            keep_target_names(self, names)
         return self
 
     def decision_function(self, X: Any) -> Array:

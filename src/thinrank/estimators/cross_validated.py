@@ -12,10 +12,12 @@ from scipy.stats import rankdata
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.explained import TrainingData
+from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.family_fit import final_family_fit
 from thinrank.estimators.family_problem import FamilyProblem
 from thinrank.estimators.family_sizes import find_family_sizes
 from thinrank.estimators.kept import check_always_keep
+from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching
 from thinrank.estimators.regressor import SparseReducedRankRegressor
@@ -31,6 +33,7 @@ from thinrank.estimators.validation import (
     has_missing,
     keep_target_names,
 )
+from thinrank.estimators.whole_fit import whole_fit
 from thinrank.losses.families import Gaussian
 from thinrank.minimize import seed_from
 from thinrank.selection.choice import check_refit_rule
@@ -225,76 +228,83 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self : SparseReducedRankRegressorCV
             The fitted estimator.
         """
-        rule = check_refit_rule(self.refit_rule)
-        solver = as_solver(self.solver, self.max_iter, self.tol)
-        start = as_start(self.start, solver.exchanges_rows)
-        names = column_names(y)
-        design, target = check_training_data(self, X, y, missing=True)
-        weight = check_weights(sample_weight, design)
-        matrix = target[:, None] if target.ndim == 1 else target
-        kept = check_always_keep(self)
-        shape = design.shape[1] - len(kept), matrix.shape[1]
-        check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
-        family = check_loss(self.loss)
-        general = family is not None or entry_weight is not None or has_missing(matrix)
-        units: dict[str, Any] = {
-            "fit_intercept": self.fit_intercept,
-            "standardize_columns": self.standardize,
-        }
-        problem: Any
-        if general:
-            responses = numeric_responses(matrix, entry_weight, family or Gaussian(), names)
-            problem = FamilyProblem.prepare(design, responses, weight, keep=kept, **units)
-        else:
-            problem = Problem.prepare(
-                design, matrix, weight, scale_targets=self.standardize, keep=kept, **units
-            )
-        with searching(self.callback, self.verbose) as callback:
-            options: dict[str, Any] = {
-                "criterion": "cv",
-                "cv": self.cv,
-                "rule": rule,
-                "center": self.fit_intercept,
-                "scale": self.standardize,
-                "seed": seed_from(self.random_state),
-                "solver": solver,
-                "start": start,
-                "n_jobs": self.n_jobs,
-                "callback": callback,
-                "groups": groups,
+        with whole_fit(
+            self, X=X, y=y, sample_weight=sample_weight, groups=groups, entry_weight=entry_weight
+        ):
+            y = plain_responses(y)
+            rule = check_refit_rule(self.refit_rule)
+            solver = as_solver(self.solver, self.max_iter, self.tol)
+            start = as_start(self.start, solver.exchanges_rows)
+            names = column_names(y)
+            design, target = check_training_data(self, X, y, missing=True)
+            weight = check_weights(sample_weight, design)
+            matrix = target[:, None] if target.ndim == 1 else target
+            kept = check_always_keep(self)
+            shape = design.shape[1] - len(kept), matrix.shape[1]
+            check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
+            family = check_loss(self.loss)
+            units = own_units(self, design, matrix)
+            if units is not None:
+                design, matrix = units.design(design), units.responses(matrix)
+            general = family is not None or entry_weight is not None or has_missing(matrix)
+            scaling: dict[str, Any] = {
+                "fit_intercept": self.fit_intercept,
+                "standardize_columns": self.standardize,
             }
-            grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
+            problem: Any
             if general:
-                found = find_family_sizes(problem, weight, *grid, **options)
+                responses = numeric_responses(matrix, entry_weight, family or Gaussian(), names)
+                problem = FamilyProblem.prepare(design, responses, weight, keep=kept, **scaling)
             else:
-                found = find_sizes(problem, weight, *grid, **options)
-        self.n_splits_ = len(found.evaluations[0].parts)
-        if rule == "one_se" and self.n_splits_ < 2:
-            raise ValueError(
-                f'refit_rule="one_se" needs at least two splits, but cv has {self.n_splits_}'
-            )
-        for message in found.warnings:
-            warnings.warn(message, SelectionWarning, stacklevel=2)
-        self.search_ = found.records
-        self._keep_results(found)
-        if general:
-            result = final_family_fit(
-                problem,
-                self.best_params_,
-                found,
-                solver=solver,
-                start=self.start,
-                random_state=self.random_state,
-                callback=None,
-                verbose=0,
-            )
-            data = TrainingData(design, responses.Y, weight, responses.weight, result.family)
-            self._keep_result(result, data, kept, target.ndim == 1)
-        else:
-            self._refit(X, y, sample_weight)
-            self.warnings_ = [*found.warnings, *self.warnings_]
-            self.held_out_r2_ = found.held_out_r2(problem)
-        keep_target_names(self, names)
+                problem = Problem.prepare(
+                    design, matrix, weight, scale_targets=self.standardize, keep=kept, **scaling
+                )
+            with searching(self.callback, self.verbose) as callback:
+                options: dict[str, Any] = {
+                    "criterion": "cv",
+                    "cv": self.cv,
+                    "rule": rule,
+                    "center": self.fit_intercept,
+                    "scale": self.standardize,
+                    "seed": seed_from(self.random_state),
+                    "solver": solver,
+                    "start": start,
+                    "n_jobs": self.n_jobs,
+                    "callback": callback,
+                    "groups": groups,
+                }
+                grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
+                if general:
+                    found = find_family_sizes(problem, weight, *grid, **options)
+                else:
+                    found = find_sizes(problem, weight, *grid, **options)
+            self.n_splits_ = len(found.evaluations[0].parts)
+            if rule == "one_se" and self.n_splits_ < 2:
+                raise ValueError(
+                    f'refit_rule="one_se" needs at least two splits, but cv has {self.n_splits_}'
+                )
+            for message in found.warnings:
+                warnings.warn(message, SelectionWarning, stacklevel=2)
+            self.search_ = found.records
+            self._keep_results(found)
+            if general:
+                result = final_family_fit(
+                    problem,
+                    self.best_params_,
+                    found,
+                    solver=solver,
+                    start=self.start,
+                    random_state=self.random_state,
+                    callback=None,
+                    verbose=0,
+                )
+                data = TrainingData(design, responses.Y, weight, responses.weight, result.family)
+                self._keep_result(result, data._replace(units=units), kept, target.ndim == 1)
+            else:
+                self._refit(X, y, sample_weight)
+                self.warnings_ = [*found.warnings, *self.warnings_]
+                self.held_out_r2_ = found.held_out_r2(problem)
+            keep_target_names(self, names)
         return self
 
     def _ridges(self) -> list[float] | None:

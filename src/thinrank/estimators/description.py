@@ -14,9 +14,10 @@ from thinrank.designs import Dense, Sparse
 from thinrank.designs.blockwise import column_means
 from thinrank.estimators.canonical import canonical
 from thinrank.estimators.explained import TrainingData, errors, explained, gains, scales
+from thinrank.estimators.extreme_units import Units
 from thinrank.estimators.validation import rows_of_data
 
-__all__ = ["Description", "described"]
+__all__ = ["Description", "described", "in_units"]
 
 
 class Description(NamedTuple):
@@ -114,6 +115,16 @@ def described(
         own,
         known.deviations,
     )
+
+
+def in_units(found: Description, units: Units) -> Description:
+    """A description of data that were divided by powers of two, in the units of the data."""
+    with np.errstate(over="ignore", under="ignore"):
+        return found._replace(
+            factors=units.factors(found.factors),
+            feature_scale=np.ldexp(found.feature_scale, units.rows),
+            target_scale=np.ldexp(found.target_scale, units.columns),
+        )
 
 
 def _deviations(

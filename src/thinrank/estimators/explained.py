@@ -11,6 +11,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.kept_basis import kept_basis
 from thinrank.estimators.canonical import Canonical
+from thinrank.estimators.extreme_units import Units
 
 if TYPE_CHECKING:
     from thinrank.losses.families import Family
@@ -44,6 +45,8 @@ class TrainingData(NamedTuple):
         The family with its estimated parameters; None for least squares.
     offset : array of shape (n_samples, n_targets), or None
         Offsets.
+    units : Units or None
+        What the columns were divided by, if the user's units are extreme.
     """
 
     design: Design
@@ -52,6 +55,7 @@ class TrainingData(NamedTuple):
     entry_weight: Array | None = None
     family: Family | None = None
     offset: Array | None = None
+    units: Units | None = None
 
     @property
     def weights(self) -> Array | None:

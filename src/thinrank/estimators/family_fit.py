@@ -17,7 +17,7 @@ from thinrank.core.result import History, Outcome, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.chosen_sizes import chosen_sizes
 from thinrank.estimators.explained import TrainingData
-from thinrank.estimators.family_problem import FamilyProblem
+from thinrank.estimators.family_problem import FamilyProblem, explainable
 from thinrank.estimators.family_rounds import fit_family_in_rounds
 from thinrank.estimators.family_sizes import find_family_sizes
 from thinrank.estimators.fit_result import FitResult
@@ -145,7 +145,10 @@ def final_family_fit(
     records, messages = ([], []) if found is None else (found.records, list(found.warnings))
     n_iter, history = 0, History()
     family = loss.family
-    if params["rank"] == 0:
+    if found is None and not explainable(loss):
+        status = Status(Outcome.ZERO, "The responses are constant: the rank is 0.")
+        factors = Factors.zero(loss.shape, like=loss.prototype)
+    elif params["rank"] == 0:
         null = "means" if problem.kept is None else "predictors that are always kept"
         status = Status(Outcome.ZERO, f"No model is better than the {null}: the rank is 0.")
         factors = Factors.zero(loss.shape, like=loss.prototype)

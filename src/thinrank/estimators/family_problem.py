@@ -23,7 +23,7 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 # coefficients that are determined by the data by about this relative amount.
 _LEAST_RIDGE = 1e-8
 
-__all__ = ["FamilyProblem", "in_own_units"]
+__all__ = ["FamilyProblem", "explainable", "in_own_units"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,3 +340,9 @@ def _free(design: Design, intercept: bool, basis: Array | None) -> Array | None:
     if not parts:
         return None
     return arrays.namespace(design.prototype).concat(parts, axis=1)
+
+
+def explainable(loss: GeneralizedLinear) -> bool:
+    """Whether the responses differ from their predictions without predictors."""
+    size = arrays.norm(loss.null.derivative * loss.unit)
+    return size > 1e3 * arrays.eps(loss.prototype) * loss.observations**0.5

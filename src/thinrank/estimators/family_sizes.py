@@ -12,7 +12,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
-from thinrank.estimators.family_problem import FamilyProblem
+from thinrank.estimators.family_problem import FamilyProblem, explainable
 from thinrank.estimators.search_setup import Found, check_criterion, prepared, search_options
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.minimize import solve
@@ -75,7 +75,7 @@ def find_family_sizes(
         most_rows=lambda: most_at_once(loss.majorizer(loss.null.factors)),
     )
     xp = arrays.namespace(curvatures)
-    if not _explainable(loss) or not bool(xp.any(curvatures > 0)):
+    if not explainable(loss) or not bool(xp.any(curvatures > 0)):
         return replace(setup.nothing(), loss=loss)
     options = search_options(solver, start, seed, n_jobs, callback)
     space = setup.space
@@ -114,12 +114,6 @@ def find_family_sizes(
         **options,
     )
     return replace(setup.found(search, search.chosen), loss=search.loss)
-
-
-def _explainable(loss: GeneralizedLinear) -> bool:
-    """Whether the responses differ from their predictions without predictors."""
-    size = arrays.norm(loss.null.derivative * loss.unit)
-    return size > 1e3 * arrays.eps(loss.prototype) * loss.observations**0.5
 
 
 def _ridges(problem: FamilyProblem) -> list[float]:

@@ -10,11 +10,14 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank.arrays import Array
+from thinrank.designs import Dense
 from thinrank.estimators.base import FactorModel
 from thinrank.estimators.deviance_score import deviance_explained
 from thinrank.estimators.explained import TrainingData
+from thinrank.estimators.extreme_units import check_magnitudes, own_units
 from thinrank.estimators.family_fit import family_fit
 from thinrank.estimators.kept import check_always_keep
+from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.least_squares_fit import least_squares_fit
 from thinrank.estimators.parameters import check_parameters
 from thinrank.estimators.problem import share_of_freedom
@@ -25,6 +28,7 @@ from thinrank.estimators.validation import (
     column_names,
     keep_target_names,
 )
+from thinrank.estimators.whole_fit import whole_fit
 from thinrank.losses.families import Family, Gaussian
 
 __all__ = ["SparseReducedRankGLM"]
@@ -202,29 +206,37 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         self : SparseReducedRankGLM
             The fitted estimator.
         """
-        names = column_names(y)
-        design = check_predictors(self, X, y)
-        weight = check_weights(sample_weight, design)
-        responses = responses_of(y, self.family, entry_weight, names, design.prototype)
-        single = _is_vector(y) and responses.Y.shape[1] == 1
-        kept = check_always_keep(self)
-        check_parameters(self, design, responses.Y.shape[1], weight, kept)
-        offset = check_offset(offset, responses.Y.shape, design.prototype)
-        if _is_least_squares(responses):
-            Y = responses.Y if offset is None else responses.Y - offset
-            result = least_squares_fit(self, design, Y, weight, kept)
-            data = TrainingData(design, Y, weight)
-        else:
-            result = family_fit(self, design, responses, weight, kept, offset)
-            data = TrainingData(
-                design, responses.Y, weight, responses.weight, result.family, offset
-            )
-        self._keep_result(result, data, kept, single)
-        self.family_ = result.family
-        if result.family is None:  # least squares
-            self.family_ = self._noise_levels(X, responses, offset)
-        self.categories_, self.target_columns_ = responses.categories, responses.names
-        keep_target_names(self, names)
+        with whole_fit(
+            self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, offset=offset
+        ):
+            y = plain_responses(y)
+            names = column_names(y)
+            design = check_predictors(self, X, y)
+            weight = check_weights(sample_weight, design)
+            responses = responses_of(y, self.family, entry_weight, names, design.prototype)
+            single = _is_vector(y) and responses.Y.shape[1] == 1
+            kept = check_always_keep(self)
+            check_parameters(self, design, responses.Y.shape[1], weight, kept)
+            offset = check_offset(offset, responses.Y.shape, design.prototype)
+            check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
+            units = own_units(self, design, None)
+            if units is not None:
+                design = units.design(design)
+            if _is_least_squares(responses):
+                Y = responses.Y if offset is None else responses.Y - offset
+                result = least_squares_fit(self, design, Y, weight, kept)
+                data = TrainingData(design, Y, weight)
+            else:
+                result = family_fit(self, design, responses, weight, kept, offset)
+                data = TrainingData(
+                    design, responses.Y, weight, responses.weight, result.family, offset
+                )
+            self._keep_result(result, data._replace(units=units), kept, single)
+            self.family_ = result.family
+            if result.family is None:  # least squares
+                self.family_ = self._noise_levels(X, responses, offset)
+            self.categories_, self.target_columns_ = responses.categories, responses.names
+            keep_target_names(self, names)
         return self
 
     def _noise_levels(self, X: Any, responses: Responses, offset: Any) -> Family:
@@ -304,6 +316,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             1 for a perfect prediction, 0 for predictions as good as intercepts.
         """
         check_is_fitted(self, "factors_")
+        y = plain_responses(y)
         linear = self.predict_linear(X, offset)
         linear = linear[:, None] if self._single_target else linear
         responses = responses_of(

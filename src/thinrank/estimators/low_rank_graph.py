@@ -7,14 +7,15 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.decomposition import Decomposition
 from thinrank.estimators.links import Links, pair_indices, score_pairs, strongest_pairs
 from thinrank.estimators.symmetric_input import KINDS, as_pairs, check_symmetric, kind_of
+from thinrank.estimators.whole_fit import whole_fit
 from thinrank.matrices.held_out_nodes import choose_covariance_sizes, estimate_samples
 from thinrank.matrices.held_out_pairs import choose_graph_sizes, held_out
 from thinrank.matrices.pairs import LowRank, Pairs
@@ -26,7 +27,7 @@ __all__ = ["SparseLowRankGraph"]
 _TOP = 10
 
 
-class SparseLowRankGraph(BaseEstimator):
+class SparseLowRankGraph(Decomposition):
     r"""Low-rank structure of few nodes in a graph, a covariance or a correlation matrix.
 
     A symmetric matrix is approximated by
@@ -176,19 +177,20 @@ class SparseLowRankGraph(BaseEstimator):
         -------
         self : SparseLowRankGraph
         """
-        S = check_symmetric(self, X)
-        self._check_parameters(S.shape[0])
-        self.kind_ = kind_of(S) if self.kind == "auto" else self.kind
-        pairs = as_pairs(S, self.diagonal == "keep")
-        self.search_: dict[str, Any] = {}
-        self.n_samples_: int | None = None
-        if not (is_auto(self.rank) or is_auto(self.row_sparsity)):
-            nodes, fit, factors = self._fit_given(pairs)
-        elif self.kind_ == "adjacency":
-            nodes, fit, factors = self._fit_graph(pairs)
-        else:
-            nodes, fit, factors = self._fit_covariance(S, pairs)
-        self._keep(pairs, scatter(fit, nodes, pairs.n_nodes), nodes, factors)
+        with whole_fit(self, X=X):
+            S = check_symmetric(self, X)
+            self._check_parameters(S.shape[0])
+            self.kind_ = kind_of(S) if self.kind == "auto" else self.kind
+            pairs = as_pairs(S, self.diagonal == "keep")
+            self.search_: dict[str, Any] = {}
+            self.n_samples_: int | None = None
+            if not (is_auto(self.rank) or is_auto(self.row_sparsity)):
+                nodes, fit, factors = self._fit_given(pairs)
+            elif self.kind_ == "adjacency":
+                nodes, fit, factors = self._fit_graph(pairs)
+            else:
+                nodes, fit, factors = self._fit_covariance(S, pairs)
+            self._keep(pairs, scatter(fit, nodes, pairs.n_nodes), nodes, factors)
         return self
 
     def reconstruct(self, nodes: Any = None) -> np.ndarray:
@@ -322,9 +324,7 @@ class SparseLowRankGraph(BaseEstimator):
         self.components_ = V.T
         root = np.sqrt(np.abs(self.eigenvalues_))
         self.factors_ = Factors(V * root, V * (root * np.sign(self.eigenvalues_)))
-        self.rank_ = fit.rank
         self.support_ = np.any(V != 0, axis=1)
-        self.row_support_ = np.flatnonzero(self.support_)
         self.best_params_ = {
             "rank": fit.rank,
             "row_sparsity": len(nodes) if fit.rank else 0,

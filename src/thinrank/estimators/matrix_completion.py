@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank.arrays import Array
@@ -15,6 +15,7 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.decomposition import Decomposition
 from thinrank.estimators.missing_cells import (
     check_cells,
     check_positions,
@@ -22,6 +23,7 @@ from thinrank.estimators.missing_cells import (
     filled_in,
 )
 from thinrank.estimators.validation import check_ridge
+from thinrank.estimators.whole_fit import whole_fit
 from thinrank.matrices.cell_centre import CENTRES, Centre, means
 from thinrank.matrices.completion import complete, scores_of_rows, table_of
 from thinrank.matrices.completion_search import Candidate, Limits
@@ -37,7 +39,7 @@ _NOTHING = (
 )
 
 
-class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decomposition):
     """Fill in the missing cells of a matrix of low rank with few non-zero rows and columns.
 
     It minimises Σ (X_ij − Θ_ij)² over the observed cells plus 2·ridge times the sum of the singular
@@ -179,7 +181,8 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         -------
         self
         """
-        self._fit(check_cells(self, X).cells)
+        with whole_fit(self, X=X):
+            self._fit(check_cells(self, X).cells)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
@@ -198,8 +201,9 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
             X with missing cells replaced by the centre plus Θ, and observed cells as they were. It
             is dense; ``fit`` and ``predict_cells`` avoid that for large sparse matrices.
         """
-        data = check_cells(self, X)
-        self._fit(data.cells)
+        with whole_fit(self, X=X):
+            data = check_cells(self, X)
+            self._fit(data.cells)
         U, V = self.factors_.U, self.factors_.V
         return data.like_given(filled_in(data.cells, U, V, self._centre()))
 
@@ -271,24 +275,6 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         centred = centre.removed(cells)
         left = centred.values - centred.products(U, self._loadings)
         return 1.0 - float(left @ left) / centred.total if centred.total else 0.0
-
-    @property
-    def rank_(self) -> int:
-        """Rank of Θ."""
-        check_is_fitted(self, "factors_")
-        return self.factors_.rank
-
-    @property
-    def row_support_(self) -> np.ndarray:
-        """Sorted indices of the rows that are not zero in Θ."""
-        check_is_fitted(self, "factors_")
-        return self.factors_.row_support
-
-    @property
-    def column_support_(self) -> np.ndarray:
-        """Sorted indices of the columns that are not zero in Θ."""
-        check_is_fitted(self, "factors_")
-        return self.factors_.column_support
 
     def _fit(self, cells: ObservedCells) -> None:
         limits = self._limits(cells)

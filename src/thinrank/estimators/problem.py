@@ -143,8 +143,11 @@ class Problem:
         if live_columns is not None:
             targets = ColumnSubset(targets, live_columns)
             scale = arrays.take_rows(scale, live_columns)
+        constant = scale is None and fit_intercept and _all_constant(Y, weight)
         if scale is not None and not bool(arrays.namespace(scale).any(scale > 0)):
-            scale = None  # every response is constant
+            scale, constant = None, True
+        if constant:
+            targets = Dense(arrays.zeros(targets.shape, Y))  # without rounding errors
         loss = make_loss(X, _divided(targets, scale), sample_weight=weight)
         mean = responses.center
         return cls(loss, columns, mean, scale, scale, live_rows, live_columns, shape, kept)
@@ -318,6 +321,12 @@ def live(scale: Array) -> Array | None:
     xp = arrays.namespace(scale)
     live = arrays.true_positions(scale > 0)
     return None if live.shape[0] in (0, scale.shape[0]) else xp.sort(live)
+
+
+def _all_constant(Y: Array, weight: Array | None) -> bool:
+    """Whether every response has the same value in all rows of positive weight."""
+    rows = Y if weight is None else arrays.take_rows(Y, arrays.true_positions(weight > 0))
+    return bool(arrays.namespace(Y).all(rows == rows[:1, :]))
 
 
 def _divided(targets: Design, scale: Array | None) -> Design:

@@ -7,7 +7,9 @@ from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.explained import TrainingData
+from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.kept import check_always_keep
+from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.least_squares_fit import least_squares_fit
 from thinrank.estimators.parameters import check_parameters
 from thinrank.estimators.validation import (
@@ -18,6 +20,7 @@ from thinrank.estimators.validation import (
     has_missing,
     keep_target_names,
 )
+from thinrank.estimators.whole_fit import whole_fit
 
 __all__ = ["SparseReducedRankRegressor"]
 
@@ -315,25 +318,30 @@ default="auto"
         self : SparseReducedRankRegressor
             The fitted estimator.
         """
-        names = column_names(y)
-        design, target = check_training_data(self, X, y, missing=True)
-        weight = check_weights(sample_weight, design)
-        single = target.ndim == 1
-        if single:
-            target = target[:, None]
-        kept = check_always_keep(self)
-        check_parameters(self, design, target.shape[1], weight, kept)
-        family = check_loss(self.loss)
-        if family is None and entry_weight is None and not has_missing(target):
-            result = least_squares_fit(self, design, target, weight, kept)
-            data = TrainingData(design, target, weight)
-        else:
-            # imported on first use: most fits are least squares on complete data
-            from thinrank.estimators.family_fit import numeric_fit
+        with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
+            y = plain_responses(y)
+            names = column_names(y)
+            design, target = check_training_data(self, X, y, missing=True)
+            weight = check_weights(sample_weight, design)
+            single = target.ndim == 1
+            if single:
+                target = target[:, None]
+            kept = check_always_keep(self)
+            check_parameters(self, design, target.shape[1], weight, kept)
+            family = check_loss(self.loss)
+            units = own_units(self, design, target)
+            if units is not None:
+                design, target = units.design(design), units.responses(target)
+            if family is None and entry_weight is None and not has_missing(target):
+                result = least_squares_fit(self, design, target, weight, kept)
+                data = TrainingData(design, target, weight)
+            else:
+                # imported on first use: most fits are least squares on complete data
+                from thinrank.estimators.family_fit import numeric_fit
 
-            result, data = numeric_fit(
-                self, design, target, entry_weight, family, names, weight, kept
-            )
-        self._keep_result(result, data, kept, single)
-        keep_target_names(self, names)
+                result, data = numeric_fit(
+                    self, design, target, entry_weight, family, names, weight, kept
+                )
+            self._keep_result(result, data._replace(units=units), kept, single)
+            keep_target_names(self, names)
         return self

@@ -6,12 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    BiclusterMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import BiclusterMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
@@ -22,7 +17,9 @@ from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Deflated, Dense, Sparse
+from thinrank.estimators.decomposition import Decomposition
 from thinrank.estimators.validation import check_matrix, check_new_X
+from thinrank.estimators.whole_fit import whole_fit
 from thinrank.matrices.discovery import Discovery, discover, joint_supports, leading, refitted
 from thinrank.matrices.given_sizes import block_svd, nearest
 from thinrank.matrices.layer import Side
@@ -50,7 +47,7 @@ _BACKGROUND = (
 )
 
 
-class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixin, BaseEstimator):
+class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixin, Decomposition):
     """Singular value decomposition that uses few rows and few columns of a matrix.
 
     It minimises ‖X − Θ‖²_F over matrices Θ of low rank with few non-zero rows and columns. With
@@ -141,7 +138,6 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     components_: Array
     left_vectors_: Array
     singular_values_: np.ndarray
-    factors_: Factors
     background_: Factors
     search_: dict[str, np.ndarray]
     best_params_: dict[str, Any]
@@ -185,14 +181,15 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         -------
         self
         """
-        A = _dense_if_small(check_matrix(self, X))
-        self._check_sizes(A.shape)
-        seed = seed_from(self.random_state)
-        if self.layers:
-            found = self._discover(A, seed, given_sides=True)
-            self._keep_layers(_rest(A, found), found)
-        else:
-            self._keep_joint(A, seed)
+        with whole_fit(self, X=X):
+            A = _dense_if_small(check_matrix(self, X))
+            self._check_sizes(A.shape)
+            seed = seed_from(self.random_state)
+            if self.layers:
+                found = self._discover(A, seed, given_sides=True)
+                self._keep_layers(_rest(A, found), found)
+            else:
+                self._keep_joint(A, seed)
         return self
 
     def _check_sizes(self, shape: tuple[int, int]) -> None:
@@ -299,24 +296,6 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         root = arrays.from_numpy(values**0.5, left)
         self.factors_ = Factors(left * root, right * root)
         self._n_features_out = len(values)
-
-    @property
-    def rank_(self) -> int:
-        """Rank of the decomposition."""
-        check_is_fitted(self, "factors_")
-        return self.factors_.rank
-
-    @property
-    def row_support_(self) -> np.ndarray:
-        """Sorted indices of the rows in use."""
-        check_is_fitted(self, "factors_")
-        return arrays.to_numpy(self.factors_.row_support)
-
-    @property
-    def column_support_(self) -> np.ndarray:
-        """Sorted indices of the columns in use."""
-        check_is_fitted(self, "factors_")
-        return arrays.to_numpy(self.factors_.column_support)
 
     @property
     def rows_(self) -> np.ndarray:

@@ -21,6 +21,7 @@ from thinrank.core.contracts import Design, is_design
 from thinrank.designs import as_design
 from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, check_row_names, column_names
+from thinrank.estimators.kinds_of_data import check_kind
 from thinrank.minimize import check_size, check_sizes
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def check_training_data(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+    check_kind("X", X)
     _check_rows(X, Y)
     if _is_ours(X):
         design = _own_design(estimator, X)
@@ -110,6 +112,7 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+    check_kind("X", X)
     _check_rows(X, Y)
     if _is_ours(X):
         return _own_design(estimator, X)
@@ -163,6 +166,7 @@ def _check_not_infinite(Y: Array) -> None:
 
 def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
     """X for predict and transform as a Design, with the number of columns of fit."""
+    check_kind("X", X)
     if not _is_ours(X):
         check_columns("X", X)
         X = validate_data(estimator, X, reset=False, **_PREDICTORS)

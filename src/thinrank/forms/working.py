@@ -42,6 +42,8 @@ class WorkingForm:
         f(Θ₀), ⟨∇f(Θ₀), Θ₀⟩ and ‖XΦ₀‖²/n, without the ridge, of every response.
     samples, observations : float
         Number of samples and of entries of the data.
+    free : array of shape (n_free, m2), default=None
+        Coefficients of free predictors at Θ₀, from which those of points nearby are found.
     """
 
     exact = False
@@ -61,6 +63,7 @@ class WorkingForm:
         fitted: Array,
         samples: float,
         observations: float,
+        free: Array | None = None,
     ) -> None:
         self._X: Design = X
         self._working = working
@@ -70,6 +73,7 @@ class WorkingForm:
         self.prototype = X.prototype
         self._bare = curvature
         self.factors = factors
+        self.free = free
         # twice the values at zero of the responses, without the ridge
         self.constants = 2 * (value - slope) + fitted
         self._set_ridge(ridge)

@@ -137,7 +137,6 @@ class GeneralizedLinear:
         self.targets = arrays.indices(range(k), self.prototype)
         self.fixed: Array | None = None
         self._share: dict[str, Any] = {}  # what does not depend on the ridge, shared by copies
-        self._last_free: Array | None = None
         self._constant = 0.0
 
     # ------------------------------------------------------------------ values
@@ -150,27 +149,35 @@ class GeneralizedLinear:
     @cached_property
     def null(self) -> Point:
         """The loss at Θ = 0."""
-        return self._computed(Factors.zero(self.shape, self.prototype, rank=1))
+        return self._computed(Factors.zero(self.shape, self.prototype, rank=1), None)
 
-    def at(self, factors: Factors) -> Point:
-        """The loss at Θ, computed once for the last few points."""
+    @cached_property
+    def _first_free(self) -> Array | None:
+        """Free coefficients that the search for those of other points begins with.
+
+        They are those of Θ = 0, not those of the last point, so that the loss at a point does not
+        depend on the points before, not even in the last bit.
+        """
+        return self._usable(self.null.free)
+
+    def at(self, factors: Factors, guess: Array | None = None) -> Point:
+        """The loss at Θ, computed once for the last few points; ``guess`` as in :meth:`value`."""
         points = self._share.setdefault("points", [])
         for point in points:
             if point.factors is factors:
                 return point
-        point = self._computed(factors)
+        point = self._computed(factors, self._first_free if guess is None else guess)
         self._share["points"] = [point, *points[: _MAX_POINTS - 1]]
         return point
 
-    def _computed(self, factors: Factors) -> Point:
+    def _computed(self, factors: Factors, start: Array | None) -> Point:
         scores = self._scores(factors)
         linear = scores @ (factors.V * self.unit[:, None]).T
         if self.offset is not None:
             linear = linear + self.offset
         free, linear, values, derivative, curvature = profiled(
-            self.family, self.Y, self._weight, linear, self.free, self._last_free
+            self.family, self.Y, self._weight, linear, self.free, start
         )
-        self._last_free = self._usable(free)
         return Point(factors, free, scores, linear, values / self.samples, derivative, curvature)
 
     def _usable(self, free: Array) -> Array | None:
@@ -216,9 +223,8 @@ class GeneralizedLinear:
 
     def value(self, factors: Factors, free: Array | None = None) -> float:
         """f(UVᵀ); ``free`` is a guess of the free coefficients."""
-        if free is not None and self.free is not None:
-            self._last_free = self._usable(free)
-        value = self._total(self.at(factors))
+        guess = None if free is None or self.free is None else self._usable(free)
+        value = self._total(self.at(factors, guess))
         if self.ridge:
             U, V = factors.U, factors.V
             value += 0.5 * self.ridge * arrays.inner(U.T @ U, V.T @ V)
@@ -267,6 +273,7 @@ class GeneralizedLinear:
             fitted=arrays.column_norms_squared(fitted) / self.samples,
             samples=self.samples,
             observations=self.observations,
+            free=point.free,
         )
 
     @cached_property
@@ -327,12 +334,9 @@ class GeneralizedLinear:
             other.offset = arrays.take_columns(self.offset, columns)
         if self._weight is not None and self._weight.shape[1] > 1:
             other._weight = arrays.take_columns(self._weight, columns)
-        other._last_free = (
-            None if self._last_free is None else arrays.take_columns(self._last_free, columns)
-        )
+        if self._first_free is not None:
+            other._first_free = arrays.take_columns(self._first_free, columns)
         other._share = {}
-        other.__dict__.pop("null", None)
-        other.magnitude = self.magnitude
         xp = arrays.namespace(self.prototype)
         total = self.null.values
         other._constant = self._constant + float(

@@ -112,7 +112,22 @@ def discover(
         # with the component gone, more rows and columns of the same layers may stand out
         removed = leading(without(A, layers), removed.rank + 1, seed)
         layers, tried = [], []
+    if automatic and layers:
+        removed = _background(A, layers, removed.rank, seed)
     return Discovery(layers, removed, tried)
+
+
+def _background(A: Design, layers: Sequence[Layer], most: int, seed: int) -> Factors:
+    """The dense components that are there beside the layers.
+
+    Those removed to find the layers may have contained a part of them.
+    """
+    rest = without(A, layers)
+    for rank in range(most):
+        removed = leading(rest, rank, seed)
+        if not evidence(_minus(rest, removed), _ALL, _ALL, seed).accepted:
+            return removed
+    return leading(rest, most, seed)
 
 
 def _minus(A: Design, removed: Factors) -> Design:

@@ -221,6 +221,7 @@ def _improved(S: np.ndarray, n: int, v: np.ndarray, reached: set[bytes]) -> np.n
     """
     variances = np.diag(S)
     nodes = np.zeros(0, dtype=int)
+    own: set[bytes] = set()
     for turn in range(_MAX_ROUNDS):
         product = S @ v
         # each node is compared with the combination of the others
@@ -229,13 +230,14 @@ def _improved(S: np.ndarray, n: int, v: np.ndarray, reached: set[bytes]) -> np.n
         first = turn < _ROUNDS_AT_FIRST
         latest = _selected(p_values, _WRONG_AT_FIRST if first else _WRONG)
         if not first:
-            if np.array_equal(latest, nodes):
-                break
             if latest.tobytes() in reached:
                 return None
-            reached.add(latest.tobytes())
+            if latest.tobytes() in own:  # the same nodes again, at once or in a cycle
+                break
+            own.add(latest.tobytes())
         nodes = latest
         v = _block(S, nodes).vectors[:, 0]
+    reached |= own
     return nodes
 
 

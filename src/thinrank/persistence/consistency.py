@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,14 @@ import scipy.sparse
 from thinrank.core.factors import Factors
 from thinrank.core.result import Solution
 from thinrank.estimators.base import FactorModel
+from thinrank.persistence.decomposition_consistency import (
+    check_completion,
+    check_components,
+    check_graph,
+    check_svd,
+)
 from thinrank.persistence.errors import ModelFileError, as_model_file_error
+from thinrank.persistence.parts import check_factors, has_shape
 from thinrank.persistence.registry import name_of
 
 __all__ = ["check_consistency"]
@@ -31,43 +39,25 @@ def check_consistency(model: Any) -> None:
         A decoded model. An estimator that is not fitted is valid.
     """
     if isinstance(model, Factors):
-        _check_factors(model)
+        check_factors(model)
     elif isinstance(model, Solution):
-        _check_factors(model.factors)
+        check_factors(model.factors)
     elif isinstance(model, FactorModel):
         if _is_fitted(model, "factors_"):
             _check_factor_model(model)
             _check_prediction(model)
-    elif name_of(type(model)) == "rl.MultiTaskFQI":
-        if _is_fitted(model, "values_"):
-            _check_action_values(model)
-    elif name_of(type(model)) == "calcium.CalciumImaging":
-        if _is_fitted(model, "factors_"):
-            _check_imaging(model)
-    elif name_of(type(model)) == "SparseLowRankGraph":
-        if _is_fitted(model, "factors_"):
-            _check_graph(model)
-    elif name_of(type(model)) == "SparseMatrixCompletion":
-        if _is_fitted(model, "factors_"):
-            _check_completion(model)
-    elif _is_fitted(model, "factors_"):
-        _check_decomposition(model)
+    else:
+        check, attribute = _CHECKS[name_of(type(model))]
+        if _is_fitted(model, attribute):
+            check(model)
 
 
 def _is_fitted(model: Any, attribute: str) -> bool:
     return attribute in vars(model)
 
 
-def _check_factors(factors: Any) -> None:
-    if not isinstance(factors, Factors):
-        raise ModelFileError("factors_ must be Factors")
-    for name, array in (("U", factors.U), ("V", factors.V)):
-        if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or array.ndim != 2:
-            raise ModelFileError(f"{name} of the factors must be a matrix of floats")
-
-
 def _check_factor_model(model: FactorModel) -> None:
-    _check_factors(model.factors_)
+    check_factors(model.factors_)
     m1, m2 = model.factors_.shape
     single = vars(model).get("_single_target")
     if type(single) is not bool or (single and m2 != 1):
@@ -76,7 +66,7 @@ def _check_factor_model(model: FactorModel) -> None:
     if type(features) is not int or features != m1:
         raise ModelFileError(f"n_features_in_ is {str(features)[:80]}, but the factors have {m1}")
     intercept = vars(model).get("intercept_")
-    if not (isinstance(intercept, float) if single else _has_shape(intercept, (m2,))):
+    if not (isinstance(intercept, float) if single else has_shape(intercept, (m2,))):
         raise ModelFileError(f"intercept_ must have one number for each of {m2} responses")
     if "kept_" in vars(model):
         _check_kept(model, m1, () if single else (m2,))
@@ -91,7 +81,7 @@ def _check_kept(model: FactorModel, features: int, targets: tuple[int, ...]) -> 
     valid = isinstance(kept, np.ndarray) and kept.ndim == 1 and kept.dtype.kind == "i"
     if not valid or (kept.size and not 0 <= kept.min() <= kept.max() < features):
         raise ModelFileError("kept_ must contain indices of predictors")
-    if not _has_shape(getattr(model, "kept_coef_", None), (*targets, len(kept))):
+    if not has_shape(getattr(model, "kept_coef_", None), (*targets, len(kept))):
         raise ModelFileError("kept_coef_ must have the coefficients of the predictors in kept_")
 
 
@@ -108,67 +98,17 @@ def _check_action_values(model: Any) -> None:
     values = model.values_
     if name_of(type(values)) != "rl.action_values.LinearValues":
         raise ModelFileError("values_ must be linear action values")
-    _check_factors(values.factors)
+    check_factors(values.factors)
     with as_model_file_error("its parts do not fit together"):
         shape = model.n_actions * model.n_features_, model.n_tasks_
         if values.factors.shape != shape or not callable(values.features):
             raise ModelFileError(f"the factors must have the shape {shape}")
-        if not _has_shape(values.intercept, (model.n_actions, model.n_tasks_)):
+        if not has_shape(values.intercept, (model.n_actions, model.n_tasks_)):
             raise ModelFileError("the intercepts must have one entry per action and task")
 
 
-def _check_decomposition(model: Any) -> None:
-    """The decomposition of a bare matrix: every part has the shape that the factors say."""
-    _check_factors(model.factors_)
-    rows, columns = model.factors_.shape
-    if vars(model).get("n_features_in_") != columns:
-        raise ModelFileError(f"n_features_in_ must be {columns}, the number of columns")
-    rank = model.factors_.rank
-    expected = {"components_": (rank, columns), "left_vectors_": (rows, rank)}
-    for name, shape in expected.items():
-        if name in vars(model) and not _has_shape(vars(model)[name], shape):
-            raise ModelFileError(f"{name} must have the shape {shape}")
-
-
-def _check_graph(model: Any) -> None:
-    _check_factors(model.factors_)
-    with as_model_file_error("its parts do not fit together"):
-        nodes, rank = model.n_features_in_, model.rank_
-        expected = {
-            "eigenvalues_": (rank,),
-            "eigenvectors_": (nodes, rank),
-            "shrinkage_": (rank,),
-            "_known": (nodes, nodes),
-        }
-        for name, shape in expected.items():
-            if getattr(model, name).shape != shape:
-                raise ModelFileError(f"{name} must have the shape {shape}")
-        model.predict_links([[0, 1]])
-
-
-def _check_completion(model: Any) -> None:
-    _check_factors(model.factors_)
-    (rows, columns), rank = model.factors_.shape, model.factors_.rank
-    expected = {
-        "_loadings": (columns, rank),
-        "row_center_": (rows,),
-        "column_center_": (columns,),
-        "components_": (rank, columns),
-        "left_vectors_": (rows, rank),
-        "singular_values_": (rank,),
-    }
-    for name, shape in expected.items():
-        if not _has_shape(vars(model).get(name), shape):
-            raise ModelFileError(f"{name} must have the shape {shape}")
-    if vars(model).get("n_features_in_") != columns:
-        raise ModelFileError(f"n_features_in_ must be {columns}, the columns of the factors")
-    for name in ("ridge_", "_least_gain"):
-        if not isinstance(vars(model).get(name), float):
-            raise ModelFileError(f"{name} must be a number")
-
-
 def _check_imaging(model: Any) -> None:
-    _check_factors(model.factors_)
+    check_factors(model.factors_)
     with as_model_file_error("its parts do not fit together"):
         frames, height, width = model.shape_
         pixels = height * width
@@ -191,5 +131,12 @@ def _check_imaging(model: Any) -> None:
             raise ModelFileError(f"region_coordinates_ must have {neurons} regions")
 
 
-def _has_shape(array: Any, shape: tuple[int, ...]) -> bool:
-    return isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.shape == shape
+# The check of each class of models, and the attribute that a fitted one has.
+_CHECKS: dict[str | None, tuple[Callable[[Any], None], str]] = {
+    "rl.MultiTaskFQI": (_check_action_values, "values_"),
+    "calcium.CalciumImaging": (_check_imaging, "factors_"),
+    "SparseSVD": (check_svd, "factors_"),
+    "SparsePCA": (check_components, "factors_"),
+    "SparseMatrixCompletion": (check_completion, "factors_"),
+    "SparseLowRankGraph": (check_graph, "factors_"),
+}

@@ -28,6 +28,7 @@ _ESTIMATORS = {
     "SparseReducedRankClassifier": "thinrank.estimators.classifier",
     "SparseSVD": "thinrank.estimators.sparse_svd",
     "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
+    "SparsePCA": "thinrank.estimators.sparse_pca",
     "baselines.DoubleProjectedPenalization": "thinrank.baselines.double_projected",
     "baselines.ExclusiveExtraction": "thinrank.baselines.exclusive_extraction",
     "baselines.JointRankRowSelection": "thinrank.baselines.joint_rank_row",

@@ -9,11 +9,12 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
+from thinrank.estimators.decomposition import Decomposition
 
-__all__ = ["Decomposition", "decomposition", "matrix_of"]
+__all__ = ["Parts", "decomposition", "matrix_of"]
 
 
-class Decomposition(NamedTuple):
+class Parts(NamedTuple):
     """A fitted SparseSVD, SparsePCA, SparseMatrixCompletion or SparseLowRankGraph.
 
     Attributes
@@ -43,9 +44,9 @@ class Decomposition(NamedTuple):
         return len(self.components)
 
 
-def decomposition(est: Any) -> Decomposition:
+def decomposition(est: Any) -> Parts:
     """The parts of a fitted estimator; a TypeError if it is no decomposition of a matrix."""
-    if not hasattr(est, "fit") or hasattr(est, "coef_") or hasattr(type(est), "predict_frame"):
+    if not isinstance(est, Decomposition):
         raise TypeError(
             "est must be a fitted SparseSVD, SparsePCA, SparseMatrixCompletion or "
             f"SparseLowRankGraph, got {type(est).__name__}"
@@ -60,7 +61,7 @@ def decomposition(est: Any) -> Decomposition:
         layers = [(U.any(axis=1), V.any(axis=1))] if len(values) else []
     made_up = [f"x{j}" for j in range(V.shape[0])]
     names = [str(name) for name in getattr(est, "feature_names_in_", made_up)]
-    return Decomposition((V / lengths).T, values, U, layers, names)
+    return Parts((V / lengths).T, values, U, layers, names)
 
 
 def matrix_of(X: Any, shape: tuple[int, int]) -> np.ndarray:

@@ -6,6 +6,7 @@ import abc
 import time
 from collections.abc import Callable
 
+from thinrank.core.journal import stop_recording
 from thinrank.core.result import Callback, Record
 from thinrank.core.sizes import Sizes
 from thinrank.selection.evaluation import Evaluation
@@ -71,6 +72,7 @@ class BaseSearch(abc.ABC):
             if not self._known:
                 raise
             self.stopped = True
+            stop_recording()
 
     def _rank_scores(self, evaluation: Evaluation) -> tuple[tuple[int, float], ...]:
         """Least scores of other ranks on the rows of a point; empty if they are not known."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thinrank.core.sizes import Sizes
+from thinrank.core.stored_values import storable
 
 __all__ = ["CoarseGrid"]
 
@@ -14,6 +15,7 @@ __all__ = ["CoarseGrid"]
 _MAX_STARTS = 2
 
 
+@storable
 @dataclass(frozen=True)
 class CoarseGrid:
     """Results of a coarse grid.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from numbers import Real
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import gammaln
@@ -98,6 +99,15 @@ class Criterion:
     per_degree: float = 4.0
     per_inflation: float = 2.0
 
+    def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and self.name in CRITERIA):
+            raise ValueError(f"name must be one of {_quoted()}, got {self.name!r}")
+        for constant in ("per_degree", "per_inflation"):
+            value = getattr(self, constant)
+            number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+            if not (number and 0 <= float(value) < float("inf")):
+                raise ValueError(f"{constant} must be a finite number of at least 0, got {value!r}")
+
     def penalty(self, observations: float, complexity: Complexity) -> np.ndarray:
         """The penalty that is added to N·log(RSS)."""
         N, df = observations, np.asarray(complexity.degrees, dtype=float)
@@ -148,7 +158,7 @@ class Criterion:
         return np.where(allowed, fit + penalty, np.inf)
 
 
-CRITERIA: tuple[CriterionName, ...] = ("pic", "aic", "bic", "gic", "ebic", "gcv")
+CRITERIA: tuple[CriterionName, ...] = get_args(CriterionName)
 
 
 def as_criterion(criterion: object) -> Criterion:
@@ -158,8 +168,11 @@ def as_criterion(criterion: object) -> Criterion:
     for name in CRITERIA:
         if criterion == name:
             return Criterion(name)
-    names = ", ".join(f'"{name}"' for name in CRITERIA)
-    raise ValueError(f"criterion must be one of {names}, or a Criterion; got {criterion!r}")
+    raise ValueError(f"criterion must be one of {_quoted()}, or a Criterion; got {criterion!r}")
+
+
+def _quoted() -> str:
+    return ", ".join(f'"{name}"' for name in CRITERIA)
 
 
 def _inflation(chosen: np.ndarray | int, among: int) -> np.ndarray:

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thinrank.core.sizes import Sizes
+from thinrank.core.stored_values import storable
 from thinrank.solvers.pursuit import Fit
 
 __all__ = ["Evaluation", "HeldOutErrors", "ResponseErrors"]
 
 
+@storable
 class HeldOutErrors(NamedTuple):
     """Squared errors, or deviances, of the held-out rows of a split.
 

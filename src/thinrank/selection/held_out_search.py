@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from thinrank.core.journal import recalled
 from thinrank.core.sizes import Sizes
 from thinrank.selection.choice import (
     RefitRule,
@@ -122,7 +123,10 @@ class HeldOutSearch(Search):
             errors = sample.errors(fit)
             return sample.score_of(errors), errors
 
-        results = self._in_parallel(evaluated, [(sample,) for sample in samples])
+        jobs = [(sample,) for sample in samples]
+        results = recalled(
+            f"confirmed {tuple(point.sizes)}", lambda: self._in_parallel(evaluated, jobs)
+        )
         parts = (*point.parts, *(score for score, _ in results))
         found = [errors for _, errors in results]
         errors, responses = self._mean_errors(samples, found), ResponseErrors.of(samples, found)
@@ -137,6 +141,9 @@ class HeldOutSearch(Search):
 
     def coarse(self) -> CoarseGrid:
         """Predicted scores of a coarse grid of rows and ridges, by backward elimination."""
+        return recalled("coarse grid", self._coarse)
+
+    def _coarse(self) -> CoarseGrid:
         predicted: list[tuple[float, Sizes]] = []
         least = self._response_errors([s.null_errors() for s in self._held_out])
         for rows, ridges in self._space.coarse_grid():

@@ -17,6 +17,9 @@ __all__ = ["estimate_rank"]
 
 Method = Literal["rsc", "authors", "bcv"]
 
+# Directions of X with singular values below this fraction of the largest are rounding errors, which
+# subtracting means that are much larger than the deviations makes as large.
+_ROUNDING = 1e-9
 # Least number of residual degrees of freedom for an estimate of the noise from their mean square,
 # with a relative standard error of √(2/20) = 32 %.
 _MIN_RESIDUALS = 20
@@ -162,7 +165,7 @@ def _project(X: np.ndarray, Y: np.ndarray, fit_intercept: bool) -> _Projected:
     if fit_intercept:
         X, Y, n = X - X.mean(axis=0), Y - Y.mean(axis=0), n - 1
     basis, values, _ = np.linalg.svd(X, full_matrices=False)
-    floor = max(X.shape) * np.finfo(np.float64).eps
+    floor = max(max(X.shape) * np.finfo(np.float64).eps, _ROUNDING)
     q = int(np.count_nonzero(values > floor * values[0])) if values.size else 0
     return _Projected(basis[:, :q].T @ Y, Y, n, p)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +13,9 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from thinrank import arrays
+from thinrank.core.journal import recalled
 from thinrank.core.sizes import Sizes
+from thinrank.core.stored_values import storable
 from thinrank.core.threads import one_use_of_cores
 from thinrank.selection.base_search import BaseSearch
 from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
@@ -36,6 +39,7 @@ _SMALL_GROUP = 100_000
 _PURSUIT = Pursuit()
 
 
+@storable
 class Fitted(NamedTuple):
     """Results of a point for one sample.
 
@@ -129,10 +133,10 @@ class Search(BaseSearch):
         for first in range(0, len(new), self._at_once):
             some = new[first : first + self._at_once]
             began = time.perf_counter()
-            jobs = [(sizes, i, screened) for sizes in some for i in self._groups(sizes.rows)]
-            results = [
-                result for group in self._in_parallel(self._fit_group, jobs) for result in group
-            ]
+            results = recalled(
+                f"models {[tuple(sizes) for sizes in some]}",
+                functools.partial(self._fit_all, some, screened),
+            )
             seconds = (time.perf_counter() - began) / len(some)
             for j, sizes in enumerate(some):
                 mine = results[j * len(self._samples) : (j + 1) * len(self._samples)]
@@ -143,6 +147,11 @@ class Search(BaseSearch):
                     Evaluation(sizes, score, parts, fits, table, seconds, row_errors, responses)
                 )
         return [self._known[sizes] for sizes in points]
+
+    def _fit_all(self, points: Sequence[Sizes], screened: bool) -> list[Fitted]:
+        """Fit points to all samples; the results of a point are next to one another."""
+        jobs = [(sizes, i, screened) for sizes in points for i in self._groups(sizes.rows)]
+        return [result for group in self._in_parallel(self._fit_group, jobs) for result in group]
 
     def _groups(self, rows: int) -> list[tuple[int, ...]]:
         """One group of all samples if fits of ``rows`` rows are small, else one per sample."""

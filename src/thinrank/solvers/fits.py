@@ -9,10 +9,12 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
+from thinrank.core.stored_values import storable
 
 __all__ = ["Fit", "Prospects", "as_fit"]
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Fit:
     """The best Φ found on rows S: Φ_S = U Qᵀ, with Q orthonormal and zero outside T.

@@ -10,6 +10,7 @@ from thinrank.arrays import Array
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import StepRule, Trial
 from thinrank.core.factors import Factors
+from thinrank.core.stored_values import storable
 from thinrank.core.threshold import hard_threshold
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 from thinrank.solvers.steps import Safeguarded, as_step_rule, mean_curvature
@@ -23,6 +24,7 @@ _UPDATES = get_args(Update)
 _MAX_TRIALS = 60
 
 
+@storable
 @dataclass(frozen=True)
 class State:
     """An iterate, with the objective and its gradient.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
+
+from thinrank.core.warnings import quiet_coordinate_descent
 
 __all__ = ["group_lasso", "group_lasso_path", "largest_penalty", "nonzero_rows"]
 
@@ -159,9 +159,7 @@ def _descend(
     if 3 * p < 2 * n:
         basis, X = np.linalg.qr(X)
         Y = basis.T @ Y
-    with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
-        # with nearly dependent columns the gap may stay above a small tol; the solution is usable
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with quiet_coordinate_descent(), config_context(skip_parameter_validation=True):
         _, coefficients, _ = lasso_path(
             np.asfortranarray(X),
             np.asfortranarray(Y),

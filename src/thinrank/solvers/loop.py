@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
+from thinrank.core.journal import is_recording, recalled
 from thinrank.core.result import Callback, History, Outcome, Record, Status
+from thinrank.core.stored_values import storable
 
 __all__ = ["run"]
+
+# A run with a journal stores its state this many times, if it takes all of its iterations: pursuit
+# after every one of its 100 iterations, which are long, gradient descent after every 100.
+_PARTS = 100
 
 
 def run(
@@ -52,12 +59,60 @@ def run(
     began = time.perf_counter()
     state = solver.init(loss, start)
     history = History()
+    limit = solver.max_iter
+    several = max(1, limit // _PARTS) if is_recording() else limit
+    for first in range(1, limit + 1, several):
+        iterations = range(first, min(first + several, limit + 1))
+        part = recalled(
+            f"iterations {first} to {iterations[-1]} of {solver!r}",
+            functools.partial(_iterate, solver, loss, state, iterations, began, callback, records),
+            keep=lambda part: part.status is None or part.status.outcome is not Outcome.STOPPED,
+        )
+        state = part.state
+        history.extend(part.records)
+        if part.status is not None:
+            return state, history, part.status
+        if history:  # the time of parts that were recalled counts
+            began = min(began, time.perf_counter() - history[-1].seconds)
+    return state, history, _at_limit(limit, state.change)
+
+
+@storable
+class Part(NamedTuple):
+    """Some iterations of a run.
+
+    Attributes
+    ----------
+    state : object
+        The last state whose objective is finite.
+    records : list of Record
+        One record per iteration.
+    status : Status or None
+        How the run ended; None if it did not.
+    """
+
+    state: Any
+    records: list[Record]
+    status: Status | None
+
+
+def _iterate(
+    solver: Solver,
+    loss: Any,
+    state: Any,
+    iterations: range,
+    began: float,
+    callback: Callback | None,
+    records: bool,
+) -> Part:
+    """Iterate from a state until the solver is done, is stopped, or the iterations are."""
+    history: list[Record] = []
     rows = columns = None
-    for iteration in range(1, solver.max_iter + 1):
+    for iteration in iterations:
         with arrays.without_overflow_warnings():
             candidate = solver.step(loss, state)
         if not math.isfinite(candidate.objective):
-            return state, history, _diverged(iteration)
+            return Part(state, history, _diverged(iteration))
         state = candidate
         if records:
             rows = _same_or_new(rows, state.factors.row_support)
@@ -75,10 +130,10 @@ def run(
             history.append(record)
             if callback is not None and callback(replace(record, factors=state.factors)):
                 message = f"Stopped by the callback after {_times(iteration)}."
-                return state, history, Status(Outcome.STOPPED, message)
+                return Part(state, history, Status(Outcome.STOPPED, message))
         if solver.done(state):
-            return state, history, _converged(iteration, state.change)
-    return state, history, _at_limit(solver.max_iter, state.change)
+            return Part(state, history, _converged(iteration, state.change))
+    return Part(state, history, None)
 
 
 def _same_or_new(old: Array | None, new: Array) -> Array:

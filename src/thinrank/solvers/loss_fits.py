@@ -101,7 +101,7 @@ def by_gauss_newton(loss: Any, form: Any, fit: Fit, fit_form: FitForm, tol: floa
         if fit.U.shape[1] == 0:
             return replace(fit, objective=value_at(loss, fit)) if best is None else best
         inner = loss.restrict(fit.rows, fit.columns)
-        start = _lowest(inner, fit, form.factors)
+        start = _lowest(inner, fit, form)
         factors, value = refined(inner, start, tol)
         V = arrays.scatter_rows(factors.V, inner.targets, form.shape[1])
         full = Factors(arrays.scatter_rows(factors.U, fit.rows, form.shape[0]), V)
@@ -153,17 +153,19 @@ def _next_columns(loss: Any, form: Any, fit: Fit, fit_form: FitForm) -> Fit:
     return as_fit(form, fit.rows, columns, Factors(form.factors.U, V * keep[:, None]))
 
 
-def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
+def _lowest(inner: Any, fit: Fit, form: Any) -> Factors:
     """The start of lower loss: a fit of the form, or the factors around which it was made."""
     proposal = Factors(
         arrays.take_rows(fit.factors.U, fit.rows), arrays.take_rows(fit.factors.V, inner.targets)
     )
+    before = form.factors
     V = arrays.take_rows(before.V, inner.targets)
     if inner.fixed is not None:
         V = V * inner.fixed[:, None]
     old = Factors(arrays.take_rows(before.U, fit.rows), V)
-    value = inner.value(proposal)
-    if old.rank != proposal.rank or value <= inner.value(old):
+    guess = None if form.free is None else arrays.take_columns(form.free, inner.targets)
+    value = inner.value(proposal, guess)
+    if old.rank != proposal.rank or value <= inner.value(old, guess):
         return proposal
     return old
 

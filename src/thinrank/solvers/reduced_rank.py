@@ -29,13 +29,16 @@ class ThinSVD(NamedTuple):
     right: np.ndarray
 
 
-def thin_svd(X: np.ndarray) -> ThinSVD:
+def thin_svd(X: np.ndarray, smallest: float = 0.0) -> ThinSVD:
     """Singular value decomposition of X, restricted to its numerical rank.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         Predictors.
+    smallest : float, default=0.0
+        Singular values below this fraction of the largest count as zero, in addition to those that
+        are zero up to rounding.
 
     Returns
     -------
@@ -43,7 +46,7 @@ def thin_svd(X: np.ndarray) -> ThinSVD:
     """
     left, values, right = np.linalg.svd(X, full_matrices=False)
     # the threshold of numpy.linalg.matrix_rank
-    floor = max(X.shape) * np.finfo(np.float64).eps
+    floor = max(max(X.shape) * np.finfo(np.float64).eps, smallest)
     kept = int(np.count_nonzero(values > floor * values[0])) if values.size else 0
     return ThinSVD(left[:, :kept], values[:kept], right[:kept].T)
 

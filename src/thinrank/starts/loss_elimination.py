@@ -40,14 +40,23 @@ class LossElimination(Elimination):
         super().__init__(form)
         self._bare, self._loss = loss, loss.with_ridge(self.ridge)
         self._point = zero
+        self._points: list[tuple[Array, Factors]] = []  # rows of each fit, and the fit on them
         self._known_fits: dict[int, Factors] = {}
 
     def fitted(self, count: int) -> Factors:
         """The ridge fit on ``rows(count)``, with no limit on the rank."""
         rows = self.rows(count)
         if count not in self._known_fits:
-            self._known_fits[count] = self._fit(rows, self._point)
+            self._known_fits[count] = self._fit(rows, self._near(count))
         return self._known_fits[count]
+
+    def _near(self, count: int) -> Factors:
+        """The smallest fit with more rows, whatever fits there are with fewer."""
+        larger = [(rows, fit) for rows, fit in self._points if rows.shape[0] > count]
+        if not larger:
+            return Factors.zero(self._loss.shape, self._loss.prototype, rank=1)
+        rows, fit = larger[-1]
+        return Factors(arrays.scatter_rows(fit.U, rows, self._loss.shape[0]), fit.V)
 
     def start(self, rank: int, rows: int, ridge: float) -> Factors:
         """The best fit of rank ``rank`` on ``rows(rows)``, by the approximation around a fit."""
@@ -59,7 +68,9 @@ class LossElimination(Elimination):
     def _coefficients(self, rows: Array) -> Array:
         self._point = self._fit(rows, self._point)
         scale = self._form.column_scale
-        theta = arrays.take_rows(self._point.U, rows) @ self._point.V.T
+        few = Factors(arrays.take_rows(self._point.U, rows), self._point.V)
+        self._points.append((rows, few))
+        theta = few.theta
         return theta if scale is None else theta * scale
 
     def _fit(self, rows: Array, near: Factors) -> Factors:

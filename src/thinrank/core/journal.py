@@ -1,0 +1,176 @@
+"""A file of the results of a long computation, in order, from which it can be resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, TypeVar
+
+from thinrank.core.stored_values import decoded, encoded
+
+__all__ = ["Journal", "is_recording", "recalled", "recording", "stop_recording"]
+
+ValueT = TypeVar("ValueT")
+
+_FORMAT = "thinrank checkpoint 1"
+
+
+class Journal:
+    """Results of computations, one per line of a file, in the order in which they were computed.
+
+    A result is used again only if all results before it are those of the same computations, so that
+    it depends on the same input. A line that was not written to its end is left out.
+
+    Parameters
+    ----------
+    path : path
+        The file. It is created if it does not exist.
+    identity : dict of str
+        What the results depend on, by name.
+    """
+
+    def __init__(self, path: str | Path, identity: dict[str, str]) -> None:
+        self._path = Path(path)
+        self._open = True
+        self._entries: list[tuple[int, dict[str, Any], int]] = []  # begin, contents and end
+        self._place = 0
+        if not self._path.exists() or self._path.stat().st_size == 0:
+            self._end = 0
+            self._write({"format": _FORMAT, "identity": identity})
+            return
+        found = list(_lines(self._path))
+        if not found or found[0][1].get("format") != _FORMAT:
+            raise ValueError(
+                f"{str(path)!r} is not a checkpoint of this version of thinrank; choose another "
+                "file, or delete it"
+            )
+        self._check(found[0][1]["identity"], identity)
+        self._entries = found[1:]
+        self._end = found[-1][2]
+        os.truncate(self._path, self._end)
+
+    def _check(self, stored: dict[str, str], identity: dict[str, str]) -> None:
+        other = [
+            name
+            for name in dict.fromkeys([*identity, *stored])
+            if stored.get(name) != identity.get(name)
+        ]
+        if other:
+            raise ValueError(
+                f"{str(self._path)!r} is the checkpoint of another fit, which differs in "
+                f"{', '.join(other)}; choose another file, or delete it"
+            )
+
+    def recall(
+        self, key: str, compute: Callable[[], ValueT], keep: Callable[[ValueT], bool]
+    ) -> ValueT:
+        """The stored result of a computation, or a new one, which is then stored."""
+        if self._place < len(self._entries):
+            begin, entry, _ = self._entries[self._place]
+            if entry["key"] == key:
+                self._place += 1
+                return decoded(entry["value"])
+            self._end = begin  # another computation: what follows is of no use
+            del self._entries[self._place :]
+            os.truncate(self._path, self._end)
+        token = _CURRENT.set(None)  # what is computed within is part of this result
+        try:
+            value = compute()
+        finally:
+            _CURRENT.reset(token)
+        if self._open and keep(value):
+            self._write({"key": key, "value": encoded(value)})
+        return value
+
+    def close(self) -> None:
+        """Store nothing more."""
+        self._open = False
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        text = json.dumps(entry)
+        line = f"{zlib.crc32(text.encode()):08x} {text}\n".encode()
+        try:
+            with open(self._path, "r+b" if self._end else "wb") as file:
+                file.seek(self._end)
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:  # also on Ctrl-C: no half of a line stays
+            if self._path.exists():
+                os.truncate(self._path, self._end)
+            raise
+        self._end += len(line)
+
+
+_CURRENT: ContextVar[Journal | None] = ContextVar("journal", default=None)
+
+
+@contextmanager
+def recording(journal: Journal) -> Iterator[None]:
+    """A block whose computations are stored in a journal, or recalled from it.
+
+    Parameters
+    ----------
+    journal : Journal
+    """
+    token = _CURRENT.set(journal)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def is_recording() -> bool:
+    """Whether there is a journal."""
+    return _CURRENT.get() is not None
+
+
+def recalled(
+    key: str, compute: Callable[[], ValueT], keep: Callable[[ValueT], bool] = lambda _: True
+) -> ValueT:
+    """The result of a computation: from the journal, if there is one that contains it.
+
+    Parameters
+    ----------
+    key : str
+        What is computed. It need not mention the data, nor what was computed before.
+    compute : callable
+        Computes the result, from nothing but the data and earlier results.
+    keep : callable, default=always
+        Whether a new result is stored.
+
+    Returns
+    -------
+    object
+    """
+    journal = _CURRENT.get()
+    return compute() if journal is None else journal.recall(key, compute, keep)
+
+
+def stop_recording() -> None:
+    """Store nothing more in the journal, since what follows depends on an interruption."""
+    journal = _CURRENT.get()
+    if journal is not None:
+        journal.close()
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
+    """Begin, contents and end of the lines that are complete."""
+    begin = 0
+    with open(path, "rb") as file:
+        for line in file:
+            sum_, _, text = line.partition(b" ")
+            end = begin + len(line)
+            try:
+                if not line.endswith(b"\n") or int(sum_, 16) != zlib.crc32(text[:-1]):
+                    return
+                entry = json.loads(text)
+            except ValueError:
+                return
+            yield begin, entry, end
+            begin = end

@@ -1,0 +1,223 @@
+"""Data in units so large, so small or so different that fits would lose digits, or overflow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.designs import Dense, Sparse
+from thinrank.solvers import as_solver
+from thinrank.starts import Given, as_start
+
+__all__ = ["Units", "check_magnitudes", "comparable", "has_extreme_units", "own_units"]
+
+# Magnitudes between these powers of two and one over them are ordinary: their squares, summed over
+# the rows, and the squares of deviations of a relative size of 10 times the rounding error, are far
+# from overflow and underflow. They are half of the exponents of the dtypes, 1023 and 126, less what
+# these sums need.
+_ORDINARY = {8: 440, 4: 40}
+# Columns are in similar units if their magnitudes differ by at most this power of two. A rotation
+# of the factors in the user's units has rounding errors relative to the largest coefficient; with
+# more than this hardly a quarter of the digits of the smallest would be left.
+_SIMILAR = {8: 40, 4: 16}
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Powers of two that the columns of X and Y were divided by, before a fit.
+
+    Such a division has no rounding errors, so that a fit that does not depend on units is the same.
+
+    Attributes
+    ----------
+    rows : ndarray of int, of shape (n_features,)
+        Exponents for the columns of X.
+    columns : ndarray of int, of shape (n_targets,)
+        Exponents for the columns of Y.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+    def design(self, design: Design) -> Design:
+        """X with its columns divided, a copy; X itself if nothing is to be divided."""
+        if not np.any(self.rows):
+            return design
+        if isinstance(design, Sparse):
+            matrix = design.matrix.tocsc(copy=True)
+            places = np.repeat(self.rows, np.diff(matrix.indptr))
+            matrix.data = np.ldexp(matrix.data, -places)
+            return Sparse(matrix.asformat(design.matrix.format))
+        assert isinstance(design, Dense)  # the exponents of others are 0
+        return Dense(_scaled(design.array, -self.rows))
+
+    def responses(self, Y: Array) -> Array:
+        """Y with its columns divided; a copy."""
+        return _scaled(Y, -self.columns)
+
+    def factors(self, factors: Factors) -> Factors:
+        """Coefficients of the divided data in the units of the data.
+
+        Raises
+        ------
+        ValueError
+            If there are coefficients that are no longer numbers of the dtype.
+        """
+        U = _scaled(factors.U.T, -self.rows).T
+        V = _scaled(factors.V.T, self.columns).T
+        rows, columns = factors.row_support, factors.column_support
+        few = Factors(arrays.take_rows(U, rows), arrays.take_rows(V, columns))
+        self._check(few.theta)
+        return Factors(U, V)
+
+    def kept(self, coefficients: Array, kept: np.ndarray) -> Array:
+        """Coefficients of kept predictors, of shape (n_targets, n_kept), in the units of the data.
+
+        ``kept`` holds the indices of these predictors.
+        """
+        known = _scaled(_scaled(coefficients, -self.rows[kept]).T, self.columns).T
+        self._check(arrays.take_rows(known, arrays.nonzero_rows(coefficients)))
+        return known
+
+    def intercept(self, intercept: Array) -> Array:
+        """Intercepts of the responses in the units of the data."""
+        return _scaled(intercept, self.columns)
+
+    def _check(self, coefficients: Array) -> None:
+        numbers = arrays.to_numpy(coefficients)
+        if np.all(np.isfinite(numbers)) and np.all(np.any(numbers != 0, axis=1)):
+            return
+        low, high = self.columns.min() - self.rows.max(), self.columns.max() - self.rows.min()
+        raise ValueError(
+            "the coefficients would be too large or too small for numbers of the dtype "
+            f"{numbers.dtype}: the units of X and Y differ by factors from about "
+            f"10^{low * np.log10(2):.0f} to 10^{high * np.log10(2):.0f}; divide X or Y by a number "
+            "that makes the units more similar"
+        )
+
+
+def own_units(estimator: Any, design: Design, Y: Array | None) -> Units | None:
+    """Powers of two that bring columns of X and Y to magnitudes whose squares can be computed.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With parameters that have been checked.
+    design : Design of shape (n_samples, n_features)
+        X. Operators and other designs whose entries are not known pass.
+    Y : array of shape (n_samples, n_targets), or None
+        Responses, NaN where an entry is missing; None if they are not divided.
+
+    Returns
+    -------
+    Units or None
+        None if all magnitudes are ordinary.
+
+    Raises
+    ------
+    ValueError
+        If the magnitudes are extreme and the fit depends on the units.
+    """
+    of_x = _exponents(_magnitudes(design), design.prototype)
+    of_y = np.zeros(1, np.int64) if Y is None else _exponents(_column_magnitudes(Y), Y)
+    if not (np.any(of_x) or np.any(of_y)):
+        return None
+    solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
+    start = as_start(estimator.start, solver.exchanges_rows)
+    if estimator.standardize and solver.adapts_to_units and not isinstance(start, Given):
+        return Units(of_x, of_y)
+    remedy = (
+        "divide them by a number, or use standardize=True, without coefficients as start and with "
+        "a solver whose steps have no fixed size"
+    )
+    check_magnitudes("X", design, remedy)
+    if Y is not None:
+        check_magnitudes("Y", Dense(Y), remedy)
+    return None
+
+
+def check_magnitudes(name: str, data: Design, remedy: str) -> None:
+    """Raise a ValueError if squares of the data overflow, or all of them underflow.
+
+    Parameters
+    ----------
+    name : {"X", "Y"}
+        Name of the argument.
+    data : Design
+        The data.
+    remedy : str
+        The end of the message.
+    """
+    largest = float(np.max(_magnitudes(data), initial=0.0))
+    if not _exponents(np.array([largest]), data.prototype)[0]:
+        return
+    what = "too large" if largest > 1 else "so small"
+    how = "to be squared" if largest > 1 else "that their squares are 0"
+    raise ValueError(
+        f"{name} has entries of magnitude {largest:.2g}, {what} {how} as numbers of the dtype "
+        f"{np.dtype(f'f{arrays.itemsize(data.prototype)}')}; {remedy}"
+    )
+
+
+def has_extreme_units(Y: np.ndarray) -> bool:
+    """Whether squares of responses, of one or two dimensions, may overflow or underflow."""
+    return Y.ndim in (1, 2) and bool(np.any(_of_responses(Y)))
+
+
+def comparable(Y: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Responses and predictions, both divided by powers of two if squares may overflow."""
+    if Y.shape != predicted.shape or not has_extreme_units(Y):
+        return Y, predicted
+    powers = _of_responses(Y)
+    return np.ldexp(Y, -powers), np.ldexp(predicted, -powers)
+
+
+def _of_responses(Y: np.ndarray) -> np.ndarray:
+    return _exponents(_column_magnitudes(Y if Y.ndim == 2 else Y[:, None]), Y)
+
+
+def _magnitudes(design: Design) -> np.ndarray:
+    """Largest absolute value of every column; 1 for designs whose entries are not known."""
+    if isinstance(design, Dense):
+        return _column_magnitudes(design.array)
+    if isinstance(design, Sparse) and min(design.shape) > 0:
+        high, low = design.matrix.max(axis=0), design.matrix.min(axis=0)
+        return np.maximum(high.toarray().ravel(), -low.toarray().ravel()).astype(np.float64)
+    return np.ones(design.shape[1])
+
+
+def _column_magnitudes(matrix: Array) -> np.ndarray:
+    if 0 in matrix.shape:
+        return np.ones(matrix.shape[1])
+    if isinstance(matrix, np.ndarray):
+        # without a copy of the matrix; NaN is left out
+        high, low = np.fmax.reduce(matrix, axis=0), np.fmin.reduce(matrix, axis=0)
+    else:
+        xp = arrays.namespace(matrix)
+        known = xp.where(xp.isnan(matrix), arrays.zeros((1,), matrix), matrix)
+        high = arrays.to_numpy(xp.max(known, axis=0))
+        low = arrays.to_numpy(xp.min(known, axis=0))
+    return np.nan_to_num(np.maximum(high, -low).astype(np.float64))
+
+
+def _exponents(magnitudes: np.ndarray, like: Array) -> np.ndarray:
+    """Exponents of two of the magnitudes; all 0 if the magnitudes are ordinary and similar."""
+    exponents = np.frexp(magnitudes)[1].astype(np.int64)
+    live, size = exponents[magnitudes > 0], arrays.itemsize(like)
+    ordinary = live.size == 0 or (
+        np.max(np.abs(live)) <= _ORDINARY[size] and np.ptp(live) <= _SIMILAR[size]
+    )
+    return exponents * 0 if ordinary else exponents
+
+
+def _scaled(matrix: Array, exponents: np.ndarray) -> Array:
+    """Columns times powers of two, without rounding errors unless they overflow or underflow."""
+    with np.errstate(over="ignore", under="ignore"):
+        numbers: Any = np.ldexp(arrays.to_numpy(matrix), exponents)
+    return arrays.from_numpy(numbers, matrix)

@@ -1,0 +1,82 @@
+"""Kinds of data that look like arrays but are not: masked, sparse, complex and lazy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from thinrank import arrays
+
+__all__ = ["check_kind", "plain_responses"]
+
+# Classes of lazy data by the package that they are from, and what makes data of them.
+_LAZY = {
+    "polars": (("LazyFrame",), "collect()"),
+    "dask": (("DataFrame", "Series", "Array"), "compute()"),
+    "dask_expr": (("DataFrame", "Series"), "compute()"),
+}
+
+
+def check_kind(name: str, data: Any) -> None:
+    """Raise an error if data are lazy, or an array some of whose entries are masked.
+
+    Parameters
+    ----------
+    name : {"X", "Y"}
+        Name of the argument.
+    data : object
+        Its value.
+    """
+    package = type(data).__module__.partition(".")[0]
+    kinds, method = _LAZY.get(package, ((), ""))
+    kind = type(data).__name__
+    if kind in kinds:
+        article = "an" if kind[0] == "A" else "a"
+        raise TypeError(
+            f"{name} is {article} {kind} of {package}, which does not hold its data; pass "
+            f"{name}.{method}"
+        )
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        count = int(np.count_nonzero(np.ma.getmaskarray(data)))
+        raise ValueError(
+            f"{name} is a masked array with {count} masked cell{'s' * (count > 1)}. Fill them in, "
+            "for example with SimpleImputer of scikit-learn, or drop these columns or rows. "
+            "(Masked cells are allowed in Y, where they count as missing, not in X.)"
+        )
+
+
+def plain_responses(Y: Any) -> Any:
+    """Responses with NaN for masked cells; an error if they are sparse, complex or lazy.
+
+    Parameters
+    ----------
+    Y : array, data frame or anything else
+        Responses.
+
+    Returns
+    -------
+    object
+        Y, or a copy of it without mask.
+    """
+    if issparse(Y):
+        raise TypeError(
+            "Sparse data was passed for Y, but dense data is required, because zeros in Y are "
+            "values like others; pass Y.toarray()"
+        )
+    if type(Y).__module__.partition(".")[0] == "dask" and type(Y).__name__ == "Array":
+        return np.asarray(Y)
+    if isinstance(Y, np.ma.MaskedArray):
+        if not np.ma.is_masked(Y):
+            return Y.data
+        texts = Y.dtype.kind in "OSU"
+        return np.where(np.ma.getmaskarray(Y), np.nan, Y.data.astype(object) if texts else Y.data)
+    check_kind("Y", Y)
+    if arrays.is_array(Y) and not isinstance(Y, np.ndarray):
+        xp = arrays.namespace(Y)
+        if xp.isdtype(Y.dtype, "complex floating"):
+            raise ValueError(f"Complex data not supported: Y has dtype {Y.dtype}")
+    elif getattr(getattr(Y, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: Y has dtype {Y.dtype}")
+    return Y

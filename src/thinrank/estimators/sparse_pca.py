@@ -1,0 +1,313 @@
+"""Principal components with few features."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.checks import check_finite, is_auto
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.core.warnings import SelectionWarning
+from thinrank.designs import Standardization, standardize
+from thinrank.estimators.decomposition import Decomposition
+from thinrank.estimators.validation import check_matrix, check_new_X
+from thinrank.estimators.whole_fit import whole_fit
+from thinrank.matrices.held_out_components import LEAST_SHARE, choose_components
+from thinrank.matrices.sparse_components import own_supports, shared_support, support_along
+from thinrank.minimize import check_size, seed_from
+
+__all__ = ["SparsePCA"]
+
+
+class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition):
+    """Principal component analysis with few features.
+
+    With ``shared_support=True`` all components use the same features: of all sets of
+    ``column_sparsity`` features, the one whose leading principal components have the largest
+    variance is searched, and the components are the principal components of these features. They
+    are orthonormal and their scores are uncorrelated. With ``shared_support=False`` components are
+    computed one after another, each with features of its own, from the data without the
+    projections on the components before it. Without limits both are ordinary principal component
+    analysis.
+
+    Automatic sizes are chosen by the variance that components explain in rows that were left out
+    of the fit (10 splits). The number of features maximises this variance, minus ``least_share``
+    of the mean over all features for each feature that is used. A component is kept if it explains
+    more of the held-out rows than its features do by themselves on average, and if this is
+    significant; see the user guide. Features that are uncorrelated give rank 0, whatever their
+    variances are.
+
+    Parameters
+    ----------
+    rank : int or "auto", default="auto"
+        Number of components; the automatic one is at most 20.
+    column_sparsity : int, "auto" or None, default="auto"
+        Number of features that the components use together, or, with ``shared_support=False``, that
+        each component uses; None for no limit.
+    standardize : bool, default=False
+        Whether to scale features to unit variance. The sizes then do not depend on the units of the
+        features. Constant features are not used.
+    shared_support : bool, default=True
+        Whether all components use the same features.
+    least_share : float, default=0.25
+        An automatic number of features contains a further feature if that adds at least this
+        fraction of what the features explain on average. With 0, the number of features is the one
+        that explains most; larger numbers give fewer features where all are correlated.
+    random_state : int, RandomState, Generator or None, default=None
+        Determines the splits; None is the same as 0.
+
+    Attributes
+    ----------
+    components_ : array of shape (rank, n_features)
+        The components, of length 1; in each one the entry with the largest absolute value is
+        positive. In the units of the standardised features if ``standardize``.
+    explained_variance_ : array of shape (rank,)
+        Variance that each component explains, with divisor n_samples − 1. If components are not
+        orthogonal, what each explains in addition to those before it.
+    explained_variance_ratio_ : array of shape (rank,)
+        The same as a fraction of the variance of all features.
+    singular_values_ : array of shape (rank,)
+        Roots of the sums of squares that the components explain.
+    mean_ : array of shape (n_features,)
+        Means of the features.
+    scale_ : array of shape (n_features,) or None
+        Standard deviations of the features, with divisor n_samples; None without ``standardize``.
+    column_support_ : array of int
+        Features with a non-zero entry in some component.
+    rank_ : int
+        Number of components. It is smaller than a given ``rank`` if the data have a smaller rank.
+    factors_ : Factors
+        The fitted centred (and scaled) matrix: scores of the training rows, and components.
+    best_params_ : dict
+        The sizes: ``rank`` and ``column_sparsity`` (a list with ``shared_support=False``).
+    search_ : list of dict
+        One record per rank that the automatic choice tried: the number of features, the variance
+        that is explained in held-out rows (``explained_variance``), and how many standard errors
+        the part that features have in common exceeds that of the last accepted rank
+        (``null_errors`` under uncorrelated features, ``row_errors`` estimated from the rows).
+        Empty if sizes are given.
+    warnings_ : list of str
+        Texts of the warnings of the last fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str
+        Names of the features, if X is a data frame whose column names are all strings.
+
+    See Also
+    --------
+    SparseReducedRankRegressor : Components of predictors that explain responses.
+
+    Examples
+    --------
+    >>> import numpy as np, thinrank as tr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 200))
+    >>> X[:, :5] += 2 * rng.standard_normal((100, 1))
+    >>> pca = tr.SparsePCA().fit(X)
+    >>> pca.rank_, pca.column_support_
+    (1, array([  0,   1,   2,   3,   4, 186]))
+    >>> pca.components_[0, pca.column_support_].round(2)
+    array([0.48, 0.45, 0.43, 0.44, 0.43, 0.08])
+    >>> pca.transform(X).shape
+    (100, 1)
+    """
+
+    components_: Array
+    factors_: Factors
+    search_: list[dict[str, Any]]
+    warnings_: list[str]
+
+    def __init__(
+        self,
+        rank: Any = "auto",
+        column_sparsity: Any = "auto",
+        *,
+        standardize: bool = False,
+        shared_support: bool = True,
+        least_share: float = LEAST_SHARE,
+        random_state: Any = None,
+    ) -> None:
+        self.rank = rank
+        self.column_sparsity = column_sparsity
+        self.standardize = standardize
+        self.shared_support = shared_support
+        self.least_share = least_share
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.rank_
+
+    def fit(self, X: Any, y: Any = None) -> SparsePCA:
+        """Compute the components.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Data. Sparse matrices are centred implicitly.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        SparsePCA
+            The fitted estimator.
+        """
+        with whole_fit(self, X=X):
+            design = check_matrix(self, X)
+            self._check_parameters(design.shape)
+            self.warnings_ = []
+            moved = standardize(design, scale=self.standardize)
+            rank, features = self._sizes(design)
+            seed = seed_from(self.random_state)
+            if rank == 0:
+                V = Q = arrays.zeros((design.shape[1], 0), design.prototype)
+            elif self.shared_support:
+                search = support_along if is_auto(self.column_sparsity) else shared_support
+                V = Q = search(moved.design, rank, features[0], seed)
+            else:
+                thorough = not is_auto(self.column_sparsity)
+                V, Q = own_supports(moved.design, features, seed, thorough=thorough)
+            self._keep(moved, V, Q)
+            self.best_params_ = {
+                "rank": self.rank_,
+                "column_sparsity": (features or [0])[0] if self.shared_support else features,
+            }
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Compute the scores of the components.
+
+        With orthonormal components they are the projections of the centred (and scaled) rows on
+        the components, otherwise the coefficients of the least squares fit by the components.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
+(n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        array of shape (n_samples, rank)
+            Scores.
+        """
+        check_is_fitted(self, "components_")
+        design = check_new_X(self, X)
+        moved = Standardization(design, self.mean_, self.scale_).applied_to(design)
+        return moved @ self._weights
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Compute the data that scores stand for.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, rank)
+            Scores.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            Data, in the units of the training data.
+        """
+        check_is_fitted(self, "components_")
+        scores = X if arrays.is_array(X) else np.asarray(X, dtype=float)
+        if scores.ndim != 2 or scores.shape[1] != self.rank_:
+            raise ValueError(
+                f"X must have shape (n_samples, {self.rank_}), got {tuple(scores.shape)}"
+            )
+        check_finite("X", scores)
+        data = arrays.from_numpy(scores, self.components_) @ self.components_
+        if self.scale_ is not None:
+            data = data * self.scale_
+        return data + self.mean_
+
+    def _check_parameters(self, shape: tuple[int, int]) -> None:
+        n, p = shape
+        if n < 2:
+            raise ValueError(f"X must have at least 2 samples, got n_samples = {n}")
+        limit, meaning = p, "the number of features"
+        if self.column_sparsity is not None and not is_auto(self.column_sparsity):
+            check_size("column_sparsity", self.column_sparsity, p, meaning)
+            if self.shared_support:
+                limit, meaning = int(self.column_sparsity), "column_sparsity"
+        if not is_auto(self.rank):
+            if limit > n:
+                limit, meaning = n, "the number of samples"
+            check_size("rank", self.rank, limit, meaning)
+        share = self.least_share
+        if not isinstance(share, Real) or isinstance(share, bool) or not 0 <= float(share) < 1:
+            raise ValueError(f"least_share must be a number from 0 to below 1, got {share!r}")
+
+    def _sizes(self, design: Design) -> tuple[int, list[int]]:
+        """The rank, and the number of features of all components or of each."""
+        p = design.shape[1]
+        rank = None if is_auto(self.rank) else int(self.rank)
+        features = None if is_auto(self.column_sparsity) else int(self.column_sparsity or p)
+        self.search_ = []
+        if rank is not None and features is not None:
+            return rank, [features] * (1 if self.shared_support else rank)
+        choice = choose_components(
+            design,
+            rank,
+            features,
+            scale=self.standardize,
+            shared=self.shared_support,
+            least_share=float(self.least_share),
+            seed=seed_from(self.random_state),
+        )
+        self.search_ = choice.records
+        if choice.rank == 0 and rank is not None:  # too few rows for splits, or constant features
+            self._warn("there are too few samples to choose the number of features: all are used")
+            return rank, [p] * (1 if self.shared_support else rank)
+        if choice.rank == 0:
+            self._warn(
+                "no component is supported by held-out samples: the rank is 0, and transform "
+                "returns no columns. Set rank to a number to compute components nevertheless, or "
+                "standardize=True if the features have different units"
+            )
+        return choice.rank, choice.features
+
+    def _warn(self, text: str) -> None:
+        self.warnings_.append(text)
+        warnings.warn(text, SelectionWarning, stacklevel=4)
+
+    def _keep(self, moved: Standardization, V: Array, Q: Array) -> None:
+        """Store the fitted attributes for directions V, orthogonalised from first to last as Q."""
+        xp = arrays.namespace(V)
+        V = V * _signs(V)
+        n = moved.design.shape[0]
+        explained = arrays.column_norms_squared(moved.design @ Q)
+        total = arrays.norm(moved.design.column_norms()) ** 2
+        # the weights of the least squares fit; V itself if it is orthonormal
+        self._weights = V if self.shared_support else V @ xp.linalg.inv(V.T @ V)
+        self.components_ = V.T
+        self.mean_, self.scale_ = moved.center, moved.scale
+        self.explained_variance_ = explained / (n - 1)
+        self.explained_variance_ratio_ = explained / total if total > 0 else explained * 0
+        self.singular_values_ = xp.sqrt(explained)
+        self.factors_ = Factors(moved.design @ self._weights, V)
+
+
+def _signs(V: Array) -> Array:
+    """1 or −1 for each column, so that its entry with the largest absolute value is positive."""
+    entries = arrays.to_numpy(V)
+    if entries.size == 0:
+        return arrays.zeros((V.shape[1],), V) + 1
+    largest = np.argmax(np.abs(entries), axis=0)
+    signs = np.sign(entries[largest, np.arange(entries.shape[1])])
+    return arrays.from_numpy(np.where(signs == 0, 1.0, signs), V)

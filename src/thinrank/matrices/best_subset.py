@@ -1,0 +1,40 @@
+"""The best set of features by complete enumeration, where there are few sets."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+__all__ = ["best_subset", "few_subsets"]
+
+# Up to this number of sets all are tried: less than 0.1 s.
+_MAX_SUBSETS = 5000
+
+
+def few_subsets(total: int, size: int) -> bool:
+    """Whether the sets of ``size`` out of ``total`` features are few enough to try all."""
+    return comb(total, size) <= _MAX_SUBSETS
+
+
+def best_subset(gram: np.ndarray, rank: int, size: int) -> np.ndarray:
+    """The features whose leading principal components have the largest sum of variances.
+
+    Parameters
+    ----------
+    gram : array of shape (n_features, n_features)
+        Inner products of the centred features.
+    rank : int
+        Number of principal components.
+    size : int
+        Number of features.
+
+    Returns
+    -------
+    array of shape (size,)
+        The features, sorted.
+    """
+    sets = np.array(list(combinations(range(gram.shape[0]), size)))
+    values = np.linalg.eigvalsh(gram[sets[:, :, None], sets[:, None, :]])
+    return sets[np.argmax(values[:, -rank:].sum(axis=1))]

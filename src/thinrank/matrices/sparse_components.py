@@ -1,0 +1,273 @@
+"""Principal components with few features, for given numbers of components and features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from thinrank import arrays, linalg
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
+from thinrank.designs import Dense, Projected
+from thinrank.losses.denoising import Denoising
+from thinrank.matrices.best_subset import best_subset, few_subsets
+from thinrank.matrices.given_sizes import nearest, range_finder
+from thinrank.minimize import solve
+from thinrank.solvers.pursuit import Pursuit
+
+__all__ = [
+    "compressed",
+    "feature_counts",
+    "leading_directions",
+    "orthogonal_part",
+    "own_supports",
+    "shared_support",
+    "shared_supports_along",
+    "support_along",
+    "without",
+]
+
+# Up to this number of entries a design is held as a dense array, which makes many small products
+# faster: 16 MiB in double precision.
+_DENSE_ENTRIES = 1 << 21
+# A triangular factor takes the place of a matrix with more than this number of rows per column.
+_TALL = 3
+# Up to this number of entries components without limits come from a full SVD.
+_FULL_SVD_ENTRIES = 4_000_000
+_MAX_ALTERNATIONS = 20
+# Up to this number of entries there are many starting points, which cost little.
+_SMALL = 10_000
+# Exchanges are among this number of features per feature that is kept, and _FEW at least.
+_CANDIDATES = 4
+_FEW = 50
+# With more candidates than this exchanges take long and gain little: one feature of many.
+_MAX_CANDIDATES = 200
+# Candidate numbers of features grow by these factors below and above _FINE: near the number of
+# features of a sparse component every feature counts, in dense ones a few per cent do not.
+_FINE = 50
+_FINE_STEP, _COARSE_STEP = 1.15, 1.5
+
+
+def shared_support(A: Design, rank: int, features: int, seed: int = 0) -> Array:
+    """Orthonormal directions of largest variance that use at most ``features`` features in all.
+
+    Parameters
+    ----------
+    A : Design of shape (n_samples, n_features)
+        The centred data.
+    rank : int
+        Number of directions.
+    features : int
+        Number of features with a non-zero entry in any direction.
+    seed : int, default=0
+        Seed of the random block from which singular vectors of large matrices are computed.
+
+    Returns
+    -------
+    array of shape (n_features, rank)
+        Directions, ordered by decreasing variance. Fewer if the rank of A is smaller.
+    """
+    n, p = A.shape
+    if n > _TALL * p:
+        A = compressed(A)
+    if features >= p:
+        return leading_directions(A, rank, seed)
+    if few_subsets(p, features):
+        chosen = best_subset(arrays.to_numpy(A.gram()), rank, features)
+        return _within(A, arrays.indices(chosen.tolist(), A.prototype), rank)
+    if n * p <= _SMALL:
+        support = nearest(A, rank, n, features, seed=seed).column_support
+    else:
+        support = _exchanged(A, rank, features, seed)
+    return _within(A, support, rank)
+
+
+def support_along(A: Design, rank: int, features: int, seed: int = 0) -> Array:
+    """The directions that :func:`shared_supports_along` finds, in order of decreasing variance.
+
+    They use at most ``features`` features, and are those to which an automatic number of features
+    applies: :func:`shared_support` reaches a larger variance by a more thorough search, which in
+    simulations fits more noise.
+    """
+    A = compressed(A)
+    counts = [*(c for c in feature_counts(rank, A.shape[1]) if c > features), features]
+    found = shared_supports_along(A, leading_directions(A, rank, seed), counts)[-1]
+    support = arrays.true_positions(arrays.row_norms_squared(found) > 0)
+    return _within(A, support, rank)
+
+
+def _exchanged(A: Design, rank: int, features: int, seed: int) -> Array:
+    """Alternating projections from the leading directions, then exchanges among candidates."""
+    xp = arrays.namespace(A.prototype)
+    V = range_finder(A, rank, seed)
+    V = V @ leading_directions(Dense(A @ V), rank)
+    counts = [count for count in (4 * features, 2 * features, features) if count < A.shape[1]]
+    V = shared_supports_along(A, V, counts)[-1]
+    U, _ = xp.linalg.qr(A @ V)
+    # features with small loadings gain too little to be exchanged for one that is kept
+    few = arrays.top_rows(A.transposed_product(U), max(_CANDIDATES * features, _FEW))
+    if few.shape[0] > _MAX_CANDIDATES:
+        return arrays.true_positions(arrays.row_norms_squared(V) > 0)
+    block = A.columns(few)
+    if block.shape[0] > block.shape[1]:
+        block = xp.linalg.qr(block)[1]
+    inside = arrays.take_rows(V, few)
+    solver = Pursuit(exchange_penalty=0.0).sized(rank, block.shape[0], features)
+    run = solve(Denoising(block), solver, Factors(block @ inside, inside), records=False)
+    assert run is not None
+    return arrays.take_rows(few, run.state.factors.column_support)
+
+
+def _within(A: Design, support: Array, rank: int) -> Array:
+    """Leading directions of some columns, zero in the others."""
+    small = leading_directions(Dense(A.columns(support)), rank)
+    return arrays.scatter_rows(small, support, A.shape[1])
+
+
+def own_supports(
+    A: Design, features: Sequence[int], seed: int = 0, *, thorough: bool = True
+) -> tuple[Array, Array]:
+    """Directions with supports of their own, one after another.
+
+    Each has the largest variance in the data without their projection on the directions before
+    it (orthogonalised projection deflation, Mackey 2008).
+
+    Parameters
+    ----------
+    A : Design of shape (n_samples, n_features)
+        The centred data.
+    features : sequence of int
+        Number of features of each direction.
+    seed : int, default=0
+        Seed of the random block from which singular vectors of large matrices are computed.
+    thorough : bool, default=True
+        Whether to search by :func:`shared_support`, otherwise by :func:`support_along`.
+
+    Returns
+    -------
+    V : array of shape (n_features, rank)
+        Sparse directions of length 1, in general not orthogonal.
+    Q : array of shape (n_features, rank)
+        V, orthogonalised from first to last.
+    """
+    if A.shape[0] > _TALL * A.shape[1]:
+        A = compressed(A)
+    search = shared_support if thorough else support_along
+    V = Q = arrays.zeros((A.shape[1], 0), A.prototype)
+    xp = arrays.namespace(V)
+    for count in features:
+        v = search(without(A, Q), 1, count, seed)
+        q = orthogonal_part(v, Q)
+        if q.shape[1] == 0:
+            break
+        V, Q = xp.concat([V, v], axis=1), xp.concat([Q, q], axis=1)
+    return V, Q
+
+
+def orthogonal_part(v: Array, Q: Array) -> Array:
+    """A direction without its part in the span of Q, of length 1; no column if nothing is left."""
+    rest = v - Q @ (Q.T @ v)
+    rest = rest - Q @ (Q.T @ rest)
+    length = arrays.norm(rest)
+    if v.shape[1] == 0 or length <= 1e3 * arrays.eps(v):
+        return v[:, :0]
+    return rest / length
+
+
+def without(A: Design, Q: Array) -> Design:
+    """A without the projections of its rows on the orthonormal columns of Q."""
+    return A if Q.shape[1] == 0 else Projected(A, A @ Q, Q.T)
+
+
+def compressed(A: Design) -> Design:
+    """A design with the same inner products of columns, dense and with few rows where possible."""
+    n, p = A.shape
+    if n * p > _DENSE_ENTRIES:
+        return A
+    if hasattr(A, "array") and n <= _TALL * p:
+        return A
+    everything = A.columns(arrays.indices(range(p), A.prototype))
+    if n > _TALL * p:
+        everything = arrays.namespace(everything).linalg.qr(everything)[1]
+    return Dense(everything)
+
+
+def leading_directions(A: Design, rank: int, seed: int = 0) -> Array:
+    """Leading right singular vectors, without those of singular value 0."""
+    n, p = A.shape
+    if n * p <= _FULL_SVD_ENTRIES:
+        xp = arrays.namespace(A.prototype)
+        everything = A.columns(arrays.indices(range(p), A.prototype))
+        _, values, right = xp.linalg.svd(everything, full_matrices=False)
+        V = right[:rank, :].T
+    else:
+        _, values, V = linalg.truncated_svd(
+            (A.__matmul__, A.transposed_product), rank, shape=A.shape, like=A.prototype, seed=seed
+        )
+    values = arrays.to_numpy(values)[:rank]
+    floor = max(n, p) * arrays.eps(A.prototype) * max(values, default=0.0)
+    return V[:, : int(np.count_nonzero(values > floor))]
+
+
+# --------------------------------------------------------------------------- many sizes
+
+
+def feature_counts(least: int, most: int) -> list[int]:
+    """Candidate numbers of features from ``most`` down to ``least``, finer for small numbers."""
+    counts, count = [most], least
+    while count < most:
+        counts.append(count)
+        step = _FINE_STEP if count < _FINE else _COARSE_STEP
+        count = max(count + 1, int(step * count))
+    return sorted(set(counts), reverse=True)
+
+
+def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> list[Array]:
+    """Spaces of directions with a shared support, for decreasing numbers of features.
+
+    Alternating projections, each from the space with the next larger number of features. Less
+    thorough than :func:`shared_support`, and fast enough for many sizes and splits.
+
+    Parameters
+    ----------
+    A : Design of shape (n_samples, n_features)
+        The centred data.
+    start : array of shape (n_features, rank)
+        Orthonormal directions without limit on the features.
+    counts : sequence of int
+        Numbers of features, decreasing.
+
+    Returns
+    -------
+    list of arrays of shape (n_features, rank)
+        Orthonormal bases, one for each count.
+    """
+    found, V = [], start
+    for count in counts:
+        if count < A.shape[1]:
+            V = _alternate(A, V, count)
+        found.append(V)
+    return found
+
+
+def _alternate(A: Design, V: Array, features: int) -> Array:
+    """Improve the features and the directions by turns until the features stay the same."""
+    xp = arrays.namespace(V)
+    left = A @ V
+    support: list[int] = []
+    for _ in range(_MAX_ALTERNATIONS):
+        U, _ = xp.linalg.qr(left)
+        right = A.transposed_product(U)
+        chosen = arrays.top_rows(right, features)
+        small, _ = xp.linalg.qr(arrays.take_rows(right, chosen))
+        if support == chosen.tolist():
+            break
+        support = chosen.tolist()
+        # products with some columns only pay if they are few
+        if 4 * features < A.shape[1]:
+            left = A.columns(chosen) @ small
+        else:
+            left = A @ arrays.scatter_rows(small, chosen, A.shape[1])
+    return arrays.scatter_rows(small, chosen, A.shape[1])

@@ -1,0 +1,108 @@
+"""A journal recalls results bit by bit, drops what is torn or of another computation."""
+
+import json
+
+import numpy as np
+import pytest
+
+from thinrank.core.factors import Factors
+from thinrank.core.journal import Journal, recalled, recording, stop_recording
+from thinrank.core.result import Outcome, Status
+from thinrank.core.sizes import Sizes
+from thinrank.core.stored_values import decoded, encoded
+
+
+def through_json(value):
+    return decoded(json.loads(json.dumps(encoded(value))))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.random.default_rng(0).normal(size=(3, 4)),
+        np.asfortranarray(np.random.default_rng(1).normal(size=(3, 4))),
+        np.random.default_rng(2).normal(size=(6, 8))[:, :3].T,
+        np.array([1.5, np.nan, -np.inf, -0.0], dtype=np.float32),
+        np.zeros((0, 3)),
+        np.arange(5)[::-1],
+    ],
+)
+def test_arrays_keep_bits_and_layout(array):
+    again = through_json(array)
+    assert again.dtype == array.dtype
+    assert again.tobytes() == array.tobytes()
+    if array.size and min(array.strides) > 0:
+        assert again.strides == array.strides
+
+
+def test_objects_are_the_same():
+    assert through_json((1, 2.5, [None, "a", True])) == (1, 2.5, [None, "a", True])
+    assert through_json(Sizes(1, 2, 3, 0.1)) == Sizes(1, 2, 3, 0.1)
+    assert through_json(Status(Outcome.CONVERGED, "done")) == Status(Outcome.CONVERGED, "done")
+    U = np.ones((2, 1))
+    assert through_json(Factors(U, U)).theta.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert type(through_json(np.float32(0.1))) is np.float32
+    with pytest.raises(TypeError, match="a checkpoint holds NumPy arrays, but there is a set"):
+        encoded({1})
+
+
+def results(path, values, identity=None):
+    """What is recalled or computed, and how often something was computed."""
+    computed = []
+
+    def compute(value):
+        computed.append(value)
+        return value
+
+    with recording(Journal(path, identity or {"X": "1"})):
+        found = [recalled(f"step {value}", lambda v=value: compute(v)) for value in values]
+    return found, len(computed)
+
+
+def test_results_are_recalled_in_order(tmp_path):
+    path = tmp_path / "journal"
+    assert results(path, [1, 2, 3]) == ([1, 2, 3], 3)
+    assert results(path, [1, 2, 3, 4]) == ([1, 2, 3, 4], 1)
+    # after a different step nothing that follows is used
+    assert results(path, [1, 5, 3]) == ([1, 5, 3], 2)
+    assert results(path, [1, 5, 3]) == ([1, 5, 3], 0)
+
+
+def test_a_torn_line_is_computed_again(tmp_path):
+    path = tmp_path / "journal"
+    results(path, [1, 2, 3])
+    whole = path.read_bytes()
+    for cut in (1, 5, len(whole.splitlines(keepends=True)[-1]) - 1):
+        path.write_bytes(whole[:-cut])
+        assert results(path, [1, 2, 3]) == ([1, 2, 3], 1)
+        assert path.read_bytes() == whole
+    path.write_bytes(whole.replace(b'"value": 2', b'"value": 7'))
+    assert results(path, [1, 2, 3]) == ([1, 2, 3], 2)
+
+
+def test_other_files_and_other_fits_are_refused(tmp_path):
+    path = tmp_path / "journal"
+    path.write_text("something else\n")
+    with pytest.raises(ValueError, match="is not a checkpoint of this version"):
+        Journal(path, {})
+    assert path.read_text() == "something else\n"
+    path.unlink()
+    results(path, [1], {"X": "1", "rank": "a", "tol": "b"})
+    with pytest.raises(ValueError, match="another fit, which differs in rank, cv, tol; choose"):
+        Journal(path, {"X": "1", "rank": "c", "cv": "d"})
+
+
+def test_nothing_is_stored_after_an_interruption(tmp_path):
+    path = tmp_path / "journal"
+    with recording(Journal(path, {"X": "1"})):
+        recalled("step 1", lambda: 1)
+        with pytest.raises(KeyboardInterrupt):
+            recalled("step 2", _interrupted)
+        stop_recording()
+        recalled("step 3", lambda: 3)
+    assert results(path, [1, 3]) == ([1, 3], 1)
+    assert recalled("without a journal", lambda: 4) == 4
+
+
+def _interrupted():
+    raise KeyboardInterrupt
