@@ -120,14 +120,18 @@ _NOT_CENTRED = {"constant predictor": "columns are not centred"}
 _RIDGE = {"units of matrices": "the ridge is in the units of X"}
 _PENALTY = {"units of responses": "the penalty is in the units of Y"}
 _NOT_SCALED = {"units of responses": "the responses are not scaled"}
+_NO_UNITS = _NOT_SCALED | {"units of predictors": "the predictors are not scaled"}
 # The scale of the weights has no effect on these estimators, so that the number of samples is the
 # number of rows wherever it counts, whatever their weights are.
 _NOISE = {"weights": "the noise in the responses is estimated with the number of rows"}
 _SEARCH = {"weights": "the search for sizes depends on the number of rows"}
 
 CASES: dict[str, Case] = {
-    # here the noise in the responses has no effect on the coefficients, and weights are repetitions
-    "Regressor": Case(lambda cv: tr.SparseReducedRankRegressor(2, 3, 2)),
+    "Regressor": Case(lambda cv: tr.SparseReducedRankRegressor(2, 3, 2), except_for=_NOISE),
+    "Regressor, not standardised": Case(
+        lambda cv: tr.SparseReducedRankRegressor(1, 3, None, standardize=False),
+        except_for=_NO_UNITS,
+    ),
     "Regressor, ridge": Case(
         lambda cv: tr.SparseReducedRankRegressor(2, 4, None, ridge=0.3), except_for=_NOISE
     ),
@@ -145,7 +149,9 @@ CASES: dict[str, Case] = {
         except_for=_SEARCH,
         cost=5,
     ),
-    "GLM, Gaussian": Case(lambda cv: tr.SparseReducedRankGLM("gaussian", 2, 3, 2)),
+    "GLM, Gaussian": Case(
+        lambda cv: tr.SparseReducedRankGLM("gaussian", 2, 3, 2), except_for=_NOISE
+    ),
     "GLM, Poisson": Case(
         lambda cv: tr.SparseReducedRankGLM("poisson", 2, 3, 2, ridge=0.1),
         "counts",

@@ -166,7 +166,7 @@ class Prepared:
 
     def to_user(self, factors: Factors) -> tuple[Factors, np.ndarray]:
         """Convert coefficients to the user's units, and compute the intercept."""
-        user = factors.scaled(self.columns.inverse_scale)
+        user = factors.balanced().with_units(self.columns.inverse_scale)
         # rounding errors of decompositions must not put a constant response into the support
         user = Factors(user.U, np.where(np.any(self.Y != 0, axis=0)[:, None], user.V, 0.0))
         intercept = np.zeros(user.shape[1])
