@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from example_counts import PROFILE
 from sklearn.model_selection import PredefinedSplit
 from tiny_problems import Problem
 
@@ -54,7 +55,7 @@ class Case:
         Largest difference of coefficients, relative to the largest coefficient of the problem in
         its own units.
     cost : int
-        The number of examples is divided by it.
+        The number of examples is divided by it; if it is larger, the case is tested on demand only.
     """
 
     make: Callable[[PredefinedSplit], Any]
@@ -92,8 +93,11 @@ def fitted(case: Case, problem: Problem, weighted: bool = False) -> Fit:
         est.fit(problem.X, problem.Y, sample_weight=problem.weight)
     else:
         est.fit(problem.X, problem.Y)
+    theta = np.asarray(est.factors_.theta, dtype=np.float64)
+    if getattr(est, "scale_", None) is not None:  # the factors are those of the scaled matrix
+        theta = theta * est.scale_
     return Fit(
-        np.asarray(est.factors_.theta, dtype=np.float64),
+        theta,
         np.atleast_1d(np.asarray(getattr(est, "intercept_", 0.0), dtype=np.float64)),
         np.asarray(est.factors_.row_support).tolist(),
         np.asarray(est.factors_.column_support).tolist(),
@@ -120,7 +124,11 @@ _NOT_CENTRED = {"constant predictor": "columns are not centred"}
 _RIDGE = {"units of matrices": "the ridge is in the units of X"}
 _PENALTY = {"units of responses": "the penalty is in the units of Y"}
 _NOT_SCALED = {"units of responses": "the responses are not scaled"}
-_NO_UNITS = _NOT_SCALED | {"units of predictors": "the predictors are not scaled"}
+_NOT_STANDARDISED = {
+    "units of predictors": "the predictors are not scaled",
+    "units of responses": "the responses are not scaled",
+    "constant response": "constant columns are left out with standardize=True only",
+}
 # The scale of the weights has no effect on these estimators, so that the number of samples is the
 # number of rows wherever it counts, whatever their weights are.
 _NOISE = {"weights": "the noise in the responses is estimated with the number of rows"}
@@ -130,7 +138,7 @@ CASES: dict[str, Case] = {
     "Regressor": Case(lambda cv: tr.SparseReducedRankRegressor(2, 3, 2), except_for=_NOISE),
     "Regressor, not standardised": Case(
         lambda cv: tr.SparseReducedRankRegressor(1, 3, None, standardize=False),
-        except_for=_NO_UNITS,
+        except_for=_NOT_STANDARDISED,
     ),
     "Regressor, ridge": Case(
         lambda cv: tr.SparseReducedRankRegressor(2, 4, None, ridge=0.3), except_for=_NOISE
@@ -139,10 +147,10 @@ CASES: dict[str, Case] = {
         lambda cv: tr.SparseReducedRankRegressor(2, 3, 2, loss="huber"),
         except_for=_NOISE,
         tol=1e-4,
-        cost=5,
+        cost=10,
     ),
     "Regressor, gradient descent": Case(
-        lambda cv: tr.SparseReducedRankRegressor(2, 3, 2, solver="gdt"), tol=1e-3, cost=5
+        lambda cv: tr.SparseReducedRankRegressor(2, 3, 2, solver="gdt"), tol=1e-3, cost=10
     ),
     "RegressorCV": Case(
         lambda cv: tr.SparseReducedRankRegressorCV([1, 2], [3], [2, None], [0.0, 0.1], cv=cv),
@@ -150,7 +158,7 @@ CASES: dict[str, Case] = {
         cost=5,
     ),
     "GLM, Gaussian": Case(
-        lambda cv: tr.SparseReducedRankGLM("gaussian", 2, 3, 2), except_for=_NOISE
+        lambda cv: tr.SparseReducedRankGLM("gaussian", 2, 3, 2), except_for=_NOISE, cost=2
     ),
     "GLM, Poisson": Case(
         lambda cv: tr.SparseReducedRankGLM("poisson", 2, 3, 2, ridge=0.1),
@@ -168,6 +176,8 @@ CASES: dict[str, Case] = {
         cost=3,
     ),
     "SparseSVD": Case(lambda cv: tr.SparseSVD(2, 8, 4), "matrix", _NOT_CENTRED),
+    "SparsePCA": Case(lambda cv: tr.SparsePCA(2, 4), "matrix"),
+    "SparsePCA, standardised": Case(lambda cv: tr.SparsePCA(2, 4, standardize=True), "matrix"),
     "SparseMatrixCompletion": Case(
         lambda cv: tr.SparseMatrixCompletion(2, 8, 4, ridge=0.1), "cells", _RIDGE, tol=1e-3
     ),
@@ -213,9 +223,11 @@ CASES: dict[str, Case] = {
 
 
 def names_for(prop: str) -> list[str]:
-    """The names of the cases for which a property is tested."""
+    """The names of the cases for which a property is tested in this run."""
     return [
         name
         for name, case in CASES.items()
-        if case.kind in PROPERTIES[prop] and prop not in case.except_for
+        if case.kind in PROPERTIES[prop]
+        and prop not in case.except_for
+        and case.cost <= PROFILE.max_examples
     ]

@@ -1,12 +1,11 @@
 """What must not matter for any public estimator, looked for by hypothesis.
 
-The estimators are those of ``estimator_table.CASES``. By default few examples are tried, always the
-same ones; ``HYPOTHESIS_PROFILE=many`` tries more, other ones in each run.
+The estimators are those of ``estimator_table.CASES``, the numbers of examples those of
+``example_counts``.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -24,7 +23,8 @@ from estimator_table import (
     fitted,
     names_for,
 )
-from hypothesis import Phase, given, settings
+from example_counts import PROFILE
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_problems import Problem, make_problem
 
@@ -32,13 +32,6 @@ import thinrank as tr
 from thinrank import baselines
 
 pytestmark = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
-
-# without shrinking, which takes long
-settings.register_profile(
-    "few", max_examples=5, deadline=None, derandomize=True, phases=[Phase.generate]
-)
-settings.register_profile("many", max_examples=100, deadline=None, print_blob=True)
-PROFILE = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "few"))
 
 Draw = Callable[[Any], Any]
 
@@ -59,7 +52,7 @@ def for_problems(name: str, check: Callable[[Case, Problem, Fit, Draw], None]) -
     """Check random problems of the kind of an estimator; fewer if its fits take long."""
     case = CASES[name]
 
-    @settings(PROFILE, max_examples=max(1, PROFILE.max_examples // case.cost))
+    @settings(PROFILE, max_examples=PROFILE.max_examples // case.cost)
     @given(st.data(), st.integers(0, 2**16))
     def run(data: Any, seed: int) -> None:
         check(case, make_problem(case.kind, seed), fitted_to(name, seed), data.draw)
