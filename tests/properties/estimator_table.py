@@ -158,7 +158,7 @@ CASES: dict[str, Case] = {
     "RegressorCV": Case(
         lambda cv: tr.SparseReducedRankRegressorCV([1, 2], [3], [2, None], [0.0, 0.1], cv=cv),
         except_for=_SEARCH,
-        cost=5,
+        cost=3,
     ),
     "GLM, Gaussian": Case(
         lambda cv: tr.SparseReducedRankGLM("gaussian", 2, 3, 2), except_for=_NOISE, cost=2
