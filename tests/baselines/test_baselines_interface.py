@@ -106,6 +106,28 @@ def test_constant_y_and_constant_column(baseline, easy):
     assert np.all(np.isfinite(est.coef_))
 
 
+@pytest.mark.parametrize("est", [baselines.ReducedRankRegression(2), baselines.SeparateRidges(0.1)])
+def test_predictors_in_very_different_units(est, easy):
+    """Coefficients of 1e-9 and 1e9 are both precise: neither is a rounding error of the other."""
+    X, Y, _ = easy
+    units = np.ones(25)
+    units[:2] = 1e9, 1e-9
+    expected = est.fit(X, Y).coef_
+    np.testing.assert_allclose(est.fit(X * units, Y).coef_ * units, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "est", [baselines.ReducedRankRegression(2), baselines.RankConstrainedGroupLasso(2, 0.1)]
+)
+def test_a_constant_response_is_in_no_support(est, easy):
+    X, Y, _ = easy
+    Y = Y.copy()
+    Y[:, 4] = 0.1  # not exactly the mean of its entries
+    est.fit(X, Y)
+    assert est.column_support_.tolist() == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+    np.testing.assert_allclose(est.predict(X)[:, 4], 0.1)
+
+
 def test_sparse_x_is_made_dense(easy):
     X, Y, _ = easy
     X = np.where(np.abs(X) > 1, X, 0)

@@ -70,6 +70,13 @@ def test_balanced(library, dtype, rng, case):
     assert not np.any(right[~np.any(V, axis=1)])
 
 
+def test_units_of_rows_leave_the_small_ones_precise(rng):
+    U, V, units = rng.standard_normal((3, 2)), rng.standard_normal((4, 2)), [1e-12, 1.0, 1e12]
+    found = Factors(U, V).with_units(np.array(units)).theta
+    np.testing.assert_allclose(found, np.array(units)[:, None] * (U @ V.T), rtol=1e-14)
+    assert Factors(U, V).with_units(None).theta.shape == (3, 4)
+
+
 def test_scaled(library, dtype, rng):
     U, V = random_pair(rng)
     rows = rng.uniform(0.5, 2.0, 7)

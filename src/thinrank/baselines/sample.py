@@ -97,7 +97,8 @@ class TrainingSample:
         Y = used.Y
         if fit_intercept:
             mean = np.average(Y, axis=0, weights=used.weight)
-            Y = Y - mean
+            # exactly zero if constant, which a difference from the mean need not be
+            Y = np.where(np.ptp(Y, axis=0) > 0, Y - mean, 0.0)
         typical = 1.0
         if used.weight is not None:
             # with weights of mean 1, 1/(2n) is one over twice the sum of the weights
@@ -165,7 +166,9 @@ class Prepared:
 
     def to_user(self, factors: Factors) -> tuple[Factors, np.ndarray]:
         """Convert coefficients to the user's units, and compute the intercept."""
-        user = factors.scaled(self.columns.inverse_scale)
+        user = factors.balanced().with_units(self.columns.inverse_scale)
+        # rounding errors of decompositions must not put a constant response into the support
+        user = Factors(user.U, np.where(np.any(self.Y != 0, axis=0)[:, None], user.V, 0.0))
         intercept = np.zeros(user.shape[1])
         if self.target_mean is not None:
             intercept = self.target_mean - user.V @ (user.U.T @ self.columns.center)

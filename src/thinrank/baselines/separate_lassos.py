@@ -10,6 +10,7 @@ import numpy as np
 from thinrank.arrays import Array
 from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
+from thinrank.baselines.separate_columns import factors_of_columns
 from thinrank.baselines.tuning import Setting, penalty_grid
 from thinrank.baselines.weighted_lasso import weighted_lasso
 from thinrank.core.checks import is_auto
@@ -111,7 +112,7 @@ class SeparateLassos(Baseline):
                 theta[:, j] = weighted_lasso(
                     data.X, data.Y[:, j], setting["penalty"], ones, theta[:, j], tol
                 )
-            yield Factors.from_theta(theta, rank=min(p, k))
+            yield factors_of_columns(theta)
         if final:
             self._zeros = theta == 0
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from thinrank.baselines.base import Baseline, check_count, check_number
 from thinrank.baselines.sample import Prepared
+from thinrank.baselines.separate_columns import factors_of_columns
 from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
@@ -81,4 +82,4 @@ class SeparateRidges(Baseline):
         for setting in settings:
             shrunk = values / (values**2 + data.shape[0] * setting["penalty"])
             theta = right @ (shrunk[:, None] * scores)
-            yield Factors.from_theta(theta, rank=min(theta.shape))
+            yield factors_of_columns(theta)

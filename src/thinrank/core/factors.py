@@ -125,6 +125,16 @@ class Factors:
             U = U * arrays.namespace(U).reshape(rows, (-1, 1))
         return Factors(U, self.V).balanced()
 
+    def with_units(self, rows: Array | None) -> Factors:
+        """Factors of diag(rows)·Θ with the same V, for rows in other units.
+
+        They are not balanced: if the units differ by many orders of magnitude, a decomposition
+        would give small rows the rounding errors of large ones, or drop directions as zero.
+        """
+        if rows is None:
+            return self
+        return Factors(self.U * arrays.namespace(self.U).reshape(rows, (-1, 1)), self.V)
+
     def distance(self, other: Factors) -> float:
         """Subspace distance d(Z, Z*) of the paper, Z = [U; V] and Z* = [U*; V*].
 

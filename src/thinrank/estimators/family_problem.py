@@ -211,6 +211,7 @@ class FamilyProblem:
     ) -> tuple[Factors, Array, Array | None]:
         """Coefficients, intercepts and coefficients of the kept predictors, in the user's units."""
         free = loss.at(factors if factors.rank else loss.null.factors).free
+        factors = factors.balanced()
         V = factors.V * loss.unit[:, None]
         U = factors.U
         if self.live_rows is not None:
@@ -219,7 +220,7 @@ class FamilyProblem:
         if self.live_columns is not None:
             V = arrays.scatter_rows(V, self.live_columns, self.shape[1])
             free = arrays.scatter_rows(free.T, self.live_columns, self.shape[1]).T
-        user = Factors(U, V).scaled(self.columns.inverse_scale)
+        user = Factors(U, V).with_units(self.columns.inverse_scale)
         kept_coef = None
         center = self.columns.center is not None
         own = free[0, :] if center else arrays.zeros((self.shape[1],), free)

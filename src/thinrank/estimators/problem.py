@@ -266,6 +266,7 @@ class Problem:
         The latter have shape (n_targets, n_kept), or are None if nothing is kept. The kept
         predictors have zero rows in the factors.
         """
+        factors = factors.balanced()
         U, V = factors.U, factors.V
         if self.target_scale is not None:
             V = V * self.target_scale[:, None]
@@ -273,7 +274,7 @@ class Problem:
             U = arrays.scatter_rows(U, self.live_rows, self.shape[0])
         if self.live_columns is not None:
             V = arrays.scatter_rows(V, self.live_columns, self.shape[1])
-        user = Factors(U, V).scaled(self.columns.inverse_scale)
+        user = Factors(U, V).with_units(self.columns.inverse_scale)
         intercept = arrays.zeros((user.shape[1],), like=user.U)
         if self.target_mean is not None:
             intercept = self.target_mean - user.V @ (user.U.T @ self.columns.center)
