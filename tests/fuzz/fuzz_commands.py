@@ -64,8 +64,10 @@ _INSIDE = re.compile(r"THINRANK_TRACEBACK=1 in the environment shows where|^\w+E
 
 def run_a_command(trial: Trial) -> str:
     """Run a command with random arguments on small files; return its exit code as a label."""
-    _write_files(trial)
-    arguments = _arguments(trial)
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    name = trial.choice([*sorted(commands), "fit", "fit", "predict", "calcium"])
+    _write_files(trial, name)
+    arguments = _arguments(trial, name, commands[name].params)
     trial.note(f"thinrank {' '.join(map(repr, arguments))}")
     with _stubs():
         result = CliRunner().invoke(app, arguments, prog_name="thinrank")
@@ -92,7 +94,7 @@ def _check(arguments: list[str], result: Any) -> None:
         json.loads(result.stdout)
 
 
-def _write_files(trial: Trial) -> None:
+def _write_files(trial: Trial, command: str) -> None:
     """Data, a movie, labels and two models; some of them odd."""
     folder, rng = trial.folder, trial.rng
     X = rng.standard_normal((12, 4)).round(3)
@@ -106,39 +108,37 @@ def _write_files(trial: Trial) -> None:
     np.save(folder / "film.npy", rng.random((12, 8, 8)))
     write_some_table(trial, "odd").rename(folder / "odd")
     shutil.copytree(trial.choice(golden_models()), folder / "G")
-    if trial.chance(0.3):
+    if command in ("predict", "inspect", "stability", "report") and trial.chance(0.8):
         CliRunner().invoke(app, ["fit", "X.csv", "Y.csv", *_SIZES, "-o", "M", "-q"])
     for model in ("G", "M"):
         if (folder / model).exists() and trial.chance(0.15):
             change_value(trial, folder / model)
 
 
-def _arguments(trial: Trial) -> list[str]:
-    commands = get_command(app).commands  # type: ignore[attr-defined]
-    name = trial.choice([*sorted(commands), "fit", "fit", "predict", "calcium"])
-    command = commands[name]
+def _arguments(trial: Trial, name: str, parameters: list[Any]) -> list[str]:
     given = [name]
+    oddness = trial.choice((0.0, 0.1, 0.4))
     if name == "fit" and trial.chance(0.95):
         given += _SIZES
-    for parameter in command.params:
+    for parameter in parameters:
         if parameter.param_type_name == "argument":
-            if trial.chance(0.95 if parameter.required else 0.6):
-                given.append(_argument(trial, name, parameter))
-        elif trial.chance(0.9 if parameter.name == "frame_rate" else 0.12):
-            given += _option(trial, parameter)
-    if trial.chance(0.05):
+            if trial.chance(0.97 if parameter.required or name in ("fit", "calcium") else 0.5):
+                given.append(_argument(trial, parameter, oddness))
+        elif trial.chance(0.95 if parameter.name == "frame_rate" else 0.08):
+            given += _option(trial, parameter, oddness)
+    if trial.chance(0.03):
         given.insert(trial.number(0, len(given)), trial.choice((*_WORDS, "--nothing", "-o", "--help")))
     return given
 
 
-def _argument(trial: Trial, command: str, parameter: Any) -> str:
-    if trial.chance(0.25):
+def _argument(trial: Trial, parameter: Any, oddness: float) -> str:
+    if trial.chance(oddness):
         return trial.choice((*_PATHS, *_WORDS))
-    usual = {"x": "X.csv", "y": "Y.csv", "model": trial.choice("MG"), "movie": "film.npy"}
+    usual = {"x": "X.csv", "y": "Y.csv", "model": trial.choice("MMMG"), "movie": "film.npy"}
     return usual.get(parameter.name) or trial.choice(_PLAIN.get(parameter.name, _WORDS))
 
 
-def _option(trial: Trial, parameter: Any) -> list[str]:
+def _option(trial: Trial, parameter: Any, oddness: float) -> list[str]:
     names = [*parameter.opts, *parameter.secondary_opts]
     option = trial.choice(names)
     if option == "--debug" and trial.chance(0.8):
@@ -146,7 +146,7 @@ def _option(trial: Trial, parameter: Any) -> list[str]:
     if parameter.is_flag:
         return [option]
     name = parameter.name
-    if trial.chance(0.6) and name in _PLAIN:
+    if name in _PLAIN and not trial.chance(oddness):
         return [option, trial.choice(_PLAIN[name])]
     if name in _BOUNDED:
         return [option, trial.choice(("0", "-1", "x", "", "1.5", "nan"))]

@@ -16,9 +16,9 @@ _LABELS = ("SparseReducedRankClassifier",)
 
 # Values that suit a parameter; sizes are given, so that a fit takes milliseconds.
 _PLAIN: dict[str, tuple[Any, ...]] = {
-    "rank": (1, 2, 1, 2, 3),
-    "row_sparsity": (1, 2, 3, None),
-    "column_sparsity": (1, 2, None),
+    "rank": (1, 2),
+    "row_sparsity": (2, 3, None),
+    "column_sparsity": (2, None),
     "ranks": ([1], [1, 2], range(1, 3)),
     "row_sparsities": ([2], [1, None]),
     "column_sparsities": ([2], [None]),
@@ -80,8 +80,9 @@ def attempt_of(name: str) -> Attempt:
 def _fit_and_use(trial: Trial, kind: Any) -> None:
     estimator = kind(**_parameters(trial, kind))
     trial.note(repr(estimator))
-    least = 1 if trial.chance(0.2) else 6
-    n, p, k = trial.number(least, 12), trial.number(1, 8), trial.number(1, 5)
+    few = trial.chance(0.2)
+    n = trial.number(1 if few else 6, 12)
+    p, k = trial.number(1 if few else 3, 8), trial.number(1 if few else 2, 5)
     numbers = matrix(trial, n, p)
     suited = {**dict.fromkeys(_COUNTS, "counts"), **dict.fromkeys(_LABELS, "labels")}
     Y = responses(trial, suited.get(kind.__name__, "numbers"), numbers.copy(), k)

@@ -124,7 +124,7 @@ def _write_nwb(trial: Trial, path: Path) -> None:
 def read_some_regions(trial: Trial) -> None:
     """Write labelled regions, read them, and compare them with others."""
     path = trial.folder / "regions.json"
-    data = json.dumps(regions_of_any_form(trial)).encode(trial.choice(("utf-8", "utf-8", "utf-16")))
+    data = json.dumps(regions_of_any_form(trial)).encode("utf-8" if trial.chance(0.95) else "utf-16")
     if trial.chance(0.3):
         data = damaged(trial, data)
     if trial.chance(0.03):
@@ -139,12 +139,12 @@ def read_some_regions(trial: Trial) -> None:
 def regions_of_any_form(trial: Trial) -> Any:
     """Regions in the format of NeuroFinder, some of them odd."""
     regions: list[Any] = []
-    for _ in range(trial.number(0, 4)):
+    for _ in range(trial.number(0 if trial.chance(0.1) else 1, 4)):
         pixels: Any = trial.rng.integers(0, 9, (trial.number(1, 5), 2)).tolist()
-        if trial.chance(0.15):
+        if trial.chance(0.12):
             pixels = trial.choice(_ODD_PIXELS)
         region: Any = {"coordinates": pixels, "id": 1}
-        if trial.chance(0.1):
+        if trial.chance(0.05):
             region = trial.choice((None, 3, "text", [], {}, {"coordinate": pixels}, [pixels]))
         regions.append(region)
     if trial.chance(0.1):
