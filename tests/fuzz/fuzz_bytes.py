@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from fuzz_trial import Trial
 
-_TEXTS = (b"\x00", b"\xff\xff\xff\xff", b"\n", b'"', b"NaN", b"1e999", b"\xef\xbb\xbf", b"-1", b"9" * 30)
+_TEXTS = (
+    b"\x00",
+    b"\xff\xff\xff\xff",
+    b"\n",
+    b'"',
+    b"NaN",
+    b"1e999",
+    b"\xef\xbb\xbf",
+    b"-1",
+    b"9" * 30,
+)
 
 
 def damaged(trial: Trial, data: bytes) -> bytes:

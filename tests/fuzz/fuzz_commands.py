@@ -23,11 +23,12 @@ from thinrank.calcium import make_movie
 from thinrank.cli import app
 
 _SIZES = ("--rank", "1", "--rows", "2", "--columns", "2")
-_PATHS = ("X.csv", "Y.csv", "M", "G", "film.npy", "odd", "labels.json", "no/such", "", ".", "[red].csv",
-          "new", "new.csv", "new.html", "new.png", "/proc/nothing/x", "ä b.csv", "folder")  # fmt: skip
+_PATHS = ("X.csv", "Y.csv", "M", "G", "film.npy", "odd", "labels.json", "no/such", "", ".",
+          "[red].csv", "new", "new.csv", "new.html", "new.png", "/proc/nothing/x", "ä b.csv",
+          "folder")  # fmt: skip
 _WORDS = ("", "a", "u", "u,v", "w", "id", "auto", "all", "0", "-1", "1", "2", "nan", "inf", "1e308",
-          "text", "--", "\x00", "😀", "a,a", '"', "u=poisson", "u=nothing", "=", "[/]", "9" * 30, "mean",
-          "comma", "tab", "latin-1", "utf-16", "poisson", "huber", "bernoulli")  # fmt: skip
+          "text", "--", "\x00", "😀", "a,a", '"', "u=poisson", "u=nothing", "=", "[/]", "9" * 30,
+          "mean", "comma", "tab", "latin-1", "utf-16", "poisson", "huber", "bernoulli")  # fmt: skip
 _PLAIN: dict[str, tuple[str, ...]] = {
     "rank": ("1", "2"),
     "rows": ("1", "2", "all"),
@@ -127,7 +128,9 @@ def _arguments(trial: Trial, name: str, parameters: list[Any]) -> list[str]:
         elif trial.chance(0.95 if parameter.name == "frame_rate" else 0.08):
             given += _option(trial, parameter, oddness)
     if trial.chance(0.03):
-        given.insert(trial.number(0, len(given)), trial.choice((*_WORDS, "--nothing", "-o", "--help")))
+        given.insert(
+            trial.number(0, len(given)), trial.choice((*_WORDS, "--nothing", "-o", "--help"))
+        )
     return given
 
 
@@ -179,7 +182,9 @@ def _stubs() -> Iterator[None]:
         mock.patch.multiple("thinrank.report.value_errors", draw_value_errors=write),
         mock.patch.multiple("thinrank.rl.comparison.Comparison", run=compare),
         mock.patch.multiple("thinrank.cli.calcium", make_movie=simulate, write_movie_page=write),
-        mock.patch.multiple("thinrank.cli.reproduce", run_study=lambda *a, **k: [], write_index=lambda out: None),
+        mock.patch.multiple(
+            "thinrank.cli.reproduce", run_study=lambda *a, **k: [], write_index=lambda out: None
+        ),
         mock.patch.multiple("thinrank.cli.demo", run_demo=demonstrate),
     )
     with contextlib.ExitStack() as stack:

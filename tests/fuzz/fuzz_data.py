@@ -89,7 +89,9 @@ def presented(trial: Trial, X: np.ndarray) -> Any:
         case 20 if X.ndim == 2:
             return pd.DataFrame(X, columns=trial.choice((["a"] * X.shape[1], range(X.shape[1]))))
         case 21:
-            return trial.choice((X.astype("f2"), X.astype("g"), X.astype(">f8"), memoryview(X.copy())))
+            return trial.choice(
+                (X.astype("f2"), X.astype("g"), X.astype(">f8"), memoryview(X.copy()))
+            )
     return X
 
 

@@ -54,7 +54,8 @@ _SIZES = ("rank", "row_sparsity", "column_sparsity", "ranks", "row_sparsities", 
 _ODD: tuple[Any, ...] = (
     None, -1, 0, 1, 1.5, np.nan, np.inf, -np.inf, "text", "", "auto", [], [0], [-1], [99], {}, (),
     True, False, 2.0, "1", b"x", 1j, np.int64(2), np.float32(0.5), np.array([1, 2]), np.array(2),
-    object(), ["a"], [None], [[0]], [1.5], print, int, 1e-300, 1e300, [1, 1], np.array([True, False]),
+    object(), ["a"], [None], [[0]], [1.5], print, int, 1e-300, 1e300, [1, 1],
+    np.array([True, False]),
 )  # fmt: skip
 _HUGE = 10**12
 _WORK = ("n_", "max_iter", "cv")  # parameters whose huge values rightly take long
@@ -109,6 +110,8 @@ def _parameters(trial: Trial, kind: Any) -> dict[str, Any]:
     for name in names:
         if name in _PLAIN and (trial.chance(0.15) or (name in _SIZES and not automatic)):
             chosen[name] = trial.choice(_PLAIN[name])
+    if "max_iter" in names:  # GDT on separable classes rightly goes to the limit of 10,000
+        chosen.setdefault("max_iter", trial.choice((200, 20, 1)))
     if trial.chance(0.3):
         for _ in range(trial.number(1, 2)):
             name = trial.choice(names)

@@ -22,7 +22,8 @@ _ODD: tuple[Any, ...] = (
     None, True, 0, -1, 3, 2**70, 1.5, -0.0, 1e308, "", "auto", "text", "\x00", [], [1], [[[]]], {},
     {"$type": "array", "name": "nothing"}, {"$type": "array"}, {"$type": "object"}, {"$type": 3},
     {"$type": "object", "class": "Factors", "fields": {}}, {"$type": "float", "value": "nan"},
-    {"$type": "tuple", "items": []}, {"$type": "code", "value": "print(1)"}, "SparseSVD", "os.system",
+    {"$type": "tuple", "items": []}, {"$type": "code", "value": "print(1)"}, "SparseSVD",
+    "os.system",
 )  # fmt: skip
 
 
@@ -128,9 +129,8 @@ def _other(trial: Trial, data: bytes) -> bytes:
             array = np.full_like(array, trial.choice((np.nan, np.inf, 1e308, 0.0, -1.0)))
         case 5 if array.dtype.kind in "iu":
             array = np.full_like(array, trial.choice((-1, 0, 99, 2**31 - 1)))
-        case 6:
-            array = array.astype(trial.choice(("f4", "i8", "U8", "?"))) if array.dtype.kind in "fiub" \
-                else array  # fmt: skip
+        case 6 if array.dtype.kind in "fiub":
+            array = array.astype(trial.choice(("f4", "i8", "U8", "?")))
         case _:
             array = array.T.copy(order="F")
     out = io.BytesIO()

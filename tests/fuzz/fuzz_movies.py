@@ -124,7 +124,9 @@ def _write_nwb(trial: Trial, path: Path) -> None:
 def read_some_regions(trial: Trial) -> None:
     """Write labelled regions, read them, and compare them with others."""
     path = trial.folder / "regions.json"
-    data = json.dumps(regions_of_any_form(trial)).encode("utf-8" if trial.chance(0.95) else "utf-16")
+    data = json.dumps(regions_of_any_form(trial)).encode(
+        "utf-8" if trial.chance(0.95) else "utf-16"
+    )
     if trial.chance(0.3):
         data = damaged(trial, data)
     if trial.chance(0.03):

@@ -90,7 +90,7 @@ def array_of_any_type(trial: Trial) -> np.ndarray:
     shape = (trial.number(1, 6), trial.number(1, 5))
     if trial.chance(0.3):
         shape = trial.choice(((), (0,), (3,), (0, 2), (2, 0), (2, 2, 2), (1, 1, 1, 1), (3, 3)))
-    values = trial.rng.standard_normal(shape)
+    values = np.asarray(trial.rng.standard_normal(shape))
     if trial.chance(0.1):
         values = np.where(trial.rng.random(shape) < 0.2, trial.choice((np.nan, np.inf)), values)
     if trial.chance(0.4):

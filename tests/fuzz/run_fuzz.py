@@ -3,8 +3,8 @@
     python tests/fuzz/run_fuzz.py --count 20000 --seed 0 --jobs 2
     python tests/fuzz/run_fuzz.py --kind tables --seed 123 --count 1    # one case again
 
-Kinds take turns; a case is repeated by its kind and its seed. A worker that crashes, or that does not
-answer, is replaced and its case is a failure.
+Kinds take turns; a case is repeated by its kind and its seed. A worker that crashes, or that does
+not answer, is replaced and its case is a failure.
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=None, help="stop after this time")
     options = parser.parse_args()
     kinds = options.kind or list(KINDS)
-    cases = (
-        (kinds[i % len(kinds)], options.seed + i // len(kinds)) for i in range(options.count)
-    )
+    cases = ((kinds[i % len(kinds)], options.seed + i // len(kinds)) for i in range(options.count))
     end = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     outcomes = []
     with contextlib.closing(run_cases(cases, options.jobs)) as running:

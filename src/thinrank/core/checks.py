@@ -8,7 +8,7 @@ import numpy as np
 
 from thinrank import arrays
 
-__all__ = ["check_finite", "is_auto"]
+__all__ = ["check_callback", "check_finite", "check_flags", "is_auto"]
 
 
 def is_auto(value: Any) -> bool:
@@ -42,3 +42,31 @@ def check_finite(name: str, array: Any) -> None:
     exact = xp.isdtype(array.dtype, ("bool", "integral"))
     if not exact and not bool(xp.all(xp.isfinite(array))):
         raise ValueError(f"{name} must be finite, but NaN or infinity was found")
+
+
+def check_flags(estimator: Any, *names: str) -> None:
+    """Raise a ValueError unless some parameters are True or False.
+
+    Parameters
+    ----------
+    estimator : object
+        With the parameters as attributes.
+    *names : str
+        The parameters; 0 and 1 are taken for False and True.
+    """
+    for name in names:
+        value = getattr(estimator, name)
+        if not isinstance(value, (bool, int, np.bool_, np.integer)) or value not in (0, 1):
+            raise ValueError(f"{name} must be True or False, got {value!r}")
+
+
+def check_callback(callback: Any) -> None:
+    """Raise a TypeError unless a callback is None or can be called.
+
+    Parameters
+    ----------
+    callback : object
+        The parameter.
+    """
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}")
