@@ -188,18 +188,25 @@ def unchanged(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _alarm() -> Iterator[None]:
-    """Raise a HangError when the clock runs out."""
+    """Raise a HangError when the processor time or, for a case that waits, the clock runs out."""
 
     def ring(number: int, frame: Any) -> None:
-        raise HangError(f"no end after {_PATIENCE:.0f} s")
+        raise HangError("no end after " + told[number])
 
-    former = signal.signal(signal.SIGALRM, ring)
+    told = {
+        signal.SIGPROF: f"{LIMIT:.0f} s of processor time",
+        signal.SIGALRM: f"{_PATIENCE:.0f} s by the clock",
+    }
+    former = {number: signal.signal(number, ring) for number in told}
+    signal.setitimer(signal.ITIMER_PROF, LIMIT, 1.0)  # again, should a library catch the first
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE, 1.0)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, former)
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -39,3 +39,9 @@ def test_encodings_without_a_byte_order_mark(tmp_path, encoding):
     (tmp_path / "X.csv").write_bytes(TEXT.encode(encoding + "-le"))
     table = read_table(tmp_path / "X.csv", ReadOptions(encoding=encoding))
     np.testing.assert_array_equal(table.numbers, [[1.5, 2.0]] * 40)
+
+
+def test_a_blank_line_with_more_cells_than_columns(tmp_path):
+    (tmp_path / "X.tsv").write_text('a\n1\n\t\n""\n2\n')
+    table = read_table(tmp_path / "X.tsv")
+    np.testing.assert_array_equal(table.numbers, [[1.0], [np.nan], [2.0]])

@@ -27,7 +27,7 @@ def is_auto(value: Any) -> bool:
 
 
 def check_finite(name: str, array: Any) -> None:
-    """Raise a ValueError if an array contains NaN or infinity.
+    """Raise a ValueError if an array contains NaN, infinity or anything but numbers.
 
     Parameters
     ----------
@@ -38,6 +38,8 @@ def check_finite(name: str, array: Any) -> None:
     """
     if not arrays.is_array(array):
         array = np.asarray(array)
+    if getattr(array.dtype, "kind", "f") not in "biufc":  # other libraries have numbers only
+        raise ValueError(f"{name} must contain numbers, got an array of type {array.dtype}")
     xp = arrays.namespace(array)
     exact = xp.isdtype(array.dtype, ("bool", "integral"))
     if not exact and not bool(xp.all(xp.isfinite(array))):

@@ -1,8 +1,9 @@
-"""Flags and callbacks that cannot be used are errors that name them, before any computation."""
+"""Arguments that fuzzing found: errors name them, before any computation."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse.linalg import aslinearoperator
 
 import thinrank as tr
 
@@ -54,3 +55,15 @@ def test_integers_too_large_for_floats():
     frame = pd.DataFrame(cells, columns=["a", "b", "c"])
     with pytest.raises(ValueError, match="'b'"):
         tr.SparseReducedRankRegressor(1, 2, 2).fit(frame, Y)
+
+
+def test_rules_that_are_arrays():
+    wrong = tr.SparseReducedRankRegressor(1, 2, 2, refit_rule=np.array([True, False]))
+    with pytest.raises(ValueError, match="refit_rule must be one of"):
+        wrong.fit(*data(None))
+
+
+def test_objects_with_an_operator():
+    X, Y = data(None)
+    with pytest.raises(ValueError, match="Y must contain numbers, got an array of type object"):
+        tr.baselines.NullRegressor().fit(aslinearoperator(X), Y.astype(object))
