@@ -10,7 +10,7 @@ import numpy as np
 
 from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.baselines.tuning import Setting, cross_validate
-from thinrank.core.checks import check_flags, is_auto
+from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators.base import FactorRegressor
 from thinrank.minimize import check_size
@@ -53,7 +53,6 @@ class Baseline(FactorRegressor):
         self : object
             The fitted estimator.
         """
-        check_flags(self, *({"fit_intercept", "standardize"} & set(self.get_params())))
         self._check_parameters()
         sample = TrainingSample.read(self, X, y, sample_weight)
         data = sample.prepared(self.fit_intercept, self.standardize)

@@ -10,6 +10,9 @@ from thinrank import arrays
 
 __all__ = ["check_callback", "check_finite", "check_flags", "is_auto"]
 
+# Parameters of estimators that are flags.
+_FLAGS = ("standardize", "fit_intercept", "layers")
+
 
 def is_auto(value: Any) -> bool:
     """Whether a parameter is the string "auto", that is, to be chosen from the data.
@@ -46,18 +49,16 @@ def check_finite(name: str, array: Any) -> None:
         raise ValueError(f"{name} must be finite, but NaN or infinity was found")
 
 
-def check_flags(estimator: Any, *names: str) -> None:
-    """Raise a ValueError unless some parameters are True or False.
+def check_flags(estimator: Any) -> None:
+    """Raise a ValueError unless the parameters of an estimator that are flags are True or False.
 
     Parameters
     ----------
     estimator : object
-        With the parameters as attributes.
-    *names : str
-        The parameters; 0 and 1 are taken for False and True.
+        With the parameters as attributes; 0 and 1 are taken for False and True.
     """
-    for name in names:
-        value = getattr(estimator, name)
+    for name in _FLAGS:
+        value = getattr(estimator, name, False)
         if not isinstance(value, (bool, int, np.bool_, np.integer)) or value not in (0, 1):
             raise ValueError(f"{name} must be True or False, got {value!r}")
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from thinrank.core.checks import check_callback, check_flags
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.explained import TrainingData
@@ -226,8 +225,6 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self : SparseReducedRankRegressorCV
             The fitted estimator.
         """
-        check_flags(self, "standardize", "fit_intercept")
-        check_callback(self.callback)
         rule = check_refit_rule(self.refit_rule)
         solver = as_solver(self.solver, self.max_iter, self.tol)
         start = as_start(self.start, solver.exchanges_rows)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_flags, is_auto
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
@@ -185,7 +185,6 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         -------
         self
         """
-        check_flags(self, "layers")
         A = _dense_if_small(check_matrix(self, X))
         self._check_sizes(A.shape)
         seed = seed_from(self.random_state)
