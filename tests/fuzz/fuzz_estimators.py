@@ -13,6 +13,7 @@ import thinrank as tr
 
 _COUNTS = ("SparseReducedRankGLM",)
 _LABELS = ("SparseReducedRankClassifier",)
+_SYMMETRIC = ("SparseLowRankGraph",)  # takes the weights of a graph
 
 # Values that suit a parameter; sizes are given, so that a fit takes milliseconds.
 _PLAIN: dict[str, tuple[Any, ...]] = {
@@ -85,6 +86,10 @@ def _fit_and_use(trial: Trial, kind: Any) -> None:
     n = trial.number(1 if few else 6, 12)
     p, k = trial.number(1 if few else 3, 8), trial.number(1 if few else 2, 5)
     numbers = matrix(trial, n, p)
+    if kind.__name__ in _SYMMETRIC and trial.chance(0.9):
+        square = matrix(trial, n, n)
+        numbers = np.abs(square + square.T)
+        np.fill_diagonal(numbers, 0.0)
     suited = {**dict.fromkeys(_COUNTS, "counts"), **dict.fromkeys(_LABELS, "labels")}
     Y = responses(trial, suited.get(kind.__name__, "numbers"), numbers.copy(), k)
     X = presented(trial, numbers)

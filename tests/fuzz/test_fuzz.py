@@ -4,7 +4,7 @@ import pytest
 from fuzz_kinds import KINDS
 from fuzz_trial import LIMIT, WrongError, run_case, unchanged
 
-COUNTS = {"tables": 120, "movies": 80, "regions": 80, "load": 60, "commands": 25}
+COUNTS = {"tables": 120, "movies": 80, "regions": 80, "load": 60, "commands": 15}
 """Cases of each kind, from seed 0; of every estimator there are as many as below."""
 PER_ESTIMATOR = 8
 

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from thinrank.tables import ReadOptions, TableError, read_table
+from thinrank.tables import ReadOptions, TableError, read_table, write_table
 
 TEXT = "a,b\n" + "1.5,2\n" * 40
 
@@ -45,3 +45,10 @@ def test_a_blank_line_with_more_cells_than_columns(tmp_path):
     (tmp_path / "X.tsv").write_text('a\n1\n\t\n""\n2\n')
     table = read_table(tmp_path / "X.tsv")
     np.testing.assert_array_equal(table.numbers, [[1.0], [np.nan], [2.0]])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npy", ".parquet"])
+def test_a_table_without_columns_is_not_written(tmp_path, suffix):
+    with pytest.raises(ValueError, match="at least one column"):
+        write_table(tmp_path / f"X{suffix}", [], [])
+    assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ from thinrank import arrays
 __all__ = ["check_callback", "check_finite", "check_flags", "is_auto"]
 
 # Parameters of estimators that are flags.
-_FLAGS = ("standardize", "fit_intercept", "layers")
+_FLAGS = ("standardize", "fit_intercept", "layers", "shared_support")
 
 
 def is_auto(value: Any) -> bool:

@@ -43,6 +43,8 @@ def write_table(
     style : TextStyle, default=None
         How a text file is written; None for commas and decimal points. A TSV file has tabs.
     """
+    if not columns:
+        raise ValueError("columns must contain at least one column, got none")
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in OUTPUT_SUFFIXES:
