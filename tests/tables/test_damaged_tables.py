@@ -52,3 +52,9 @@ def test_a_table_without_columns_is_not_written(tmp_path, suffix):
     with pytest.raises(ValueError, match="at least one column"):
         write_table(tmp_path / f"X{suffix}", [], [])
     assert not list(tmp_path.iterdir())
+
+
+def test_texts_are_not_written_to_arrays(tmp_path):
+    with pytest.raises(ValueError, match="numbers only"):
+        write_table(tmp_path / "X.npy", ["a"], [np.array(["u", "v"], dtype=object)])
+    assert not list(tmp_path.iterdir())
