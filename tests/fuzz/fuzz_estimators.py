@@ -110,7 +110,7 @@ def _fit_and_use(trial: Trial, kind: Any) -> None:
 
 def _parameters(trial: Trial, kind: Any) -> dict[str, Any]:
     names = [name for name in inspect.signature(kind).parameters if name not in _SILENT]
-    automatic = trial.chance(0.08)
+    automatic = trial.chance(0.05)
     chosen = {}
     for name in names:
         if name in _PLAIN and (trial.chance(0.15) or (name in _SIZES and not automatic)):
@@ -145,9 +145,11 @@ def _check_finite(estimator: Any) -> None:
 
 def _use(trial: Trial, estimator: Any, X: Any, Y: Any) -> None:
     """Apply the estimator to the same or to odd data."""
-    method = trial.choice(("predict", "predict", "transform", "score", "predict_proba", "summary"))
-    if not hasattr(type(estimator), method):
-        method = "predict" if hasattr(type(estimator), "predict") else "transform"
+    known = ("predict", "transform", "score", "predict_proba", "summary")
+    methods = [name for name in known if hasattr(type(estimator), name)]
+    if not methods:
+        return
+    method = trial.choice([*methods, methods[0]])
     if trial.chance(0.25):
         X = presented(trial, matrix(trial, trial.number(0, 4), trial.number(0, 8)))
     trial.note(f"{method}: {type(X).__name__} {X!r}")

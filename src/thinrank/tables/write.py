@@ -51,7 +51,9 @@ def write_table(
         raise ValueError(f"path must end in {', '.join(OUTPUT_SUFFIXES)}, got {str(path)!r}")
     numbers = [column for column in columns if column.dtype.kind in "biuf"]
     if suffix == ".npy" and not numbers:
-        raise ValueError("an NPY file has numbers only, but all columns are texts; write a CSV file")
+        raise ValueError(
+            "an NPY file has numbers only, but all columns are texts; write a CSV file"
+        )
     own = (style or TextStyle()).for_suffix(suffix)
     with whole_file(path) as place:
         if suffix == ".npy":
