@@ -145,12 +145,14 @@ def read_regions(path: Path | str) -> list[np.ndarray]:
         raise ValueError(f"{path}: not JSON, or nested too deeply ({error})") from error
     if not isinstance(content, list) or not content:
         raise ValueError(f"{path}: expected a list of at least one region")
+    expected = 'each region must be {"coordinates": [[row, column], …]}'
+    for i, region in enumerate(content):
+        if not isinstance(region, dict) or "coordinates" not in region:
+            raise ValueError(f"{path}: {expected}; region {i + 1} has no coordinates")
     try:
         return as_regions([region["coordinates"] for region in content])
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f'{path}: each region must be {{"coordinates": [[row, column], …]}} ({error})'
-        ) from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{path}: {expected} ({error})") from error
 
 
 def write_traces(path: Path | str, traces: Any, frame_rate: float) -> None:

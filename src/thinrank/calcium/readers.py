@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -22,11 +23,19 @@ __all__ = ["opened"]
 
 # Messages in tifffile's log about an incomplete file. tifffile reads the rest without an error.
 _BROKEN_TIFF = ("invalid page offset", "corrupted tag list", "failed to read", "missing")
-# Exceptions that NumPy and zipfile raise for damaged NPZ files.
-_BROKEN_NPZ = (
+# Exceptions of NumPy, which parses the header of an array as Python, for damaged files.
+_BROKEN_NPY = (
     ValueError,
+    TypeError,
     OSError,
     EOFError,
+    OverflowError,
+    SyntaxError,
+    tokenize.TokenError,
+)
+# The same for NPZ files, which are archives of arrays.
+_BROKEN_NPZ = (
+    *_BROKEN_NPY,
     KeyError,
     RuntimeError,  # includes NotImplementedError
     zipfile.BadZipFile,
@@ -150,7 +159,7 @@ def _npy(path: Path, dataset: str | None) -> Iterator[Any]:
         raise MovieError(name, "an NPY file contains one array; dataset must be None")
     try:
         frames = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, OSError, EOFError) as error:
+    except _BROKEN_NPY as error:
         if getattr(error, "errno", None) == errno.ENOMEM:  # the address space is limited
             raise
         raise MovieError(name, f"is corrupt, truncated or not an NPY file ({error})") from error

@@ -40,7 +40,8 @@ def as_json(estimator: Any) -> dict[str, Any]:
         "held_out_r2": None
         if held_out is None
         else finite(dict(zip(responses, held_out, strict=True))),
-        "status": str(estimator.status_),
+        # baselines have none
+        "status": str(estimator.status_) if hasattr(estimator, "status_") else None,
         "sentences": list(summary.sentences),
         "cautions": list(summary.cautions),
     }

@@ -74,6 +74,8 @@ def load_model(folder: Path) -> SavedModel:
             f"{folder} contains a {type(estimator).__name__}, not a regression or classifier"
         )
     record = read_extra(folder).get(FORMAT)
+    if record is not None and type(record) is not dict:
+        raise ModelFileError(f"{folder} has an invalid record of thinrank fit")
     if record is not None and record.get("version") != 1:
         raise ModelFileError(
             f"{folder} was fitted by a newer version of thinrank, {record.get('thinrank')}"

@@ -121,6 +121,11 @@ def run_stability(request: StabilityRequest, output: Output) -> dict[str, Any]:
 def _estimator(model: SavedModel, predictors: int | None) -> Any:
     """An estimator with the sizes of the model, or with fewer predictors."""
     estimator = model.estimator
+    if not hasattr(estimator, "column_sparsity"):
+        raise UnusableArgumentError(
+            f"{model.folder}: stability is for models with given sizes, such as those of thinrank "
+            f"fit; use tr.selection.stability in Python for a {type(estimator).__name__}"
+        )
     count = len(estimator.row_support_)
     if estimator.rank_ == 0 or count == 0:
         raise UnusableArgumentError(

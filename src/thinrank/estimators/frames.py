@@ -123,7 +123,7 @@ def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
         return kind not in "OMmSU"
     try:  # numbers may be held as objects
         np.asarray(X.iloc[:, j].array, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         column = X.iloc[:, j]
         return _is_missing_or_number(column)
     return True
@@ -133,7 +133,7 @@ def _is_missing_or_number(column: Any) -> bool:
     """Whether every entry of a column of objects is a number or missing."""
     try:
         np.asarray(column.dropna(), dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 

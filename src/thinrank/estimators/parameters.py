@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.core.checks import is_auto
+from thinrank.core.checks import check_callback, is_auto
 from thinrank.core.contracts import Design
 from thinrank.estimators.search_setup import check_criterion
 from thinrank.estimators.validation import (
@@ -23,7 +23,7 @@ __all__ = ["check_parameters"]
 def check_parameters(
     estimator: Any, design: Design, targets: int, weight: Any, kept: np.ndarray
 ) -> None:
-    """Check the sizes, the ridge and how they are chosen, before any computation.
+    """Check the callback, sizes, ridge and how they are chosen, before any computation.
 
     Parameters
     ----------
@@ -36,6 +36,7 @@ def check_parameters(
     kept : ndarray of int
         Predictors that are always kept.
     """
+    check_callback(estimator.callback)
     check_criterion(estimator.criterion)
     check_refit_rule(estimator.refit_rule)
     if not is_auto(estimator.ridge):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from thinrank.core.checks import check_callback
 from thinrank.core.progress import with_progress_bar
 from thinrank.core.result import Callback, Record
 
@@ -30,6 +31,7 @@ def searching(
 
     There is no bar, since the number of models is not known in advance.
     """
+    check_callback(callback)
 
     def text(record: Record) -> str:
         if record.sizes is None:

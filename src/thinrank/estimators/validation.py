@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_finite, is_auto
+from thinrank.core.checks import check_finite, check_flags, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import as_design
 from thinrank.estimators.finite import check_finite_predictors
@@ -63,6 +63,7 @@ def check_training_data(
     Arrays, data frames and sparse matrices are validated by scikit-learn; operators, Designs and
     arrays of other libraries are validated here.
     """
+    check_flags(estimator)
     if Y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
@@ -98,6 +99,7 @@ def check_training_data(
 
 def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
     """X, the only data of an estimator without responses, as a Design."""
+    check_flags(estimator)
     if _is_ours(X):
         return _own_design(estimator, X)
     check_columns("X", X)
@@ -108,6 +110,7 @@ def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
 
 def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
     """X as a Design, with as many rows as Y, which is not checked otherwise."""
+    check_flags(estimator)
     if Y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"

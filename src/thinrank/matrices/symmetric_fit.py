@@ -224,6 +224,8 @@ def _exchanged(
         reached, nodes, fit = best
         E = np.asarray(pairs.filled(scatter(fit, nodes, n)) @ np.eye(n))
         others = np.setdiff1d(np.arange(n), nodes)
+        if len(nodes) == 0 or len(others) == 0:
+            break
         swaps = np.array(
             [np.concatenate([np.delete(nodes, a), [b]]) for a in range(len(nodes)) for b in others]
         )

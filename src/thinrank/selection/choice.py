@@ -61,7 +61,7 @@ _CLEARLY_WORSE = 2.0
 def check_refit_rule(rule: object) -> RefitRule:
     """Return the rule; raise a ValueError if it is unknown."""
     for known in REFIT_RULES:
-        if rule == known:
+        if isinstance(rule, str) and rule == known:
             return known
     names = ", ".join(f'"{name}"' for name in REFIT_RULES)
     raise ValueError(f"refit_rule must be one of {names}, got {rule!r}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,19 @@ _COLUMN_NAMES = {
     "y": ("Y_names", "y_names", "target_names", "names", "columns"),
 }
 _ROW_NAMES = ("index", "row_names")
+# Exceptions of NumPy, which parses the header as Python, and of zipfile about damaged files.
+_BROKEN = (
+    ValueError,
+    TypeError,
+    KeyError,
+    EOFError,
+    OverflowError,
+    RuntimeError,  # includes NotImplementedError
+    SyntaxError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def read_npy(path: Path, prefix: str) -> Table:
@@ -37,7 +52,7 @@ def read_npy(path: Path, prefix: str) -> Table:
     """
     try:
         values = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+    except _BROKEN as error:
         raise TableError(f"cannot be read as NPY: {error}", file=str(path)) from None
     return _table(path, values, None, None, prefix)
 
@@ -63,7 +78,7 @@ def read_npz(path: Path, prefix: str) -> Table:
             if not hasattr(content, "files"):
                 raise ValueError("it contains a single array; rename it to .npy")
             arrays = {name: content[name] for name in content.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+    except _BROKEN as error:
         raise TableError(f"cannot be read as NPZ: {error}", file=file) from None
     matrices = [name for name, values in arrays.items() if values.dtype.kind in "biuf"]
     wanted = [name for name in matrices if name.lower() == prefix] or matrices

@@ -158,7 +158,7 @@ def _fill(body: _Body, records: Iterable[Record], names: list[str], file: str) -
     pending: list[Record] = []  # rows of empty cells, which are left out at the end of the file
     for row, cells in records:
         if _is_blank(cells):
-            if len(names) == 1 or len(cells) == len(names) > 1:
+            if len(cells or [""]) == len(names):
                 pending.append((row, cells or [""]))
             continue
         if len(cells) != len(names):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def read_table(path: str | Path, options: ReadOptions | None = None, *, prefix: 
                 + remedy,
                 file=str(path),
             )
-    except (PermissionError, gzip.BadGzipFile, EOFError) as error:
+    except (PermissionError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise TableError(f"cannot be read: {reason}", file=str(path)) from None
     if not table.names and options.wanted is None:

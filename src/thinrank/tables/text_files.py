@@ -16,6 +16,7 @@ from thinrank.tables.errors import TableError
 __all__ = ["TextSource", "find_delimiter", "open_text", "records_of"]
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as in "Unicode text" of spreadsheets
+_MARKS = (*_UTF16, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _SAMPLE = 20, 20_000  # records, and cells in all, that the delimiter is found from
 _CELL_LIMIT = 1 << 24  # characters of one cell; the csv module's own limit is 131,072
 
@@ -72,6 +73,8 @@ def open_text(path: Path, encoding: str | None) -> TextSource:
     if encoding is None:
         encoding = "utf-16" if raw.startswith(_UTF16) else "utf-8-sig"
     try:
+        if codecs.lookup(encoding).name in ("utf-16", "utf-32") and not raw.startswith(_MARKS):
+            encoding += "-le"  # streams need a byte order mark where the order is not in the name
         binary = "\0" in raw.decode(encoding)
     except LookupError:
         raise TableError(f"there is no encoding {encoding!r}", file=str(path)) from None
@@ -83,6 +86,8 @@ def open_text(path: Path, encoding: str | None) -> TextSource:
             file=str(path),
             row=raw.count(b"\n", 0, error.start) + 1,
         ) from None
+    except UnicodeError as error:  # codecs with errors of their own, such as idna
+        raise TableError(f"is not {encoding} text ({error})", file=str(path)) from None
     if binary:
         raise TableError(
             "is not a text file; tables must be CSV, TSV, Parquet, NPY or NPZ", file=str(path)

@@ -43,14 +43,20 @@ def write_table(
     style : TextStyle, default=None
         How a text file is written; None for commas and decimal points. A TSV file has tabs.
     """
+    if not columns:
+        raise ValueError("columns must contain at least one column, got none")
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in OUTPUT_SUFFIXES:
         raise ValueError(f"path must end in {', '.join(OUTPUT_SUFFIXES)}, got {str(path)!r}")
+    numbers = [column for column in columns if column.dtype.kind in "biuf"]
+    if suffix == ".npy" and not numbers:
+        raise ValueError(
+            "an NPY file has numbers only, but all columns are texts; write a CSV file"
+        )
     own = (style or TextStyle()).for_suffix(suffix)
     with whole_file(path) as place:
         if suffix == ".npy":
-            numbers = [column for column in columns if column.dtype.kind in "biuf"]
             with place.open("wb") as file:  # np.save appends .npy to other names
                 np.save(file, np.column_stack(numbers), allow_pickle=False)
         elif suffix == ".parquet":
