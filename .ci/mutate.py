@@ -29,6 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -66,6 +67,10 @@ ARITHMETIC = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
+
+
+Candidate = tuple[Path, ast.AST, ast.AST]
+"""A module, one of its nodes, and what to put in its place."""
 
 
 @dataclass(frozen=True)
@@ -140,17 +145,22 @@ def _for_types_only(node: ast.AST) -> bool:
     return False
 
 
-def mutants_of(path: Path) -> Iterator[Mutant]:
-    """Every mutant of a module."""
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
-    name = path.relative_to(PACKAGE).as_posix()
-    for node in executable(ast.parse(text)):
+def candidates(path: Path) -> Iterator[Candidate]:
+    """Every possible change of a module."""
+    for node in executable(ast.parse(path.read_text(encoding="utf-8"))):
         for new in replacements(node):
-            before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(new))
-            whole = _spliced(lines, node, after)
-            if before != after and _parses(whole):
-                yield Mutant(name, node.lineno, _short(before), _short(after), whole)
+            yield path, node, new
+
+
+def mutants(changes: list[Candidate]) -> Iterator[Mutant]:
+    """The changes that are valid and make a difference, in the given order."""
+    for path, node, new in changes:
+        before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(new))
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        whole = _spliced(lines, node, after)
+        if before != after and _parses(whole):
+            name = path.relative_to(PACKAGE).as_posix()
+            yield Mutant(name, node.lineno, _short(before), _short(after), whole)
 
 
 def _spliced(lines: list[str], node: ast.AST, new: str) -> str:
@@ -240,13 +250,14 @@ def outcome(mutant: Mutant, tree: Path, timeout: float) -> str:
 def sample(count: int, seed: int, only: str) -> list[Mutant]:
     """The mutants of a seed; ``only`` keeps those whose ``path:line`` begins with it."""
     paths = sorted(path for part in PACKAGES for path in (PACKAGE / part).rglob("*.py"))
-    everything = [mutant for path in paths for mutant in mutants_of(path)]
-    print(f"{len(everything)} possible mutants of {len(paths)} modules", flush=True)
-    drawn = random.Random(seed).sample(everything, min(count, len(everything)))
+    everything = [change for path in paths for change in candidates(path)]
+    print(f"{len(everything)} possible changes of {len(paths)} modules", flush=True)
+    random.Random(seed).shuffle(everything)
+    drawn = islice(mutants(everything), count)
     return [mutant for mutant in drawn if f"{mutant.path}:{mutant.line}".startswith(only)]
 
 
-def run_all(mutants: list[Mutant], jobs: int, timeout: float | None) -> dict[Mutant, str]:
+def run_all(drawn: list[Mutant], jobs: int, timeout: float | None) -> dict[Mutant, str]:
     """The outcome of every mutant, with one copy of the tree per job."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
         trees: SimpleQueue[Path] = SimpleQueue()
@@ -266,10 +277,10 @@ def run_all(mutants: list[Mutant], jobs: int, timeout: float | None) -> dict[Mut
             print(f"{result:9}{seconds:5.0f} s  {described(mutant)}", flush=True)
             return result
 
-        packages = sorted({mutant.path.split("/")[0] for mutant in mutants})
+        packages = sorted({mutant.path.split("/")[0] for mutant in drawn})
         usual = dict(zip(packages, pool.map(unchanged, packages), strict=True))
         limits = {package: 30 + 3 * seconds for package, seconds in usual.items()}
-        return dict(zip(mutants, pool.map(run, mutants), strict=True))
+        return dict(zip(drawn, pool.map(run, drawn), strict=True))
 
 
 @contextmanager
@@ -311,11 +322,11 @@ def main() -> int:
     parser.add_argument("--fail-under", type=float, default=0.0, help="percentage killed")
     parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
     options = parser.parse_args()
-    mutants = sample(options.count, options.seed, options.only)
-    if options.list or not mutants:
-        print("\n".join(map(described, mutants)))
+    drawn = sample(options.count, options.seed, options.only)
+    if options.list or not drawn:
+        print("\n".join(map(described, drawn)))
         return 0
-    results = run_all(mutants, options.jobs, options.timeout)
+    results = run_all(drawn, options.jobs, options.timeout)
     counts = Counter(results.values())
     killed = 100 * (len(results) - counts["survived"]) / len(results)
     print(f"\nseed {options.seed}: {len(results)} mutants, {counts['killed']} killed,", end=" ")
