@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench docs package clean
+.PHONY: demo test test-oldest lint bench docs package clean
 
 # One stamp per extra, so that `make demo` does not install Sphinx.
 $(VENV)/installed: pyproject.toml
@@ -24,7 +24,30 @@ demo: $(VENV)/installed-report
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto $(PYTEST_OPTIONS)
+
+# The lowest versions that pyproject.toml states, on Python 3.11, for which they all
+# have wheels.
+# Old versions of libraries use deprecated names of others: those warnings are no errors here.
+OLDEST := .venv-oldest
+OLDEST_TESTS := tests/core tests/designs tests/forms tests/losses tests/solvers tests/persistence \
+	tests/plot tests/tables tests/selection/test_choice.py tests/selection/test_criteria.py \
+	tests/selection/test_search.py tests/estimators/test_regressor.py \
+	tests/estimators/test_frames.py tests/calcium/test_readers.py tests/cli/test_cli.py \
+	tests/cli/test_model_commands.py
+OLDEST_PYTEST := $(OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning \
+	-W ignore::FutureWarning
+$(OLDEST)/installed: pyproject.toml
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python \
+		--resolution lowest-direct --only-binary :all: -e '.[dev]'
+	touch $@
+
+test-oldest: export OMP_NUM_THREADS = 1
+test-oldest: export OPENBLAS_NUM_THREADS = 1
+test-oldest: $(OLDEST)/installed
+	$(OLDEST_PYTEST) -n auto -k "not array_api_strict" $(OLDEST_TESTS)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -100,4 +123,4 @@ package: $(VENV)/installed-dev
 	$(BIN)/python .ci/check_package.py dist
 
 clean:
-	rm -rf $(VENV) dist docs/_build docs/auto_examples docs/api/generated
+	rm -rf $(VENV) $(OLDEST) dist docs/_build docs/auto_examples docs/api/generated

@@ -192,7 +192,7 @@ def test_under_and_above_other_designs():
 def test_sparse_stays_sparse():
     rng = np.random.default_rng(0)
     n, p = 1000, 50_000
-    X = sp.random_array((n, p), density=1e-3, rng=rng, format="csr")
+    X = sp.random_array((n, p), density=1e-3, random_state=rng, format="csr")
     Z = rng.standard_normal((n, 5))
 
     def work():

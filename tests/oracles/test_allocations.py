@@ -15,7 +15,7 @@ from thinrank.solvers.pursuit import Pursuit
 def problem(kind, n, p, k, active=8):
     """A design with weights, centring and scaling, and responses with a signal of rank 3."""
     rng = np.random.default_rng(0)
-    X = sparse.random_array((n, p), density=0.1, rng=rng, format="csr")
+    X = sparse.random_array((n, p), density=0.1, random_state=rng, format="csr")
     signal = X[:, :active] @ rng.standard_normal((active, 3)) @ rng.standard_normal((3, k))
     Y = 10 * signal + rng.standard_normal((n, k))
     weight = rng.uniform(1, 2, n)

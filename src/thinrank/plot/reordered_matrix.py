@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinrank.core.extras import import_optional
 from thinrank.plot.canvas import axes_of, check_count, name_axis, room, write_instead
 from thinrank.plot.colours import CATEGORIES, DIVERGING, GREY
 from thinrank.plot.decomposition import decomposition, matrix_of
@@ -116,13 +117,12 @@ def _order(
 
 
 def _frame(ax: Axes, box: tuple[int, int, int, int], colour: str) -> None:
-    from matplotlib.patches import Rectangle
-
+    rectangle = import_optional("matplotlib.patches").Rectangle
     left, top, right, bottom = box
     if right > left and bottom > top:
         corner = (left - 0.5, top - 0.5)
         ax.add_patch(
-            Rectangle(corner, right - left, bottom - top, fill=False, edgecolor=colour, linewidth=2)
+            rectangle(corner, right - left, bottom - top, fill=False, edgecolor=colour, linewidth=2)
         )
 
 

@@ -18,14 +18,14 @@ Prox = Callable[[Array, Array], Array]
 def shrink_entries(theta: Array, amount: Array) -> Array:
     """Soft thresholding of every entry: the proximal map of the ℓ₁ norm."""
     xp = arrays.namespace(theta)
-    return xp.sign(theta) * xp.clip(xp.abs(theta) - amount, min=0)
+    return xp.sign(theta) * xp.clip(xp.abs(theta) - amount, min=0.0)
 
 
 def shrink_rows(theta: Array, amount: Array) -> Array:
     """Soft thresholding of every row's norm: the proximal map of the ℓ₂,₁ norm."""
     xp = arrays.namespace(theta)
     norms = xp.linalg.vector_norm(theta, axis=1, keepdims=True)
-    return theta * arrays.divide_or_zero(xp.clip(norms - amount, min=0), norms)
+    return theta * arrays.divide_or_zero(xp.clip(norms - amount, min=0.0), norms)
 
 
 @dataclass(frozen=True)
