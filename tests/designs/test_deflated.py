@@ -20,4 +20,9 @@ def test_products_are_those_of_the_difference(kind):
     np.testing.assert_allclose(design.gram(), expected.T @ expected)
     np.testing.assert_allclose(design.gram(index), expected[:, index].T @ expected[:, index])
     np.testing.assert_allclose(design.column_norms(), np.linalg.norm(expected, axis=0))
+    scale, center = rng.uniform(0.5, 2, 9), rng.standard_normal(6)
+    np.testing.assert_allclose(
+        design.column_norms(scale, center),
+        np.linalg.norm(scale[:, None] * (expected - center), axis=0),
+    )
     assert design.shape == (9, 6)

@@ -59,5 +59,14 @@ class Deflated:
         return active.T @ active
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
-        """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
-        return blockwise_column_norms(self, row_scale, center)
+        """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design.
+
+        Without scale and centre they come from products, with a relative precision of the root of
+        the rounding error.
+        """
+        if row_scale is not None or center is not None:
+            return blockwise_column_norms(self, row_scale, center)
+        xp = arrays.namespace(self.prototype)
+        U, V = self.removed.U, self.removed.V
+        inner = xp.sum(V * (V @ (U.T @ U) - 2 * self.base.transposed_product(U)), axis=1)
+        return xp.sqrt(arrays.at_least(self.base.column_norms() ** 2 + inner, 0.0))

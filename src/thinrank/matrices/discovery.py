@@ -91,7 +91,7 @@ def discover(
     automatic = background is None and (rows.automatic or columns.automatic)
     limit = min(*A.shape, most if rank is None else rank)
     # what remains of an exact sum of layers is rounding error
-    floor = arrays.eps(A.prototype) * max(A.shape) * arrays.norm(A.column_norms())
+    floor = 10 * arrays.eps(A.prototype) ** 0.5 * arrays.norm(A.column_norms())
     while len(layers) < limit:
         rest = without(_minus(A, removed), layers)
         if arrays.norm(rest.column_norms()) <= floor:

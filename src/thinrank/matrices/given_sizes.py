@@ -13,13 +13,15 @@ from thinrank.losses.denoising import Denoising
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
 
-__all__ = ["block_svd", "nearest", "range_finder"]
+__all__ = ["block_svd", "few_columns", "nearest", "range_finder"]
 
 # Products with the matrix and its transpose in the search for a range. The range only has to
 # contain enough of the leading singular vectors for the rows and columns to be found from it.
 _POWERS = 2
 _OVERSAMPLING = 4
 _MAX_ALTERNATIONS = 100
+# Entries of columns of a sparse matrix that are made dense at a time: 32 MiB in double precision.
+_BLOCK_ENTRIES = 1 << 22
 # Relative increase of the norm that is captured below which the alternation ends. Rows and columns
 # of noise could be exchanged for longer, for a gain of this size.
 _LEAST_GAIN = 1e-5
@@ -74,6 +76,11 @@ def nearest(A: Design, rank: int, rows: int, columns: int, *, seed: int = 0) -> 
     return _polished(A, best, rank, rows, columns)
 
 
+def few_columns(A: Design) -> int:
+    """Number of columns that may be held as a dense array."""
+    return max(_BLOCK_ENTRIES // A.shape[0], 1)
+
+
 def range_finder(A: Design, rank: int, seed: int = 0) -> Array:
     """Orthonormal columns whose span nearly contains the leading right singular vectors of A."""
     xp = arrays.namespace(A.prototype)
@@ -112,7 +119,7 @@ def _starts(A: Design, rank: int, rows: int, columns: int, seed: int) -> Iterato
     yield V @ right[:rank, :].T
     # a block that hides in the noise of the whole matrix shows in the columns with large entries
     norms = A.column_norms()
-    largest = arrays.top_rows(norms[:, None], columns)
+    largest = arrays.top_rows(norms[:, None], min(columns, few_columns(A)))
     block = A.columns(largest)
     in_rows = arrays.top_rows(block, rows)
     right = linalg.truncated_svd(arrays.take_rows(block, in_rows), rank)[2]
@@ -150,7 +157,10 @@ def _alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Arr
         if captured <= (1 + _LEAST_GAIN) * before:
             break
         V, _ = xp.linalg.qr(chosen)
-        left = A.columns(in_columns) @ V
+        if in_columns.shape[0] <= few_columns(A):
+            left = A.columns(in_columns) @ V
+        else:
+            left = A @ arrays.scatter_rows(V, in_columns, A.shape[1])
     return captured, in_rows, in_columns
 
 

@@ -11,7 +11,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import take_rows
-from thinrank.matrices.given_sizes import range_finder
+from thinrank.matrices.given_sizes import few_columns, range_finder
 from thinrank.matrices.outliers import ERROR_RATE, limit, outliers
 
 __all__ = ["Layer", "Side", "find_layer"]
@@ -222,7 +222,8 @@ def _starts(A: Design, seed: int) -> np.ndarray:
     _, _, right = np.linalg.svd(arrays.to_numpy(A @ V), full_matrices=False)
     leading = arrays.to_numpy(V) @ right[:_STARTS].T
     # a small block that hides in the noise of the whole matrix shows in the norms
-    largest = arrays.top_rows(A.column_norms()[:, None], max(A.shape[1] // 10, 1))
+    few = min(max(A.shape[1] // 10, 1), few_columns(A))
+    largest = arrays.top_rows(A.column_norms()[:, None], few)
     block = A.columns(largest)
     chosen = arrays.top_rows(block, max(A.shape[0] // 10, 1))
     vectors = linalg.truncated_svd(arrays.take_rows(block, chosen), 1)[2]
@@ -254,7 +255,7 @@ def _better(one: Layer | None, other: Layer) -> Layer:
 def _times(A: Design, right: np.ndarray) -> np.ndarray:
     """A @ right, from the columns that are in use if they are few."""
     used = np.flatnonzero(right.any(axis=1))
-    if len(used) > _FEW * A.shape[1]:
+    if len(used) > min(_FEW * A.shape[1], few_columns(A)):
         return arrays.to_numpy(A @ arrays.from_numpy(right, A.prototype)).astype(float)
     block = A.columns(arrays.indices(used.tolist(), A.prototype))
     return arrays.to_numpy(block @ arrays.from_numpy(right[used], A.prototype)).astype(float)
