@@ -90,7 +90,9 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 		--markdown $(RESULTS)/selection_memory.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/graphs.py links --repeats 5 \
 		--markdown $(RESULTS)/graphs_links.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/graphs.py noise \
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/graphs.py eigenvector --repeats 10 \
+		--markdown $(RESULTS)/graphs_eigenvector.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/graphs.py noise --repeats 5 \
 		--markdown $(RESULTS)/graphs_noise.md
 	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
 		benchmarks/real_data.py --markdown $(RESULTS)/real_data.md; fi
