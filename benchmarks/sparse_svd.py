@@ -196,8 +196,6 @@ def mean(records: list[dict[str, Any]], name: str) -> str:
 
 def report(checks: Sequence[str], runs: int, seed: int) -> list[str]:
     parts = [
-        "# SparseSVD: blocks, noise and speed",
-        "",
         f"{runs} runs from seed {seed}. {machine()}.",
         "",
     ]
