@@ -168,6 +168,7 @@ def test_a_path_with_markup_is_printed_as_it_is(monkeypatch):
 @pytest.mark.usefixtures("here")
 def test_a_scheduler_that_is_not_there():
     import dask
+    import distributed  # noqa: F401  its settings would be lost at the end of the block
 
     with dask.config.set({"distributed.comm.timeouts.connect": "50ms"}):
         command = ("reproduce", "figure-no-sparsity", "--quick", "--executor", "dask")

@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -38,12 +37,7 @@ def one_use_of_cores(jobs: int) -> Iterator[None]:
 
 
 def _limit(limit: int) -> AbstractContextManager[Any]:
-    controller = _controller()
+    controller = ThreadpoolController()  # libraries may have been loaded since the last call
     if max((pool.num_threads for pool in controller.lib_controllers), default=1) <= limit:
         return nullcontext()
     return controller.limit(limits=limit)
-
-
-@cache  # looking for the libraries takes milliseconds
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()

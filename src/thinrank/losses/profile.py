@@ -13,7 +13,8 @@ __all__ = ["profiled"]
 # the last point takes one or two steps.
 _MAX_STEPS = 50
 _MAX_HALVINGS = 30
-# Newton's method ends when the expected decrease is below this fraction of the value.
+# Newton's method ends when the expected decrease is below this fraction of the value, or below the
+# rounding error if that is smaller: the error of the coefficients is about its square root.
 _TOL = 1e-12
 # A categorical response whose curvatures are all below this is fitted perfectly.
 _NO_CURVATURE = 1e-200
@@ -72,6 +73,7 @@ def profiled(
         return _one_step(free, beta, here, totals, derivative, curvature)
     blocks = [arrays.indices(block, y) for block in family.blocks(y.shape[1])]
     slack = max(_TOL, 8 * arrays.eps(y))  # rounding errors of the values
+    tol = min(_TOL, arrays.eps(y))
     for _ in range(_MAX_STEPS):
         slope = free.T @ derivative
         with arrays.without_overflow_warnings():
@@ -85,7 +87,7 @@ def profiled(
         step = xp.where(xp.isfinite(step), step, arrays.zeros((1,), y))
         expected = xp.sum(slope * step, axis=0)  # twice the decrease
         total = float(xp.sum(totals))
-        if not float(xp.sum(expected)) > _TOL * max(total, arrays.eps(y)):
+        if not float(xp.sum(expected)) > tol * max(total, arrays.eps(y)):
             break
         size = arrays.zeros((y.shape[1],), like=y) + 1
         change = free @ step

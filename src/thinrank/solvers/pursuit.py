@@ -358,5 +358,7 @@ class Pursuit(Sized):
 
 
 def _largest(block: Array) -> float:
+    if 0 in block.shape:
+        return 0.0
     xp = arrays.namespace(block)
     return max(float(xp.max(block)), -float(xp.min(block)))
