@@ -4,9 +4,9 @@ import pytest
 from fuzz_kinds import KINDS
 from fuzz_trial import LIMIT, WrongError, run_case, unchanged
 
-COUNTS = {"tables": 120, "movies": 120, "regions": 120, "load": 80, "commands": 15}
+COUNTS = {"tables": 60, "movies": 60, "regions": 60, "load": 40, "commands": 10}
 """Cases of each kind, from seed 0; of every estimator there are as many as below."""
-PER_ESTIMATOR = 4
+PER_ESTIMATOR = 2
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

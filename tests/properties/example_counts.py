@@ -11,7 +11,7 @@ from hypothesis import Phase, settings
 __all__ = ["PROFILE"]
 
 settings.register_profile(
-    "few", max_examples=3, deadline=None, derandomize=True, phases=[Phase.generate]
+    "few", max_examples=2, deadline=None, derandomize=True, phases=[Phase.generate]
 )
 settings.register_profile("many", max_examples=100, deadline=None, print_blob=True)
 PROFILE = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "few"))
