@@ -327,7 +327,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         Returns
         -------
         array of shape (n_rows, rank)
-            X @ components_.T if the components are orthogonal.
+            ``X @ components_.T`` if the components are orthogonal.
         """
         check_is_fitted(self, "factors_")
         A = check_new_X(self, X)
@@ -348,7 +348,7 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         Returns
         -------
         array of shape (n_rows, n_columns)
-            X @ components_.
+            ``X @ components_``.
         """
         check_is_fitted(self, "factors_")
         scores = X if arrays.is_array(X) else np.asarray(X)
