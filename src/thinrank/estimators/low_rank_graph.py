@@ -19,6 +19,7 @@ from thinrank.estimators.whole_fit import whole_fit
 from thinrank.matrices.held_out_nodes import choose_covariance_sizes, estimate_samples
 from thinrank.matrices.held_out_pairs import choose_graph_sizes, held_out
 from thinrank.matrices.pairs import LowRank, Pairs
+from thinrank.matrices.signs import positive_largest
 from thinrank.matrices.symmetric_fit import best_nodes, fit_nodes, scatter
 from thinrank.minimize import check_size, seed_from
 
@@ -314,9 +315,7 @@ class SparseLowRankGraph(Decomposition):
 
     def _keep(self, pairs: Pairs, fit: LowRank, nodes: np.ndarray, factors: np.ndarray) -> None:
         """Set the fitted attributes."""
-        V = fit.vectors
-        if fit.rank:
-            V = V * np.where(V[np.argmax(np.abs(V), axis=0), np.arange(fit.rank)] < 0, -1.0, 1.0)
+        V, _ = positive_largest(fit.vectors, fit.vectors)
         self.mean_ = float(fit.mean)
         self.shrinkage_ = np.asarray(factors, dtype=float)
         self.eigenvalues_ = fit.values * self.shrinkage_

@@ -17,19 +17,14 @@ from thinrank.forms.working import WorkingForm
 from thinrank.losses.column_steps import column_steps
 from thinrank.losses.families import Family
 from thinrank.losses.inputs import as_matrix, as_vector, as_weights
+from thinrank.losses.missing_entries import combined_weights, few_missing
 from thinrank.losses.point import Point
-from thinrank.losses.profile import profiled
+from thinrank.losses.profile import profiled, usable_start
 
 __all__ = ["GeneralizedLinear"]
 
 # Lower limit of curvatures relative to the largest, since a scale of zero has no inverse.
 _MIN_CURVATURE = 1e-6
-# Free coefficients are not used again if they give linear predictors beyond this, where a
-# probability is below 1e-6.
-_MAX_LINEAR = 15.0
-# With at most this fraction of the entries missing, fits on responses that are completed by a fit
-# are close to fits of the loss. Rule of thumb: it holds with 15 % in simulations, not with 50 %.
-_FEW_MISSING = 0.25
 # Number of points whose fitted values are kept: the current fit and a trial.
 _MAX_POINTS = 3
 
@@ -129,7 +124,7 @@ class GeneralizedLinear:
         self.least_ridge = float(least_ridge)
         self.ridge = max(float(ridge), self.least_ridge)
         self.samples = float(n if self.sample_weight is None else xp.sum(self.sample_weight))
-        self._weight = _combined(self.entry_weight, self.sample_weight)
+        self._weight = combined_weights(self.entry_weight, self.sample_weight)
         self.observations = float(n * k)
         if self._weight is not None:
             known = float(xp.count_nonzero(self._weight))
@@ -158,7 +153,7 @@ class GeneralizedLinear:
         They are those of Θ = 0, not those of the last point, so that the loss at a point does not
         depend on the points before, not even in the last bit.
         """
-        return self._usable(self.null.free)
+        return usable_start(self.family, self.free, self.null.free)
 
     def at(self, factors: Factors, guess: Array | None = None) -> Point:
         """The loss at Θ, computed once for the last few points; ``guess`` as in :meth:`value`."""
@@ -179,16 +174,6 @@ class GeneralizedLinear:
             self.family, self.Y, self._weight, linear, self.free, start
         )
         return Point(factors, free, scores, linear, values / self.samples, derivative, curvature)
-
-    def _usable(self, free: Array) -> Array | None:
-        """Free coefficients from which the next point can start.
-
-        None if they are so large that probabilities are 0 or 1 and Newton steps have no curvature.
-        """
-        if self.free is None or self.family.quadratic:
-            return free
-        xp = arrays.namespace(free)
-        return free if float(xp.max(xp.abs(self.free @ free))) < _MAX_LINEAR else None
 
     def _scores(self, factors: Factors) -> Array:
         """XU, from the columns in use if they are few."""
@@ -223,7 +208,11 @@ class GeneralizedLinear:
 
     def value(self, factors: Factors, free: Array | None = None) -> float:
         """f(UVᵀ); ``free`` is a guess of the free coefficients."""
-        guess = None if free is None or self.free is None else self._usable(free)
+        guess = (
+            None
+            if free is None or self.free is None
+            else usable_start(self.family, self.free, free)
+        )
         value = self._total(self.at(factors, guess))
         if self.ridge:
             U, V = factors.U, factors.V
@@ -285,10 +274,7 @@ class GeneralizedLinear:
         """
         if not self.family.quadratic or self.entry_weight is None:
             return self.family.quadratic
-        xp = arrays.namespace(self.entry_weight)
-        largest = xp.max(self.entry_weight, axis=0)
-        share = xp.sum(self.weights(), axis=0) * arrays.divide_or_zero(1.0, largest) / self.samples
-        return float(xp.mean(share)) >= 1 - _FEW_MISSING and float(xp.min(share)) > 0.5
+        return few_missing(self.entry_weight, self.weights(), self.samples)
 
     def mean_curvatures(self, point: Point) -> Array:
         """Mean over the samples of the curvatures of every response."""
@@ -407,11 +393,3 @@ class GeneralizedLinear:
         names = ("X", "Y", "family", "entry_weight", "sample_weight", "offset", "free", "unit")
         given = {name: getattr(self, name) for name in (*names, "ridge", "least_ridge")} | changes
         return GeneralizedLinear(**given)
-
-
-def _combined(entry_weight: Array | None, sample_weight: Array | None) -> Array | None:
-    if sample_weight is None:
-        return entry_weight
-    if entry_weight is None:
-        return sample_weight[:, None]
-    return entry_weight * sample_weight[:, None]

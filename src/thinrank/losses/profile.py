@@ -7,7 +7,7 @@ from typing import Any
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["profiled"]
+__all__ = ["profiled", "usable_start"]
 
 # Largest number of Newton steps, and of times that a step is halved. Rules of thumb: a start from
 # the last point takes one or two steps.
@@ -24,6 +24,9 @@ _STUCK = 1e-2
 _NO_SLOPE = 1e-6
 # Largest change of a linear predictor in one step, which avoids overflow in exponentials.
 _MAX_CHANGE = 10.0
+# Free coefficients are not used again if they give linear predictors beyond this, where a
+# probability is below 1e-6.
+_MAX_LINEAR = 15.0
 
 
 def profiled(
@@ -209,3 +212,14 @@ def _block_newton(free: Array, slope: Array, curvature: Array) -> Array:
     inverse = xp.linalg.pinv(hessian / size, rtol=1e4 * arrays.eps(free)) / size
     step = inverse @ xp.reshape(slope.T, (count * q,))
     return xp.reshape(step, (count, q)).T
+
+
+def usable_start(family: Any, free: Array | None, beta: Array) -> Array | None:
+    """Free coefficients from which the next point can start.
+
+    None if they are so large that probabilities are 0 or 1 and Newton steps have no curvature.
+    """
+    if free is None or family.quadratic:
+        return beta
+    xp = arrays.namespace(beta)
+    return beta if float(xp.max(xp.abs(free @ beta))) < _MAX_LINEAR else None
