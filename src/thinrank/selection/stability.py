@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -185,9 +186,12 @@ def stability(
         ) as report,
         one_use_of_cores(jobs),
         warnings.catch_warnings(),
+        closing(fits),
     ):
         # Up to 2B warnings about single halves say less than the remarks on all of them.
         warnings.simplefilter("ignore", SelectionWarning)
+        # A callback that raises ends the run; joblib then warns of the fits that are given up.
+        warnings.filterwarnings("ignore", r"\d+ tasks", UserWarning, "joblib")
         for done, found in enumerate(fits, start=1):
             tally.add(found)
             if report is not None:
