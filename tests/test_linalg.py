@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 
 from thinrank import linalg
+from thinrank.leading_vectors import leading_left_vectors
 
 # Relative accuracy to expect of a well conditioned problem.
 TOLERANCE = {"float32": 2e-4, "float64": 1e-9}
@@ -150,6 +151,20 @@ class TestLargestEigenvalue:
         assert linalg.largest_eigenvalue(lambda block: 0 * block, 50, like) == 0.0
 
 
+class TestEigh:
+    @pytest.mark.parametrize("shape", [(5, 5), (3, 4, 4)])
+    def test_against_numpy(self, library, dtype, rng, shape):
+        A = rng.standard_normal(shape)
+        A = A + np.swapaxes(A, -1, -2)
+        values, vectors = linalg.eigh(library.array(A, dtype))
+        library.check(values, vectors, dtype=dtype)
+        values, vectors = library.numpy(values), library.numpy(vectors)
+        atol = 10 * TOLERANCE[dtype]
+        np.testing.assert_allclose(values, np.linalg.eigvalsh(A), atol=atol)
+        back = (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+        np.testing.assert_allclose(back, A, atol=atol)
+
+
 class TestLeadingLeftVectors:
     # an SVD for at most 64 rows or columns; subspace iteration; for wide float32 an eigenproblem
     SHAPES = ((1, 1), (6, 9), (64, 300), (90, 80), (80, 90), (70, 500))
@@ -159,7 +174,7 @@ class TestLeadingLeftVectors:
         rank = min(3, *shape)
         A = low_rank(rng, *shape, values=np.array([9.0, 6.0, 4.0])[:rank], noise=1e-3)
         guess = library.array(rng.standard_normal((shape[1], rank)), dtype)
-        left = linalg.leading_left_vectors(library.array(A, dtype), rank, guess)
+        left = leading_left_vectors(library.array(A, dtype), rank, guess)
         library.check(left, dtype=dtype)
         left = library.numpy(left)
         expected = np.linalg.svd(A, full_matrices=False)[0][:, :rank]
@@ -171,7 +186,7 @@ class TestLeadingLeftVectors:
     def test_no_more_than_the_matrix_carries(self, library, dtype, rng, shape):
         A = low_rank(rng, *shape, values=[3.0, 2.0])
         guess = library.array(rng.standard_normal((shape[1], 5)), dtype)
-        left = linalg.leading_left_vectors(library.array(A, dtype), 5, guess, floor=1e-3)
+        left = leading_left_vectors(library.array(A, dtype), 5, guess, floor=1e-3)
         assert left.shape == (shape[0], 2)
         expected = np.linalg.svd(A)[0][:, :2]
         atol = 10 * TOLERANCE[dtype]
@@ -181,31 +196,31 @@ class TestLeadingLeftVectors:
     def test_values_up_to_the_floor_are_left_out(self, library, dtype, rng, shape):
         A = low_rank(rng, *shape, values=[3.0, 2.0, 0.5])
         guess = library.array(rng.standard_normal((shape[1], 3)), dtype)
-        left = linalg.leading_left_vectors(library.array(A, dtype), 3, guess, floor=1.0)
+        left = leading_left_vectors(library.array(A, dtype), 3, guess, floor=1.0)
         assert left.shape == (shape[0], 2)
 
     @pytest.mark.parametrize("shape", [(6, 9), (90, 80)])
     def test_all_zero(self, library, dtype, shape):
         guess = library.array(np.zeros((shape[1], 2)), dtype)
-        left = linalg.leading_left_vectors(library.array(np.zeros(shape), dtype), 2, guess)
+        left = leading_left_vectors(library.array(np.zeros(shape), dtype), 2, guess)
         assert left.shape == (shape[0], 0)
 
     @pytest.mark.parametrize("shape", [(0, 4), (4, 0)])
     def test_empty(self, numpy_library, shape):
         guess = numpy_library.array(np.zeros((shape[1], 1)))
-        left = linalg.leading_left_vectors(numpy_library.array(np.zeros(shape)), 1, guess)
+        left = leading_left_vectors(numpy_library.array(np.zeros(shape)), 1, guess)
         assert left.shape == (shape[0], 0)
 
     def test_rank_zero(self, library, rng):
         A = library.array(rng.standard_normal((90, 80)))
-        assert linalg.leading_left_vectors(A, 0, A.T[:, :0]).shape == (90, 0)
+        assert leading_left_vectors(A, 0, A.T[:, :0]).shape == (90, 0)
 
     def test_not_contiguous_and_a_poor_guess(self, library, rng):
         """A guess orthogonal to the right vectors is made up for by the random directions."""
         A = low_rank(rng, 90, 80, values=[3.0, 2.0])
         right = np.linalg.svd(A)[2]
         guess = library.array(right[2:4].T)
-        left = linalg.leading_left_vectors(every_other_row(library, A, "float64"), 2, guess)
+        left = leading_left_vectors(every_other_row(library, A, "float64"), 2, guess)
         expected = np.linalg.svd(A)[0][:, :2]
         np.testing.assert_allclose(projector(library.numpy(left)), projector(expected), atol=1e-6)
 

@@ -18,6 +18,7 @@ import numpy as np
 from array_api_compat import (
     array_namespace,
     is_array_api_obj,
+    is_cupy_array,
     is_cupy_namespace,
     is_numpy_namespace,
     is_torch_namespace,
@@ -28,28 +29,31 @@ from array_api_compat import numpy as numpy_namespace
 Array = Any
 """An array of any supported library. The standard has no static type for it yet."""
 
+# How many times as many parts an accelerator computes at once. Rule of thumb.
+_MORE_AT_ONCE = 16
+
 __all__ = [
     "Array",
     "add_to_diagonal",
     "as_float_array",
     "at_least",
     "at_most",
+    "at_once",
+    "cholesky",
     "column_norms_squared",
     "device_of",
     "divide_or_zero",
     "empty_tensor",
     "eps",
-    "expit",
     "from_numpy",
     "half_the_digits",
     "identity",
     "indices",
     "inner",
+    "inverse_of_lower",
     "is_array",
     "is_tensor",
     "itemsize",
-    "log1p_exp",
-    "log_or_smallest",
     "namespace",
     "nonzero_rows",
     "norm",
@@ -132,6 +136,16 @@ def identity(size: int, like: Array) -> Array:
     return namespace(like).eye(size, dtype=like.dtype, device=device_of(like))
 
 
+def at_once(count: int, like: Array) -> int:
+    """How many of many equal parts to compute together.
+
+    On the host ``count``, which suits its caches. On an accelerator more, since starting an
+    operation there takes longer than a small operation does.
+    """
+    on_host = type(like) is np.ndarray or getattr(device_of(like), "type", "cpu") == "cpu"
+    return count if on_host and not is_cupy_array(like) else _MORE_AT_ONCE * count
+
+
 def eps(x: Array) -> float:
     """Distance from 1 to the next number in the dtype of ``x``."""
     return _eps(namespace(x), x.dtype)
@@ -172,7 +186,7 @@ def divide_or_zero(numerator: Array | float, denominator: Array) -> Array:
         return np.divide(numerator, denominator, out=out, where=denominator > 0)
     xp = namespace(denominator)
     live = denominator > 0
-    return xp.where(live, numerator / xp.where(live, denominator, denominator * 0 + 1), 0.0)
+    return xp.where(live, numerator / xp.where(live, denominator, 1.0), 0.0)
 
 
 # --------------------------------------------------------------------------- functions of entries
@@ -196,35 +210,27 @@ def _broadcastable(bound: Array | float, like: Array) -> Array:
     return bound if is_array(bound) else zeros((), like) + bound
 
 
-def log1p_exp(x: Array) -> Array:
-    """log(1 + exp(x)), without overflow."""
-    xp = namespace(x)
-    return at_least(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
-
-
-def expit(x: Array) -> Array:
-    """1/(1 + exp(−x)), with small relative error for negative ``x``."""
-    with without_overflow_warnings():  # 1/(1 + ∞) = 0 is right
-        out = namespace(x).exp(-x)
-    out += 1.0
-    return 1.0 / out
-
-
-def log_or_smallest(x: Array) -> Array:
-    """log(x), where numbers below the smallest normal number of the dtype count as that number.
-
-    Thus x·log_or_smallest(x) is x·log(x) with the value 0 at x = 0.
-    """
-    xp = namespace(x)
-    return xp.log(at_least(x, _smallest_normal(xp, x.dtype)))
-
-
-@functools.lru_cache(maxsize=16)
-def _smallest_normal(xp: Any, dtype: Any) -> float:
-    return float(xp.finfo(dtype).smallest_normal)
-
-
 # --------------------------------------------------------------------------- rows and columns
+
+
+def cholesky(symmetric: Array) -> Array | None:
+    """Lower Cholesky factor; None, or a factor with NaN, if the matrix is not positive definite."""
+    xp = namespace(symmetric)
+    if is_torch_namespace(xp):  # linalg.cholesky would wait for the device to say whether it failed
+        factor, failed = xp.linalg.cholesky_ex(symmetric)
+        return xp.where(failed == 0, factor, float("nan"))
+    try:
+        return xp.linalg.cholesky(symmetric)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def inverse_of_lower(factor: Array) -> Array:
+    """Inverse of a lower triangular matrix."""
+    xp = namespace(factor)
+    if is_torch_namespace(xp):
+        return xp.linalg.solve_triangular(factor, identity(factor.shape[0], factor), upper=False)
+    return xp.linalg.inv(factor)
 
 
 def take_rows(a: Array, index: Array) -> Array:
@@ -232,14 +238,21 @@ def take_rows(a: Array, index: Array) -> Array:
     if type(a) is np.ndarray:
         # numpy.take would first copy all of an array that is not contiguous
         return a.take(index, axis=0) if a.flags.c_contiguous else a[index]
-    return namespace(a).take(a, index, axis=0)
+    return _take(a, index, 0)
 
 
 def take_columns(a: Array, index: Array) -> Array:
     """Columns ``index`` of ``a``."""
     if type(a) is np.ndarray and not a.flags.c_contiguous:
         return a.T[index].T
-    return namespace(a).take(a, index, axis=1)
+    return _take(a, index, 1)
+
+
+def _take(a: Array, index: Array, axis: int) -> Array:
+    xp = namespace(a)
+    if is_torch_namespace(xp):  # xp.take would first replace negative indices
+        return xp.index_select(a, axis, index)
+    return xp.take(a, index, axis=axis)
 
 
 def add_to_diagonal(a: Array, value: float) -> Array:
@@ -289,6 +302,10 @@ def put_rows(target: Array, index: Array, rows: Array) -> Array:
 def indices(values: Iterable[int], like: Array) -> Array:
     """An index array on the device of ``like``."""
     xp = namespace(like)
+    if isinstance(values, range):  # made on the device, without a copy from the host
+        return xp.arange(
+            values.start, values.stop, values.step, dtype=xp.int64, device=device_of(like)
+        )
     return xp.asarray(list(values), dtype=xp.int64, device=device_of(like))
 
 

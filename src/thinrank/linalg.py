@@ -16,10 +16,10 @@ from thinrank import arrays
 from thinrank.arrays import Array
 
 __all__ = [
+    "eigh",
     "extreme_eigenvalues",
     "inverse_cholesky",
     "largest_eigenvalue",
-    "leading_left_vectors",
     "random_block",
     "truncated_svd",
 ]
@@ -28,14 +28,9 @@ __all__ = [
 # Up to this number of entries a full SVD is faster than a truncated one.
 _DENSE_SVD_ENTRIES = 250_000
 # Additional columns in a subspace iteration; Halko, Martinsson & Tropp (2011) recommend 5 to 10.
-_OVERSAMPLING = 8
-# Up to this number of rows or columns a full SVD is faster than subspace iteration.
-_FULL_SVD_SIZE = 64
+OVERSAMPLING = 8
 # Size of the blocks of the blocked Cholesky factorisation.
 _BLOCK = 128
-# A matrix is wide if it has at most _MAX_WIDE_ROWS rows and at least _WIDE times as many columns.
-_MAX_WIDE_ROWS = 1500
-_WIDE = 4
 # Number of attempts with a singular block, each with 100 times the ridge of the one before. The
 # last ridge is at least 1e9 times the mean diagonal: only a block that is not finite fails then.
 _MAX_RIDGES = 10
@@ -70,6 +65,11 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     size = symmetric.shape[0]
     if size == 0:
         return symmetric, False
+    if type(symmetric) is not np.ndarray:  # other libraries have a fast factorisation of their own
+        mean = xp.linalg.trace(symmetric) / size
+        root = _try_inverse_root(symmetric, xp.sqrt(1e3 * arrays.eps(symmetric) * mean))
+        if root is not None:
+            return root, False
     scale = float(xp.linalg.trace(symmetric)) / size
     if size <= _BLOCK:
         return _inverse_root(symmetric, scale)
@@ -110,7 +110,7 @@ def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
     )
 
 
-def _try_inverse_root(symmetric: Array, least: float) -> Array | None:
+def _try_inverse_root(symmetric: Array, least: Array | float) -> Array | None:
     """Inverse of the lower Cholesky factor; None if its diagonal has an entry up to ``least``."""
     xp = arrays.namespace(symmetric)
     if type(symmetric) is np.ndarray:  # for small blocks ten times as fast as xp.linalg
@@ -119,11 +119,11 @@ def _try_inverse_root(symmetric: Array, least: float) -> Array | None:
         if failed or not factor.diagonal().min() > least:
             return None
         return np.ascontiguousarray(invert(factor, lower=1, overwrite_c=1)[0])
-    try:
-        factor = xp.linalg.cholesky(symmetric)
-    except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error is a RuntimeError
+    factor = arrays.cholesky(symmetric)
+    # NaN, which a factor that does not exist has, fails the comparison
+    if factor is None or not bool(xp.min(xp.linalg.diagonal(factor)) > least):
         return None
-    return xp.linalg.inv(factor) if bool(xp.min(xp.linalg.diagonal(factor)) > least) else None
+    return arrays.inverse_of_lower(factor)
 
 
 @functools.lru_cache(maxsize=4)
@@ -132,6 +132,19 @@ def _lapack(dtype: np.dtype) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 # --------------------------------------------------------------------------- spectra
+
+
+def eigh(symmetric: Array) -> tuple[Array, Array]:
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix or of a stack of them.
+
+    In other libraries than NumPy double precision is used for single precision, too: the
+    factorisation then takes less time on a GPU, and few columns of it are usually kept.
+    """
+    xp = arrays.namespace(symmetric)
+    if type(symmetric) is np.ndarray or arrays.itemsize(symmetric) == 8:
+        return xp.linalg.eigh(symmetric)
+    values, vectors = xp.linalg.eigh(xp.astype(symmetric, xp.float64))
+    return xp.astype(values, symmetric.dtype), xp.astype(vectors, symmetric.dtype)
 
 
 def extreme_eigenvalues(symmetric: Array) -> tuple[float, float]:
@@ -169,7 +182,7 @@ def largest_eigenvalue(
     float
     """
     xp = arrays.namespace(like)
-    width = size if size <= 3 * _OVERSAMPLING else _OVERSAMPLING
+    width = size if size <= 3 * OVERSAMPLING else OVERSAMPLING
     block, _ = xp.linalg.qr(random_block(size, width, like, seed=0))
     moved = block[:, :0]
     value = residual = 0.0
@@ -188,80 +201,6 @@ def largest_eigenvalue(
         moved = new - block @ (block.T @ new)
         block, _ = xp.linalg.qr(new)
     return max(value, 0.0) * (1 + tol) + residual
-
-
-def leading_left_vectors(matrix: Array, rank: int, guess: Array, floor: float = 0.0) -> Array:
-    """Leading left singular vectors of a matrix.
-
-    Small matrices are decomposed completely. For others a subspace iteration starts from a guess
-    of the right singular vectors; a few iterations reach full accuracy if there is a gap between
-    the singular values ``rank`` and ``rank`` + 1.
-
-    Parameters
-    ----------
-    matrix : array of shape (m, n)
-        The matrix.
-    rank : int
-        Largest number of vectors.
-    guess : array of shape (n, q)
-        A block whose columns are close to the right singular vectors.
-    floor : float, default=0.0
-        Singular values up to this are considered to be rounding errors.
-
-    Returns
-    -------
-    array of shape (m, q)
-        Orthonormal columns; q is at most ``rank`` and at most the numerical rank of the matrix.
-    """
-    xp = arrays.namespace(matrix)
-    small = min(matrix.shape)
-    rank = min(rank, small)
-    if small <= _FULL_SVD_SIZE:
-        left, values, _ = xp.linalg.svd(matrix, full_matrices=False)
-        return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
-    if _is_wide(matrix):
-        return _left_vectors_of_wide(matrix, rank, floor)
-    width = min(rank + _OVERSAMPLING, small)
-    extra = random_block(matrix.shape[1], max(width - guess.shape[1], 0), matrix, seed=0)
-    basis, _ = xp.linalg.qr(matrix @ xp.concat([guess, extra], axis=1))
-    captured = 0.0
-    for _ in range(50):
-        right, triangle = xp.linalg.qr(matrix.T @ basis)
-        _, values, rotation = xp.linalg.svd(triangle, full_matrices=False)
-        previous, captured = captured, arrays.inner(values[:rank], values[:rank])
-        if captured - previous <= 1e-12 * captured:
-            break
-        basis, _ = xp.linalg.qr(matrix @ right)
-    left = basis @ rotation.T
-    return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
-
-
-def _is_wide(matrix: Array) -> bool:
-    """Whether to use the inner products of the rows: few rows, and data in single precision.
-
-    Singular values below about √eps times the largest are lost, which single precision allows.
-    """
-    rows, columns = matrix.shape
-    single = arrays.itemsize(matrix) == 4
-    return single and rows <= _MAX_WIDE_ROWS and columns >= _WIDE * rows
-
-
-def _left_vectors_of_wide(matrix: Array, rank: int, floor: float) -> Array:
-    """Leading left singular vectors as eigenvectors of A Aᵀ: one product, no iterations."""
-    xp = arrays.namespace(matrix)
-    squares, vectors = xp.linalg.eigh(xp.astype(matrix @ matrix.T, xp.float64))
-    values = xp.sqrt(xp.clip(xp.flip(squares), min=0.0))[:rank]
-    left = xp.astype(xp.flip(vectors, axis=1)[:, :rank], matrix.dtype)
-    values = xp.astype(values, matrix.dtype)
-    return left[:, : _numerical_rank(values, max(matrix.shape), floor)]
-
-
-def _numerical_rank(values: Array, size: int, floor: float) -> int:
-    """Number of the decreasing singular values that are larger than rounding errors."""
-    if values.shape[0] == 0:
-        return 0
-    least = max(size * arrays.eps(values) * float(values[0]), floor)
-    return int(arrays.namespace(values).count_nonzero(values > least))
 
 
 def truncated_svd(
@@ -314,7 +253,7 @@ def truncated_svd(
     xp = arrays.namespace(like)
     small = min(shape)
     rank = min(rank, small)
-    width = min(rank + _OVERSAMPLING, small)
+    width = min(rank + OVERSAMPLING, small)
     if not isinstance(matrix, tuple) and shape[0] * shape[1] <= _DENSE_SVD_ENTRIES:
         left, values, right = xp.linalg.svd(matrix, full_matrices=False)
         return left[:, :rank], values[:rank], right[:rank, :].T

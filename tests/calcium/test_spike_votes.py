@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from thinrank import linalg
 from thinrank.calcium.events import find_events, vote
 from thinrank.calcium.sizes import active_pixel_count, leading_directions
+from thinrank.leading_vectors import leading_left_vectors
 
 
 def picture(centres, shape=(40, 40), height=10.0):
@@ -43,7 +43,7 @@ def test_directions_and_pixels_of_noise_and_of_a_signal(rng):
 def test_left_vectors_of_wide_single_precision_matrices(rng):
     low_rank = rng.standard_normal((80, 6)) @ rng.standard_normal((6, 500))
     matrix = (low_rank + 0.01 * rng.standard_normal((80, 500))).astype(np.float32)
-    left = linalg.leading_left_vectors(matrix, 6, guess=matrix.T[:, :6])
+    left = leading_left_vectors(matrix, 6, guess=matrix.T[:, :6])
     exact = np.linalg.svd(matrix.astype(float))[0][:, :6]
     assert left.dtype == np.float32
     np.testing.assert_allclose(np.linalg.svd(exact.T @ left)[1], 1, atol=1e-5)

@@ -18,14 +18,16 @@ __all__ = [
 
 # Columns formed at a time. A rule of thumb: enough for fast products, in little memory.
 _BLOCK_COLUMNS = 256
+_SLICE_COLUMNS = 64
 
 
 def column_blocks(design: Design) -> Iterator[Array]:
     """Indices of all columns, in blocks."""
     xp = arrays.namespace(design.prototype)
     device = arrays.device_of(design.prototype)
-    for first in range(0, design.shape[1], _BLOCK_COLUMNS):
-        yield xp.arange(first, min(first + _BLOCK_COLUMNS, design.shape[1]), device=device)
+    width = arrays.at_once(_BLOCK_COLUMNS, design.prototype)
+    for first in range(0, design.shape[1], width):
+        yield xp.arange(first, min(first + width, design.shape[1]), device=device)
 
 
 def blockwise_column_norms(design: Design, row_scale: Array | None, center: Array | None) -> Array:
@@ -66,7 +68,8 @@ def column_means(design: Design, weight: Array) -> Array:
     return mean + xp.concat(left_over)
 
 
-def slices(size: int, width: int = 64) -> Iterator[slice]:
+def slices(size: int, like: Array) -> Iterator[slice]:
     """Slices of some columns at a time, for products that would take much memory at once."""
+    width = arrays.at_once(_SLICE_COLUMNS, like)
     for first in range(0, size, width):
         yield slice(first, min(first + width, size))

@@ -69,6 +69,6 @@ class Dense:
 
     def _row_blocks(self) -> Iterator[slice]:
         n, p = self.shape
-        height = max(1, _BLOCK_ENTRIES // max(p, 1))
+        height = max(1, arrays.at_once(_BLOCK_ENTRIES, self.array) // max(p, 1))
         for first in range(0, n, height):
             yield slice(first, min(first + height, n))

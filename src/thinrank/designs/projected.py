@@ -48,7 +48,7 @@ class Projected:
         scores = self.basis.T @ block
         if block.ndim == 1:
             return product - self.loadings.T @ scores
-        for few in slices(block.shape[1]):  # needs less memory than one product
+        for few in slices(block.shape[1], product):  # needs less memory than one product
             product[:, few] -= self.loadings.T @ scores[:, few]
         return product
 

@@ -75,7 +75,8 @@ class Transformed:
             if block.ndim == 1:
                 product -= self.center * total
             else:
-                for few in slices(block.shape[1]):  # needs less memory than one outer product
+                # needs less memory than one outer product
+                for few in slices(block.shape[1], product):
                     product[:, few] -= self.center[:, None] * total[few]
         if self.column_scale is not None:
             product *= self.column_scale if block.ndim == 1 else self.column_scale[:, None]

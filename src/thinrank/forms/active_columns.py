@@ -29,6 +29,7 @@ class ActiveColumns:
     def __init__(self, X: Design, Y: Design) -> None:
         self._X, self._Y = X, Y
         self._place: dict[int, int] = {}  # from a column of X to the row that holds it
+        self._last: tuple[Array | None, Array] = None, X.prototype  # an index with its places
         self._allot(0)
 
     def gram(self, index: Array) -> Array:
@@ -56,7 +57,14 @@ class ActiveColumns:
         return self._rows.T @ spread
 
     def _places(self, index: Array) -> Array:
-        """The rows that hold the columns, after copying columns that are missing."""
+        """The rows that hold the columns, after copying columns that are missing.
+
+        One fit asks for the same columns several times in a row, which is answered without a
+        transfer between the host and an accelerator.
+        """
+        last, places = self._last
+        if last is index:
+            return places
         wanted = arrays.to_numpy(index).tolist()
         missing = [column for column in wanted if column not in self._place]
         if missing and len(wanted) > self._rows.shape[0]:
@@ -64,12 +72,15 @@ class ActiveColumns:
             missing = wanted
         if missing:
             self._fetch(missing, set(wanted))
-        return arrays.indices([self._place[column] for column in wanted], self._X.prototype)
+        places = arrays.indices([self._place[column] for column in wanted], self._X.prototype)
+        self._last = index, places
+        return places
 
     def _allot(self, room: int) -> None:
         """Allocate ``room`` free rows and drop all columns."""
         like = self._X.prototype
         self._place = {}
+        self._last = None, like
         # free the old arrays, which may be large, before allocating the new ones
         self._rows = self._gram = self._cross = arrays.zeros((0, 0), like)
         self._rows = arrays.zeros((room, self._X.shape[0]), like)
@@ -82,8 +93,9 @@ class ActiveColumns:
         chosen = sorted([*sorted(empty), *sorted(unused)][: len(missing)])
         reused = set(chosen)
         self._place = {c: place for c, place in self._place.items() if place not in reused}
-        for first in range(0, len(missing), _BLOCK_COLUMNS):
-            some = slice(first, first + _BLOCK_COLUMNS)
+        width = arrays.at_once(_BLOCK_COLUMNS, self._X.prototype)
+        for first in range(0, len(missing), width):
+            some = slice(first, first + width)
             self._load(missing[some], chosen[some])
         if len(missing) == len(wanted):  # everything is new: one symmetric product
             self._gram = self._rows @ self._rows.T

@@ -77,8 +77,9 @@ def blockwise_cross_norms(form: QuadraticForm) -> tuple[Array, Array]:
     xp = arrays.namespace(form.prototype)
     by_row = arrays.zeros((form.shape[0],), like=form.prototype)
     by_column = []
-    for first in range(0, form.shape[1], _BLOCK_TARGETS):
-        part = form.cross_columns(first, min(first + _BLOCK_TARGETS, form.shape[1]))
+    width = arrays.at_once(_BLOCK_TARGETS, form.prototype)
+    for first in range(0, form.shape[1], width):
+        part = form.cross_columns(first, min(first + width, form.shape[1]))
         by_row += arrays.row_norms_squared(part)
         by_column.append(arrays.column_norms_squared(part))
     return by_row, xp.concat(by_column)

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 
 __all__ = [
@@ -167,7 +167,7 @@ def _left_vectors(matrix: Array, most: int) -> Array:
     xp = arrays.namespace(matrix)
     transposed = xp.matrix_transpose(matrix)
     wide = matrix.shape[-2] <= matrix.shape[-1]
-    values, vectors = xp.linalg.eigh(matrix @ transposed if wide else transposed @ matrix)
+    values, vectors = linalg.eigh(matrix @ transposed if wide else transposed @ matrix)
     most = min(most, values.shape[-1])
     values, vectors = xp.flip(values, axis=-1)[..., :most], xp.flip(vectors, axis=-1)[..., :most]
     if most == 0:

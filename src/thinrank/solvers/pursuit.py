@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from thinrank import arrays, linalg
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
+from thinrank.leading_vectors import leading_left_vectors
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
     ascending,
@@ -278,7 +279,7 @@ class Pursuit(Sized):
         # size of the rounding errors in the whitened matrix
         floor = rows.shape[0] * arrays.eps(root) * _largest(root) * _largest(cross)
         for _ in range(_MAX_ALTERNATIONS):
-            left = linalg.leading_left_vectors(
+            left = leading_left_vectors(
                 arrays.take_columns(whitened, columns),
                 self.rank,
                 guess=arrays.take_rows(guess, columns),
@@ -357,8 +358,9 @@ class Pursuit(Sized):
         return xp.sort(xp.concat([kept, entering]))
 
 
-def _largest(block: Array) -> float:
+def _largest(block: Array) -> Array | float:
+    """The largest absolute entry, which stays on the device of the block."""
     if 0 in block.shape:
         return 0.0
     xp = arrays.namespace(block)
-    return max(float(xp.max(block)), -float(xp.min(block)))
+    return xp.maximum(xp.max(block), -xp.min(block))

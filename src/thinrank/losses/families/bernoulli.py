@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinrank import arrays
+from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
 
@@ -33,7 +33,7 @@ class Bernoulli(Family):
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """1/(1 + exp(−η)) − y."""
-        out = arrays.expit(eta)
+        out = entrywise.expit(eta)
         out -= y
         return out
 
@@ -56,13 +56,13 @@ class Bernoulli(Family):
 
     def mean(self, eta: Array) -> Array:
         """1/(1 + exp(−η))."""
-        return arrays.expit(eta)
+        return entrywise.expit(eta)
 
     def link(self, mean: Array) -> Array:
         """log(π/(1 − π)); π = 0 and π = 1 are moved to the nearest numbers with a finite link."""
         largest = 1.0 - 0.5 * arrays.eps(mean)
         inside = arrays.at_most(mean, largest)
-        return arrays.log_or_smallest(inside) - arrays.namespace(mean).log1p(-inside)
+        return entrywise.log_or_smallest(inside) - arrays.namespace(mean).log1p(-inside)
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Link of the weighted mean of each column, of shape (q,).
@@ -89,7 +89,7 @@ def _value(y: Array, eta: Array, decay: Array) -> Array:
     value -= y * eta
     value += xp.log1p(decay)
     if bool(xp.any((y > 0) & (y < 1))):  # most often not, and the logarithms take time
-        value += y * arrays.log_or_smallest(y)
-        value += (1.0 - y) * arrays.log_or_smallest(1.0 - y)
+        value += y * entrywise.log_or_smallest(y)
+        value += (1.0 - y) * entrywise.log_or_smallest(1.0 - y)
         value = arrays.at_least(value, 0.0)  # rounding errors
     return value

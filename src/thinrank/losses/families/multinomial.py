@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank import arrays
+from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean, refuse
 
@@ -95,7 +95,7 @@ class Multinomial(Family):
 
     def link(self, mean: Array) -> Array:
         """log(p) minus its mean over the categories, since only differences of η matter."""
-        logs = arrays.log_or_smallest(mean)
+        logs = entrywise.log_or_smallest(mean)
         return logs - arrays.row_sums(logs) / logs.shape[1]
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
@@ -149,7 +149,7 @@ def _value(y: Array, logs: Array, total: Array) -> Array:
     logs *= -y
     inside = (y > 0) & (y < total)
     if bool(arrays.namespace(y).any(inside)):  # otherwise every row has one category, y = m
-        logs += y * (arrays.log_or_smallest(y) - arrays.log_or_smallest(total))
+        logs += y * (entrywise.log_or_smallest(y) - entrywise.log_or_smallest(total))
     return logs
 
 

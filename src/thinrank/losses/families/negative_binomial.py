@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank import arrays
+from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
 from thinrank.losses.families.dispersion import fitted_dispersion
@@ -51,7 +51,7 @@ class NegativeBinomial(Family):
 
     def value(self, y: Array, eta: Array) -> Array:
         """y·log(y/μ) − (y + 1/a)·log((1 + ay)/(1 + aμ))."""
-        return self._value(y, eta, arrays.log1p_exp(eta + self._log(eta)))
+        return self._value(y, eta, entrywise.log1p_exp(eta + self._log(eta)))
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """(μ − y)/(1 + aμ)."""
@@ -82,7 +82,7 @@ class NegativeBinomial(Family):
 
     def weight_for_fit(self, y: Array, eta: Array) -> Array:
         """μ/(1 + aμ), the expectation of the curvature (Fisher scoring)."""
-        share = arrays.expit(eta + self._log(eta))
+        share = entrywise.expit(eta + self._log(eta))
         share *= self._size(eta)
         return share
 
@@ -101,7 +101,7 @@ class NegativeBinomial(Family):
 
     def link(self, mean: Array) -> Array:
         """log(μ); μ = 0 is replaced by the smallest normal number."""
-        return arrays.log_or_smallest(mean)
+        return entrywise.log_or_smallest(mean)
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Logarithm of the weighted mean of each column, of shape (q,).
@@ -145,7 +145,7 @@ class NegativeBinomial(Family):
         saturated = arrays.namespace(y).log1p(y * matched(self._dispersion, eta))
         value = softplus - saturated
         value *= y + size
-        value -= y * (eta - arrays.log_or_smallest(y))
+        value -= y * (eta - entrywise.log_or_smallest(y))
         return arrays.at_least(value, 0.0)  # rounding errors
 
     def _shares(self, eta: Array) -> tuple[Array, Array]:
@@ -154,7 +154,7 @@ class NegativeBinomial(Family):
         Two exponentials take less time than a choice by the sign of η + log(a).
         """
         shifted = eta + self._log(eta)
-        return arrays.expit(shifted), arrays.expit(-shifted)
+        return entrywise.expit(shifted), entrywise.expit(-shifted)
 
     @property
     def _dispersion(self) -> float | np.ndarray:

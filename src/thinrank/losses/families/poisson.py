@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinrank import arrays
+from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
 
@@ -48,7 +48,7 @@ class Poisson(Family):
 
     def link(self, mean: Array) -> Array:
         """log(μ); μ = 0 is replaced by the smallest normal number."""
-        return arrays.log_or_smallest(mean)
+        return entrywise.log_or_smallest(mean)
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Logarithm of the weighted mean of each column, of shape (q,).
@@ -64,7 +64,7 @@ class Poisson(Family):
 
 def _value(y: Array, eta: Array, mean: Array) -> Array:
     """The value, given the mean; the difference of two large numbers can round below 0."""
-    value = eta - arrays.log_or_smallest(y)
+    value = eta - entrywise.log_or_smallest(y)
     value *= -y
     value += mean
     value -= y

@@ -1,0 +1,39 @@
+"""Functions of the entries of an array that need care at the ends of the range of numbers."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+
+__all__ = ["expit", "log1p_exp", "log_or_smallest"]
+
+
+def log1p_exp(x: Array) -> Array:
+    """log(1 + exp(x)), without overflow."""
+    xp = arrays.namespace(x)
+    return arrays.at_least(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
+def expit(x: Array) -> Array:
+    """1/(1 + exp(−x)), with small relative error for negative ``x``."""
+    with arrays.without_overflow_warnings():  # 1/(1 + ∞) = 0 is right
+        out = arrays.namespace(x).exp(-x)
+    out += 1.0
+    return 1.0 / out
+
+
+def log_or_smallest(x: Array) -> Array:
+    """log(x), where numbers below the smallest normal number of the dtype count as that number.
+
+    Thus x·log_or_smallest(x) is x·log(x) with the value 0 at x = 0.
+    """
+    xp = arrays.namespace(x)
+    return xp.log(arrays.at_least(x, _smallest_normal(xp, x.dtype)))
+
+
+@functools.lru_cache(maxsize=16)
+def _smallest_normal(xp: Any, dtype: Any) -> float:
+    return float(xp.finfo(dtype).smallest_normal)
