@@ -376,10 +376,10 @@ def test_limits_of_entries(library, dtype):
     x = library.array([[-1.0, 0.5], [3.0, -2.0]], dtype)
     bounds = library.array([0.0, -1.0], dtype)
     outputs = [
-        (arrays.at_least(x, 0.25), [[0.25, 0.5], [3.0, 0.25]]),
-        (arrays.at_most(x, 0.25), [[-1.0, 0.25], [0.25, -2.0]]),
-        (arrays.at_least(x, bounds), [[0.0, 0.5], [3.0, -1.0]]),
-        (arrays.at_most(x, bounds), [[-1.0, -1.0], [0.0, -2.0]]),
+        (entrywise.at_least(x, 0.25), [[0.25, 0.5], [3.0, 0.25]]),
+        (entrywise.at_most(x, 0.25), [[-1.0, 0.25], [0.25, -2.0]]),
+        (entrywise.at_least(x, bounds), [[0.0, 0.5], [3.0, -1.0]]),
+        (entrywise.at_most(x, bounds), [[-1.0, -1.0], [0.0, -2.0]]),
     ]
     for found, expected in outputs:
         library.check(found, dtype=dtype)

@@ -36,8 +36,6 @@ __all__ = [
     "Array",
     "add_to_diagonal",
     "as_float_array",
-    "at_least",
-    "at_most",
     "at_once",
     "cholesky",
     "column_norms_squared",
@@ -50,6 +48,7 @@ __all__ = [
     "identity",
     "indices",
     "inner",
+    "inners",
     "inverse_of_lower",
     "is_array",
     "is_tensor",
@@ -179,6 +178,14 @@ def inner(a: Array, b: Array) -> float:
     return float(namespace(a, b).sum(a * b))
 
 
+def inners(*pairs: tuple[Array, Array]) -> list[float]:
+    """⟨a, b⟩ of several pairs, in one transfer from the device."""
+    if type(pairs[0][0]) is np.ndarray:
+        return [inner(a, b) for a, b in pairs]
+    xp = namespace(*pairs[0])
+    return to_numpy(xp.stack([xp.sum(a * b) for a, b in pairs])).tolist()
+
+
 def divide_or_zero(numerator: Array | float, denominator: Array) -> Array:
     """numerator / denominator, and 0 where the denominator is not positive."""
     if type(denominator) is np.ndarray:
@@ -189,32 +196,11 @@ def divide_or_zero(numerator: Array | float, denominator: Array) -> Array:
     return xp.where(live, numerator / xp.where(live, denominator, 1.0), 0.0)
 
 
-# --------------------------------------------------------------------------- functions of entries
-
-
-def at_least(x: Array, bound: Array | float) -> Array:
-    """The larger of ``x`` and a number or an array that broadcasts to it."""
-    if type(x) is np.ndarray:
-        return np.maximum(x, bound)
-    return namespace(x).maximum(x, _broadcastable(bound, x))
-
-
-def at_most(x: Array, bound: Array | float) -> Array:
-    """The smaller of ``x`` and a number or an array that broadcasts to it."""
-    if type(x) is np.ndarray:
-        return np.minimum(x, bound)
-    return namespace(x).minimum(x, _broadcastable(bound, x))
-
-
-def _broadcastable(bound: Array | float, like: Array) -> Array:
-    return bound if is_array(bound) else zeros((), like) + bound
-
-
 # --------------------------------------------------------------------------- rows and columns
 
 
-def cholesky(symmetric: Array) -> Array | None:
-    """Lower Cholesky factor; None, or a factor with NaN, if the matrix is not positive definite."""
+def cholesky(symmetric: Array) -> Array:
+    """Lower Cholesky factor; it has NaN if the matrix is not positive definite."""
     xp = namespace(symmetric)
     if is_torch_namespace(xp):  # linalg.cholesky would wait for the device to say whether it failed
         factor, failed = xp.linalg.cholesky_ex(symmetric)
@@ -222,7 +208,7 @@ def cholesky(symmetric: Array) -> Array | None:
     try:
         return xp.linalg.cholesky(symmetric)
     except np.linalg.LinAlgError:
-        return None
+        return symmetric * float("nan")
 
 
 def inverse_of_lower(factor: Array) -> Array:

@@ -1,20 +1,40 @@
-"""Functions of the entries of an array that need care at the ends of the range of numbers."""
+"""Functions of the entries of an array: bounds, and what could overflow."""
 
 from __future__ import annotations
 
 import functools
 from typing import Any
 
+import numpy as np
+
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["expit", "log1p_exp", "log_or_smallest"]
+__all__ = ["at_least", "at_most", "expit", "log1p_exp", "log_or_smallest"]
+
+
+def at_least(x: Array, bound: Array | float) -> Array:
+    """The larger of ``x`` and a number or an array that broadcasts to it."""
+    if type(x) is np.ndarray:
+        return np.maximum(x, bound)
+    return arrays.namespace(x).maximum(x, _broadcastable(bound, x))
+
+
+def at_most(x: Array, bound: Array | float) -> Array:
+    """The smaller of ``x`` and a number or an array that broadcasts to it."""
+    if type(x) is np.ndarray:
+        return np.minimum(x, bound)
+    return arrays.namespace(x).minimum(x, _broadcastable(bound, x))
+
+
+def _broadcastable(bound: Array | float, like: Array) -> Array:
+    return bound if arrays.is_array(bound) else arrays.zeros((), like) + bound
 
 
 def log1p_exp(x: Array) -> Array:
     """log(1 + exp(x)), without overflow."""
     xp = arrays.namespace(x)
-    return arrays.at_least(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
+    return at_least(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
 
 
 def expit(x: Array) -> Array:
@@ -31,7 +51,7 @@ def log_or_smallest(x: Array) -> Array:
     Thus x·log_or_smallest(x) is x·log(x) with the value 0 at x = 0.
     """
     xp = arrays.namespace(x)
-    return xp.log(arrays.at_least(x, _smallest_normal(xp, x.dtype)))
+    return xp.log(at_least(x, _smallest_normal(xp, x.dtype)))
 
 
 @functools.lru_cache(maxsize=16)

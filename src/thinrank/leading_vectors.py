@@ -6,7 +6,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.linalg import OVERSAMPLING, inverse_cholesky, random_block
+from thinrank.linalg import OVERSAMPLING, random_block
 
 __all__ = ["leading_left_vectors"]
 
@@ -15,6 +15,15 @@ _FULL_SVD_SIZE = 64
 # A matrix is wide if it has at most _MAX_WIDE_ROWS rows and at least _WIDE times as many columns.
 _MAX_WIDE_ROWS = 1500
 _WIDE = 4
+# Up to this number of rows or columns a Gram matrix in double precision is quick to multiply with.
+_MAX_GRAM = 4096
+# Iterations between two checks of convergence, and largest number of checks. A check takes longer
+# than some iterations.
+_STEPS = 3
+_MAX_CHECKS = 20
+# Least pivot, relative to the largest, with which two Cholesky factors give an orthonormal basis in
+# double precision.
+_LEAST_PIVOT = 1e-7
 
 
 def leading_left_vectors(
@@ -48,12 +57,13 @@ def leading_left_vectors(
     if small <= _FULL_SVD_SIZE:
         left, values, _ = xp.linalg.svd(matrix, full_matrices=False)
         return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
-    if _is_wide(matrix):
-        return _left_vectors_of_wide(matrix, rank, floor)
-    if type(matrix) is not np.ndarray and arrays.itemsize(matrix) == 4:
-        left = _left_vectors_by_products(matrix, rank, guess, floor)
+    elsewhere = type(matrix) is not np.ndarray and arrays.itemsize(matrix) == 4
+    if elsewhere and rank > 0 and small <= _MAX_GRAM:
+        left = _left_vectors_by_gram(matrix, rank, guess, floor)
         if left is not None:
             return left
+    if _is_wide(matrix):
+        return _left_vectors_of_wide(matrix, rank, floor)
     width = min(rank + OVERSAMPLING, small)
     extra = random_block(matrix.shape[1], max(width - guess.shape[1], 0), matrix, seed=0)
     basis, _ = xp.linalg.qr(matrix @ xp.concat([guess, extra], axis=1))
@@ -89,56 +99,71 @@ def _left_vectors_of_wide(matrix: Array, rank: int, floor: Array | float) -> Arr
     return left[:, : _numerical_rank(values, max(matrix.shape), floor)]
 
 
-def _left_vectors_by_products(
+def _left_vectors_by_gram(
     matrix: Array, rank: int, guess: Array, floor: Array | float
 ) -> Array | None:
-    """Leading left singular vectors by the subspace iteration, for single precision elsewhere.
+    """Leading left singular vectors by subspace iteration with the smaller Gram matrix.
 
-    As in :func:`leading_left_vectors`, but orthonormal bases come from Cholesky factors of small
-    matrices in double precision, and singular values are square roots of eigenvalues, which single
-    precision allows. On an accelerator QR and SVD of such matrices take several times as long.
-    Only a few numbers are fetched from it in an iteration.
+    The Gram matrix, bases and small factorisations are in double precision. Singular values below
+    about 1e-7 times the largest are lost, which single precision allows. On an accelerator the
+    products of one iteration take much less time than one QR decomposition or SVD, and a few
+    numbers are fetched from it every _STEPS iterations.
 
     Returns
     -------
     array or None
-        None if the matrix has a smaller rank than the basis; QR is needed then.
+        None if the matrix has a smaller rank than the basis, for which QR is needed.
     """
     xp = arrays.namespace(matrix)
-    width = min(rank + OVERSAMPLING, min(matrix.shape))
+    double = xp.astype(matrix, xp.float64)
+    tall = matrix.shape[0] > matrix.shape[1]
+    gram = double.T @ double if tall else double @ double.T
+    width = min(rank + OVERSAMPLING, gram.shape[0])
     extra = random_block(matrix.shape[1], max(width - guess.shape[1], 0), matrix, seed=0)
-    basis = _orthonormal(matrix @ xp.concat([guess, extra], axis=1))
-    tolerance = 0.1 * arrays.eps(matrix)
+    block = xp.concat([guess, extra], axis=1)
+    basis, clear = _orthonormal(xp.astype(block if tall else matrix @ block, xp.float64))
     captured = 0.0
-    for _ in range(50):
-        if basis is None:
-            return None
-        image = matrix.T @ basis
-        double = xp.astype(image, xp.float64)
-        squares, rotation = xp.linalg.eigh(double.T @ double)
-        squares, rotation = xp.flip(squares), xp.flip(rotation, axis=1)
+    for _ in range(_MAX_CHECKS):
+        for _ in range(_STEPS):
+            basis, pivot = _orthonormal(gram @ basis)
+            clear = xp.minimum(clear, pivot)
+        image = gram @ basis
+        small = basis.T @ image
+        # NaN, about which the pivots tell, would be an error here
+        squares, rotation = xp.linalg.eigh(xp.where(xp.isfinite(small), small, 0.0))
+        squares, rotation = xp.flip(squares), xp.flip(rotation, axis=1)[:, :rank]
+        vectors, values = basis @ rotation, squares[:rank]
+        left_over = xp.sum((image @ rotation - vectors * values) ** 2)
         previous = captured
-        captured, smallest, largest = _fetched(xp.sum(squares[:rank]), squares[-1], squares[0])
-        if not smallest > (max(matrix.shape) * arrays.eps(matrix)) ** 2 * largest:
+        captured, left_over, gap, pivot = _fetched(
+            xp.sum(values), left_over, squares[rank - 1] - squares[-1], clear
+        )
+        if not pivot > _LEAST_PIVOT:  # also if it is NaN
             return None
-        if captured - previous <= tolerance * captured:
+        missed = left_over / gap if gap > 0 else 0.0 if width == gram.shape[0] else captured
+        if min(missed, captured - previous) <= 0.1 * arrays.eps(matrix) * captured:
             break
-        right = double @ (rotation / xp.sqrt(squares))
-        basis = _orthonormal(matrix @ xp.astype(right, matrix.dtype))
-    left = basis @ xp.astype(rotation, matrix.dtype)[:, :rank]
-    values = xp.astype(xp.sqrt(squares[:rank]), matrix.dtype)
-    return left[:, : _numerical_rank(values, max(matrix.shape), floor)]
+    values = xp.sqrt(values)
+    if tall:
+        vectors = double @ (vectors / values)
+    kept = _numerical_rank(xp.astype(values, matrix.dtype), max(matrix.shape), floor)
+    return xp.astype(vectors, matrix.dtype)[:, :kept]
 
 
-def _orthonormal(block: Array) -> Array | None:
-    """An orthonormal basis of the columns of a block, by a Cholesky factor in double precision.
+def _orthonormal(block: Array) -> tuple[Array, Array]:
+    """An orthonormal basis of the columns of a block, by two Cholesky factors.
 
-    None if they are linearly dependent up to rounding errors.
+    Also the smallest pivot of the first relative to the largest, which is about the reciprocal
+    condition number. It is NaN if the columns are linearly dependent, and so is the basis.
     """
     xp = arrays.namespace(block)
-    double = xp.astype(block, xp.float64)
-    root, ridged = inverse_cholesky(double.T @ double)
-    return None if ridged else xp.astype(double @ root.T, block.dtype)
+    pivots = None
+    for _ in range(2):  # the first basis is orthonormal only if the block is well conditioned
+        factor = arrays.cholesky(block.T @ block)
+        if pivots is None:
+            pivots = xp.linalg.diagonal(factor)
+        block = block @ arrays.inverse_of_lower(factor).T
+    return block, xp.min(pivots) / xp.max(pivots)
 
 
 def _fetched(*numbers: Array) -> list[float]:

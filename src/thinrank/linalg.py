@@ -121,7 +121,7 @@ def _try_inverse_root(symmetric: Array, least: Array | float) -> Array | None:
         return np.ascontiguousarray(invert(factor, lower=1, overwrite_c=1)[0])
     factor = arrays.cholesky(symmetric)
     # NaN, which a factor that does not exist has, fails the comparison
-    if factor is None or not bool(xp.min(xp.linalg.diagonal(factor)) > least):
+    if not bool(xp.min(xp.linalg.diagonal(factor)) > least):
         return None
     return arrays.inverse_of_lower(factor)
 

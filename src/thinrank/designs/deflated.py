@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinrank import arrays
+from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
@@ -69,4 +69,4 @@ class Deflated:
         xp = arrays.namespace(self.prototype)
         U, V = self.removed.U, self.removed.V
         inner = xp.sum(V * (V @ (U.T @ U) - 2 * self.base.transposed_product(U)), axis=1)
-        return xp.sqrt(arrays.at_least(self.base.column_norms() ** 2 + inner, 0.0))
+        return xp.sqrt(entrywise.at_least(self.base.column_norms() ** 2 + inner, 0.0))

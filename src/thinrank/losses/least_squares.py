@@ -22,6 +22,10 @@ __all__ = ["LeastSquares"]
 # Up to this number of rows or columns all eigenvalues of the Gram matrix are computed. A rule of
 # thumb: it takes about ten milliseconds.
 _EXACT_SPECTRUM = 400
+# The columns of X that are in use are copied for a product if X has at least _LARGE entries and
+# _FEW times as many columns. Rules of thumb: for smaller X a copy takes longer than a product.
+_LARGE = 1 << 24
+_FEW = 8
 
 
 class LeastSquares(Quadratic):
@@ -92,12 +96,22 @@ class LeastSquares(Quadratic):
             image = self.moments.gram() @ U
             return image @ VV - self.cross() @ V, U.T @ image, self.cross().T @ U
         X, Y, n = self.moments.X, self.moments.Y, self.samples
-        XU = X @ U
+        XU = self._scores(U)
         return (
             X.transposed_product((XU @ VV - Y @ V) / n),
             (XU.T @ XU) / n,
             Y.transposed_product(XU) / n,
         )
+
+    def _scores(self, U: Array) -> Array:
+        """X @ U; if X is large and U has few rows that are not zero, from their columns alone."""
+        X = self.moments.X
+        n, p = X.shape
+        if n * p >= _LARGE:
+            rows = arrays.nonzero_rows(U)
+            if _FEW * rows.shape[0] <= p:
+                return X.columns(rows) @ arrays.take_rows(U, rows)
+        return X @ U
 
     def hessian_product(self, theta: Array) -> Array:
         """XᵀXΘ/n."""
@@ -173,8 +187,8 @@ class LeastSquares(Quadratic):
 
     def residual_squares(self, factors: Factors) -> Array:
         """Weighted residual sum of squares of each response, of shape (n_targets,)."""
-        X, Y = self.moments.X, self.moments.Y
-        scores = X @ factors.U
+        Y = self.moments.Y
+        scores = self._scores(factors.U)
         products = Y.transposed_product(scores)
         total = Y.column_norms() ** 2
         V = factors.V

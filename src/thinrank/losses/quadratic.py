@@ -82,7 +82,8 @@ class Quadratic(abc.ABC):
         U, V = factors.U, factors.V
         VV = V.T @ V
         A, K, B = self.products(U, V, VV)
-        value = 0.5 * self.constant - arrays.inner(V, B) + 0.5 * arrays.inner(VV, K)
+        linear, quadratic = arrays.inners((V, B), (VV, K))
+        value = 0.5 * self.constant - linear + 0.5 * quadratic
         gradient_v = V @ K - B
         if self.ridge:
             UU = U.T @ U

@@ -200,21 +200,26 @@ class GDT(Sized):
 def _trial(loss: Any, before: State, after: State) -> Trial:
     delta = Factors(after.factors.U - before.factors.U, after.factors.V - before.factors.V)
 
-    def along(state: State) -> float:
-        return arrays.inner(state.gradient_u, delta.U) + arrays.inner(state.gradient_v, delta.V)
-
+    u_before, v_before, u_after, v_after, u_moved, v_moved = arrays.inners(
+        (before.gradient_u, delta.U),
+        (before.gradient_v, delta.V),
+        (after.gradient_u, delta.U),
+        (after.gradient_v, delta.V),
+        (delta.U, delta.U),
+        (delta.V, delta.V),
+    )
     magnitude = max(loss.magnitude, abs(before.penalized))
     return Trial(
         step=after.step,
         before=before.penalized,
         after=after.penalized,
-        slope_before=along(before),
-        slope_after=along(after),
-        length_squared=_size_squared(delta),
+        slope_before=u_before + v_before,
+        slope_after=u_after + v_after,
+        length_squared=u_moved + v_moved,
         rounding=arrays.eps(before.factors.U) * magnitude,
     )
 
 
 def _size_squared(factors: Factors) -> float:
     """‖Z‖², Z = [U; V]."""
-    return arrays.inner(factors.U, factors.U) + arrays.inner(factors.V, factors.V)
+    return sum(arrays.inners((factors.U, factors.U), (factors.V, factors.V)))

@@ -61,7 +61,7 @@ class Bernoulli(Family):
     def link(self, mean: Array) -> Array:
         """log(π/(1 − π)); π = 0 and π = 1 are moved to the nearest numbers with a finite link."""
         largest = 1.0 - 0.5 * arrays.eps(mean)
-        inside = arrays.at_most(mean, largest)
+        inside = entrywise.at_most(mean, largest)
         return entrywise.log_or_smallest(inside) - arrays.namespace(mean).log1p(-inside)
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
@@ -85,11 +85,11 @@ def _value(y: Array, eta: Array, decay: Array) -> Array:
     max(η, 0) − yη is exact for y = 0 and y = 1, so that small losses have small relative errors.
     """
     xp = arrays.namespace(y, eta)
-    value = arrays.at_least(eta, 0.0)
+    value = entrywise.at_least(eta, 0.0)
     value -= y * eta
     value += xp.log1p(decay)
     if bool(xp.any((y > 0) & (y < 1))):  # most often not, and the logarithms take time
         value += y * entrywise.log_or_smallest(y)
         value += (1.0 - y) * entrywise.log_or_smallest(1.0 - y)
-        value = arrays.at_least(value, 0.0)  # rounding errors
+        value = entrywise.at_least(value, 0.0)  # rounding errors
     return value

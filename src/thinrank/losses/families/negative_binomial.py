@@ -146,7 +146,7 @@ class NegativeBinomial(Family):
         value = softplus - saturated
         value *= y + size
         value -= y * (eta - entrywise.log_or_smallest(y))
-        return arrays.at_least(value, 0.0)  # rounding errors
+        return entrywise.at_least(value, 0.0)  # rounding errors
 
     def _shares(self, eta: Array) -> tuple[Array, Array]:
         """aμ/(1 + aμ) and 1/(1 + aμ).

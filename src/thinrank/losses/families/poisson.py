@@ -68,4 +68,4 @@ def _value(y: Array, eta: Array, mean: Array) -> Array:
     value *= -y
     value += mean
     value -= y
-    return arrays.at_least(value, 0.0)
+    return entrywise.at_least(value, 0.0)

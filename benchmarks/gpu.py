@@ -1,0 +1,432 @@
+"""Seconds and memory of fits on a GPU, each checked against float64 on the processor.
+
+Run:  python benchmarks/gpu.py [--cases NAME ...] [--seed 0] [--markdown F]
+
+Needs PyTorch with CUDA, and CuPy for its lines of the second table; no network. Data are simulated
+on the device in float32, with independent standard normal predictors, and are on the device when a
+fit begins. A fit is timed from tensors to fitted estimator, warm, and the median of a few is
+reported. *Floor* is the larger of two times: operations that the fit cannot avoid over the rate of
+a large product in float32, and bytes of X and Y, read once, over the bandwidth of a copy; both
+rates are measured. *Waits* is the number of times that the host waited for the device in one fit.
+*Memory* is the peak of what PyTorch allocated, data included.
+
+Every fit is compared with float64 on the processor: for the smaller problems with the same fit
+there, for the larger ones with reduced-rank regression on the supports that were found. *Error* is
+the relative difference of the coefficients in Frobenius norm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from output import publish, table
+
+import thinrank as tr
+
+GPU = "cuda"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Simulated data on the device, with the sizes to fit with."""
+
+    X: torch.Tensor
+    Y: torch.Tensor
+    rows: np.ndarray
+    sizes: dict[str, int]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """n, p and k."""
+        return (*self.X.shape, self.Y.shape[1])
+
+    @property
+    def product_operations(self) -> float:
+        """Operations of XᵀY."""
+        n, p, k = self.shape
+        return 2.0 * n * p * k
+
+    @property
+    def data_bytes(self) -> float:
+        """Bytes of X and Y."""
+        return 4.0 * (self.X.numel() + self.Y.numel())
+
+
+def simulated(
+    n: int, p: int, k: int, rank: int, rows: int, columns: int, excess: float, seed: int
+) -> Problem:
+    """Data of a matrix with ``rows`` rows and ``columns`` columns; noise and signal are equal."""
+    draw = torch.Generator(GPU).manual_seed(seed)
+    X = torch.randn(n, p, device=GPU, generator=draw)
+    S = torch.sort(torch.randperm(p, device=GPU, generator=draw)[:rows]).values
+    T = torch.sort(torch.randperm(k, device=GPU, generator=draw)[:columns]).values
+    U = torch.randn(rows, rank, device=GPU, generator=draw)
+    V = torch.randn(columns, rank, device=GPU, generator=draw) / (rank * rows) ** 0.5
+    Y = torch.randn(n, k, device=GPU, generator=draw)
+    Y[:, T] += (X[:, S] @ U) @ V.T
+    sizes = {
+        "rank": rank,
+        "row_sparsity": int(excess * rows),
+        "column_sparsity": min(int(excess * columns), k),
+    }
+    return Problem(X, Y, S.cpu().numpy(), sizes)
+
+
+def running_time(seed: int) -> Problem:
+    """The sizes of the paper's running-time table at ζ = 100."""
+    return simulated(5000, 8000, 500, 40, 1000, 500, 1.2, seed)
+
+
+def many_predictors(seed: int) -> Problem:
+    return simulated(20_000, 100_000, 10_000, 50, 1000, 500, 1.0, seed)
+
+
+def many_responses(seed: int) -> Problem:
+    return simulated(3000, 10_000, 80_000, 20, 500, 80_000, 1.0, seed)
+
+
+def moderate(seed: int) -> Problem:
+    return simulated(2000, 3000, 100, 5, 50, 50, 1.0, seed)
+
+
+# --------------------------------------------------------------------------- measurements
+
+
+def seconds(work: Callable[[], Any], repetitions: int) -> float:
+    """Median time of some calls, after one that is not counted if there are several."""
+    times = []
+    for _ in range(repetitions + (repetitions > 1)):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        work()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times[repetitions > 1 :])
+
+
+def waits(work: Callable[[], Any]) -> int:
+    """Number of times that the host waits for the device."""
+    torch.cuda.set_sync_debug_mode("warn")
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            work()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    return sum("synchronizing" in str(warning.message) for warning in told)
+
+
+def copy_rate() -> float:
+    """Bytes per second of a copy within the device, read and written."""
+    block = torch.randn(1 << 28, device=GPU)
+    other = torch.empty_like(block)
+    return 8 * block.numel() / seconds(lambda: other.copy_(block), 10)
+
+
+def product_rate() -> float:
+    """Operations per second of a large product in float32."""
+    a = torch.randn(8192, 8192, device=GPU)
+    b = torch.randn(8192, 8192, device=GPU)
+    return 2 * 8192**3 / seconds(lambda: a @ b, 5)
+
+
+def relative(found: np.ndarray, reference: np.ndarray) -> float:
+    """Difference of two matrices relative to the second."""
+    return float(np.linalg.norm(found - reference) / np.linalg.norm(reference))
+
+
+def coefficients(est: Any) -> np.ndarray:
+    """Θ in the user's units, as (p, k) in float64."""
+    return np.asarray(torch.as_tensor(est.coef_).cpu().double()).T
+
+
+def error_of_same_fit(make: Callable[[], Any], problem: Problem, est: Any, Y: Any) -> str:
+    """The same fit in float64 on the processor: supports and coefficients."""
+    host = make().fit(problem.X.cpu().double().numpy(), Y.cpu().double().numpy())
+    same = np.array_equal(
+        np.asarray(host.row_support_), np.asarray(torch.as_tensor(est.row_support_).cpu())
+    )
+    words = "same supports" if same else "other supports"
+    return f"{relative(coefficients(est), host.coef_.T):.0e}, {words}"
+
+
+def error_on_supports(problem: Problem, est: Any) -> str:
+    """Reduced-rank regression on the supports that were found, in float64 on the processor."""
+    S = np.asarray(torch.as_tensor(est.row_support_).cpu())
+    T = np.asarray(torch.as_tensor(est.column_support_).cpu())
+    X = problem.X[:, S].cpu().double().numpy()
+    Y = problem.Y[:, T].cpu().double().numpy()
+    X -= X.mean(axis=0)
+    Y -= Y.mean(axis=0)
+    weights = Y.std(axis=0) if est.standardize else np.ones(Y.shape[1])
+    whitener = np.linalg.inv(np.linalg.cholesky(X.T @ X))
+    left, values, right = np.linalg.svd(whitener @ (X.T @ (Y / weights)), full_matrices=False)
+    r = est.rank_
+    reference = whitener.T @ (left[:, :r] * values[:r]) @ right[:r] * weights
+    found = np.asarray(est.coef_[T][:, S].cpu().double()).T
+    true = len(np.intersect1d(S, problem.rows))
+    return f"{relative(found, reference):.0e}, {true} of {len(problem.rows)} true rows"
+
+
+# --------------------------------------------------------------------------- cases
+
+
+@dataclass(frozen=True)
+class Case:
+    """A line of the table."""
+
+    title: str
+    problem: Callable[[int], Problem]
+    make: Callable[[Problem], Any]
+    repetitions: int = 5
+    operations: Callable[[Problem], float] = lambda problem: problem.product_operations
+    check: str = "same fit"
+    change: Callable[[torch.Tensor], torch.Tensor] = lambda Y: Y
+
+
+def regressor(**options: Any) -> Callable[[Problem], Any]:
+    return lambda problem: tr.SparseReducedRankRegressor(**problem.sizes, **options)
+
+
+def chosen(**options: Any) -> Callable[[Problem], Any]:
+    return lambda problem: tr.SparseReducedRankRegressor(**options)
+
+
+def generalized(family: str) -> Callable[[Problem], Any]:
+    return lambda problem: tr.SparseReducedRankGLM(family=family, **problem.sizes)
+
+
+def gradient_descent(problem: Problem) -> Any:
+    return tr.SparseReducedRankRegressor(
+        **problem.sizes,
+        solver=tr.solvers.GDT(max_iter=200, tol=0.0),
+        start="screening",
+        standardize=False,  # one series of 200 iterations
+    )
+
+
+def descent_operations(problem: Problem) -> float:
+    """XᵀY for the start, and Xᵀ times r residuals in each of 200 iterations."""
+    n, p, _ = problem.shape
+    return problem.product_operations + 200 * 2.0 * n * p * problem.sizes["rank"]
+
+
+def missing(Y: torch.Tensor) -> torch.Tensor:
+    draw = torch.Generator(GPU).manual_seed(1)
+    return torch.where(torch.rand(Y.shape, device=GPU, generator=draw) < 0.15, torch.nan, Y)
+
+
+def counts(Y: torch.Tensor) -> torch.Tensor:
+    draw = torch.Generator(GPU).manual_seed(1)
+    return torch.poisson(torch.exp(0.3 * Y).clamp(max=50.0), generator=draw)
+
+
+def classes(Y: torch.Tensor) -> torch.Tensor:
+    return (Y > 0).to(Y.dtype)
+
+
+CASES = {
+    "given": Case("ζ = 100, sizes given", running_time, regressor()),
+    "unscaled": Case(
+        "ζ = 100, sizes given, `standardize=False`", running_time, regressor(standardize=False)
+    ),
+    "pic": Case('ζ = 100, `criterion="pic"`', running_time, chosen(criterion="pic"), 3),
+    "default": Case("ζ = 100, default", running_time, chosen(), 1, check="chosen sizes"),
+    "predictors": Case(
+        "20,000 × 100,000 → 10,000, sizes given", many_predictors, regressor(), 3, check="supports"
+    ),
+    "descent": Case(
+        "the same, 200 GDT iterations",
+        many_predictors,
+        gradient_descent,
+        1,
+        descent_operations,
+        check="none",
+    ),
+    "responses": Case(
+        "3000 × 10,000 → 80,000, sizes given", many_responses, regressor(), 3, check="supports"
+    ),
+    "missing": Case("2000 × 3000 → 100, 15 % missing", moderate, regressor(), 3, change=missing),
+    "huber": Case("2000 × 3000 → 100, Huber", moderate, regressor(loss="huber"), 3),
+    "poisson": Case(
+        "2000 × 3000 → 100, Poisson", moderate, generalized("poisson"), 3, change=counts
+    ),
+    "bernoulli": Case(
+        "2000 × 3000 → 100, Bernoulli", moderate, generalized("bernoulli"), 3, change=classes
+    ),
+    "cv": Case(
+        "2000 × 3000 → 100, 4 models by `RegressorCV`",
+        moderate,
+        lambda problem: tr.SparseReducedRankRegressorCV(
+            ranks=[3, 5], row_sparsities=[50, 80], column_sparsities=[50], ridges=[0.0]
+        ),
+        3,
+    ),
+}
+
+
+def measure(case: Case, seed: int, rates: tuple[float, float]) -> list[object]:
+    """One line of the table."""
+    problem = case.problem(seed)
+    Y = case.change(problem.Y)
+    estimators: list[Any] = []
+
+    def work() -> None:
+        estimators[:] = [case.make(problem).fit(problem.X, Y)]
+
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    taken = seconds(work, case.repetitions)
+    peak = torch.cuda.max_memory_allocated() / 1e9
+    count = waits(work) if case.repetitions > 1 else "–"
+    est = estimators[0]
+    floor = max(case.operations(problem) / rates[0], problem.data_bytes / rates[1])
+    product = seconds(lambda: problem.X.T @ problem.Y, 3)
+    predicted = est.predict(problem.X[:10])
+    assert predicted.device.type == GPU, "predictions must stay on the device"
+    found = f"{est.rank_}, {len(est.row_support_)}"
+    return [
+        case.title,
+        f"{1e3 * taken:.1f}",
+        f"{1e3 * product:.2f}",
+        f"{1e3 * floor:.2f}",
+        f"{taken / product:.1f}",
+        count,
+        f"{peak:.1f}",
+        found,
+        error(case, problem, est, Y),
+    ]
+
+
+def error(case: Case, problem: Problem, est: Any, Y: torch.Tensor) -> str:
+    if case.check == "none":
+        true = len(np.intersect1d(np.asarray(est.row_support_.cpu()), problem.rows))
+        return f"{true} of {len(problem.rows)} true rows"
+    if case.check == "supports":
+        return error_on_supports(problem, est)
+    if case.check == "chosen sizes":  # a search on the processor would take minutes
+        sizes = {
+            "rank": est.rank_,
+            "row_sparsity": len(est.row_support_),
+            "column_sparsity": len(est.column_support_),
+            "ridge": est.best_params_["ridge"],
+        }
+        return error_of_same_fit(lambda: tr.SparseReducedRankRegressor(**sizes), problem, est, Y)
+    return error_of_same_fit(lambda: case.make(problem), problem, est, Y)
+
+
+# --------------------------------------------------------------------------- libraries, TF32
+
+
+def libraries(seed: int) -> list[list[object]]:
+    """The same data on every library and device, against NumPy in float64."""
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        300, 400, 60, 4, 20, 30, signal=1.0, correlation=0.5, random_state=seed
+    )
+    sizes = {"rank": 4, "row_sparsity": 20, "column_sparsity": 30}
+    makers: dict[str, Callable[[np.ndarray], Any]] = {
+        "NumPy": np.asarray,
+        "PyTorch, processor": torch.from_numpy,
+        "PyTorch, GPU": lambda a: torch.from_numpy(a).to(GPU),
+    }
+    try:
+        import cupy
+    except ImportError:
+        print("CuPy is not installed: its lines are left out")
+    else:
+        makers["CuPy"] = cupy.asarray
+    lines = []
+    for name, options in {"sizes given": sizes, "default": {}}.items():
+        reference = tr.SparseReducedRankRegressor(**options).fit(X, Y)
+        for library, make in makers.items():
+            cells = []
+            for dtype in (np.float64, np.float32):
+                est = tr.SparseReducedRankRegressor(**options)
+                est.fit(make(X.astype(dtype)), make(Y.astype(dtype)))
+                coef = on_host(est.coef_)
+                same = np.array_equal(on_host(est.row_support_), reference.row_support_)
+                same &= np.array_equal(on_host(est.column_support_), reference.column_support_)
+                cells.append("same" if same else "other")
+                cells.append(f"{relative(coef, reference.coef_):.0e}")
+            lines.append([name, library, *cells])
+    return lines
+
+
+def on_host(x: Any) -> np.ndarray:
+    return np.asarray(x.get() if hasattr(x, "get") else torch.as_tensor(x).cpu())
+
+
+def tf32(seed: int) -> list[list[object]]:
+    """Time and error with products in TF32, where PyTorch was told to use it."""
+    lines = []
+    problem = running_time(seed)
+    host = regressor()(problem).fit(
+        problem.X.cpu().double().numpy(), problem.Y.cpu().double().numpy()
+    )
+    for precision in ("highest", "high"):
+        torch.set_float32_matmul_precision(precision)
+        estimators: list[Any] = []
+
+        def work() -> None:
+            estimators[:] = [regressor()(problem).fit(problem.X, problem.Y)]  # noqa: B023
+
+        taken = seconds(work, 5)
+        est = estimators[0]
+        common = len(np.intersect1d(on_host(est.row_support_), host.row_support_))
+        lines.append(
+            [
+                f'"{precision}"',
+                f"{1e3 * taken:.1f}",
+                f"{relative(coefficients(est), host.coef_.T):.0e}",
+                f"{common} of {len(host.row_support_)}",
+            ]
+        )
+    torch.set_float32_matmul_precision("highest")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--cases", nargs="*", default=[*CASES, "libraries", "tf32"])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--markdown", type=Path)
+    args = parser.parse_args()
+    if not torch.cuda.is_available():
+        raise SystemExit("benchmarks/gpu.py needs a GPU that PyTorch can use; none was found")
+    torch.set_float32_matmul_precision("highest")
+    rates = product_rate(), copy_rate()
+    lines = [
+        f"{torch.cuda.get_device_name()}, {os.cpu_count()} cores, Python "
+        f"{platform.python_version()}, PyTorch {torch.__version__}, NumPy {np.__version__}. "
+        f"Products in float32: {rates[0] / 1e12:.0f} TFLOP/s; copies: {rates[1] / 1e12:.1f} TB/s.",
+        "",
+    ]
+    rows = []
+    for name in args.cases:
+        if name in CASES:
+            rows.append(measure(CASES[name], args.seed, rates))
+            print(rows[-1], flush=True)
+    headings = "fit", "ms", "XᵀY, ms", "floor, ms", "times XᵀY", "waits", "memory, GB"
+    lines += table([*headings, "rank, rows", "error"], rows)
+    if "libraries" in args.cases:
+        headings = "fit", "library", "supports", "error, float64", "supports", "error, float32"
+        lines += ["", *table(headings, libraries(args.seed), text=2)]
+    if "tf32" in args.cases:
+        headings = "float32 matmul precision", "ms", "error", "common rows"
+        lines += ["", *table(headings, tf32(args.seed))]
+    publish(lines, args.markdown)
+
+
+if __name__ == "__main__":
+    main()
