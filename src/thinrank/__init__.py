@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from thinrank.core.factors import Factors
     from thinrank.core.result import Solution
+    from thinrank.devices import to_device
     from thinrank.estimators.checkpoints import checkpoint
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
@@ -71,6 +72,7 @@ __all__ = [
     "studies",
     "tables",
     "theory",
+    "to_device",
 ]
 
 __getattr__, __dir__ = _lazy_names(
@@ -91,6 +93,7 @@ __getattr__, __dir__ = _lazy_names(
         "checkpoint": "thinrank.estimators.checkpoints",
         "load": "thinrank.persistence",
         "save": "thinrank.persistence",
+        "to_device": "thinrank.devices",
     },
 )
 # its module has the same name, and would take its place when it is imported

@@ -27,7 +27,7 @@ _EXTRAS = {
     "gymnasium": ("Gymnasium environments", "rl"),
     "distributed": ("Studies run with Dask", "dask"),
     "pooch": ("Data sets that are downloaded", "data"),
-    "torch": ("Losses that PyTorch differentiates", "torch"),
+    "torch": ("Fits on a GPU and losses that PyTorch differentiates", "torch"),
     "rdata": ("Data sets of R packages", "data"),
 }
 
