@@ -92,9 +92,8 @@ def check_training_data(
             {"ensure_2d": False, "dtype": "numeric", "ensure_all_finite": finite},
         ),
     )
-    check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
     check_consistent_length(X, Y)
-    return as_design(X), np.asarray(Y).astype(X.dtype, copy=False)
+    return _finite_design(estimator, X), np.asarray(Y).astype(X.dtype, copy=False)
 
 
 def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
@@ -122,9 +121,17 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
     check_columns("X", X)
     check_columns("Y", Y, numeric=False)
     X = validate_data(estimator, X, **_PREDICTORS)
-    check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
     check_consistent_length(X, Y)
-    return as_design(X)
+    return _finite_design(estimator, X)
+
+
+def _finite_design(estimator: BaseEstimator, X: Any) -> Design:
+    """X as a Design, after a check that all entries are finite."""
+    design = as_design(X)
+    # the moments of a dense X are needed anyway, and are finite only if X is
+    if getattr(design, "column_moments", None) is None:
+        check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
+    return design
 
 
 def _own_design(estimator: BaseEstimator, X: Any) -> Design:
