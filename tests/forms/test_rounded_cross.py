@@ -67,9 +67,7 @@ def test_what_depends_on_x_alone_is_shared_between_units():
     root, _ = a.inverse_root(rows)
     expected = root.T @ (root @ a.cross_rows(rows))
     np.testing.assert_allclose(a.dual_solution(rows), expected, atol=1e-12)
-    np.testing.assert_allclose(
-        second.with_ridge(2.0).dual_solution(rows), expected / 3, atol=1e-12
-    )
+    np.testing.assert_allclose(second.with_ridge(2.0).dual_solution(rows), expected / 3, atol=1e-12)
     assert first._of_X is second._of_X
     assert set(first._of_X) == {"sample products"}
     assert not first.has_dual(rows)  # no ridge

@@ -22,6 +22,7 @@ from thinrank.designs import as_design
 from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, check_row_names, column_names
 from thinrank.estimators.kinds_of_data import check_kind
+from thinrank.estimators.sample_ids import check_feature_names, check_sample_ids
 from thinrank.minimize import check_size, check_sizes
 
 if TYPE_CHECKING:
@@ -142,6 +143,9 @@ def _own_design(estimator: BaseEstimator, X: Any) -> Design:
     estimator.n_features_in_ = design.shape[1]
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_  # of an earlier fit
+    names = getattr(design, "feature_names", None)
+    if names is not None:
+        estimator.feature_names_in_ = names
     return design
 
 
@@ -188,6 +192,8 @@ def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
             f"X has {design.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input"
         )
+    known = getattr(estimator, "feature_names_in_", None)
+    check_feature_names(design, known, type(estimator).__name__)
     return design
 
 
@@ -265,6 +271,7 @@ def _is_ours(X: Any) -> bool:
 
 def _check_rows(X: Any, Y: Any) -> None:
     """Raise an error that names X and Y, which the one of scikit-learn does not."""
+    check_sample_ids(X, Y)
     rows_x, rows_y = getattr(X, "shape", None), getattr(Y, "shape", None)
     if rows_x and rows_y and rows_x[0] != rows_y[0]:
         raise ValueError(
