@@ -161,3 +161,15 @@ def test_distance_needs_equal_shapes():
     one, other = (Factors(np.ones((size, 1)), np.ones((3, 1))) for size in (4, 5))
     with pytest.raises(ValueError, match=r"same shape, got .*\(4, 3\)"):
         one.distance(other)
+
+
+def test_factors_on_rows_have_the_support_among_them():
+    U = np.array([[1.0], [0.0], [2.0]])
+    factors = Factors.on_rows(U, np.array([1, 3, 6]), 8, np.ones((2, 1)))
+    assert factors.shape == (8, 2)
+    assert factors.row_support.tolist() == [1, 6]
+    assert factors.balanced().row_support.tolist() == [1, 6]
+    scale = np.ones(8)
+    scale[6] = 0
+    assert factors.with_units(scale).row_support.tolist() == [1]
+    np.testing.assert_allclose(factors.balanced().theta, factors.theta)

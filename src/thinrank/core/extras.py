@@ -28,6 +28,7 @@ _EXTRAS = {
     "distributed": ("Studies run with Dask", "dask"),
     "pooch": ("Data sets that are downloaded", "data"),
     "torch": ("Fits on a GPU and losses that PyTorch differentiates", "torch"),
+    "bed_reader": ("PLINK files", "genotypes"),
     "rdata": ("Data sets of R packages", "data"),
 }
 

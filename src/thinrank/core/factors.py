@@ -64,11 +64,24 @@ class Factors:
         )
 
     @classmethod
-    def from_svd(cls, left: Array, values: Array, right: Array) -> Factors:
-        """U = left·values^½ and V = right·values^½, without the values that are zero."""
+    def on_rows(cls, U: Array, rows: Array, size: int, V: Array) -> Factors:
+        """Factors whose left factor has ``size`` rows, those outside the sorted ``rows`` zero.
+
+        The row support is found among ``rows`` alone, which is faster than among all rows.
+        """
+        factors = cls(arrays.scatter_rows(U, rows, size), V)
+        factors.__dict__["_possible_rows"] = rows
+        return factors
+
+    @classmethod
+    def from_svd(cls, left: Array, values: Array, right: Array, size: int | None = None) -> Factors:
+        """U = left·values^½ and V = right·values^½, without the values that are zero.
+
+        ``size`` is the larger dimension of the matrix, if rows of zeros were left out.
+        """
         xp = arrays.namespace(values)
         # an exact zero becomes about this large by rounding
-        floor = arrays.eps(values) * max(left.shape[0], right.shape[0])
+        floor = arrays.eps(values) * (size or max(left.shape[0], right.shape[0]))
         kept = int(xp.count_nonzero(values > floor * values[0])) if values.shape[0] else 0
         root = xp.sqrt(values[:kept])
         return cls(left[:, :kept] * root, right[:, :kept] * root)
@@ -91,7 +104,10 @@ class Factors:
     @cached_property
     def row_support(self) -> Array:
         """Sorted indices of the rows of U that are not zero."""
-        return arrays.nonzero_rows(self.U)
+        rows = self.__dict__.get("_possible_rows")
+        if rows is None:
+            return arrays.nonzero_rows(self.U)
+        return arrays.take_rows(rows, arrays.nonzero_rows(arrays.take_rows(self.U, rows)))
 
     @cached_property
     def column_support(self) -> Array:
@@ -110,13 +126,16 @@ class Factors:
 
     def singular_values(self) -> Array:
         """Singular values of Θ, decreasing, without forming it."""
-        return self._svd()[1]
+        return self._small_svd()[1]
 
     def balanced(self) -> Factors:
         """The same Θ with UᵀU = VᵀV diagonal, without directions of singular value zero."""
         if self.rank == 0:
             return self
-        return Factors.from_svd(*self._svd())
+        rows, columns = self.row_support, self.column_support
+        small = Factors.from_svd(*self._small_svd(), max(self.shape))
+        V = arrays.scatter_rows(small.V, columns, self.shape[1])
+        return Factors.on_rows(small.U, rows, self.shape[0], V)
 
     def scaled(self, rows: Array | None = None, factor: float = 1.0) -> Factors:
         """Balanced factors of factor·diag(rows)·Θ, the matrix Θ in other units."""
@@ -133,7 +152,9 @@ class Factors:
         """
         if rows is None:
             return self
-        return Factors(self.U * arrays.namespace(self.U).reshape(rows, (-1, 1)), self.V)
+        support = self.row_support
+        U = arrays.take_rows(self.U, support) * arrays.take_rows(rows, support)[:, None]
+        return Factors.on_rows(U, support, self.shape[0], self.V)
 
     def distance(self, other: Factors) -> float:
         """Subspace distance d(Z, Z*) of the paper, Z = [U; V] and Z* = [U*; V*].
@@ -156,20 +177,15 @@ class Factors:
         left, _, right = xp.linalg.svd(theirs.T @ mine, full_matrices=False)
         return arrays.norm(mine - theirs @ (left @ right))
 
-    def _svd(self) -> tuple[Array, Array, Array]:
-        """Thin SVD of U Vᵀ from the two QR decompositions; zero rows stay zero."""
+    def _small_svd(self) -> tuple[Array, Array, Array]:
+        """Thin SVD of U Vᵀ without its rows and columns of zeros, from two QR decompositions."""
         xp = arrays.namespace(self.U)
         if self.rank == 0:
-            return self.U, arrays.zeros((0,), like=self.U), self.V
-        rows, columns = self.row_support, self.column_support
-        q_u, r_u = xp.linalg.qr(arrays.take_rows(self.U, rows))
-        q_v, r_v = xp.linalg.qr(arrays.take_rows(self.V, columns))
+            return self.U[:0], arrays.zeros((0,), like=self.U), self.V[:0]
+        q_u, r_u = xp.linalg.qr(arrays.take_rows(self.U, self.row_support))
+        q_v, r_v = xp.linalg.qr(arrays.take_rows(self.V, self.column_support))
         left, values, right = xp.linalg.svd(r_u @ r_v.T, full_matrices=False)
-        return (
-            arrays.scatter_rows(q_u @ left, rows, self.shape[0]),
-            values,
-            arrays.scatter_rows(q_v @ right.T, columns, self.shape[1]),
-        )
+        return q_u @ left, values, q_v @ right.T
 
 
 def _padded(block: Array, width: int) -> Array:

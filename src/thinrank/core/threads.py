@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["one_use_of_cores"]
+__all__ = ["one_use_of_cores", "threads_in_use"]
 
 
 @contextmanager
@@ -34,6 +35,25 @@ def one_use_of_cores(jobs: int) -> Iterator[None]:
     limit = max(1, (os.cpu_count() or 1) // jobs)
     with _limit(limit):
         yield
+
+
+def threads_in_use() -> int:
+    """The number of threads that a product of large matrices uses; 1 within a parallel job.
+
+    Returns
+    -------
+    int
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return 1
+    pools = _first_controller().lib_controllers
+    return max((pool.num_threads for pool in pools if pool.user_api == "blas"), default=1)
+
+
+@functools.cache
+def _first_controller() -> ThreadpoolController:
+    """The libraries that were loaded at the first call; to find them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def _limit(limit: int) -> AbstractContextManager[Any]:

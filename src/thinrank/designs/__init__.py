@@ -12,6 +12,7 @@ from thinrank.designs.block_diagonal import BlockDiagonal
 from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.deflated import Deflated
 from thinrank.designs.dense import Dense
+from thinrank.designs.genotypes import Genotypes
 from thinrank.designs.kept_basis import KeptBasis, kept_basis, project_out
 from thinrank.designs.operator import Operator
 from thinrank.designs.projected import Projected
@@ -25,6 +26,7 @@ __all__ = [
     "ColumnSubset",
     "Deflated",
     "Dense",
+    "Genotypes",
     "KeptBasis",
     "Operator",
     "Projected",

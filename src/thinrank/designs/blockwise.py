@@ -18,7 +18,7 @@ __all__ = [
 
 # Columns formed at a time. A rule of thumb: enough for fast products, in little memory.
 _BLOCK_COLUMNS = 256
-_SLICE_COLUMNS = 64
+SLICE_COLUMNS = 64
 
 
 def column_blocks(design: Design) -> Iterator[Array]:
@@ -68,8 +68,7 @@ def column_means(design: Design, weight: Array) -> Array:
     return mean + xp.concat(left_over)
 
 
-def slices(size: int, like: Array) -> Iterator[slice]:
+def slices(size: int, width: int) -> Iterator[slice]:
     """Slices of some columns at a time, for products that would take much memory at once."""
-    width = arrays.at_once(_SLICE_COLUMNS, like)
     for first in range(0, size, width):
         yield slice(first, min(first + width, size))

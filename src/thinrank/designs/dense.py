@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.designs.column_moments import ColumnMoments, column_moments
 
 __all__ = ["Dense"]
 
@@ -39,6 +43,9 @@ class Dense:
 
     def transposed_product(self, block: Array) -> Array:
         """Xᵀ @ block."""
+        if isinstance(self.array, np.ndarray) and arrays.itemsize(self.array) == 8:
+            # OpenBLAS needs up to three times as long for the product in the other order
+            return (block.T @ self.array).T
         return self.array.T @ block
 
     def columns(self, index: Array) -> Array:
@@ -53,6 +60,14 @@ class Dense:
         """XᵀX over the columns ``index``."""
         active = self.array if index is None else self.columns(index)
         return active.T @ active
+
+    @cached_property
+    def column_moments(self) -> ColumnMoments | None:
+        """Means and norms about the means, of NumPy arrays; None if squares overflow."""
+        if not isinstance(self.array, np.ndarray):
+            return None
+        moments = column_moments(self.array)
+        return moments if moments.finite else None
 
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), in blocks of rows."""

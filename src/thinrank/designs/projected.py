@@ -5,7 +5,12 @@ from __future__ import annotations
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram, slices
+from thinrank.designs.blockwise import (
+    SLICE_COLUMNS,
+    blockwise_column_norms,
+    blockwise_gram,
+    slices,
+)
 from thinrank.designs.row_subset import take_rows
 
 __all__ = ["Projected"]
@@ -48,7 +53,7 @@ class Projected:
         scores = self.basis.T @ block
         if block.ndim == 1:
             return product - self.loadings.T @ scores
-        for few in slices(block.shape[1], product):  # needs less memory than one product
+        for few in slices(block.shape[1], arrays.at_once(SLICE_COLUMNS, product)):
             product[:, few] -= self.loadings.T @ scores[:, few]
         return product
 

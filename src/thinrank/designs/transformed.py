@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.blockwise import (
+    SLICE_COLUMNS,
     blockwise_column_norms,
     blockwise_gram,
     column_means,
@@ -18,6 +21,9 @@ from thinrank.designs.projected import Projected
 from thinrank.designs.row_subset import take_rows
 
 __all__ = ["Standardization", "Transformed", "standardize"]
+
+# Entries of an outer product that are formed at a time: 8 MiB in double precision.
+_OUTER_ENTRIES = 1 << 20
 
 
 class Transformed:
@@ -72,12 +78,12 @@ class Transformed:
         product = self.base.transposed_product(block)
         if self.center is not None:
             total = arrays.namespace(block).sum(block, axis=0)
-            if block.ndim == 1:
+            if _is_rounding_error(total, block):
+                pass  # so is its product with the means, beside that of the entries
+            elif block.ndim == 1:
                 product -= self.center * total
             else:
-                # needs less memory than one outer product
-                for few in slices(block.shape[1], product):
-                    product[:, few] -= self.center[:, None] * total[few]
+                _subtract_outer(product, self.center, total)
         if self.column_scale is not None:
             product *= self.column_scale if block.ndim == 1 else self.column_scale[:, None]
         return product
@@ -218,13 +224,17 @@ def standardize(
         sample_weight = arrays.from_numpy(sample_weight, prototype)
     weight = arrays.zeros((n,), like=prototype) + 1 if sample_weight is None else sample_weight
     total = float(xp.sum(weight))
-    mean = column_means(design, weight) if center else None
+    moments = getattr(design, "column_moments", None) if center and sample_weight is None else None
+    mean = None
+    if center:
+        mean = column_means(design, weight) if moments is None else moments.mean
     if kept is not None:
         return _standardized_residuals(design, sample_weight, total, mean, kept, scale)
     deviation = None
     if scale:
         root = None if sample_weight is None else xp.sqrt(sample_weight)
-        deviation = design.column_norms(root, mean) / total**0.5
+        norms = design.column_norms(root, mean) if moments is None else moments.norms
+        deviation = norms / total**0.5
         if mean is not None:
             # a constant column differs from zero by rounding errors of about this size
             floor = 100 * arrays.eps(prototype) * xp.abs(mean)
@@ -288,6 +298,28 @@ def _signed_inverse(scale: Array) -> Array:
 
 def _inverse(scale: Array) -> Array:
     return arrays.divide_or_zero(1.0, scale)
+
+
+def _is_rounding_error(total: Array, block: Array) -> bool:
+    """Whether column sums are not larger than their rounding errors, for NumPy arrays.
+
+    For others the comparison would take longer than what it saves.
+    """
+    if not isinstance(block, np.ndarray):
+        return False
+    return bool(np.all(np.abs(total) <= arrays.eps(block) * np.sum(np.abs(block), axis=0)))
+
+
+def _subtract_outer(product: Array, left: Array, right: Array) -> None:
+    """Subtract left·rightᵀ in place, a part at a time, which needs little memory."""
+    if not isinstance(product, np.ndarray):
+        for few in slices(product.shape[1], arrays.at_once(SLICE_COLUMNS, product)):
+            product[:, few] -= left[:, None] * right[few]
+        return
+    if product.flags.f_contiguous:
+        product, left, right = product.T, right, left  # parts are contiguous
+    for part in slices(product.shape[0], max(1, _OUTER_ENTRIES // max(product.shape[1], 1))):
+        product[part] -= left[part, None] * right
 
 
 def _times_rows(block: Array, scale: Array | None) -> Array:

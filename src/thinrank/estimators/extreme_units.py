@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,7 +125,7 @@ def own_units(estimator: Any, design: Design, Y: Array | None) -> Units | None:
     ValueError
         If the magnitudes are extreme and the fit depends on the units.
     """
-    of_x = _exponents(_magnitudes(design), design.prototype)
+    of_x = _of_predictors(design)
     of_y = np.zeros(1, np.int64) if Y is None else _exponents(_column_magnitudes(Y), Y)
     if not (np.any(of_x) or np.any(of_y)):
         return None
@@ -178,6 +179,17 @@ def comparable(Y: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.nda
     return np.ldexp(Y, -powers), np.ldexp(predicted, -powers)
 
 
+def _of_predictors(design: Design) -> np.ndarray:
+    """Exponents of two of the magnitudes of X; all 0 if these are ordinary and similar."""
+    moments = getattr(design, "column_moments", None)
+    if moments is not None:
+        # the length of a column is at least its magnitude, and at most √n times that
+        slack = math.ceil(math.log2(max(design.shape[0], 1)) / 2) + 1
+        if not np.any(_exponents(moments.lengths, design.prototype, slack)):
+            return np.zeros(design.shape[1], np.int64)
+    return _exponents(_magnitudes(design), design.prototype)
+
+
 def _of_responses(Y: np.ndarray) -> np.ndarray:
     return _exponents(_column_magnitudes(Y if Y.ndim == 2 else Y[:, None]), Y)
 
@@ -206,12 +218,15 @@ def _column_magnitudes(matrix: Array) -> np.ndarray:
     return np.nan_to_num(np.maximum(high, -low).astype(np.float64))
 
 
-def _exponents(magnitudes: np.ndarray, like: Array) -> np.ndarray:
-    """Exponents of two of the magnitudes; all 0 if the magnitudes are ordinary and similar."""
+def _exponents(magnitudes: np.ndarray, like: Array, slack: int = 0) -> np.ndarray:
+    """Exponents of two of the magnitudes; all 0 if the magnitudes are ordinary and similar.
+
+    ``slack`` is how much larger than the true ones the exponents may be.
+    """
     exponents = np.frexp(magnitudes)[1].astype(np.int64)
     live, size = exponents[magnitudes > 0], arrays.itemsize(like)
     ordinary = live.size == 0 or (
-        np.max(np.abs(live)) <= _ORDINARY[size] and np.ptp(live) <= _SIMILAR[size]
+        np.max(np.abs(live)) + slack <= _ORDINARY[size] and np.ptp(live) + slack <= _SIMILAR[size]
     )
     return exponents * 0 if ordinary else exponents
 

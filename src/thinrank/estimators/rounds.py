@@ -55,7 +55,7 @@ def fit_in_rounds(
     """
     rank, rows, columns = problem.limited(*sizes)
     scaled, supports = problem, None
-    for _ in range(_MAX_ROUNDS):
+    for fits_left in reversed(range(_MAX_ROUNDS)):
         with shown(callback, solver.max_iter, verbose) as report:
             solution = minimize(
                 scaled.loss.with_ridge(ridge),
@@ -73,6 +73,8 @@ def fit_in_rounds(
         if stopped or supports == before or not problem.noise_matters(rows):
             break
         scaled = problem.with_noise(problem.noise(factors))
+        if fits_left:
+            del factors, solution  # they may be large, and the next fit needs memory
     return factors, solution, scaled
 
 

@@ -22,6 +22,7 @@ from thinrank.designs import as_design
 from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, check_row_names, column_names
 from thinrank.estimators.kinds_of_data import check_kind
+from thinrank.estimators.sample_ids import check_feature_names, check_sample_ids
 from thinrank.minimize import check_size, check_sizes
 
 if TYPE_CHECKING:
@@ -92,9 +93,8 @@ def check_training_data(
             {"ensure_2d": False, "dtype": "numeric", "ensure_all_finite": finite},
         ),
     )
-    check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
     check_consistent_length(X, Y)
-    return as_design(X), np.asarray(Y).astype(X.dtype, copy=False)
+    return _finite_design(estimator, X), np.asarray(Y).astype(X.dtype, copy=False)
 
 
 def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
@@ -122,9 +122,17 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
     check_columns("X", X)
     check_columns("Y", Y, numeric=False)
     X = validate_data(estimator, X, **_PREDICTORS)
-    check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
     check_consistent_length(X, Y)
-    return as_design(X)
+    return _finite_design(estimator, X)
+
+
+def _finite_design(estimator: BaseEstimator, X: Any) -> Design:
+    """X as a Design, after a check that all entries are finite."""
+    design = as_design(X)
+    # the moments of a dense X are needed anyway, and are finite only if X is
+    if getattr(design, "column_moments", None) is None:
+        check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
+    return design
 
 
 def _own_design(estimator: BaseEstimator, X: Any) -> Design:
@@ -135,6 +143,9 @@ def _own_design(estimator: BaseEstimator, X: Any) -> Design:
     estimator.n_features_in_ = design.shape[1]
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_  # of an earlier fit
+    names = getattr(design, "feature_names", None)
+    if names is not None:
+        estimator.feature_names_in_ = names
     return design
 
 
@@ -181,6 +192,8 @@ def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
             f"X has {design.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input"
         )
+    known = getattr(estimator, "feature_names_in_", None)
+    check_feature_names(design, known, type(estimator).__name__)
     return design
 
 
@@ -258,6 +271,7 @@ def _is_ours(X: Any) -> bool:
 
 def _check_rows(X: Any, Y: Any) -> None:
     """Raise an error that names X and Y, which the one of scikit-learn does not."""
+    check_sample_ids(X, Y)
     rows_x, rows_y = getattr(X, "shape", None), getattr(Y, "shape", None)
     if rows_x and rows_y and rows_x[0] != rows_y[0]:
         raise ValueError(

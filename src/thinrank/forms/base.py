@@ -8,12 +8,16 @@ from typing import Self
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
+from thinrank.forms.rounded_cross import RoundedCross
 
 __all__ = ["AdjustableRidge", "HeldCross", "blockwise_cross_norms", "plus_ridge", "plus_rows"]
 
-# Number of columns of XᵀY computed at a time when it is not kept: 20 MB for ten thousand
+# Largest number of columns of XᵀY computed at a time when it is not kept: 20 MB for ten thousand
 # predictors.
 _BLOCK_TARGETS = 256
+# With few samples fewer columns are computed at a time, so that they take at most an eighth of the
+# memory of X, but at least this number, since products with fewer columns are slower.
+_LEAST_TARGETS, _PART_OF_X = 16, 8
 
 
 class AdjustableRidge:
@@ -72,16 +76,26 @@ class HeldCross(AdjustableRidge):
         return arrays.row_norms_squared(self._cross), arrays.column_norms_squared(self._cross)
 
 
-def blockwise_cross_norms(form: QuadraticForm) -> tuple[Array, Array]:
-    """Squared norms of the rows and columns of C, without keeping it."""
+def blockwise_cross_norms(
+    form: QuadraticForm, keep: RoundedCross | None = None
+) -> tuple[Array, Array]:
+    """Squared norms of the rows and columns of C, without keeping it.
+
+    ``keep`` receives the columns, if it is given.
+    """
     xp = arrays.namespace(form.prototype)
     by_row = arrays.zeros((form.shape[0],), like=form.prototype)
     by_column = []
-    width = arrays.at_once(_BLOCK_TARGETS, form.prototype)
+    # an accelerator has memory for more
+    most = arrays.at_once(_BLOCK_TARGETS, form.prototype)
+    width = min(most, max(_LEAST_TARGETS, int(form.samples) // _PART_OF_X))
     for first in range(0, form.shape[1], width):
         part = form.cross_columns(first, min(first + width, form.shape[1]))
         by_row += arrays.row_norms_squared(part)
         by_column.append(arrays.column_norms_squared(part))
+        if keep is not None:
+            keep.put(part)
+        del part  # before the next is computed
     return by_row, xp.concat(by_column)
 
 

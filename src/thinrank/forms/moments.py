@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Literal
+from typing import Any, Literal
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -13,6 +13,7 @@ from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.designs import Transformed
 from thinrank.forms.gram import GramForm
 from thinrank.forms.products import ProductForm
+from thinrank.forms.rounded_cross import RoundedCross
 
 __all__ = ["FormName", "Moments"]
 
@@ -63,6 +64,8 @@ class Moments:
         self.evaluates_by_gram = form == "gram" or (is_auto(form) and self._gram_is_cheaper())
         self._gram: Array | None = None
         self._cross: Array | None = None
+        self._rounded: RoundedCross | None = None
+        self._of_X: dict[str, Any] = {}  # shared with the moments of scaled responses
         self._form: QuadraticForm | None = None
 
     @property
@@ -104,7 +107,14 @@ class Moments:
                 self._hold()
             else:
                 self._form = ProductForm(
-                    self.X, self.Y, self.samples, self.constant, 0.0, self._cross
+                    self.X,
+                    self.Y,
+                    self.samples,
+                    self.constant,
+                    0.0,
+                    self._cross,
+                    self._rounded,
+                    self._of_X,
                 )
         assert self._form is not None
         return self._form
@@ -124,6 +134,10 @@ class Moments:
         other.Y = Transformed(self.Y, column_scale=inverse)
         other.constant = other._mean_square()
         other._cross = None if self._cross is None else self._cross * inverse
+        if isinstance(self._form, ProductForm):
+            other._rounded = self._form.rounded_cross(inverse)
+        elif self._rounded is not None:
+            other._rounded = self._rounded.scaled(inverse)
         other._form = None
         if self.gram_is_held:
             other._hold()

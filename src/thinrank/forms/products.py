@@ -10,6 +10,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.forms.active_columns import ActiveColumns
 from thinrank.forms.base import AdjustableRidge, blockwise_cross_norms, plus_ridge, plus_rows
+from thinrank.forms.rounded_cross import RoundedCross
 
 __all__ = ["ProductForm"]
 
@@ -38,6 +39,10 @@ class ProductForm(AdjustableRidge):
         Added to the diagonal of H.
     cross : array of shape (n_features, n_targets), default=None
         XᵀY/n, if it is known.
+    rounded : RoundedCross, default=None
+        The same, rounded; only norms are computed from it.
+    of_X : dict, default=None
+        Results that depend on X alone, which forms with other responses share.
     """
 
     def __init__(
@@ -48,6 +53,8 @@ class ProductForm(AdjustableRidge):
         constant: float,
         ridge: float,
         cross: Array | None = None,
+        rounded: RoundedCross | None = None,
+        of_X: dict[str, Any] | None = None,
     ) -> None:
         self.constant = constant
         self.samples = samples
@@ -57,15 +64,17 @@ class ProductForm(AdjustableRidge):
         self._X, self._Y = X, Y
         self._ridge = ridge
         self._cross = cross
+        self._rounded = rounded
         self._active = ActiveColumns(X, Y)
         # shared by copies with other ridges
         self._known: dict[str, Any] = {}
+        self._of_X: dict[str, Any] = {} if of_X is None else of_X
 
     def diagonal(self) -> Array:
         """Mean squares of the columns of X, plus the ridge."""
-        if "mean squares" not in self._known:
-            self._known["mean squares"] = self._X.column_norms() ** 2 / self.samples
-        mean_squares = self._known["mean squares"]
+        if "mean squares" not in self._of_X:
+            self._of_X["mean squares"] = self._X.column_norms() ** 2 / self.samples
+        mean_squares = self._of_X["mean squares"]
         return mean_squares + self._ridge if self._ridge else mean_squares
 
     def cross_rows(self, rows: Array) -> Array:
@@ -90,6 +99,32 @@ class ProductForm(AdjustableRidge):
         left = (vectors / scale).T
         return xp.concat([left @ block for block in self._blocks(rows)], axis=1), False
 
+    def has_dual(self, rows: Array) -> bool:
+        """Whether :meth:`dual_solution` applies: a ridge, and more rows than samples."""
+        return bool(self._ridge) and self._many(rows)
+
+    def dual_solution(self, rows: Array) -> Array:
+        """H_SS⁻¹C_S = X_Sᵀ(X_S X_Sᵀ + n·ridge·I)⁻¹Y, for more rows S than samples.
+
+        It takes a matrix with one row and column per sample, where R takes one with a column per
+        row of S.
+        """
+        xp = arrays.namespace(rows)
+        ridge = self._ridge * self.samples * arrays.identity(self._X.shape[0], self.prototype)
+        products = self._sample_products(rows) + ridge
+        everything = arrays.indices(range(self.shape[1]), self.prototype)
+        dual = xp.linalg.solve(products, self._Y.columns(everything))
+        return xp.concat([block.T @ dual for block in self._blocks(rows)])
+
+    def _sample_products(self, rows: Array) -> Array:
+        """X_S X_Sᵀ, kept if S has all rows."""
+        if rows.shape[0] < self.shape[0]:
+            return sum(block @ block.T for block in self._blocks(rows))
+        if "sample products" not in self._of_X:
+            products = sum(block @ block.T for block in self._blocks(rows))
+            self._of_X["sample products"] = products
+        return self._of_X["sample products"]
+
     def _blocks(self, rows: Array) -> Iterator[Array]:
         """The columns ``rows`` of X, a block at a time."""
         for first in range(0, rows.shape[0], _BLOCK_ROWS):
@@ -101,7 +136,7 @@ class ProductForm(AdjustableRidge):
         if last_rows is rows:
             return values, vectors
         xp = arrays.namespace(rows)
-        products = sum(block @ block.T for block in self._blocks(rows))
+        products = self._sample_products(rows)
         values, vectors = xp.linalg.eigh(products / self.samples)
         floor = 10 * self._X.shape[0] * arrays.eps(values) * float(values[-1])
         kept = arrays.true_positions(values > floor)
@@ -123,8 +158,25 @@ class ProductForm(AdjustableRidge):
     def cross_norms(self) -> tuple[Array, Array]:
         """Squared norms of the rows and columns of XᵀY/n, a block of columns at a time."""
         if "cross norms" not in self._known:
-            self._known["cross norms"] = blockwise_cross_norms(self)
+            if self._rounded is not None:
+                self._known["cross norms"] = self._rounded.norms()
+            else:
+                self._known["cross norms"] = self._computed_norms()
         return self._known["cross norms"]
+
+    def _computed_norms(self) -> tuple[Array, Array]:
+        kept = None
+        if self._cross is None and RoundedCross.is_small(self.samples, self.shape, self.prototype):
+            kept = RoundedCross()
+        norms = blockwise_cross_norms(self, kept)
+        if kept is not None and RoundedCross.is_exact_enough(norms[1]):
+            self._known["rounded"] = kept
+        return norms
+
+    def rounded_cross(self, scale: Array) -> RoundedCross | None:
+        """XᵀY/n for responses multiplied by a scale, if it was kept."""
+        known = self._rounded or self._known.get("rounded")
+        return None if known is None else known.scaled(scale)
 
     def gram(self, rows: Array) -> Array:
         """H over ``rows``, from the columns in use."""

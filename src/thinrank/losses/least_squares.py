@@ -187,8 +187,12 @@ class LeastSquares(Quadratic):
 
     def residual_squares(self, factors: Factors) -> Array:
         """Weighted residual sum of squares of each response, of shape (n_targets,)."""
-        Y = self.moments.Y
-        scores = self._scores(factors.U)
+        X, Y = self.moments.X, self.moments.Y
+        rows = factors.row_support
+        if 2 * rows.shape[0] > X.shape[1]:
+            scores = X @ factors.U
+        else:
+            scores = X.columns(rows) @ arrays.take_rows(factors.U, rows)
         products = Y.transposed_product(scores)
         total = Y.column_norms() ** 2
         V = factors.V

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
+import numpy as np
 from scipy.stats import chi2
 
 from thinrank import arrays
@@ -40,8 +41,8 @@ def promising(costs: Array, gains: Array, free: int, margin: float) -> int:
     the objective, hence twice the margin.
     """
     xp = arrays.namespace(costs)
-    costs, gains = xp.sort(costs), -xp.sort(-gains)
     free = min(free, gains.shape[0])
+    costs, gains = xp.sort(costs), _largest(gains, free + costs.shape[0])
     entering = int(xp.count_nonzero(gains[:free] > 0))
     if entering < free:
         return entering
@@ -63,7 +64,8 @@ def best_exchanges(
     width = nets.shape[1]
     entering = arrays.take_rows(prospects.candidates, prospects.exact)
     hopeless = arrays.to_numpy(nets < (1 / max_ratio - 1) * prospects.costs[:, None])
-    for place in arrays.to_numpy(descending(xp.reshape(nets, (-1,))))[:_MAX_EXCHANGES].tolist():
+    best = descending(xp.reshape(nets, (-1,)), _MAX_EXCHANGES)
+    for place in arrays.to_numpy(best).tolist():
         i, j = divmod(place, width)
         if hopeless[i, j]:
             continue
@@ -75,6 +77,27 @@ def ascending(values: Array) -> Array:
     return arrays.namespace(values).argsort(arrays.half_the_digits(values))
 
 
-def descending(values: Array) -> Array:
-    """Positions in descending order of values; values are compared to half of their digits."""
-    return ascending(-values)
+def descending(values: Array, count: int | None = None) -> Array:
+    """Positions in descending order of values, all or the first ``count`` of them.
+
+    Values are compared to half of their digits; of equal ones the first position comes first.
+    """
+    count = values.shape[0] if count is None else min(count, values.shape[0])
+    if not _pays_to_part(values, count):
+        return ascending(-values)[:count]
+    keys = arrays.half_the_digits(-values)
+    last = np.partition(keys, count - 1)[count - 1]
+    places = np.flatnonzero(~(keys > last))
+    return places[np.argsort(keys[places], kind="stable")][:count]
+
+
+def _largest(values: Array, count: int) -> Array:
+    """The ``count`` largest values, in descending order; all if there are fewer."""
+    if _pays_to_part(values, count):
+        values = np.partition(values, values.shape[0] - count)[values.shape[0] - count :]
+    return -arrays.namespace(values).sort(-values)
+
+
+def _pays_to_part(values: Array, count: int) -> bool:
+    """Whether a few of many values are wanted: to sort all of them would take far longer."""
+    return isinstance(values, np.ndarray) and 0 < 8 * count < values.shape[0]

@@ -93,7 +93,7 @@ class Fit:
     def factors(self) -> Factors:
         """Θ as factors."""
         V = self.Q if self.column_scale is None else self.Q / self.column_scale[:, None]
-        return Factors(arrays.scatter_rows(self.U, self.rows, self.shape[0]), V)
+        return Factors.on_rows(self.U, self.rows, self.shape[0], V)
 
 
 def as_fit(

@@ -217,7 +217,7 @@ class Pursuit(Sized):
         threshold = largest_noise(form.shape[0], here.U.shape[1]) * unit
         best = None
         least = (1 - self.tol) * here.objective
-        for j in descending(gains)[: min(_LAST_EXCHANGES, gains.shape[0])]:
+        for j in descending(gains, _LAST_EXCHANGES):
             if not gains[j] > threshold:
                 break
             for i in ascending(costs)[: min(_LAST_EXCHANGES, costs.shape[0])]:
@@ -320,8 +320,8 @@ class Pursuit(Sized):
         costs = fit.costs
         inside = arrays.scatter_rows(costs * 0 + 1, fit.rows, form.shape[0])
         candidates = arrays.true_positions(inside == 0)
-        gradient = arrays.take_rows(form.gradient(fit.rows, fit.U, fit.Q), candidates)
-        slopes = arrays.row_norms_squared(gradient)
+        gradient = form.gradient(fit.rows, fit.U, fit.Q)
+        slopes = arrays.take_rows(arrays.row_norms_squared(gradient), candidates)
         curvature = arrays.take_rows(form.diagonal(), candidates)
         gains = arrays.divide_or_zero(slopes, curvature)
         count = min(candidates.shape[0], _EXACT_GAINS)
@@ -330,11 +330,12 @@ class Pursuit(Sized):
             if promising(costs, gains, free, 0.0) > count:
                 # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
                 count = 0
-        exact = xp.sort(descending(gains)[:count])
+        exact = xp.sort(descending(gains, count))
         whitened = arrays.zeros((fit.rows.shape[0], 0), like=gains)
-        rows, slopes, curvature, gradient = (
-            arrays.take_rows(x, exact) for x in (candidates, slopes, curvature, gradient)
+        rows, slopes, curvature = (
+            arrays.take_rows(x, exact) for x in (candidates, slopes, curvature)
         )
+        gradient = arrays.take_rows(gradient, rows)
         if count:
             whitened = fit.root @ form.gram_between(fit.rows, rows)
         left_over = curvature - arrays.column_norms_squared(whitened)
@@ -354,7 +355,7 @@ class Pursuit(Sized):
         xp = arrays.namespace(costs)
         leaving = max(size - (self.rows - rows.shape[0]), 0)
         kept = arrays.take_rows(rows, ascending(costs)[leaving:])
-        entering = arrays.take_rows(candidates, descending(gains)[:size])
+        entering = arrays.take_rows(candidates, descending(gains, size))
         return xp.sort(xp.concat([kept, entering]))
 
 

@@ -10,6 +10,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
 from thinrank.core.memory import budget_bytes
+from thinrank.forms import ProductForm
 
 __all__ = ["MOST_ROWS", "Backward", "Elimination", "most_at_once", "on_rows", "solution"]
 
@@ -128,5 +129,7 @@ def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
 
 def solution(form: QuadraticForm, rows: Array) -> Array:
     """H_SS⁻¹C_S, the coefficients of the rows S without a limit on the rank."""
+    if isinstance(form, ProductForm) and form.has_dual(rows):
+        return form.dual_solution(rows)
     root, _ = form.inverse_root(rows)
     return root.T @ (root @ form.cross_rows(rows))

@@ -47,10 +47,8 @@ class Screening:
             small = Factors.from_theta(root.T @ (root @ cross), rank)
         else:
             small = _leading_directions(cross, rank, seed)
-        return Factors(
-            arrays.scatter_rows(small.U, kept_rows, loss.shape[0]),
-            arrays.scatter_rows(small.V, kept_columns, loss.shape[1]),
-        )
+        V = arrays.scatter_rows(small.V, kept_columns, loss.shape[1])
+        return Factors.on_rows(small.U, kept_rows, loss.shape[0], V)
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""

@@ -1,0 +1,106 @@
+"""Time and memory of fits with given sizes to few samples of many predictors.
+
+    python benchmarks/wide.py --markdown docs/benchmarks/wide.md
+
+n = 200, p = 200,000 and k = 50, in double precision. Each fit is timed from raw arrays to fitted
+estimator, in turn with one product XᵀY in the same process and with the same threads; medians of
+a few are reported, of wall time and of processor time. Memory is the peak resident set in a process
+of its own, beyond what was resident before the fit, plus X itself, divided by X.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from output import machine, publish, table
+
+import thinrank as tr
+
+SHAPE = (200, 200_000, 50)
+SEED = 30_000
+# True rank, rows and columns, which the fits are given, and the memory order of X.
+CASES = [
+    ((3, 10, 10), "C"),
+    ((3, 10, 10), "F"),
+    ((8, 10, 10), "C"),
+    ((4, 20, 20), "C"),
+]
+
+
+def data(sizes: tuple[int, int, int], order: str) -> tuple[np.ndarray, np.ndarray, tr.Factors]:
+    X, Y, truth = tr.datasets.make_two_way_sparse(*SHAPE, *sizes, random_state=SEED)
+    return np.asarray(X, order=order), Y, truth
+
+
+def timed(work) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def measure(sizes: tuple[int, int, int], order: str, repetitions: int) -> list[object]:
+    X, Y, truth = data(sizes, order)
+    est = tr.SparseReducedRankRegressor(*sizes).fit(X[:, :1000], Y)  # deferred imports
+    pairs = []
+    for _ in range(repetitions):  # alternately, so that other load affects both
+        pairs.append((*timed(lambda: X.T @ Y), *timed(lambda: est.fit(X, Y))))
+    product, product_cpu, fit, fit_cpu = np.median(pairs, axis=0)
+    right = len(np.intersect1d(est.row_support_, truth.row_support))
+    return [
+        "rank {}, {} rows, {} columns".format(*sizes),
+        order,
+        f"{1e3 * product:.0f}",
+        f"{1e3 * fit:.0f}",
+        f"{fit / product:.1f}",
+        f"{fit_cpu / product_cpu:.1f}",
+        est.n_iter_,
+        f"{right} of {sizes[1]}",
+        f"{peak_memory(sizes, order):.2f}",
+    ]
+
+
+def peak_memory(sizes: tuple[int, int, int], order: str) -> float:
+    command = [sys.executable, __file__, "--memory-of", *map(str, sizes), order]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def print_memory(sizes: tuple[int, int, int], order: str) -> None:
+    X, Y, _ = data(sizes, order)
+    est = tr.SparseReducedRankRegressor(*sizes).fit(X[:, :1000], Y)
+    X.T[:5000] @ Y  # BLAS allocates its buffers
+
+    def resident(field: str) -> float:
+        line = next(x for x in Path("/proc/self/status").read_text().splitlines() if field in x)
+        return float(line.split()[1]) * 1024
+
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before = resident("VmRSS")
+    est.fit(X, Y)
+    print((X.nbytes + resident("VmHWM") - before) / X.nbytes)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--memory-of", nargs=4)
+    options = parser.parse_args()
+    if options.memory_of:
+        *sizes, order = options.memory_of
+        rank, rows, columns = map(int, sizes)
+        print_memory((rank, rows, columns), order)
+        return
+    rows = [measure(sizes, order, options.repetitions) for sizes, order in CASES]
+    headings = ["given sizes", "order of X", "one XᵀY, ms", "fit, ms", "ratio"]
+    headings += ["ratio of processor times", "iterations", "true rows", "memory with X, times X"]
+    lines = [*table(headings, rows, text=2), "", f"Machine: {machine()}."]
+    publish([*lines, "Command: `python benchmarks/wide.py`."], options.markdown)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Means and norms of the columns of a dense array, from one pass over it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.core.threads import threads_in_use
+
+__all__ = ["ColumnMoments", "column_moments"]
+
+# Entries of a tile, half a MiB in double precision: it stays in the cache of a core while its sums
+# and sums of squares are computed.
+_TILE_ENTRIES = 1 << 16
+# Least number of columns of a tile, if the rows of the array are contiguous and if its columns are:
+# runs of memory are then long enough to be read fast.
+_TILE_COLUMNS, _TILE_COLUMNS_F = 1024, 64
+# An array with fewer entries is done by one thread, since it takes about as long to start others.
+_WORTH_THREADS = 1 << 22
+# Sums of squares about zero are computed again about the mean if less than this fraction of them is
+# left about the mean, by the size of an entry in bytes: in double precision two digits are lost to
+# cancellation at most, in single precision hardly any.
+_MIN_LEFT_OVER = {8: 1e-2, 4: 0.5}
+
+
+class ColumnMoments(NamedTuple):
+    """Moments of the columns of an array.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_columns,)
+        Means.
+    norms : ndarray of shape (n_columns,)
+        Norms of the columns about their means.
+    lengths : ndarray of float64, of shape (n_columns,)
+        Norms of the columns about zero, 0 only for columns of zeros.
+    """
+
+    mean: np.ndarray
+    norms: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def finite(self) -> bool:
+        """Whether all entries and their squares are finite, and no column is lost to underflow."""
+        return bool(np.all(np.isfinite(self.lengths)))
+
+
+def column_moments(X: np.ndarray) -> ColumnMoments:
+    """Moments of all columns, from tiles that are read from memory once.
+
+    Sums of squares are taken about zero, and of columns that are far from zero again about the
+    mean.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        An array of floats, of any memory order.
+
+    Returns
+    -------
+    ColumnMoments
+        Means and norms have the dtype of X. If ``finite`` is false, they are not valid.
+    """
+    n, p = X.shape
+    found = ColumnMoments(np.zeros(p, X.dtype), np.zeros(p, X.dtype), np.zeros(p))
+    if n == 0:
+        return found
+    least = _TILE_COLUMNS_F if X.flags.f_contiguous else _TILE_COLUMNS
+    width = max(least, _TILE_ENTRIES // n)
+    blocks = [slice(first, min(first + width, p)) for first in range(0, p, width)]
+
+    def work(some: list[slice]) -> None:
+        with arrays.without_overflow_warnings():
+            for columns in some:
+                _of_columns(X[:, columns], found, columns)
+
+    threads = min(threads_in_use(), len(blocks)) if X.size >= _WORTH_THREADS else 1
+    if threads == 1:
+        work(blocks)
+        return found
+    share = math.ceil(len(blocks) / threads)  # neighbouring blocks for each thread
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, (blocks[i : i + share] for i in range(0, len(blocks), share))))
+    return found
+
+
+def _of_columns(X: np.ndarray, found: ColumnMoments, columns: slice) -> None:
+    """Moments of a few columns."""
+    n = X.shape[0]
+    total, squares = _sums(X)
+    mean, left = total / n, squares - total**2 / n
+    again = np.flatnonzero(~(left >= _MIN_LEFT_OVER[X.dtype.itemsize] * squares))
+    if again.size:
+        about = mean[again].astype(X.dtype)
+        moved, left[again] = _sums(X, again, about)
+        left[again] -= moved**2 / n
+        mean[again] = about + moved / n
+    empty = np.flatnonzero(squares == 0)
+    if empty.size and any(np.any(tile[:, empty]) for tile in _tiles(X)):
+        squares[empty] = np.nan  # squares that underflow
+    found.mean[columns] = mean
+    found.norms[columns] = np.sqrt(np.maximum(left, 0))
+    found.lengths[columns] = np.sqrt(squares)
+
+
+def _sums(
+    X: np.ndarray, index: np.ndarray | None = None, center: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums and sums of squares of the columns ``index``, minus ``center``, in double precision."""
+    total, squares = np.zeros((2, X.shape[1] if index is None else len(index)))
+    for tile in _tiles(X):
+        if index is not None:
+            tile = tile[:, index] - center
+        total += np.ones(tile.shape[0], tile.dtype) @ tile
+        squares += arrays.column_norms_squared(tile)
+    return total, squares
+
+
+def _tiles(X: np.ndarray) -> Iterator[np.ndarray]:
+    height = max(_TILE_ENTRIES // max(X.shape[1], 1), 1)
+    for first in range(0, X.shape[0], height):
+        yield X[first : first + height]

@@ -1,0 +1,322 @@
+"""X as genotypes in a PLINK file, unpacked some variants at a time (NumPy only)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.core.extras import import_optional
+from thinrank.core.threads import threads_in_use
+from thinrank.designs.blockwise import blockwise_gram
+from thinrank.designs.column_moments import ColumnMoments
+from thinrank.designs.plink_files import read_plink_files
+
+__all__ = ["Genotypes"]
+
+# Genotypes that are unpacked at a time: 16 MiB in double precision.
+_BLOCK_ENTRIES = 1 << 21
+# What the reader returns for a missing genotype.
+_MISSING = -127
+# A factor with fewer non-zero rows than this part of the variants is multiplied by the columns that
+# belong to them; otherwise all variants are unpacked.
+_FEW = 1 / 8
+# Samples or variants that a message names.
+_MOST_NAMED = 3
+
+
+class _Counts(NamedTuple):
+    """Numbers of samples with each genotype, for every variant."""
+
+    one: np.ndarray
+    two: np.ndarray
+    missing: np.ndarray
+
+
+class Genotypes:
+    """Genotypes of a PLINK data set (.bed, .bim and .fam), never unpacked as a whole.
+
+    A genotype takes 2 bits in the file. Products unpack some variants at a time, so that the memory
+    does not depend on their number. Entries are the numbers of copies of the first allele of the
+    .bim file (A1), 0, 1 or 2.
+
+    A missing genotype is replaced by the mean of its variant over the samples of the design, also
+    in cross-validation; ``n_missing`` and ``missing`` say how many there are. A variant without
+    any genotype is zero.
+
+    Parameters
+    ----------
+    path : str or Path
+        The .bed file. The .bim and .fam files are those of the same name in the same folder.
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of the products.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Numbers of samples and of variants.
+    sample_ids : ndarray of str
+        Individual identifiers of the .fam file; with the identifier of the family and ``_`` before
+        them if they are not distinct.
+    feature_names : ndarray of str
+        Identifiers of the .bim file. Where they are missing or repeated, chromosome, position and
+        alleles are added. A fitted estimator has them as ``feature_names_in_``.
+    missing : ndarray of int, of shape (n_variants,)
+        Number of missing genotypes of each variant; the file is read once for it.
+    n_missing : int
+        Number of all missing genotypes.
+
+    Raises
+    ------
+    FileNotFoundError
+        If one of the three files is missing.
+    ValueError
+        If a file is damaged or ends early, or if the files do not belong together.
+
+    See Also
+    --------
+    thinrank.SparseReducedRankRegressor : Accepts it as X.
+
+    Notes
+    -----
+    The file is read with the library bed-reader, which the extra ``genotypes`` installs. It must
+    not change while the design is in use.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, thinrank as tr
+    >>> from bed_reader import to_bed
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = folder.name + "/small.bed"
+    >>> to_bed(path, np.array([[0.0, 2.0], [1.0, np.nan], [2.0, 1.0]]),
+    ...        properties={"iid": ["a", "b", "c"], "sid": ["rs1", "rs2"]})
+    >>> X = tr.designs.Genotypes(path)
+    >>> X
+    Genotypes(3 samples, 2 variants)
+    >>> X.n_missing
+    1
+    >>> X.for_samples(["c", "b"]).columns(np.array([0, 1]))
+    array([[2., 1.],
+           [1., 1.]])
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | Path, dtype: str = "float64") -> None:
+        if str(dtype) not in ("float64", "float32"):
+            raise ValueError(f'dtype must be "float64" or "float32", got {dtype!r}')
+        import_optional("bed_reader")  # the error comes before any work
+        self._files = read_plink_files(path)
+        self._all = True
+        self._samples = np.arange(len(self._files.samples))
+        self._imputed_from: Genotypes | None = None
+        self.prototype = np.zeros(0, dtype=str(dtype))
+
+    def __repr__(self) -> str:
+        n, p = self.shape
+        return f"{type(self).__name__}({n} samples, {p} variants)"
+
+    @property
+    def path(self) -> Path:
+        """The .bed file."""
+        return self._files.bed
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_variants)."""
+        return len(self._samples), len(self._files.variants)
+
+    @property
+    def sample_ids(self) -> np.ndarray:
+        """Identifiers of the samples."""
+        return self._files.samples if self._all else self._files.samples[self._samples]
+
+    @property
+    def feature_names(self) -> np.ndarray:
+        """Names of the variants."""
+        return self._files.variants
+
+    @property
+    def missing(self) -> np.ndarray:
+        """Number of missing genotypes of each variant."""
+        return self._counts.missing
+
+    @property
+    def n_missing(self) -> int:
+        """Number of all missing genotypes."""
+        return int(np.sum(self.missing))
+
+    def for_samples(self, ids: Iterable[str]) -> Genotypes:
+        """The design of some samples, in the given order.
+
+        Missing genotypes are replaced by the means over these samples.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            Identifiers of samples, such as the index of a data frame of responses.
+
+        Returns
+        -------
+        Genotypes
+        """
+        wanted = [str(name) for name in ids]
+        place = {name: i for i, name in enumerate(self.sample_ids)}
+        unknown = [name for name in wanted if name not in place]
+        if unknown:
+            raise ValueError(
+                f"ids must be samples of {self.path.with_suffix('.fam').name}, but "
+                f"{len(unknown)} of {len(wanted)} are not, such as {_some(unknown)}; the samples "
+                f"are named like {_some(self.sample_ids)}"
+            )
+        if len(set(wanted)) < len(wanted):
+            raise ValueError(f"ids must be distinct, got {len(wanted) - len(set(wanted))} repeated")
+        return self._of(np.asarray([place[name] for name in wanted], dtype=np.int64), None)
+
+    def rows(self, index: np.ndarray) -> Genotypes:
+        """The design of the rows ``index``, with missing genotypes replaced as in this one."""
+        return self._of(np.asarray(index), self._imputed_from or self)
+
+    def __matmul__(self, block: np.ndarray) -> np.ndarray:
+        n, p = self.shape
+        matrix = block if block.ndim == 2 else block[:, None]
+        used = arrays.nonzero_rows(matrix)
+        product = np.zeros((n, matrix.shape[1]), dtype=self.prototype.dtype)
+        if len(used) <= _FEW * p:
+            for some in _parts(len(used), self._width):
+                product += self.columns(used[some]) @ matrix[used[some]]
+        else:
+            for some, genotypes in self._blocks():
+                product += genotypes @ matrix[some]
+        return product if block.ndim == 2 else product[:, 0]
+
+    def transposed_product(self, block: np.ndarray) -> np.ndarray:
+        """Xᵀ @ block."""
+        product = np.empty((self.shape[1], *block.shape[1:]), dtype=self.prototype.dtype)
+        for some, genotypes in self._blocks():
+            product[some] = genotypes.T @ block
+        return product
+
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """The variants ``index``, dense."""
+        return self._read(np.asarray(index), self._means[index], self._has_missing[index])
+
+    def gram(self, index: np.ndarray | None = None) -> np.ndarray:
+        """XᵀX over the variants ``index``."""
+        if index is None:
+            return blockwise_gram(self)
+        active = self.columns(index)
+        return active.T @ active
+
+    def column_norms(
+        self, row_scale: np.ndarray | None = None, center: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Norms of the columns of diag(row_scale)(X − 1·centerᵀ)."""
+        if row_scale is None:
+            return self._norms_about(0.0 if center is None else center)
+        norms = np.empty(self.shape[1], dtype=self.prototype.dtype)
+        for some, genotypes in self._blocks():
+            if center is not None:
+                genotypes -= center[some]
+            genotypes *= row_scale[:, None]
+            norms[some] = np.linalg.norm(genotypes, axis=0)
+        return norms
+
+    @cached_property
+    def column_moments(self) -> ColumnMoments:
+        """Means and norms about the means, from the numbers of each genotype."""
+        counts = self._counts
+        mean = counts.one + 2.0 * counts.two + counts.missing * self._means
+        mean /= max(self.shape[0], 1)
+        dtype = self.prototype.dtype
+        lengths = self._norms_about(0.0).astype(np.float64)
+        return ColumnMoments(mean.astype(dtype), self._norms_about(mean), lengths)
+
+    def _norms_about(self, center: Any) -> np.ndarray:
+        """Norms of X − 1·centerᵀ, from the numbers of each genotype."""
+        one, two, missing = self._counts
+        zero = self.shape[0] - one - two - missing
+        squares = zero * np.square(0.0 - center) + one * np.square(1.0 - center)
+        squares += two * np.square(2.0 - center) + missing * np.square(self._means - center)
+        return np.sqrt(squares).astype(self.prototype.dtype)
+
+    @cached_property
+    def _counts(self) -> _Counts:
+        p = self.shape[1]
+        counts = _Counts(*np.zeros((3, p), dtype=np.int64))
+        for some in _parts(p, self._width):
+            genotypes = self._unpacked(np.arange(some.start, some.stop), "int8")
+            counts.one[some] = np.count_nonzero(genotypes == 1, axis=0)
+            counts.two[some] = np.count_nonzero(genotypes == 2, axis=0)
+            counts.missing[some] = np.count_nonzero(genotypes == _MISSING, axis=0)
+        return counts
+
+    @cached_property
+    def _means(self) -> np.ndarray:
+        """What replaces a missing genotype of each variant."""
+        if self._imputed_from is not None:
+            return self._imputed_from._means
+        one, two, missing = self._counts
+        return (one + 2.0 * two) / np.maximum(self.shape[0] - missing, 1)
+
+    @cached_property
+    def _has_missing(self) -> np.ndarray:
+        return (self._imputed_from or self)._counts.missing > 0
+
+    @property
+    def _width(self) -> int:
+        """Number of variants that are unpacked at a time."""
+        return max(1, _BLOCK_ENTRIES // max(self.shape[0], 1))
+
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """All variants, some at a time, which the caller may change."""
+        for some in _parts(self.shape[1], self._width):
+            index = np.arange(some.start, some.stop)
+            yield some, self._read(index, self._means[some], self._has_missing[some])
+
+    def _read(self, index: np.ndarray, means: np.ndarray, incomplete: np.ndarray) -> np.ndarray:
+        """Some variants, with missing genotypes replaced."""
+        genotypes = self._unpacked(index, self.prototype.dtype)
+        if np.any(incomplete):
+            np.copyto(genotypes, means, where=np.isnan(genotypes), casting="same_kind")
+        return genotypes
+
+    def _unpacked(self, index: np.ndarray, dtype: Any) -> np.ndarray:
+        """Genotypes of the variants ``index`` as they are in the file."""
+        rows: Any = slice(None) if self._all else self._samples
+        read = self._reader.read((rows, index), dtype=dtype, num_threads=threads_in_use())
+        return np.asarray(read)
+
+    @cached_property
+    def _reader(self) -> Any:
+        return import_optional("bed_reader").open_bed(
+            self._files.bed,
+            iid_count=len(self._files.samples),
+            sid_count=len(self._files.variants),
+            skip_format_check=True,
+        )
+
+    def _of(self, index: np.ndarray, imputed_from: Genotypes | None) -> Genotypes:
+        other = object.__new__(type(self))
+        other._files = self._files
+        other._all = False
+        other._samples = self._samples[index]
+        other._imputed_from = imputed_from
+        other.prototype = self.prototype
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the open file, so that a design can be sent to another process."""
+        return {name: value for name, value in vars(self).items() if name != "_reader"}
+
+
+def _parts(size: int, width: int) -> Iterator[slice]:
+    for first in range(0, size, width):
+        yield slice(first, min(first + width, size))
+
+
+def _some(names: Iterable[Any]) -> str:
+    return ", ".join(repr(str(name)) for name, _ in zip(names, range(_MOST_NAMED), strict=False))

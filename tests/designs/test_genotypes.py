@@ -1,0 +1,205 @@
+"""Genotypes in PLINK files act like the matrix of dosages with missing ones replaced by means."""
+
+import pickle
+
+import numpy as np
+import pytest
+from bed_reader import to_bed
+
+from thinrank.designs import Genotypes, as_design, genotypes, standardize, take_rows
+
+N, P = 23, 61  # not a multiple of four samples, which share a byte
+
+
+def dosages(missing=0.05):
+    """Neighbours in linkage disequilibrium, rare alleles, monomorphic variants, missing ones."""
+    rng = np.random.default_rng(30_200)
+    latent = rng.standard_normal((2, N, P))
+    for j in range(1, P):
+        latent[..., j] = 0.9 * latent[..., j - 1] + 0.44 * latent[..., j]
+    quantiles = np.linspace(-2.3, 0, P)
+    quantiles[[4, 30]] = -10, 10
+    G = np.sum(latent < quantiles, axis=0).astype(float)
+    G[rng.random((N, P)) < missing] = np.nan
+    G[:, 17] = np.nan  # a variant without any genotype
+    return G
+
+
+def imputed(G):
+    known = np.where(np.isnan(G), 0, G)
+    means = known.sum(axis=0) / np.maximum(np.sum(~np.isnan(G), axis=0), 1)
+    return np.where(np.isnan(G), means, G)
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "study.bed"
+    names = {"iid": [f"s{i}" for i in range(N)], "sid": [f"rs{j}" for j in range(P)]}
+    to_bed(file, dosages(), properties=names)
+    return file
+
+
+@pytest.fixture
+def design(path, monkeypatch):
+    monkeypatch.setattr(genotypes, "_BLOCK_ENTRIES", 10 * N)  # several blocks
+    return Genotypes(path)
+
+
+def check_acts_like(design, D, tol=1e-12):
+    rng = np.random.default_rng(30_201)
+    n, p = D.shape
+    assert design.shape == (n, p)
+    A, B, weight, center = (rng.standard_normal(s) for s in ((p, 3), (n, 2), n, p))
+    sparse = np.zeros((p, 2))
+    sparse[[3, p - 1]] = A[:2, :2]
+    index = np.array([p - 1, 0, 17, 5])
+    for block in (A, sparse, A[:, 0]):
+        np.testing.assert_allclose(design @ block, D @ block, atol=10 * tol)
+    for block in (B, B[:, 0]):
+        np.testing.assert_allclose(design.transposed_product(block), D.T @ block, atol=10 * tol)
+    np.testing.assert_allclose(design.columns(index), D[:, index], atol=tol)
+    np.testing.assert_allclose(design.gram(index), D[:, index].T @ D[:, index], atol=10 * tol)
+    for scale, about in ((None, None), (None, center), (weight, None), (weight, center)):
+        moved = D if about is None else D - about
+        moved = moved if scale is None else scale[:, None] * moved
+        expected = np.linalg.norm(moved, axis=0)
+        np.testing.assert_allclose(design.column_norms(scale, about), expected, atol=10 * tol)
+
+
+def test_it_acts_like_the_dosages(design):
+    check_acts_like(design, imputed(dosages()))
+    assert as_design(design) is design
+    np.testing.assert_allclose(design.gram(), imputed(dosages()).T @ imputed(dosages()), atol=1e-11)
+
+
+def test_complete_data(tmp_path):
+    G = np.nan_to_num(dosages())
+    to_bed(tmp_path / "x.bed", G)
+    design = Genotypes(tmp_path / "x.bed")
+    check_acts_like(design, G)
+    assert design.n_missing == 0
+
+
+def test_single_precision(path):
+    design = Genotypes(path, dtype="float32")
+    check_acts_like(design, imputed(dosages()), tol=2e-5)
+    assert (design @ np.ones((P, 1), np.float32)).dtype == np.float32
+
+
+def test_missing_genotypes_are_counted(design):
+    missing = np.isnan(dosages())
+    np.testing.assert_array_equal(design.missing, missing.sum(axis=0))
+    assert design.n_missing == missing.sum()
+
+
+def test_rows_keep_the_means_and_samples_have_their_own(design):
+    index = np.array([1, 2, 8, 20])
+    D = imputed(dosages())
+    check_acts_like(take_rows(design, index), D[index])
+    check_acts_like(take_rows(take_rows(design, index), np.array([0, 3])), D[[1, 20]])
+    chosen = design.for_samples(["s8", "s1", "s20", "s2"])
+    check_acts_like(chosen, imputed(dosages()[[8, 1, 20, 2]]))
+    assert chosen.sample_ids.tolist() == ["s8", "s1", "s20", "s2"]
+    assert take_rows(chosen, np.array([1, 3])).sample_ids.tolist() == ["s1", "s2"]
+
+
+def test_standardisation_leaves_out_monomorphic_variants(design):
+    D = imputed(dosages())
+    for rows in (None, np.arange(3, 19)):
+        some = design if rows is None else take_rows(design, rows)
+        expected = D if rows is None else D[rows]
+        found = standardize(some)
+        np.testing.assert_allclose(found.center, expected.mean(axis=0), atol=1e-14)
+        deviation = np.where(np.ptp(expected, axis=0) > 0, expected.std(axis=0), 0)
+        np.testing.assert_allclose(found.scale, deviation, atol=1e-14)
+        assert np.all(found.scale[[4, 17, 30]] == 0)
+
+
+def test_pickled_for_another_process(design):
+    design.transposed_product(np.ones(N))  # opens the file
+    check_acts_like(pickle.loads(pickle.dumps(design)), imputed(dosages()))
+
+
+def test_names(path):
+    design = Genotypes(path)
+    assert design.sample_ids[:2].tolist() == ["s0", "s1"]
+    assert design.feature_names[-1] == f"rs{P - 1}"
+    assert repr(design) == f"Genotypes({N} samples, {P} variants)"
+    lines = path.with_suffix(".bim").read_text().splitlines()
+    lines[0] = "7 . 0 55 A G"
+    lines[1] = "X rs3 0 66 C T"  # as another one
+    lines[4] = lines[5] = "9 . 0 77 A T"
+    path.with_suffix(".bim").write_text("\n".join(lines))
+    names = Genotypes(path).feature_names
+    assert names[:2].tolist() == ["7:55:A:G", "rs3:X:66:C:T"]
+    assert names[4:6].tolist() == ["9:77:A:T", "9:77:A:T:2"]
+    assert len(set(names)) == P
+    fam = path.with_suffix(".fam")
+    fam.write_text("\n".join(f"f{i} {i // 2} 0 0 0 -9" for i in range(N)))
+    assert Genotypes(path).sample_ids[:3].tolist() == ["f0_0", "f1_0", "f2_1"]
+
+
+def damaged(path, what):
+    bed, bim, fam = (path.with_suffix(s) for s in (".bed", ".bim", ".fam"))
+    if what == "ends early":
+        bed.write_bytes(bed.read_bytes()[:-5])
+    elif what == "is too long":
+        bed.write_bytes(bed.read_bytes() + b"\0")
+    elif what == "6c 1b 01":
+        bed.write_bytes(b"PK\x03\x04" + bed.read_bytes()[4:])
+    elif what == "begins with the bytes of nothing":
+        bed.write_bytes(b"")
+    elif what == "one sample after the other":
+        bed.write_bytes(b"\x6c\x1b\x00" + bed.read_bytes()[3:])
+    elif what == "line 2: expected 6 columns, got 5":
+        bim.write_text("1 a 0 1 A C\n1 b 0 1 A\n")
+    elif what == "is empty":
+        fam.write_text("")
+    elif what == "several samples 'f_a'":
+        fam.write_text("f a 0 0 0 0\n" * N)
+    elif what == "not a text file":
+        fam.write_bytes(b"\xff\xfe\x00")
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "ends early",
+        "is too long",
+        "6c 1b 01",
+        "begins with the bytes of nothing",
+        "one sample after the other",
+        "line 2: expected 6 columns, got 5",
+        "is empty",
+        "several samples 'f_a'",
+        "not a text file",
+    ],
+)
+def test_damaged_files(path, what):
+    damaged(path, what)
+    with pytest.raises(ValueError, match=what):
+        Genotypes(path)
+
+
+@pytest.mark.parametrize("suffix", [".bed", ".bim", ".fam"])
+def test_files_that_are_not_there(path, suffix):
+    path.with_suffix(suffix).unlink()
+    with pytest.raises(FileNotFoundError, match=f"study{suffix} does not exist.*study.fam"):
+        Genotypes(path)
+
+
+def test_arguments(path):
+    with pytest.raises(ValueError, match=r"that of a \.bed file, got .*study.bim"):
+        Genotypes(path.with_suffix(".bim"))
+    with pytest.raises(ValueError, match="dtype must be .* got 'int8'"):
+        Genotypes(path, dtype="int8")
+    with pytest.raises(ValueError, match=r"2 of 3 are not, such as 'a', 'b'.* like 's0', 's1'"):
+        Genotypes(path).for_samples(["s1", "a", "b"])
+    with pytest.raises(ValueError, match="ids must be distinct, got 1 repeated"):
+        Genotypes(path).for_samples(["s1", "s1"])
+
+
+def test_without_the_library(path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "bed_reader", None)
+    with pytest.raises(ImportError, match=r"PLINK files need bed_reader.*thinrank\[genotypes\]"):
+        Genotypes(path)

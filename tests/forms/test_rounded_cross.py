@@ -1,0 +1,87 @@
+"""Later rounds of a fit take the norms of XᵀY from a copy in single precision."""
+
+import numpy as np
+import pytest
+
+from thinrank.designs import Dense
+from thinrank.forms import Moments, ProductForm
+from thinrank.forms.rounded_cross import RoundedCross
+from thinrank.losses import LeastSquares
+
+
+class Counted(Dense):
+    """A design that counts its products."""
+
+    products = 0
+
+    def transposed_product(self, block):
+        """Xᵀ @ block, counted."""
+        type(self).products += 1
+        return super().transposed_product(block)
+
+
+def moments(k, scale=1.0):
+    rng = np.random.default_rng(30_101)
+    X, Y = rng.standard_normal((64, 600)), scale * rng.standard_normal((64, k))
+    Counted.products = 0
+    return Moments(Counted(X), Dense(Y), 64.0, "direct"), X, Y
+
+
+def test_norms_in_other_units_need_no_product():
+    known, X, Y = moments(10)
+    known.form().cross_norms()
+    assert Counted.products == 1
+    units = np.linspace(0.3, 4, 10)
+    by_row, by_column = known.with_target_scale(units).with_target_scale(units).form().cross_norms()
+    assert Counted.products == 1
+    cross = X.T @ (Y / units**2) / 64
+    np.testing.assert_allclose(by_row, (cross**2).sum(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(by_column, (cross**2).sum(axis=0), rtol=1e-6)
+    assert by_row.dtype == np.float64
+
+
+@pytest.mark.parametrize(("k", "scale"), [(30, 1.0), (10, 1e30), (10, 1e-30)])
+def test_not_kept_if_it_is_large_or_out_of_range(k, scale):
+    known, X, Y = moments(k, scale)
+    form = known.form()
+    assert isinstance(form, ProductForm)
+    form.cross_norms()
+    assert form.rounded_cross(np.ones(k)) is None
+    before = Counted.products
+    by_row, _ = known.with_target_scale(np.full(k, 2.0)).form().cross_norms()
+    assert Counted.products > before
+    np.testing.assert_allclose(by_row, ((X.T @ Y / 128) ** 2).sum(axis=1), rtol=1e-12)
+
+
+def test_it_takes_an_eighth_of_x_at_most():
+    assert RoundedCross.is_small(200, (1000, 50), 8)
+    assert not RoundedCross.is_small(200, (1000, 51), 8)
+    assert not RoundedCross.is_small(200, (1000, 26), 4)
+
+
+def test_what_depends_on_x_alone_is_shared_between_units():
+    known, X, _ = moments(10)
+    first, second = known.form(), known.with_target_scale(np.full(10, 3.0)).form()
+    rows = np.arange(600)
+    a = first.with_ridge(2.0)
+    root, _ = a.inverse_root(rows)
+    expected = root.T @ (root @ a.cross_rows(rows))
+    np.testing.assert_allclose(a.dual_solution(rows), expected, atol=1e-12)
+    np.testing.assert_allclose(second.with_ridge(2.0).dual_solution(rows), expected / 3, atol=1e-12)
+    assert first._of_X is second._of_X
+    assert set(first._of_X) == {"sample products"}
+    assert not first.has_dual(rows)  # no ridge
+    assert not a.has_dual(rows[:64])
+
+
+def test_residuals_from_few_columns():
+    rng = np.random.default_rng(30_102)
+    X, Y = rng.standard_normal((30, 50)), rng.standard_normal((30, 4))
+    from thinrank import Factors
+
+    for rows in ([2, 9], list(range(40))):
+        U = np.zeros((50, 2))
+        U[rows] = rng.standard_normal((len(rows), 2))
+        factors = Factors(U, rng.standard_normal((4, 2)))
+        expected = ((Y - X @ factors.theta) ** 2).sum(axis=0)
+        np.testing.assert_allclose(LeastSquares(X, Y).residual_squares(factors), expected)
