@@ -54,8 +54,8 @@ def test_not_kept_if_it_is_large_or_out_of_range(k, scale):
 
 
 def test_it_takes_an_eighth_of_x_at_most():
-    assert RoundedCross.is_small(200, (1000, 50), 8)
-    assert not RoundedCross.is_small(200, (1000, 51), 8)
+    assert RoundedCross.is_small(200, (1000, 50), np.zeros(0))
+    assert not RoundedCross.is_small(200, (1000, 51), np.zeros(0))
     assert not RoundedCross.is_small(200, (1000, 26), 4)
 
 
