@@ -56,7 +56,7 @@ def test_not_kept_if_it_is_large_or_out_of_range(k, scale):
 def test_it_takes_an_eighth_of_x_at_most():
     assert RoundedCross.is_small(200, (1000, 50), np.zeros(0))
     assert not RoundedCross.is_small(200, (1000, 51), np.zeros(0))
-    assert not RoundedCross.is_small(200, (1000, 26), 4)
+    assert not RoundedCross.is_small(200, (1000, 26), np.zeros(0, np.float32))
 
 
 def test_what_depends_on_x_alone_is_shared_between_units():
