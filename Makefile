@@ -67,6 +67,8 @@ RESULTS := docs/benchmarks
 bench: $(VENV)/installed-torch $(OTHERS)/installed
 	mkdir -p $(RESULTS)
 	$(BIN)/python benchmarks/speed.py --json $(RESULTS)/speed.json --markdown $(RESULTS)/speed.md
+	$(BIN)/python benchmarks/wide.py --markdown $(RESULTS)/wide.md
+	$(BIN)/python benchmarks/genotypes.py --markdown $(RESULTS)/genotypes.md
 	$(BIN)/python benchmarks/import_time.py --markdown $(RESULTS)/import_time.md
 	$(BIN)/python benchmarks/command_line.py --markdown $(RESULTS)/command_line.md
 	$(BIN)/python benchmarks/scaling.py --markdown $(RESULTS)/scaling.md

@@ -99,7 +99,8 @@ def main() -> None:
     headings = ["given sizes", "order of X", "one XᵀY, ms", "fit, ms", "ratio"]
     headings += ["ratio of processor times", "iterations", "true rows", "memory with X, times X"]
     lines = [*table(headings, rows, text=2), "", f"Machine: {machine()}."]
-    publish([*lines, "Command: `python benchmarks/wide.py`."], options.markdown)
+    command = f"python benchmarks/wide.py --repetitions {options.repetitions}"
+    publish([*lines, f"Command: `{command}`."], options.markdown)
 
 
 if __name__ == "__main__":

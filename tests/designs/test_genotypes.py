@@ -191,7 +191,7 @@ def test_files_that_are_not_there(path, suffix):
 def test_arguments(path):
     with pytest.raises(ValueError, match=r"that of a \.bed file, got .*study.bim"):
         Genotypes(path.with_suffix(".bim"))
-    with pytest.raises(ValueError, match="dtype must be .* got 'int8'"):
+    with pytest.raises(ValueError, match=r"dtype must be .* got 'int8'"):
         Genotypes(path, dtype="int8")
     with pytest.raises(ValueError, match=r"2 of 3 are not, such as 'a', 'b'.* like 's0', 's1'"):
         Genotypes(path).for_samples(["s1", "a", "b"])

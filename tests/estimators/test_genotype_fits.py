@@ -64,7 +64,7 @@ def test_sizes_by_held_out_rows(study):
 
 
 def test_responses_are_matched_by_sample(study):
-    path, D, Y = study
+    path, _, Y = study
     X = tr.designs.Genotypes(path)
     est = tr.SparseReducedRankRegressor(**SIZES)
     few = Y.iloc[[5, 3, 60, *range(10, 50)]]
@@ -73,7 +73,7 @@ def test_responses_are_matched_by_sample(study):
             est.fit(X, other)
     est.fit(X.for_samples(few.index), few)
     unknown = Y.rename(index={"s4": "NA12878"})
-    with pytest.raises(ValueError, match="1 of the 90 rows of Y .* 'NA12878'.* like 's0', 's1'"):
+    with pytest.raises(ValueError, match=r"1 of the 90 rows of Y .* 'NA12878'.* like 's0', 's1'"):
         est.fit(X, unknown)
     with pytest.raises(ValueError, match="X has 90, Y has 50"):
         est.fit(X, Y.to_numpy()[:50])
@@ -90,7 +90,7 @@ def test_other_variants_are_refused(study, tmp_path):
 
 
 def test_a_saved_model_predicts(study, tmp_path):
-    path, D, Y = study
+    path, _, Y = study
     X = tr.designs.Genotypes(path)
     est = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
     tr.save(est, tmp_path / "model")
