@@ -1,0 +1,9 @@
+"""What a fit can be trusted for: intervals, p-values and errors on new data."""
+
+from thinrank.inference.interval_table import Intervals
+from thinrank.inference.intervals import confidence_intervals
+
+__all__ = [
+    "Intervals",
+    "confidence_intervals",
+]
