@@ -1,9 +1,17 @@
 """What a fit can be trusted for: intervals, p-values and errors on new data."""
 
+from thinrank.inference.generalization import (
+    Generalization,
+    GeneralizationRecord,
+    generalization,
+)
 from thinrank.inference.interval_table import Intervals
 from thinrank.inference.intervals import confidence_intervals
 
 __all__ = [
+    "Generalization",
+    "GeneralizationRecord",
     "Intervals",
     "confidence_intervals",
+    "generalization",
 ]
