@@ -6,29 +6,25 @@ import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import stats
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from thinrank.core.extras import import_optional
 from thinrank.core.progress import with_progress_bar
 from thinrank.core.threads import one_use_of_cores
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.frames import column_names
+from thinrank.inference.generalization_result import Generalization
 from thinrank.inference.nested_errors import NestedErrors, left_out_folds, nested_interval
+from thinrank.inference.nested_partitions import group_numbers, partitions_of_rows
 from thinrank.minimize import check_size, seed_from
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Generalization", "GeneralizationRecord", "generalization"]
+__all__ = ["GeneralizationRecord", "generalization"]
 
 Metric = str | Callable[[Any, Any], Any]
 
@@ -47,95 +43,6 @@ class GeneralizationRecord:
 
     iteration: int
     total: int
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Generalization:
-    """The error of a fit on new data, from :func:`generalization`.
-
-    Attributes
-    ----------
-    metric : str
-        "r2", "mse" or the name of the function.
-    estimate, lower, upper : float
-        Estimate for a fit to all rows, and the interval.
-    standard_error : float
-        Standard error of the estimate.
-    level : float
-        Confidence level.
-    inflation : float
-        Standard error divided by that of ordinary cross-validation, from 1 to √(number of folds).
-    cv_estimate, cv_lower, cv_upper : float
-        Ordinary cross-validation, with the interval that treats its losses as independent, for
-        comparison.
-    response_names : list of str
-        Names of the responses; empty for a function as metric.
-    response_estimate, response_lower, response_upper : ndarray of shape (n_targets,)
-        The same for each response by itself.
-    n_folds, n_repeats, n_fits, n_groups : int
-        Folds, partitions, fits and groups (rows, without groups).
-    assumptions : list of str
-        What the interval assumes.
-    """
-
-    metric: str
-    estimate: float
-    lower: float
-    upper: float
-    standard_error: float
-    level: float
-    inflation: float
-    cv_estimate: float
-    cv_lower: float
-    cv_upper: float
-    response_names: list[str]
-    response_estimate: np.ndarray
-    response_lower: np.ndarray
-    response_upper: np.ndarray
-    n_folds: int
-    n_repeats: int
-    n_fits: int
-    n_groups: int
-    assumptions: list[str]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The estimates as a data frame.
-
-        Returns
-        -------
-        DataFrame
-            Columns ``estimate``, ``lower`` and ``upper``; the first row is that of all responses
-            together, then one per response, with their names as index.
-        """
-        frames = import_optional("pandas")
-        parts = (
-            (self.estimate, self.response_estimate),
-            (self.lower, self.response_lower),
-            (self.upper, self.response_upper),
-        )
-        columns = [np.concatenate([[whole], single]) for whole, single in parts]
-        return frames.DataFrame(
-            dict(zip(("estimate", "lower", "upper"), columns, strict=True)),
-            index=frames.Index(["all responses", *self.response_names], name="response"),
-        )
-
-    def __str__(self) -> str:
-        words = {"r2": "R² on new data", "mse": "Mean squared error on new data"}
-        name = words.get(self.metric, f"{self.metric} on new data")
-        percent = f"{self.level * 100:g} %"
-        lines = [
-            f"{name}: {self.estimate:.4g}, {percent} interval {self.lower:.4g} to {self.upper:.4g}",
-            f"  ordinary cross-validation: {self.cv_estimate:.4g}, "
-            f"{self.cv_lower:.4g} to {self.cv_upper:.4g}, too narrow by a factor of "
-            f"{self.inflation:.2f}",
-            f"  nested cross-validation: {self.n_fits} fits, {self.n_folds} folds, "
-            f"{self.n_repeats} partitions",
-            "Assumed:",
-            *(f"- {line}" for line in self.assumptions),
-        ]
-        return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 def generalization(
@@ -235,10 +142,12 @@ def generalization(
         raise ValueError(
             f"X and Y must have the same number of rows: X has {np.shape(X)[0]}, Y has {n}"
         )
-    members = _members(groups, n)
-    partitions = _partitions(cv, n_repeats, X, Y, groups, members, seed_from(random_state))
+    members = group_numbers(groups, n)
+    partitions = partitions_of_rows(cv, n_repeats, X, Y, groups, members, seed_from(random_state))
     tasks = [
-        (i, left) for i, fold in enumerate(partitions) for left in left_out_folds(_count(fold))
+        (i, left)
+        for i, fold in enumerate(partitions)
+        for left in left_out_folds(int(fold.max()) + 1)
     ]
     jobs = effective_n_jobs(n_jobs)
     fits = Parallel(jobs, prefer="threads", return_as="generator")(
@@ -287,24 +196,29 @@ def _result(
     if isinstance(metric, str) and metric == "r2":
         ends = [1 - ends[i] for i in (0, 2, 1)]
         cv_ends = [1 - cv_ends[i] for i in (0, 2, 1)]
-    whole = [float(part[0]) for part in (*ends, *cv_ends)]
-    unit = "groups" if grouped else "rows"
+    unit, count = "groups" if grouped else "rows", len(np.unique(members))
     return Generalization(
-        metric if isinstance(metric, str) else getattr(metric, "__name__", "metric"),
-        *whole[:3],
-        float(error[0]),
-        level,
-        float(error[0] / naive[0]) if naive[0] > 0 else 1.0,
-        *whole[3:],
-        names,
-        *(part[1:] for part in ends),
-        _count(errors[0].fold),
-        len(errors),
-        fits,
-        len(np.unique(members)),
-        [
+        metric=metric if isinstance(metric, str) else getattr(metric, "__name__", "metric"),
+        estimate=float(ends[0][0]),
+        lower=float(ends[1][0]),
+        upper=float(ends[2][0]),
+        standard_error=float(error[0]),
+        level=level,
+        inflation=float(error[0] / naive[0]) if naive[0] > 0 else 1.0,
+        cv_estimate=float(cv_ends[0][0]),
+        cv_lower=float(cv_ends[1][0]),
+        cv_upper=float(cv_ends[2][0]),
+        response_names=names,
+        response_estimate=ends[0][1:],
+        response_lower=ends[1][1:],
+        response_upper=ends[2][1:],
+        n_folds=int(errors[0].fold.max()) + 1,
+        n_repeats=len(errors),
+        n_fits=fits,
+        n_groups=count,
+        assumptions=[
             f"{unit} are independent and from the distribution of the new data",
-            f"the mean loss over {len(np.unique(members))} {unit} is near normal",
+            f"the mean loss over {count} {unit} is near normal",
         ],
     )
 
@@ -374,50 +288,3 @@ def _response_names(Y: Any, target: np.ndarray) -> list[str]:
         return [str(name) for name in names]
     count = target.shape[1]
     return ["y"] if count == 1 else [f"y{j}" for j in range(count)]
-
-
-def _members(groups: Any, n: int) -> np.ndarray:
-    """Number of the group of each row; every row by itself without groups."""
-    if groups is None:
-        return np.arange(n)
-    given = np.asarray(groups)
-    if given.shape != (n,):
-        raise ValueError(f"groups must have one entry per row, {n} in all, got {given.shape}")
-    return np.unique(given, return_inverse=True)[1].reshape(-1)
-
-
-def _count(fold: np.ndarray) -> int:
-    return int(fold.max()) + 1
-
-
-def _partitions(
-    cv: Any, repeats: int, X: Any, Y: Any, groups: Any, members: np.ndarray, seed: int
-) -> list[np.ndarray]:
-    """Fold of each row, for each partition."""
-    n, units = len(members), int(members.max()) + 1
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
-        folds = int(cv)
-        if not 3 <= folds <= units // 2:
-            raise ValueError(
-                f"cv must be from 3 to {units // 2} folds, so that each has at least two of the "
-                f"{units} {'rows' if groups is None else 'groups'}, got {folds}"
-            )
-        rng = np.random.default_rng(seed)
-        return [rng.permutation(np.arange(units) % folds)[members] for _ in range(repeats)]
-    splitter = check_cv(cv)
-    found: list[np.ndarray] = []
-    for _ in range(repeats):
-        fold = np.full(n, -1)
-        tests = [test for _, test in splitter.split(X, Y, groups)]
-        for f, test in enumerate(tests):
-            fold[test] = f
-        if len(tests) < 3 or np.any(fold < 0) or sum(len(test) for test in tests) != n:
-            raise ValueError(
-                "cv must be an integer or a splitter whose test sets are a partition of the rows "
-                f"into at least 3 folds, got {cv!r}"
-            )
-        if any(len(np.unique(members[fold == f])) < 2 for f in range(len(tests))):
-            raise ValueError("cv must have at least two rows, or groups, in each fold")
-        if not any(np.array_equal(fold, other) for other in found):
-            found.append(fold)
-    return found

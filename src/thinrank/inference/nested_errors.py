@@ -51,9 +51,11 @@ def nested_interval(
     Let a be the difference between the mean loss of the inner cross-validation without a fold and
     the mean loss in that fold of the fit without it, and b the variance of the latter. The mean
     of a² − b estimates the mean squared error of a cross-validation with n(K − 1)/K rows. The
-    standard error is kept between that of independent losses and √K times as much. The means of
-    the losses for n(K − 2)/K and n(K − 1)/K rows are extrapolated to n rows, as if the difference
-    to infinitely many rows were proportional to 1/rows.
+    means of the losses for n(K − 2)/K and n(K − 1)/K rows are extrapolated to n rows, as if the
+    difference to infinitely many rows were proportional to 1/rows. Since the estimate is corrected
+    in this way, the square of the difference between the two means, which is part of a², is not
+    counted as error; the paper counts it. The standard error is kept between that of independent
+    losses and √K times as much.
 
     Parameters
     ----------
@@ -85,9 +87,9 @@ def nested_interval(
         outer_means.append(whole.mean(axis=0))
         naive.append(mean_variance(whole, groups))
     variance, cv_estimate = np.mean(naive, axis=0), np.mean(outer_means, axis=0)
-    squared = (folds - 1) / folds * np.mean(squares, axis=0)
-    error = np.sqrt(np.clip(squared, variance, folds * variance))
     nested = np.mean(inner_means, axis=0)
+    squared = (folds - 1) / folds * (np.mean(squares, axis=0) - (nested - cv_estimate) ** 2)
+    error = np.sqrt(np.clip(squared, variance, folds * variance))
     estimate = nested - 2 * (folds - 1) / folds * (nested - cv_estimate)
     return estimate, error, cv_estimate, np.sqrt(variance)
 
