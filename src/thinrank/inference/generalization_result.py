@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinrank.core.extras import import_optional
+from thinrank.inference.interval_table import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,12 +93,12 @@ class Generalization:
         lines = [
             f"{name}: {self.estimate:.4g}, {percent} interval {self.lower:.4g} to {self.upper:.4g}",
             f"  ordinary cross-validation: {self.cv_estimate:.4g}, "
-            f"{self.cv_lower:.4g} to {self.cv_upper:.4g}, too narrow by a factor of "
-            f"{self.inflation:.2f}",
+            f"{self.cv_lower:.4g} to {self.cv_upper:.4g}",
+            f"  standard error: {self.inflation:.2f} times that of ordinary cross-validation",
             f"  nested cross-validation: {self.n_fits} fits, {self.n_folds} folds, "
             f"{self.n_repeats} partitions",
             "Assumed:",
-            *(f"- {line}" for line in self.assumptions),
+            *listed(self.assumptions),
         ]
         return "\n".join(lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from thinrank.estimators.text_table import text_table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Intervals", "adjusted_p_values", "make_intervals"]
+__all__ = ["Intervals", "adjusted_p_values", "listed", "make_intervals"]
 
 # Rows that the text shows.
 _SHOWN = 20
@@ -150,21 +151,41 @@ default="estimate"
             for i in shown
         ]
         first = len(self.labels)
-        lines = [f"{self.level * 100:g} % confidence intervals for {len(self)} {self.of}"]
+        noun = "quantities of layers" if self.of == "layers" else self.of
+        lines = [f"{self.level * 100:g} % confidence intervals for {len(self)} {noun}"]
         lines += text_table(headers, cells, tuple(range(first, len(headers))))
         if len(self) > _SHOWN:
             lines.append(f"  ... {len(self) - _SHOWN} more: to_frame()")
         if self.correction is not None and self.of != "predictions":
             lines.append(f"adj. p: {_CORRECTION_WORDS[self.correction]}")
-        lines += ["Assumed:", *(f"- {line}" for line in self.assumptions)]
+        lines += ["Assumed:", *listed(self.assumptions)]
         if self.remarks:
-            lines += ["Note:", *(f"- {line}" for line in self.remarks)]
+            lines += ["Note:", *listed(self.remarks)]
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
 _COLUMNS = ("estimate", "standard_error", "lower", "upper", "p_value", "adjusted_p_value")
+
+
+def listed(sentences: list[str]) -> list[str]:
+    """Lines of a list of sentences, at most 80 characters wide.
+
+    Parameters
+    ----------
+    sentences : list of str
+        The sentences.
+
+    Returns
+    -------
+    list of str
+    """
+    return [
+        line
+        for sentence in sentences
+        for line in wrap(sentence, 80, initial_indent="- ", subsequent_indent="  ")
+    ]
 
 
 def make_intervals(

@@ -76,7 +76,7 @@ def remarks(found: FittedSupports) -> list[str]:
     low = 0 < found.rank < min(len(found.rows), len(found.columns))
     if low and found.model.weakest_layer < _WEAK_LAYER:
         lines.append(
-            "the weakest layer hardly exceeds the noise: in simulations of this kind 95 % "
+            "the weakest layer hardly exceeds the noise; in simulations with such layers 95 % "
             "intervals covered about 90 to 93 %; rank=None does without the low rank"
         )
     return lines
