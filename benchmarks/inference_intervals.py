@@ -77,33 +77,38 @@ def least_squares_width(X: np.ndarray, Y: np.ndarray, truth: np.ndarray) -> floa
     return float(2 * stats.t.ppf(0.975, df) * errors.mean())
 
 
-def coverage_row(
-    label: str,
+def coverage_rows(
     runs: int,
     data: Callable[[int], Simulation],
     make: Callable[[], Any],
-    **options: Any,
-) -> list[str]:
-    """A row of the tables of coverage: null, weak, strong coefficients, relative width, misses."""
-    tally, widths, missed = Tally(), [], 0
+    options: dict[str, dict[str, Any]],
+) -> list[list[str]]:
+    """Rows of the tables of coverage, one for each set of options of confidence_intervals."""
+    tallies, widths, missed = {name: Tally() for name in options}, [], 0
     for run in range(runs):
         X, Y, truth = data(run)
         est = make().fit(X, Y)
-        found = tr.inference.confidence_intervals(est, X, Y, pairs="all", **options)
-        lower, upper = found.matrix("lower"), found.matrix("upper")
-        hit = (lower <= truth) & (truth <= upper)
-        for kind, mask in kinds(truth, len(X)).items():
-            tally.add(kind, hit[mask])
         missed += np.count_nonzero(~np.isin(np.flatnonzero(np.any(truth, 1)), est.row_support_))
         on = np.ix_(np.any(truth != 0, axis=1), np.any(truth != 0, axis=0))
-        widths.append(((upper - lower)[on].mean(), least_squares_width(X, Y, truth)))
-    own, plain = np.mean(widths, axis=0)
+        own = []
+        for name, chosen in options.items():
+            found = tr.inference.confidence_intervals(est, X, Y, pairs="all", **chosen)
+            lower, upper = found.matrix("lower"), found.matrix("upper")
+            hit = (lower <= truth) & (truth <= upper)
+            for kind, mask in kinds(truth, len(X)).items():
+                tallies[name].add(kind, hit[mask])
+            own.append((upper - lower)[on].mean())
+        widths.append([least_squares_width(X, Y, truth), *own])
+    plain, *mean = np.mean(widths, axis=0)
     return [
-        label,
-        str(runs),
-        *(tally.share(kind) for kind in ("null", "weak", "strong")),
-        f"{own / plain:.3f}",
-        f"{missed / runs:.2f}",
+        [
+            name,
+            str(runs),
+            *(tallies[name].share(kind) for kind in ("null", "weak", "strong")),
+            f"{width / plain:.3f}",
+            f"{missed / runs:.2f}",
+        ]
+        for name, width in zip(options, mean, strict=True)
     ]
 
 
@@ -114,17 +119,18 @@ def coverage(runs: int, seed: int) -> Iterator[str]:
     yield "Coverage of 95 % intervals for all coefficients, sizes given (percent ± standard error):"
     yield ""
     rows = [
-        coverage_row(
-            f"n={n}, p={p}, ρ={rho}{', shared noise' if factor else ''}",
-            runs,
+        row
+        for factor in (False, True)
+        for n, p in ((200, 100), (100, 200))
+        for rho in (0.0, 0.5)
+        for row in coverage_rows(
+            runs // 2 if factor else runs,
             lambda run, n=n, p=p, rho=rho, factor=factor: simulate(
                 n, p, rho, seed + run, factor=factor
             ),
             given,
+            {f"n={n}, p={p}, ρ={rho}{', shared noise' if factor else ''}": {}},
         )
-        for n, p in ((200, 100), (100, 200))
-        for rho in (0.0, 0.5)
-        for factor in (False, True)
     ]
     yield from table(COVERAGE, rows)
 
@@ -133,14 +139,15 @@ def automatic(runs: int, seed: int) -> Iterator[str]:
     yield "The same with the default estimator, which chooses its sizes:"
     yield ""
     rows = [
-        coverage_row(
-            f"n={n}, p={p}, ρ={rho}",
-            runs // 2,
-            lambda run, n=n, p=p, rho=rho: simulate(n, p, rho, seed + run),
-            tr.SparseReducedRankRegressor,
-        )
+        row
         for n, p in ((200, 100), (100, 200))
         for rho in (0.0, 0.5)
+        for row in coverage_rows(
+            runs // 4,
+            lambda run, n=n, p=p, rho=rho: simulate(n, p, rho, seed + run),
+            tr.SparseReducedRankRegressor,
+            {f"n={n}, p={p}, ρ={rho}": {}},
+        )
     ]
     yield from table(COVERAGE, rows)
 
@@ -148,20 +155,20 @@ def automatic(runs: int, seed: int) -> Iterator[str]:
 def weak_signals(runs: int, seed: int) -> Iterator[str]:
     yield "Weaker signals, n=200, p=100, ρ=0.5, sizes given, where the fit misses predictors:"
     yield ""
+    options = {
+        "default": {},
+        "rank=None": {"rank": None},
+        'adjust="all"': {"adjust": "all"},
+        'adjust="all", rank=None': {"adjust": "all", "rank": None},
+    }
     rows = [
-        coverage_row(
-            f"signal {signal}, {name}",
+        row
+        for signal in (0.2, 0.1)
+        for row in coverage_rows(
             runs // 2,
             lambda run, signal=signal: simulate(200, 100, 0.5, seed + run, signal=signal),
             given,
-            **options,
-        )
-        for signal in (0.2, 0.1)
-        for name, options in (
-            ("default", {}),
-            ("rank=None", {"rank": None}),
-            ('adjust="all"', {"adjust": "all"}),
-            ('adjust="all", rank=None', {"adjust": "all", "rank": None}),
+            {f"signal {signal}, {name}": chosen for name, chosen in options.items()},
         )
     ]
     yield from table(COVERAGE, rows)
@@ -226,7 +233,7 @@ def layers(runs: int, seed: int) -> Iterator[str]:
     rows = []
     for label, make, count in (
         ("sizes 3, 15, 15 given", lambda: tr.SparseReducedRankRegressor(3, 15, 15), 5 * runs),
-        ("sizes chosen", tr.SparseReducedRankRegressor, runs),
+        ("sizes chosen", tr.SparseReducedRankRegressor, runs // 4),
     ):
         tally = Tally()
         for run in range(count):
@@ -265,7 +272,7 @@ def predictions(runs: int, seed: int) -> Iterator[str]:
         for run in range(runs):
             X, Y, truth = simulate(n, p, 0.5, seed + run, factor=True)
             rng = np.random.default_rng([seed + run, 2])
-            new, means = X[rng.choice(n, 50)] + rng.standard_normal((50, p)), None
+            new = X[rng.choice(n, 50)] + rng.standard_normal((50, p))
             means = (new @ truth).ravel()
             seen = means + 2**0.5 * rng.standard_normal(len(means))  # own and shared noise
             est = given().fit(X, Y)
@@ -284,7 +291,7 @@ def nested(runs: int, seed: int) -> Iterator[str]:
     yield "regression, 3 responses, 4 of p predictors with effects (percent ± standard error):"
     yield ""
     rows = []
-    for n, p, folds, repeats in ((90, 30, 5, 10), (90, 30, 10, 3), (200, 20, 5, 5)):
+    for n, p, folds, repeats in ((90, 30, 5, 3), (90, 30, 10, 2), (200, 20, 5, 3)):
         tally, widths, bias = Tally(), [], []
         for run in range(runs):
             rng = np.random.default_rng(seed + run)
@@ -319,11 +326,11 @@ def nested(runs: int, seed: int) -> Iterator[str]:
 
 TABLES = {
     "coverage": coverage,
-    "automatic": automatic,
-    "weak": weak_signals,
     "type_one": type_one,
     "layers": layers,
     "predictions": predictions,
+    "automatic": automatic,
+    "weak": weak_signals,
     "nested": nested,
 }
 
