@@ -224,6 +224,30 @@ def test_adjusted_p_values():
     np.testing.assert_allclose(adjusted_p_values(p, None), p)
 
 
+def test_p_values_of_selected_predictors_are_corrected_for_all(data, est):
+    X, Y, _ = data
+    every, few = intervals(est, X, Y, pairs="all"), intervals(est, X, Y)
+    assert few.index.tolist() == [[i, j] for i in est.row_support_ for j in est.column_support_]
+    place = tuple(few.index.T)
+    for name in ("upper", "adjusted_p_value"):
+        np.testing.assert_array_equal(getattr(few, name), every.matrix(name)[place])
+    asked = intervals(est, X, Y, predictors=est.row_support_)
+    assert np.all(asked.adjusted_p_value <= few.adjusted_p_value)
+    assert "corrected for all 6 predictors" in " ".join(str(few).split())
+
+
+def test_a_predictor_that_depends_on_the_others_has_no_interval(data):
+    X, Y, _ = data
+    X = np.column_stack([X, X[:, 0] + X[:, 1]])
+    est = tr.SparseReducedRankRegressor(2, 7, 4)
+    with pytest.raises(ValueError, match="linearly independent"):
+        intervals(est, X, Y, adjust="all")
+    doubled = np.column_stack([X[:, :6], X[:, 0]])
+    y = X[:, 0] + Y[:, 0] * 0.1
+    found = intervals(tr.SparseReducedRankRegressor(1, 1, 1), doubled, y, pairs="all")
+    assert np.isnan(found.lower).sum() == np.isnan(found.p_value).sum() == 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

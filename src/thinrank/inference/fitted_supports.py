@@ -127,7 +127,7 @@ def fitted_supports(
     design = check_new_X(est, X)
     memory.check_fits(design.shape, 8, "X as a dense matrix", "pass fewer predictors")
     dense, target = _dense(design), _responses(est, Y, design.shape[0])
-    _check_same_data(est, dense, target)
+    _check_same_data(est, X, target)
     kept = np.asarray(est.kept_, dtype=np.int64)
     basis = _basis(dense, est.fit_intercept, kept)
     X_basis, Y_basis = (np.linalg.pinv(basis) @ data for data in (dense, target))
@@ -262,16 +262,15 @@ def _responses(est: Any, Y: Any, samples: int) -> np.ndarray:
     return target
 
 
-def _check_same_data(est: Any, X: np.ndarray, Y: np.ndarray) -> None:
+def _check_same_data(est: Any, X: Any, Y: np.ndarray) -> None:
     """Raise a ValueError if the fit is to other data, or weighted, as far as that shows cheaply."""
-    if len(X) != est.n_samples_:
+    if len(Y) != est.n_samples_:
         raise ValueError(
-            f"X and Y must be the data of fit, which had {est.n_samples_} rows, got {len(X)}"
+            f"X and Y must be the data of fit, which had {est.n_samples_} rows, got {len(Y)}"
         )
     if not est.fit_intercept:
         return
-    coefficients = np.atleast_2d(arrays.to_numpy(est.coef_))
-    left = (Y - X @ coefficients.T).mean(axis=0) - arrays.to_numpy(est.intercept_)
+    left = (Y - arrays.to_numpy(est.predict(X)).reshape(Y.shape)).mean(axis=0)
     if np.any(np.abs(left) > _MEAN_RESIDUAL * Y.std(axis=0) + 1e-12 * np.abs(Y).max(axis=0)):
         raise ValueError(
             "X and Y must be the data of fit, without sample_weight: the residuals of this fit to "

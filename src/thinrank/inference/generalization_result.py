@@ -96,7 +96,7 @@ class Generalization:
             f"{self.cv_lower:.4g} to {self.cv_upper:.4g}",
             f"  standard error: {self.inflation:.2f} times that of ordinary cross-validation",
             f"  nested cross-validation: {self.n_fits} fits, {self.n_folds} folds, "
-            f"{self.n_repeats} partitions",
+            f"{self.n_repeats} partition{'' if self.n_repeats == 1 else 's'}",
             "Assumed:",
             *listed(self.assumptions),
         ]

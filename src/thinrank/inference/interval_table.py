@@ -50,7 +50,8 @@ class Intervals:
     p_value : ndarray of shape (m,)
         Of the hypothesis that the quantity is zero; NaN for predictions and singular values.
     adjusted_p_value : ndarray of shape (m,)
-        P-values corrected for their number.
+        P-values corrected for their number; for that of all predictors, if the fit chose those
+        of the table.
     level : float
         Confidence level of each interval by itself.
     correction : {"holm", "bh", "by", None}
@@ -196,6 +197,7 @@ def make_intervals(
     level: float,
     correction: str | None,
     tested: np.ndarray | bool = True,
+    shown: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """Ends of t intervals and p-values, as the fields of :class:`Intervals`.
 
@@ -211,6 +213,8 @@ def make_intervals(
         How p-values are adjusted.
     tested : bool or ndarray of shape (m,), default=True
         Which quantities have p-values.
+    shown : ndarray of int or bool, default=None
+        Which quantities are returned; None for all. P-values are corrected for the number of all.
 
     Returns
     -------
@@ -220,8 +224,8 @@ def make_intervals(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(estimate) / standard_error
     p_value = 2 * stats.t.sf(np.where(np.isnan(ratio), 0.0, ratio), df)
-    p_value = np.where(tested, p_value, np.nan)
-    return {
+    p_value = np.where(tested & ~np.isnan(standard_error), p_value, np.nan)
+    columns = {
         "estimate": estimate,
         "standard_error": standard_error,
         "lower": estimate - half,
@@ -229,6 +233,7 @@ def make_intervals(
         "p_value": p_value,
         "adjusted_p_value": adjusted_p_values(p_value, correction),
     }
+    return columns if shown is None else {name: part[shown] for name, part in columns.items()}
 
 
 def adjusted_p_values(p_value: np.ndarray, correction: str | None) -> np.ndarray:
@@ -249,7 +254,7 @@ def adjusted_p_values(p_value: np.ndarray, correction: str | None) -> np.ndarray
     known = ~np.isnan(p_value)
     adjusted = np.full(len(p_value), np.nan)
     values = p_value[known]
-    if correction is None:
+    if correction is None or not len(values):
         adjusted[known] = values
     elif correction == "holm":
         order = np.argsort(values, kind="stable")
@@ -257,7 +262,7 @@ def adjusted_p_values(p_value: np.ndarray, correction: str | None) -> np.ndarray
         whole = np.empty(len(values))
         whole[order] = np.minimum(steps, 1.0)
         adjusted[known] = whole
-    elif len(values):
+    else:
         adjusted[known] = stats.false_discovery_control(values, method=correction)
     return adjusted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from numbers import Integral
 from typing import Any
 
@@ -14,7 +15,12 @@ from thinrank.inference.coefficient_intervals import (
 )
 from thinrank.inference.fitted_supports import FittedSupports, fitted_supports
 from thinrank.inference.interval_table import CORRECTIONS, Intervals, make_intervals
-from thinrank.inference.interval_words import assumptions, close_layers, remarks
+from thinrank.inference.interval_words import (
+    assumptions,
+    chosen_by_fit,
+    close_layers,
+    remarks,
+)
 from thinrank.inference.layer_intervals import layer_estimates
 
 __all__ = ["confidence_intervals"]
@@ -88,7 +94,9 @@ def confidence_intervals(
         at level 0.01. None does not use the low rank: the intervals are those of least squares.
     correction : {"holm", "bh", "by", None}, default="holm"
         Correction of the p-values for their number: Holm's (probability of any false rejection),
-        Benjamini-Hochberg's or Benjamini-Yekutieli's (false discovery rate), or none.
+        Benjamini-Hochberg's or Benjamini-Yekutieli's (false discovery rate), or none. If the
+        predictors are not given, those of the fit are shown, and p-values are corrected for all
+        predictors, since the fit chose among them with the same data.
 
     Returns
     -------
@@ -111,7 +119,9 @@ def confidence_intervals(
     With full rank, or ``rank=None``, these are the intervals of least squares, exactly.
 
     An interval for a predictor is the same whether the fit selected that predictor or not; it
-    depends on the selection of the others only. If a predictor that the fit lacks is clearly
+    depends on the selection of the others only. Over all predictors the intervals have their
+    level; among those of selected predictors only, the intervals of predictors that were barely
+    selected miss more often. If a predictor that the fit lacks is clearly
     non-zero (Hotelling's test, Bonferroni, level 0.01), it is added and named in the result.
 
     Layers are those of the coefficients in the units of X and Y, so that they depend on these
@@ -147,29 +157,41 @@ def confidence_intervals(
             raise ValueError(f'{name} is for of="{kind}", got of={of!r}')
     found = fitted_supports(est, X, Y, adjust, rank)
     notes: list[str] = []
+    tested: np.ndarray | bool = True
+    df = np.asarray(found.model.df)
+    # Predictors that the fit chose are shown, but p-values are corrected for all predictors.
+    by_fit = pairs is None and predictors is None and of != "predictions"
+    family = "all" if by_fit else predictors
     if of == "coefficients":
-        chosen = chosen_pairs(found, pairs, predictors, responses)
-        labels = {
-            "predictor": [found.predictor_names[i] for i in chosen[:, 0]],
-            "response": [found.response_names[j] for j in chosen[:, 1]],
-        }
-        estimate, error, df = coefficient_estimates(found, chosen)
-        tested: np.ndarray | bool = True
+        among = "all" if by_fit and responses is None else responses
+        labels, index = _pair_labels(found, chosen_pairs(found, pairs, family, among))
+        estimate, error, df = coefficient_estimates(found, index)
+        shown = np.isin(index[:, 0], found.rows) & (
+            (responses is not None) | np.isin(index[:, 1], found.columns)
+        )
     elif of == "predictions":
-        labels, chosen, estimate, error = _predictions(
+        labels, index, estimate, error = _predictions(
             found, X if at is None else at, responses, observations
         )
-        tested, df = False, np.asarray(found.model.df)
+        tested = False
     else:
-        labels, chosen, estimate, error = _layers(found, predictors, scaled)
-        single = chosen[:, 1] < 0
+        labels, index, estimate, error = _layers(found, family, scaled)
+        single = index[:, 1] < 0
         notes = close_layers(estimate[single], error[single])
-        tested, df = chosen[:, 1] >= 0, np.asarray(found.model.df)
+        tested = ~single
+        shown = single | np.isin(index[:, 1], found.rows)
+    if not by_fit:
+        shown = np.full(len(index), True)
+    else:
+        notes.append(chosen_by_fit(found))
+    values = make_intervals(
+        estimate, error, df=df, level=level, correction=correction, tested=tested, shown=shown
+    )
     return Intervals(
         of,
-        labels,
-        chosen,
-        **make_intervals(estimate, error, df=df, level=level, correction=correction, tested=tested),
+        {name: list(compress(words, shown)) for name, words in labels.items()},
+        index[shown],
+        **values,
         level=level,
         correction=correction,
         df=found.model.df,
@@ -180,6 +202,16 @@ def confidence_intervals(
         assumptions=assumptions(found, of, observations),
         remarks=[*remarks(found), *notes],
     )
+
+
+def _pair_labels(
+    found: FittedSupports, index: np.ndarray
+) -> tuple[dict[str, list[str]], np.ndarray]:
+    labels = {
+        "predictor": [found.predictor_names[i] for i in index[:, 0]],
+        "response": [found.response_names[j] for j in index[:, 1]],
+    }
+    return labels, index
 
 
 def _predictions(
@@ -196,7 +228,8 @@ def _predictions(
     variance = model.variances(rows) + own * np.diag(model.noise)
     index = np.stack(np.meshgrid(np.arange(len(rows)), columns, indexing="ij"), axis=-1)
     index = index.reshape(-1, 2)
-    names = [str(name) for name in getattr(at, "index", range(len(rows)))]
+    named = hasattr(at, "columns") and hasattr(at, "index")  # a data frame of pandas
+    names = [str(name) for name in (at.index if named else range(len(rows)))]
     labels = {
         "row": [names[i] for i in index[:, 0]],
         "response": [found.response_names[j] for j in index[:, 1]],
