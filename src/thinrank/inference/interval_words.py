@@ -76,8 +76,8 @@ def remarks(found: FittedSupports) -> list[str]:
     low = 0 < found.rank < min(len(found.rows), len(found.columns))
     if low and found.model.weakest_layer < _WEAK_LAYER:
         lines.append(
-            "the weakest layer hardly exceeds the noise; in simulations with such layers 95 % "
-            "intervals covered about 90 to 93 %; rank=None does without the low rank"
+            "the weakest layer hardly exceeds the noise; in simulations with such layers intervals "
+            "of level 0.95 covered 0.90 to 0.93; rank=None does without the low rank"
         )
     return lines
 
