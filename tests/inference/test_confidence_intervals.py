@@ -63,6 +63,7 @@ def test_without_the_low_rank_and_with_all_predictors_it_is_least_squares(data, 
     found = intervals(est, X, Y, adjust="all", rank=None, pairs="all")
     expected = [least_squares(X, Y[:, j]) for j in range(K)]
     assert found.df == N - 1 - P
+    assert intervals(est, X, Y, pairs=[(0, 0)]).matrix().shape == (P, K)
     for j in [*est.column_support_, *np.setdiff1d(np.arange(K), est.column_support_)]:
         outside = np.setdiff1d(np.arange(P), est.row_support_)
         rows = np.arange(P) if j in est.column_support_ else outside

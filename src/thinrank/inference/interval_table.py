@@ -45,6 +45,8 @@ class Intervals:
     index : ndarray of shape (m, 2)
         Positions: predictor and response; row and response; layer and predictor (−1 for a
         singular value).
+    shape : (int, int)
+        Numbers of predictors and responses; of rows and responses; of layers and predictors.
     estimate, standard_error, lower, upper : ndarray of shape (m,)
         Estimates, their standard errors, and the ends of the intervals.
     p_value : ndarray of shape (m,)
@@ -75,6 +77,7 @@ class Intervals:
     of: str
     labels: dict[str, list[str]]
     index: np.ndarray
+    shape: tuple[int, int]
     estimate: np.ndarray
     standard_error: np.ndarray
     lower: np.ndarray
@@ -126,15 +129,13 @@ default="estimate"
         Returns
         -------
         ndarray
-            Predictors (or rows) by responses, up to the last that occurs in the table; NaN where
-            the table has no row.
+            Of the attribute ``shape``; NaN where the table has no row.
         """
         if what not in _COLUMNS:
             raise ValueError(f"what must be one of {', '.join(_COLUMNS)}, got {what!r}")
         if self.of == "layers":
             raise ValueError("matrix is for coefficients and predictions, not for layers")
-        rows = int(self.index[:, 0].max(initial=-1)) + 1
-        found = np.full((rows, len(self.noise)), np.nan)
+        found = np.full(self.shape, np.nan)
         found[self.index[:, 0], self.index[:, 1]] = getattr(self, what)
         return found
 

@@ -159,6 +159,7 @@ def confidence_intervals(
     notes: list[str] = []
     tested: np.ndarray | bool = True
     df = np.asarray(found.model.df)
+    shape = len(found.predictor_names), len(found.response_names)
     # Predictors that the fit chose are shown, but p-values are corrected for all predictors.
     by_fit = pairs is None and predictors is None and of != "predictions"
     family = "all" if by_fit else predictors
@@ -174,11 +175,13 @@ def confidence_intervals(
             found, X if at is None else at, responses, observations
         )
         tested = False
+        shape = int(index[:, 0].max(initial=-1)) + 1, shape[1]
     else:
         labels, index, estimate, error = _layers(found, family, scaled)
         single = index[:, 1] < 0
         notes = close_layers(estimate[single], error[single])
         tested = ~single
+        shape = found.rank, shape[0]
         shown = single | np.isin(index[:, 1], found.rows)
     if not by_fit:
         shown = np.full(len(index), True)
@@ -191,6 +194,7 @@ def confidence_intervals(
         of,
         {name: list(compress(words, shown)) for name, words in labels.items()},
         index[shown],
+        shape,
         **values,
         level=level,
         correction=correction,

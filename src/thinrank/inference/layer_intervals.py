@@ -58,10 +58,10 @@ def layer_estimates(found: FittedSupports) -> Layers:
     u, d, v = _decomposition(model.fit, r)
     errors = [np.zeros(r), *(np.full((p, r), np.nan) for _ in range(2))]
     vectors, scaled = np.full((p, r), np.nan), np.full((p, r), np.nan)
-    values = d + _steps(model, u, v, d)[0]
-    change = _steps(model, u, v, d)[1]
+    step, change = _steps(model, u, v, d)
+    values = d + step
     scaled[found.adjusted] = u * d + change
-    vectors[found.adjusted] = u + (change - u * (values - d)) / d
+    vectors[found.adjusted] = u + (change - u * step) / d
     bias_d, bias_u, bias_scaled = _bias(model, u, d, v)
     values -= bias_d
     vectors[found.adjusted] -= bias_u
@@ -92,7 +92,6 @@ def _steps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Changes of d and d·u from the fit to the estimate; zero unless more is adjusted for."""
     moved = model.estimate - model.fit
-    moved = np.where(np.any(model.fit != 0, axis=0), moved, 0.0)
     inner = u.T @ moved @ v
     change = moved @ v
     for layer in range(len(d)):
