@@ -61,13 +61,9 @@ def test_a_predictor_outside_of_the_model_is_added_to_it(data, est):
 def test_without_the_low_rank_and_with_all_predictors_it_is_least_squares(data, est):
     X, Y, _ = data
     found = intervals(est, X, Y, adjust="all", rank=None, pairs="all")
-    expected = [least_squares(X, Y[:, j]) for j in range(K)]
+    assert_same(found, zip(*(least_squares(X, Y[:, j]) for j in range(K)), strict=True))
     assert found.df == N - 1 - P
     assert intervals(est, X, Y, pairs=[(0, 0)]).matrix().shape == (P, K)
-    for j in [*est.column_support_, *np.setdiff1d(np.arange(K), est.column_support_)]:
-        outside = np.setdiff1d(np.arange(P), est.row_support_)
-        rows = np.arange(P) if j in est.column_support_ else outside
-        np.testing.assert_allclose(found.matrix("lower")[rows, j], expected[j][1][rows], rtol=1e-7)
 
 
 def test_the_low_rank_makes_intervals_narrower(data, est):
@@ -75,6 +71,7 @@ def test_the_low_rank_makes_intervals_narrower(data, est):
     narrow, wide = (intervals(est, X, Y, rank=rank) for rank in ("auto", None))
     assert narrow.rank == 2
     assert wide.rank == 3
+    np.testing.assert_array_equal(narrow.index, wide.index)
     assert np.all(narrow.standard_error <= wide.standard_error * 1.01)
     assert narrow.standard_error.mean() < 0.95 * wide.standard_error.mean()
 

@@ -113,7 +113,7 @@ def chosen_pairs(found: FittedSupports, pairs: Any, predictors: Any, responses: 
             return _without_kept(found, np.asarray(chosen, dtype=np.int64))
     rows = chosen_positions("predictors", predictors, names_x, found.rows)
     columns = chosen_positions("responses", responses, names_y, found.columns)
-    if isinstance(predictors, str):
+    if isinstance(predictors, str) and predictors == "all":
         rows = np.setdiff1d(rows, np.flatnonzero(found.constant))
     grid = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
     return _without_kept(found, grid)

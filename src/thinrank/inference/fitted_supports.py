@@ -92,7 +92,13 @@ class FittedSupports:
         support = np.searchsorted(self.adjusted, self.rows)
         used = self.basis.shape[1]
         return TangentModel(
-            self.X[:, self.adjusted], self.Y, self.columns, self.rank, support, used
+            self.X[:, self.adjusted],
+            self.Y,
+            self.columns,
+            self.rank,
+            support,
+            used,
+            projected=self.asked_rank is not None,
         )
 
     def new_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:

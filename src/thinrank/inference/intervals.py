@@ -248,7 +248,7 @@ def _layers(
     if not found.rank:
         raise ValueError("the fit has rank 0 and no layers")
     rows = chosen_positions("predictors", predictors, found.predictor_names, found.rows)
-    if isinstance(predictors, str):
+    if isinstance(predictors, str) and predictors == "all":
         rows = np.setdiff1d(rows, np.flatnonzero(found.constant))
     layers = layer_estimates(found)
     vectors = (

@@ -41,6 +41,8 @@ class TangentModel:
         Columns of A on which Θ̂ is not zero.
     used : int
         Degrees of freedom that the intercept and the predictors that are always kept used.
+    projected : bool, default=True
+        Whether the estimate is projected; otherwise it is B.
     """
 
     A: np.ndarray
@@ -49,6 +51,7 @@ class TangentModel:
     rank: int
     support: np.ndarray
     used: int
+    projected: bool = True
 
     @cached_property
     def df(self) -> int:
@@ -132,6 +135,8 @@ class TangentModel:
     @cached_property
     def row_projection(self) -> np.ndarray:
         """N, of shape (k, k); rows of B are multiplied by it from the right."""
+        if not self.projected:
+            return np.eye(self.Y.shape[1])
         _, R, M = self.factors
         return M @ R.T
 
