@@ -251,7 +251,8 @@ def layers(runs: int, seed: int) -> Iterator[str]:
                     truth = np.concatenate([[D[layer]], truth * (D[layer] if scaled else 1.0)])
                     hit = (ends[0] <= truth) & (truth <= ends[1])
                     name = "d·u" if scaled else "u"
-                    tally.add(f"d{layer + 1}", hit[:1])
+                    if not scaled:
+                        tally.add(f"d{layer + 1}", hit[:1])
                     tally.add(f"{name}{layer + 1} ≠ 0", hit[1:][truth[1:] != 0])
                     tally.add(f"{name}{layer + 1} = 0", hit[1:][truth[1:] == 0])
         for layer in (1, 2, 3):
