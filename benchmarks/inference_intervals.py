@@ -233,7 +233,7 @@ def layers(runs: int, seed: int) -> Iterator[str]:
     rows = []
     for label, make, count in (
         ("sizes 3, 15, 15 given", lambda: tr.SparseReducedRankRegressor(3, 15, 15), 5 * runs),
-        ("sizes chosen", tr.SparseReducedRankRegressor, runs // 4),
+        ("sizes chosen", tr.SparseReducedRankRegressor, runs // 2),
     ):
         tally = Tally()
         for run in range(count):
