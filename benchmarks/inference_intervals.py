@@ -143,7 +143,7 @@ def automatic(runs: int, seed: int) -> Iterator[str]:
         for n, p in ((200, 100), (100, 200))
         for rho in (0.0, 0.5)
         for row in coverage_rows(
-            runs // 4,
+            runs // 2,
             lambda run, n=n, p=p, rho=rho: simulate(n, p, rho, seed + run),
             tr.SparseReducedRankRegressor,
             {f"n={n}, p={p}, ρ={rho}": {}},
