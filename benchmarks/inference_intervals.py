@@ -157,6 +157,7 @@ def weak_signals(runs: int, seed: int) -> Iterator[str]:
     yield ""
     options = {
         "default": {},
+        "rank=3": {"rank": RANK},
         "rank=None": {"rank": None},
         'adjust="all"': {"adjust": "all"},
         'adjust="all", rank=None': {"adjust": "all", "rank": None},

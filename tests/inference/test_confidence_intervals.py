@@ -177,6 +177,18 @@ def test_a_rank_that_is_too_small_is_raised(data):
     assert intervals(tr.SparseReducedRankRegressor(1, 3, 3), X, Y, rank=1).rank == 1
 
 
+def test_unclear_layers_are_not_used():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 4))
+    Y = np.outer(X[:, 0], [2, 1, -1, 0.5]) + rng.standard_normal((80, 4))
+    est = tr.SparseReducedRankRegressor(2, 4, 4).fit(X, Y)  # the second layer is noise
+    auto, plain, low = (intervals(est, X, Y, rank=rank) for rank in ("auto", None, 2))
+    np.testing.assert_allclose(auto.upper, plain.upper)
+    assert low.standard_error.mean() < 0.95 * auto.standard_error.mean()
+    assert "least squares without the low rank" in " ".join(str(auto).split())
+    assert "covered 0.90 to 0.93" in " ".join(str(low).split())
+
+
 def test_sufficient_rank_keeps_its_level():
     rng = np.random.default_rng(3)
     raised = 0

@@ -24,6 +24,9 @@ __all__ = ["FittedSupports", "fitted_supports", "residual_columns"]
 # A mean residual above this share of the standard deviation of a response shows that the data are
 # not those of the fit; single precision and the tolerance of the solver stay far below it.
 _MEAN_RESIDUAL = 1e-3
+# Squared size of the weakest layer, relative to the largest layer of noise alone, below which the
+# low rank is not used: in simulations coverage of 95 % intervals with it fell to 90 to 93 %.
+_CLEAR_LAYER = 3.0
 # A predictor whose sum of squares falls below this share when others are regressed out depends on
 # them linearly.
 _DEPENDENT = 1e-10
@@ -89,16 +92,26 @@ class FittedSupports:
     @cached_property
     def model(self) -> TangentModel:
         """The model on the predictors that are adjusted for."""
-        support = np.searchsorted(self.adjusted, self.rows)
-        used = self.basis.shape[1]
+        projected = self.asked_rank is not None
+        if self.asked_rank == "auto" and self.unclear_layer:
+            projected = False
+        return self._tangent_model(self.adjusted, projected)
+
+    @cached_property
+    def unclear_layer(self) -> bool:
+        """Whether the rank is low and the weakest layer hardly exceeds the noise."""
+        low = 0 < self.rank < min(len(self.rows), len(self.columns))
+        return low and self._tangent_model(self.rows, True).weakest_layer < _CLEAR_LAYER
+
+    def _tangent_model(self, adjusted: np.ndarray, projected: bool) -> TangentModel:
         return TangentModel(
-            self.X[:, self.adjusted],
+            self.X[:, adjusted],
             self.Y,
             self.columns,
             self.rank,
-            support,
-            used,
-            projected=self.asked_rank is not None,
+            np.searchsorted(adjusted, self.rows),
+            self.basis.shape[1],
+            projected,
         )
 
     def new_rows(self, X: Any) -> tuple[np.ndarray, np.ndarray]:

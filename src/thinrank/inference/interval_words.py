@@ -8,9 +8,6 @@ from thinrank.inference.fitted_supports import FittedSupports
 
 __all__ = ["assumptions", "chosen_by_fit", "close_layers", "remarks"]
 
-# Share of the sum of squares of the weakest layer in that of the largest layer of noise alone,
-# (√rows + √columns)², below which coverage fell below 93 % in simulations.
-_WEAK_LAYER = 3.0
 # Singular values that differ by fewer standard errors than this may belong to mixed layers: the
 # perturbations of first order divide by their difference.
 _CLOSE_LAYERS = 6.0
@@ -45,7 +42,7 @@ def assumptions(found: FittedSupports, of: str, observations: bool) -> list[str]
         )
     else:
         lines.append(f"no others than the {len(found.adjusted)} predictors have an effect")
-    if found.rank < min(len(found.rows), len(found.columns)):
+    if found.model.projected and found.rank < min(len(found.rows), len(found.columns)):
         lines.append(f"the coefficients have rank at most {found.rank}")
     if of == "layers":
         lines.append("the singular values differ clearly from one another")
@@ -73,11 +70,15 @@ def remarks(found: FittedSupports) -> list[str]:
             f"rank {found.fitted_rank} of the fit is rejected (Bartlett's test), rank "
             f"{found.rank} is used"
         )
-    low = 0 < found.rank < min(len(found.rows), len(found.columns))
-    if low and found.model.weakest_layer < _WEAK_LAYER:
+    if found.unclear_layer and found.asked_rank == "auto":
+        lines.append(
+            "the weakest layer hardly exceeds the noise: least squares without the low rank is "
+            f"used; rank={found.rank} has narrower intervals that may miss more often"
+        )
+    elif found.unclear_layer and found.asked_rank is not None:
         lines.append(
             "the weakest layer hardly exceeds the noise; in simulations with such layers intervals "
-            "of level 0.95 covered 0.90 to 0.93; rank=None does without the low rank"
+            "of level 0.95 covered 0.90 to 0.93"
         )
     return lines
 
