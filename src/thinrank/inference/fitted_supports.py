@@ -62,6 +62,8 @@ class FittedSupports:
         The fitted estimator.
     adjust : {"supports", "all"}
         What is adjusted for.
+    layers : bool
+        Whether the layers are of interest, which exist with a rank only.
     """
 
     X: np.ndarray
@@ -81,6 +83,7 @@ class FittedSupports:
     response_names: list[str]
     estimator: Any
     adjust: str
+    layers: bool
 
     @cached_property
     def adjusted(self) -> np.ndarray:
@@ -92,10 +95,8 @@ class FittedSupports:
     @cached_property
     def model(self) -> TangentModel:
         """The model on the predictors that are adjusted for."""
-        projected = self.asked_rank is not None
-        if self.asked_rank == "auto" and self.unclear_layer:
-            projected = False
-        return self._tangent_model(self.adjusted, projected)
+        doubtful = self.asked_rank == "auto" and not self.layers and self.unclear_layer
+        return self._tangent_model(self.adjusted, self.asked_rank is not None and not doubtful)
 
     @cached_property
     def unclear_layer(self) -> bool:
@@ -122,7 +123,12 @@ class FittedSupports:
 
 
 def fitted_supports(
-    est: Any, X: Any, Y: Any, adjust: str = "supports", rank: int | str | None = "auto"
+    est: Any,
+    X: Any,
+    Y: Any,
+    adjust: str = "supports",
+    rank: int | str | None = "auto",
+    layers: bool = False,
 ) -> FittedSupports:
     """Fit an estimator if need be, check it, and prepare its data.
 
@@ -137,6 +143,8 @@ def fitted_supports(
     rank : int, "auto" or None, default="auto"
         Rank of the model; "auto" for that of the fit or a larger one that suffices, None for full
         rank.
+    layers : bool, default=False
+        Whether the layers are of interest.
 
     Returns
     -------
@@ -181,6 +189,7 @@ def fitted_supports(
         found.response_names,
         est,
         adjust,
+        layers,
     )
 
 

@@ -70,7 +70,7 @@ def remarks(found: FittedSupports) -> list[str]:
             f"rank {found.fitted_rank} of the fit is rejected (Bartlett's test), rank "
             f"{found.rank} is used"
         )
-    if found.unclear_layer and found.asked_rank == "auto":
+    if found.unclear_layer and found.asked_rank == "auto" and not found.model.projected:
         lines.append(
             "the weakest layer hardly exceeds the noise: least squares without the low rank is "
             f"used; rank={found.rank} has narrower intervals that may miss more often"

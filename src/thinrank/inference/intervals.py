@@ -91,8 +91,8 @@ def confidence_intervals(
         rows than predictors and has wider intervals, but does not rely on the selection.
     rank : int, "auto" or None, default="auto"
         Rank of the coefficients. "auto" is that of the fit, or more if Bartlett's test rejects it
-        at level 0.01; if the weakest layer hardly exceeds the noise, the low rank is not used. None
-        does not use the low rank: the intervals are those of least squares.
+        at level 0.01; if the weakest layer hardly exceeds the noise, the low rank is not used,
+        except for layers. None does not use the low rank: the intervals are those of least squares.
     correction : {"holm", "bh", "by", None}, default="holm"
         Correction of the p-values for their number: Holm's (probability of any false rejection),
         Benjamini-Hochberg's or Benjamini-Yekutieli's (false discovery rate), or none. If the
@@ -156,7 +156,7 @@ def confidence_intervals(
     ):
         if value and of != kind:
             raise ValueError(f'{name} is for of="{kind}", got of={of!r}')
-    found = fitted_supports(est, X, Y, adjust, rank)
+    found = fitted_supports(est, X, Y, adjust, rank, of == "layers")
     notes: list[str] = []
     tested: np.ndarray | bool = True
     df = np.asarray(found.model.df)
