@@ -143,7 +143,7 @@ def automatic(runs: int, seed: int) -> Iterator[str]:
         for n, p in ((200, 100), (100, 200))
         for rho in (0.0, 0.5)
         for row in coverage_rows(
-            runs // 2,
+            runs // 4,
             lambda run, n=n, p=p, rho=rho: simulate(n, p, rho, seed + run),
             tr.SparseReducedRankRegressor,
             {f"n={n}, p={p}, ρ={rho}": {}},
@@ -293,7 +293,7 @@ def nested(runs: int, seed: int) -> Iterator[str]:
     yield "regression, 3 responses, 4 of p predictors with effects (percent ± standard error):"
     yield ""
     rows = []
-    for n, p, folds, repeats in ((90, 30, 5, 3), (90, 30, 10, 2), (200, 20, 5, 3)):
+    for n, p, folds, repeats in ((90, 30, 5, 3), (90, 30, 10, 1), (200, 20, 5, 2)):
         tally, widths, bias = Tally(), [], []
         for run in range(runs):
             rng = np.random.default_rng(seed + run)
