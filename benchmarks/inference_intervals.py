@@ -136,7 +136,7 @@ def coverage(runs: int, seed: int) -> Iterator[str]:
 
 
 def automatic(runs: int, seed: int) -> Iterator[str]:
-    yield "The same with the default estimator, which chooses its sizes:"
+    yield "Coverage for all coefficients with the default estimator, which chooses its sizes:"
     yield ""
     rows = [
         row
@@ -288,12 +288,16 @@ def predictions(runs: int, seed: int) -> Iterator[str]:
     yield from table(["setting", "runs", "means", "new observations"], rows)
 
 
+# n, p, folds, partitions; the first has the defaults of generalization
+NESTED = ((90, 30, 5, 10), (90, 30, 5, 3), (90, 30, 10, 1), (200, 20, 5, 2))
+
+
 def nested(runs: int, seed: int) -> Iterator[str]:
     yield "Coverage of the error of this fit by 95 % intervals for the mean squared error, ridge"
     yield "regression, 3 responses, 4 of p predictors with effects (percent ± standard error):"
     yield ""
     rows = []
-    for n, p, folds, repeats in ((90, 30, 5, 3), (90, 30, 10, 1), (200, 20, 5, 2)):
+    for n, p, folds, repeats in NESTED:
         tally, widths, bias = Tally(), [], []
         for run in range(runs):
             rng = np.random.default_rng(seed + run)
@@ -314,7 +318,7 @@ def nested(runs: int, seed: int) -> Iterator[str]:
         errors = np.mean(bias, axis=0)
         rows.append(
             [
-                f"n={n}, p={p}, {folds} folds, {repeats} repeats",
+                f"n={n}, p={p}, {folds} folds, n_repeats={repeats}",
                 runs,
                 tally.share("nested"),
                 tally.share("plain"),
