@@ -317,3 +317,24 @@ def test_one_iteration_and_a_solution(ax):
     assert len(tr.plot.convergence(solution).lines[0].get_xdata()) == solution.n_iter
     with pytest.raises(TypeError, match="history"):
         tr.plot.convergence(X)
+
+
+# ---------------------------------------------------------------- intervals
+
+
+def test_intervals_that_contain_zero_are_told_apart(ax):
+    X, Y, _ = tr.datasets.make_two_way_sparse(60, 8, 4, 1, 2, 2, random_state=0)
+    est = tr.SparseReducedRankRegressor(1, 2, 2).fit(X, Y)
+    found = tr.inference.confidence_intervals(est, X, Y, pairs="all")
+    tr.plot.intervals(found, ax=ax, max_names=6)
+    grey, blue = (collection.get_segments() for collection in ax.collections)
+    assert len(grey) + len(blue) == 6
+    assert all(start[0] <= 0 <= end[0] for start, end in grey)
+    assert all(start[0] > 0 or end[0] < 0 for start, end in blue)
+    assert len(blue) >= 4  # the true pairs
+    assert "→" in ax.get_yticklabels()[0].get_text()
+    for of in ("layers", "predictions"):
+        other = tr.plot.intervals(tr.inference.confidence_intervals(est, X, Y, of=of))
+        other.figure.canvas.draw()
+    with pytest.raises(TypeError, match=r"what tr.inference.confidence_intervals returns"):
+        tr.plot.intervals(est)

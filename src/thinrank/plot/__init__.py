@@ -9,6 +9,7 @@ from thinrank.plot.coefficient_map import coefficients
 from thinrank.plot.component_bars import loadings
 from thinrank.plot.factor_bars import factors
 from thinrank.plot.factor_network import network
+from thinrank.plot.interval_bars import intervals
 from thinrank.plot.iteration_curve import convergence
 from thinrank.plot.observed_points import observed_predicted
 from thinrank.plot.path_lines import path
@@ -24,6 +25,7 @@ __all__ = [
     "coefficients",
     "convergence",
     "factors",
+    "intervals",
     "loadings",
     "network",
     "observed_predicted",

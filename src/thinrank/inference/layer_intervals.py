@@ -1,0 +1,172 @@
+"""Estimates and standard errors of the layers of a fit: its singular values and left vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from thinrank.inference.fitted_supports import FittedSupports, residual_columns
+from thinrank.inference.tangent_model import TangentModel
+
+__all__ = ["Layers", "layer_estimates"]
+
+# Pairs ±δ of simulated errors for the bias of second order. Their mean has no error of first
+# order, so that few are enough.
+_PAIRS = 25
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """Singular values d, left vectors u and products d·u, with standard errors.
+
+    Attributes
+    ----------
+    values, value_errors : ndarray of shape (rank,)
+        Singular values.
+    vectors, vector_errors : ndarray of shape (n_features, rank)
+        Left singular vectors of length 1.
+    scaled, scaled_errors : ndarray of shape (n_features, rank)
+        Left vectors times singular values.
+    """
+
+    values: np.ndarray
+    value_errors: np.ndarray
+    vectors: np.ndarray
+    vector_errors: np.ndarray
+    scaled: np.ndarray
+    scaled_errors: np.ndarray
+
+
+def layer_estimates(found: FittedSupports) -> Layers:
+    """Layers of the coefficients, with the bias of second order taken out.
+
+    The standard errors are those of first order perturbations of a singular value decomposition,
+    for errors in the tangent space.
+
+    Parameters
+    ----------
+    found : FittedSupports
+        The data and the model.
+
+    Returns
+    -------
+    Layers
+    """
+    model, p, r = found.model, found.X.shape[1], found.rank
+    u, d, v = _decomposition(model.fit, r)
+    errors = [np.zeros(r), *(np.full((p, r), np.nan) for _ in range(2))]
+    vectors, scaled = np.full((p, r), np.nan), np.full((p, r), np.nan)
+    step, change = _steps(model, u, v, d)
+    values = d + step
+    scaled[found.adjusted] = u * d + change
+    vectors[found.adjusted] = u + (change - u * step) / d
+    bias_d, bias_u, bias_scaled = _bias(model, u, d, v)
+    values -= bias_d
+    vectors[found.adjusted] -= bias_u
+    scaled[found.adjusted] -= bias_scaled
+    for layer in range(r):
+        variance = model.functional_variance(u[:, [layer]], v[:, [layer]])
+        errors[0][layer] = np.sqrt(variance)
+        for row, predictor in enumerate(found.adjusted):
+            left, right = _weights(u, d, v, layer, row)
+            errors[2][predictor, layer] = np.sqrt(model.functional_variance(left, right))
+            left = np.hstack([left, -u[row, layer] * u[:, [layer]]]) / d[layer]
+            right = np.hstack([right, v[:, [layer]]])
+            errors[1][predictor, layer] = np.sqrt(model.functional_variance(left, right))
+    _add_outside(found, v, d, vectors, scaled, errors)
+    return Layers(values, errors[0], vectors, errors[1], scaled, errors[2])
+
+
+def _decomposition(fit: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    u, d, vt = linalg.svd(fit, full_matrices=False)
+    u, v = u[:, :rank], vt[:rank].T
+    # signs as in scikit-learn's decompositions: the largest entry of a left vector is positive
+    signs = np.sign(u[np.argmax(np.abs(u), axis=0), np.arange(rank)])
+    return u * signs, d[:rank], v * signs
+
+
+def _steps(
+    model: TangentModel, u: np.ndarray, v: np.ndarray, d: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Changes of d and d·u from the fit to the estimate; zero unless more is adjusted for."""
+    moved = model.estimate - model.fit
+    inner = u.T @ moved @ v
+    change = moved @ v
+    for layer in range(len(d)):
+        for other in np.delete(np.arange(len(d)), layer):
+            turn = d[layer] * inner[layer, other] + d[other] * inner[other, layer]
+            change[:, layer] += u[:, other] * d[other] * turn / (d[layer] ** 2 - d[other] ** 2)
+    return np.diag(inner).copy(), change
+
+
+def _weights(
+    u: np.ndarray, d: np.ndarray, v: np.ndarray, layer: int, row: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of the derivative of (d·u)[row] of a layer with respect to the coefficients.
+
+    d·u = Θv, so that its derivative is that of Θ times v, plus Θ times the derivative of v.
+    """
+    unit = np.zeros((len(u), 1))
+    unit[row] = 1.0
+    left, right = [unit], [v[:, [layer]]]
+    for other in np.delete(np.arange(len(d)), layer):
+        share = d[other] * u[row, other] / (d[layer] ** 2 - d[other] ** 2)
+        left += [share * d[layer] * u[:, [layer]], share * d[other] * u[:, [other]]]
+        right += [v[:, [other]], v[:, [layer]]]
+    return np.hstack(left), np.hstack(right)
+
+
+def _bias(
+    model: TangentModel, u: np.ndarray, d: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bias of second order of d, u and d·u, by simulated errors ±δ of the least squares fit."""
+    rng = np.random.default_rng(0)
+    support, columns, r = model.support, model.columns, model.rank
+    triangle = linalg.qr(model.A[:, support], mode="r")[0][: len(support)]
+    scale = model.scale
+    values, vectors = np.linalg.eigh(model.noise[np.ix_(columns, columns)])
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    centre = triangle @ model.fit[np.ix_(support, columns)]
+    sums = [np.zeros(r), np.zeros((len(support), r)), np.zeros((len(support), r))]
+    for _ in range(_PAIRS):
+        error = rng.standard_normal(centre.shape) @ root.T
+        for sign in (1, -1):
+            noisy = centre + sign * error
+            right = linalg.svd(noisy / scale, full_matrices=False)[2][:r]
+            noisy = ((noisy / scale) @ right.T) @ (right * scale)
+            fitted = linalg.solve_triangular(triangle, noisy)
+            left, sizes, _ = linalg.svd(fitted, full_matrices=False)
+            left = left[:, :r] * np.sign(np.sum(left[:, :r] * u[support], axis=0))
+            sums[0] += sizes[:r]
+            sums[1] += left
+            sums[2] += left * sizes[:r]
+    count = 2 * _PAIRS
+    whole = [np.zeros_like(u), np.zeros_like(u)]
+    whole[0][support] = sums[1] / count - u[support]
+    whole[1][support] = sums[2] / count - (u * d)[support]
+    return sums[0] / count - d, whole[0], whole[1]
+
+
+def _add_outside(
+    found: FittedSupports,
+    v: np.ndarray,
+    d: np.ndarray,
+    vectors: np.ndarray,
+    scaled: np.ndarray,
+    errors: list[np.ndarray],
+) -> None:
+    """Fill in the predictors that are not adjusted for, each added by itself."""
+    model = found.model
+    others = np.setdiff1d(np.flatnonzero(~found.constant), found.adjusted)
+    rest, squares = residual_columns(found.X[:, others], model.A)
+    with np.errstate(divide="ignore"):
+        spread = np.where(squares > 0, 1 / squares, np.nan)[:, None]
+    right = model.row_projection @ v
+    scaled[others] = rest.T @ (found.Y @ right) * spread
+    noise = np.einsum("ji,jl,li->i", right, model.noise, right)
+    left = np.maximum(model.df * noise - scaled[others] ** 2 / spread, 0.0) / (model.df - 1)
+    errors[2][others] = np.sqrt(left * spread)
+    vectors[others] = scaled[others] / d
+    errors[1][others] = errors[2][others] / d

@@ -1,0 +1,170 @@
+"""Nested cross-validation: its formula, its partitions, its options."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+
+import thinrank as tr
+from thinrank.inference.nested_errors import (
+    NestedErrors,
+    left_out_folds,
+    mean_variance,
+    nested_interval,
+)
+
+generalization = tr.inference.generalization
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, Y, _ = tr.datasets.make_two_way_sparse(40, 6, 3, 1, 3, 2, random_state=0)
+    return X, Y
+
+
+def test_formula_with_three_folds_by_hand():
+    fold = np.repeat([0, 1, 2], 2)
+    outer = {0: [1.0, 1.5], 1: [2.5, 2.0], 2: [5.0, 4.5]}
+    # the losses in the first fold when it and the second are left out are 3 and 3, and so on
+    inner = {(0, 1): [3, 3, 2, 2.5], (0, 2): [3.5, 4, 2, 2.5], (1, 2): [3.5, 4, 3.5, 3.5]}
+    losses = {}
+    for left in left_out_folds(3):
+        values = np.full((6, 1), np.nan)
+        values[np.isin(fold, left), 0] = outer[left[0]] if len(left) == 1 else inner[left]
+        losses[left] = values
+    estimate, error, plain, naive = nested_interval([NestedErrors(fold, losses)], np.arange(6))
+    # means of the inner losses without each fold: rows of the other two folds
+    means = [np.mean([2, 2.5, 2, 2.5]), np.mean([3, 3, 3.5, 3.5]), np.mean([3.5, 4, 3.5, 4])]
+    squares = [
+        (mean - np.mean(outer[f])) ** 2 - np.var(outer[f], ddof=1) / 2
+        for f, mean in enumerate(means)
+    ]
+    flat = np.concatenate(list(outer.values()))
+    variance = np.var(flat, ddof=1) / 6
+    size = (np.mean(means) - flat.mean()) ** 2  # due to the numbers of rows
+    expected = np.clip(2 / 3 * (np.mean(squares) - size), variance, 3 * variance)
+    assert variance < expected < 3 * variance
+    assert plain[0] == pytest.approx(flat.mean())
+    assert naive[0] == pytest.approx(variance**0.5)
+    assert error[0] == pytest.approx(expected**0.5)
+    assert estimate[0] == pytest.approx(np.mean(means) - 4 / 3 * (np.mean(means) - flat.mean()))
+
+
+def test_variance_of_a_mean_over_groups():
+    losses = np.array([[1.0], [2.0], [4.0], [9.0]])
+    single = mean_variance(losses, np.arange(4))
+    np.testing.assert_allclose(single, losses.var(ddof=1) / 4)
+    # two groups of two: the variance of the mean of two independent means
+    grouped = mean_variance(losses, np.array([0, 0, 1, 1]))
+    np.testing.assert_allclose(grouped, np.var([1.5, 6.5], ddof=1) / 2)
+
+
+def test_number_of_fits_and_what_each_one_sees(data):
+    X, Y = data
+    seen = []
+
+    class Recorder(LinearRegression):
+        def fit(self, X, y):
+            seen.append(len(X))
+            return super().fit(X, y)
+
+    records = []
+    found = generalization(Recorder(), X, Y, cv=4, n_repeats=2, callback=records.append)
+    assert found.n_fits == 2 * (4 + 6) == len(seen)
+    assert sorted(set(seen)) == [20, 30]
+    assert [record.iteration for record in records] == list(range(1, 21))
+
+
+def test_r2_is_one_minus_standardised_error(data):
+    X, Y = data
+    r2 = generalization(LinearRegression(), X, Y, n_repeats=2)
+    scaled = Y / Y.std(axis=0, ddof=1)
+    mse = generalization(LinearRegression(), X, scaled, n_repeats=2, metric="mse")
+    assert r2.estimate == pytest.approx(1 - mse.estimate)
+    assert r2.lower == pytest.approx(1 - mse.upper)
+    np.testing.assert_allclose(r2.response_upper, 1 - mse.response_lower)
+    assert 1 <= r2.inflation <= 5**0.5 + 1e-12
+    assert r2.cv_lower < r2.cv_estimate < r2.cv_upper
+    frame = r2.to_frame()
+    assert frame.index.tolist() == ["all responses", "y0", "y1", "y2"]
+    assert "R² on new data" in str(r2)
+    assert "independent" in repr(r2)
+
+
+def test_own_metric_and_seeds(data):
+    X, Y = data
+
+    def absolute(true, predicted):
+        return np.abs(true - predicted).mean(axis=1)
+
+    first, again, other = (
+        generalization(
+            LinearRegression(), X, Y, n_repeats=1, metric=absolute, random_state=s, n_jobs=jobs
+        )
+        for s, jobs in ((0, 1), (0, 2), (1, 1))
+    )
+    assert first.metric == "absolute"
+    assert first.estimate == again.estimate != other.estimate
+    assert first.response_names == []
+    with pytest.raises(ValueError, match="one loss per row"):
+        generalization(LinearRegression(), X, Y, metric=lambda true, predicted: 1.0)
+
+
+def test_groups_stay_together(data):
+    X, Y = data
+    groups = np.repeat(np.arange(20), 2)
+    seen = []
+
+    def loss(true, predicted):
+        seen.append({tuple(row) for row in true})
+        return np.sum((true - predicted) ** 2, axis=1)
+
+    found = generalization(LinearRegression(), X, Y, cv=4, n_repeats=1, groups=groups, metric=loss)
+    assert found.n_groups == 20
+    for rows in seen:
+        assert all((tuple(Y[2 * g]) in rows) == (tuple(Y[2 * g + 1]) in rows) for g in range(20))
+    by_splitter = generalization(
+        LinearRegression(), X, Y, cv=GroupKFold(4), groups=groups, n_repeats=3
+    )
+    assert by_splitter.n_repeats == 1  # the same partition each time
+
+
+def test_coverage_of_the_error_of_the_fit():
+    hits = []
+    for seed in range(25):
+        rng = np.random.default_rng(740_000 + seed)
+        X = rng.standard_normal((60, 5))
+        y = X[:, 0] + rng.standard_normal(60)
+        found = generalization(LinearRegression(), X, y, cv=4, n_repeats=1, metric="mse")
+        fit = LinearRegression().fit(X, y)
+        own = 1 + np.sum((fit.coef_ - np.eye(5)[0]) ** 2) + fit.intercept_**2
+        hits.append(found.lower <= own <= found.upper)
+    assert np.mean(hits) >= 0.84
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cv": 2}, "cv must be from 3 to 20 folds"),
+        ({"cv": KFold(2)}, "at least 3 folds"),
+        ({"cv": TimeSeriesSplit(4)}, "partition of the rows"),
+        ({"metric": "mae"}, "metric must be"),
+        ({"level": 0}, "level must be"),
+        ({"n_repeats": 0}, "n_repeats must be"),
+        ({"groups": [1, 2]}, "one entry per row"),
+    ],
+)
+def test_wrong_arguments(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        generalization(LinearRegression(), *data, **options)
+
+
+def test_missing_and_constant_responses(data):
+    X, Y = data
+    with pytest.raises(ValueError, match="complete and finite"):
+        generalization(LinearRegression(), X, np.where(Y[0, 0] == Y, np.nan, Y))
+    with pytest.raises(ValueError, match="same number of rows"):
+        generalization(LinearRegression(), X[:-1], Y)
+    found = generalization(RidgeCV(), X, np.column_stack([Y[:, 0], np.ones(40)]), n_repeats=1, cv=3)
+    assert np.isnan(found.response_estimate[1])
+    assert found.estimate == pytest.approx(found.response_estimate[0])
