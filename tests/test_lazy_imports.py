@@ -11,6 +11,7 @@ LAZY = (
     "baselines",
     "calcium",
     "cli",
+    "inference",
     "paper",
     "persistence",
     "plot",
