@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincc
 
 __all__ = ["NOISE_FLOOR", "RowScores", "combined_p_values", "row_scores"]
 
@@ -88,13 +88,13 @@ def combined_p_values(
     """
     r = np.broadcast_to(np.asarray(n_directions), scores.all.shape)
     m = np.broadcast_to(np.asarray(freedom), scores.all.shape)
-    p_values = beta.sf(scores.all, n_targets / 2, (m - n_targets) / 2)
+    p_values = betaincc(n_targets / 2, (m - n_targets) / 2, scores.all)
     split = (r > 0) & (r < n_targets)
     if split.any():
         shared, every, r, m = scores.shared[split], scores.all[split], r[split], m[split]
-        first = beta.sf(shared, r / 2, (m - r) / 2)
+        first = betaincc(r / 2, (m - r) / 2, shared)
         rest = (every - shared) / np.maximum(1 - shared, np.finfo(float).tiny)
-        second = beta.sf(rest, (n_targets - r) / 2, (m - n_targets) / 2)
+        second = betaincc((n_targets - r) / 2, (m - n_targets) / 2, rest)
         tiny = np.finfo(float).tiny
         x = -np.log(np.maximum(first, tiny)) - _OUTSIDE * np.log(np.maximum(second, tiny))
         tails = np.exp(-x) - _OUTSIDE * np.exp(-x / _OUTSIDE)

@@ -31,9 +31,9 @@ _ADJUSTMENTS = ("auto", "all", "selected")
 # With this number of rows per predictor, tests given all others lose at most a tenth of the rows,
 # and are exact.
 _MANY_ROWS = 10
-# Neighbourhoods of more than this fraction of the rows, on average, are taken for dense: double
-# selection may miss some neighbours then.
-_DENSE = 0.04
+# Neighbourhoods of more predictors than this, and than this fraction of the rows, on average, are
+# taken for dense: double selection may miss some neighbours then.
+_MANY_NEIGHBOURS, _DENSE = 5, 0.04
 # Tests given all others are possible, but too weak to be preferred, with fewer rows per predictor.
 _ENOUGH_ROWS = 1.5
 
@@ -220,7 +220,7 @@ def _row_tests(
         return "row_tests", _from_p_values(tests_given_all(X, Y), fdr, why)
     tests = tests_given_selected(X, Y)
     near = f"{tests.n_neighbours:.1f} neighbours on average"
-    if adjust_for == "auto" and tests.n_neighbours > _DENSE * n:
+    if adjust_for == "auto" and tests.n_neighbours > max(_MANY_NEIGHBOURS, _DENSE * n):
         if possible and n >= _ENOUGH_ROWS * p:
             why = f"Predictors have {near}, too many for double selection: tests given all others."
             return "row_tests", _from_p_values(tests_given_all(X, Y), fdr, why)
