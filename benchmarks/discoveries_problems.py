@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
+from io import StringIO
+
 import numpy as np
 from scipy.stats import f
 from sklearn.linear_model import MultiTaskLassoCV, lasso_path
@@ -64,7 +67,8 @@ def hidimstat_p_values(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     model = DesparsifiedLasso(
         estimator=MultiTaskLassoCV(cv=5, tol=1e-3), noise_method="median", random_state=0
     )
-    model.fit_importance(X, Y - Y.mean(axis=0))
+    with redirect_stdout(StringIO()):  # it prints
+        model.fit_importance(X, Y - Y.mean(axis=0))
     return np.asarray(model.pvalues_)
 
 

@@ -5,7 +5,7 @@ Run:  OMP_NUM_THREADS=1 python benchmarks/inference.py discoveries [--runs 200] 
 
 One data set per run and cell; the problems and the rivals are in discoveries_problems.py. Runs go
 over all cells one after another, so that a limit of minutes leaves the same number in all cells.
-Mirror statistics (50 splits) run for the first --mirror-runs of them, the multi-task method of
+Mirror statistics (50 splits) and tests given all run for the first --mirror-runs of them, the multi-task method of
 hidimstat and one-response knockoffs for the first --rival-runs, with independent noise only.
 ``--records`` names a file of records in JSON, one per line, which a later run continues.
 """
@@ -27,6 +27,7 @@ from output import machine, publish, table
 import thinrank as tr
 from thinrank.inference.checked_data import as_sample
 from thinrank.inference.mirror import mirror_statistics
+from thinrank.inference.neighbours import find_neighbours
 from thinrank.inference.thresholds import adjusted_p_values, rates_cut, sign_threshold
 
 LEVELS = (0.1, 0.2)
@@ -72,9 +73,10 @@ def from_mirror(X: np.ndarray, Y: np.ndarray) -> dict[float, np.ndarray]:
     rng = np.random.default_rng(0)
     rates = {q: np.zeros(X.shape[1]) for q in LEVELS}
     half = len(X) // 2
+    neighbours = find_neighbours(sample.X, np.arange(X.shape[1]))
     for _ in range(SPLITS):
         order = rng.permutation(len(X))
-        W = mirror_statistics(sample.X, sample.Y, order[:half], order[half:])
+        W = mirror_statistics(sample.X, sample.Y, order[:half], order[half:], neighbours)
         for q, chosen in from_signs(W).items():
             rates[q][chosen] += 1 / max(len(chosen), 1) / SPLITS
     return {q: np.flatnonzero(rates[q] >= rates_cut(rates[q], q)) for q in LEVELS}
@@ -107,9 +109,9 @@ def best_response(X: np.ndarray, Y: np.ndarray, true: np.ndarray) -> dict[float,
 def record(run: int, seed: int, number: int, options: argparse.Namespace) -> dict:
     cell = CELLS[number]
     X, Y, true = problems.problem(seed, cell)
-    which = {"auto", "all", "fixed", "model_x", "manova"}
+    which = {"auto", "fixed", "model_x", "manova"}
     if run < options.mirror_runs:
-        which.add("mirror")
+        which |= {"mirror", "all"}
     rivals = run < options.rival_runs and cell["noise"] == "independent" and len(true)
     if rivals and not options.without_hidimstat:
         which.add("hidimstat")

@@ -14,6 +14,8 @@ _MOST_SWEPT = 1000
 # Smallest eigenvalue of a correlation matrix that counts as invertible. Knockoffs of nearly
 # dependent predictors are nearly copies, which have no power.
 _SMALLEST = 1e-8
+# Added to seeds: data that a user draws with the same seed and shape must differ from the draws.
+_STREAM = 20_150_043
 
 
 def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
@@ -75,7 +77,7 @@ def fixed_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
             'predictors that depend on others, or use method="row_tests"'
         )
     s = knockoff_variances(gram)
-    draws = np.random.default_rng(seed).standard_normal((n, p))
+    draws = np.random.default_rng([seed, _STREAM]).standard_normal((n, p))
     basis = np.linalg.qr(np.column_stack([np.ones(n), X, draws]))[0][:, p + 1 :]
     solved = np.linalg.solve(gram, np.diag(s))
     return X - X @ solved + basis @ _root(2 * np.diag(s) - s[:, None] * solved).T
@@ -107,7 +109,7 @@ def gaussian_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
     correlation = covariance / np.outer(units, units)
     s = knockoff_variances(correlation)
     solved = np.linalg.solve(correlation, np.diag(s))
-    draws = np.random.default_rng(seed).standard_normal((n, p))
+    draws = np.random.default_rng([seed, _STREAM]).standard_normal((n, p))
     means = scaled / units - (scaled / units) @ solved
     copies = means + draws @ _root(2 * np.diag(s) - s[:, None] * solved).T
     return copies * units / np.sqrt(n)

@@ -12,6 +12,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from thinrank.core.progress import with_progress_bar
 from thinrank.core.threads import one_use_of_cores
+from thinrank.inference.neighbours import find_neighbours
 from thinrank.inference.row_scores import NOISE_FLOOR
 from thinrank.inference.structure import few_responses, find_structure
 from thinrank.inference.thresholds import sign_threshold
@@ -44,14 +45,19 @@ class MirrorRecord:
 
 
 def mirror_statistics(
-    X: np.ndarray, Y: np.ndarray, first: np.ndarray, second: np.ndarray
+    X: np.ndarray,
+    Y: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    neighbours: list[np.ndarray],
 ) -> np.ndarray:
     """Inner products of the rows of coefficients from two parts of the data.
 
     The first part determines the working set, the shared directions and estimates in them, the
-    second has least-squares estimates on the working set. For a predictor without effect, the sign
-    of the inner product of the two is that of a fair coin, if the working set has all predictors
-    with effects that are related to it.
+    second has least-squares estimates on the working set and the neighbours of each predictor.
+    Without the latter, a predictor without effect would stand in for a neighbour that the working
+    set lacks. For a predictor without effect, the sign of the inner product of the two estimates is
+    that of a fair coin.
 
     Parameters
     ----------
@@ -61,6 +67,8 @@ def mirror_statistics(
         Responses.
     first, second : ndarray of int
         Rows of the two parts.
+    neighbours : list of ndarray of int
+        Predictors that are related to each predictor.
 
     Returns
     -------
@@ -77,7 +85,7 @@ def mirror_statistics(
     if Ya.shape[1] < Y.shape[1]:
         Yb = Yb @ np.linalg.lstsq(_centred(Y[first]), Ya, rcond=None)[0]
     one, spread_one = _least_squares(Xa[:, support], Ya)
-    two, spread_two = _least_squares(_part(X, second)[:, support], Yb)
+    two, spread_two = _adjusted(_part(X, second), Yb, support, neighbours)
     residual = Ya - Xa[:, support] @ one
     noise = residual.T @ residual / (len(first) - 1 - len(support))
     weights = np.linalg.solve(noise + NOISE_FLOOR * np.eye(len(noise)), directions)
@@ -104,7 +112,7 @@ def inclusion_rates(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Predictors.
+        Centred predictors of norm 1.
     Y : ndarray of shape (n_samples, n_targets)
         Responses.
     fdr : float
@@ -128,10 +136,11 @@ def inclusion_rates(
         Number of splits that select nothing.
     """
     rng = np.random.default_rng(seed)
+    neighbours = find_neighbours(X, np.arange(X.shape[1]))
     orders = [rng.permutation(len(X)) for _ in range(n_splits)]
     jobs = effective_n_jobs(n_jobs)
     splits = Parallel(jobs, prefer="threads", return_as="generator")(
-        delayed(_chosen)(X, Y, order, fdr) for order in orders
+        delayed(_chosen)(X, Y, order, fdr, neighbours) for order in orders
     )
     rates, empty = np.zeros(X.shape[1]), 0
     with (
@@ -157,9 +166,11 @@ def inclusion_rates(
     return rates / n_splits, empty
 
 
-def _chosen(X: np.ndarray, Y: np.ndarray, order: np.ndarray, fdr: float) -> np.ndarray:
+def _chosen(
+    X: np.ndarray, Y: np.ndarray, order: np.ndarray, fdr: float, neighbours: list[np.ndarray]
+) -> np.ndarray:
     half = len(order) // 2
-    statistics = mirror_statistics(X, Y, order[:half], order[half:])
+    statistics = mirror_statistics(X, Y, order[:half], order[half:], neighbours)
     return np.flatnonzero(statistics >= sign_threshold(statistics, fdr))
 
 
@@ -178,3 +189,18 @@ def _least_squares(X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """Coefficients, and the factors of the noise in their standard errors."""
     inverse = np.linalg.pinv(X)
     return inverse @ Y, np.linalg.norm(inverse, axis=1)
+
+
+def _adjusted(
+    X: np.ndarray, Y: np.ndarray, support: np.ndarray, neighbours: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same for each predictor in the support, given the others in it and its neighbours."""
+    coefficients, spreads = np.zeros((len(support), Y.shape[1])), np.ones(len(support))
+    for i, j in enumerate(support):
+        others = np.union1d(np.delete(support, i), neighbours[j])
+        basis = np.linalg.qr(X[:, others])[0]
+        own = X[:, j] - basis @ (basis.T @ X[:, j])
+        norm = float(np.linalg.norm(own))
+        if norm > _DEPENDENT:
+            coefficients[i], spreads[i] = own @ Y / norm**2, 1 / norm
+    return coefficients, spreads

@@ -89,8 +89,7 @@ def rates_cut(rates: np.ndarray, fdr: float) -> float:
     float
         The smallest rate that is selected; infinite if none is.
     """
-    ordered = np.sort(rates)
-    left = int(np.searchsorted(np.cumsum(ordered), fdr * (1 + 1e-12), side="right"))
-    # equal rates are left out together
-    kept = ordered[left:][ordered[left:] > (ordered[left - 1] if left else 0.0)]
-    return float(kept[0]) if len(kept) else np.inf
+    values, counts = np.unique(rates[rates > 0], return_counts=True)
+    # equal rates stay together, as in a single split, where all are the same
+    left = int(np.searchsorted(np.cumsum(values * counts), fdr * (1 + 1e-12), side="right"))
+    return float(values[left]) if left < len(values) else np.inf
