@@ -64,9 +64,7 @@ def hidimstat_p_values(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """p-values of the multi-task desparsified lasso, with responses centred one by one."""
     from hidimstat import DesparsifiedLasso
 
-    model = DesparsifiedLasso(
-        estimator=MultiTaskLassoCV(cv=5, tol=1e-3), noise_method="median", random_state=0
-    )
+    model = DesparsifiedLasso(estimator=MultiTaskLassoCV(cv=5, tol=1e-3), random_state=0)
     with redirect_stdout(StringIO()):  # it prints
         model.fit_importance(X, Y - Y.mean(axis=0))
     return np.asarray(model.pvalues_)
