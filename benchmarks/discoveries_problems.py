@@ -47,7 +47,7 @@ def _noise(rng: np.random.Generator, n: int, k: int, kind: str) -> np.ndarray:
 
 
 def manova(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """p-values of each row given all other predictors, from the Lawley–Hotelling trace (exact F)."""
+    """p-values of each row given all other predictors: F tests of the Lawley–Hotelling trace."""
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
     n, p = X.shape
     k = Y.shape[1]

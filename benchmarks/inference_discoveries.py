@@ -5,8 +5,9 @@ Run:  OMP_NUM_THREADS=1 python benchmarks/inference.py discoveries [--runs 200] 
 
 One data set per run and cell; the problems and the rivals are in discoveries_problems.py. Runs go
 over all cells one after another, so that a limit of minutes leaves the same number in all cells.
-Mirror statistics (50 splits) and tests given all run for the first --mirror-runs of them, the multi-task method of
-hidimstat and one-response knockoffs for the first --rival-runs, with independent noise only.
+Mirror statistics (50 splits) and tests given all other predictors run for the first --mirror-runs
+of them, the multi-task method of hidimstat and one-response knockoffs for the first --rival-runs,
+with independent noise only.
 ``--records`` names a file of records in JSON, one per line, which a later run continues.
 """
 
@@ -64,7 +65,7 @@ def from_p_values(p_values: np.ndarray) -> dict[float, np.ndarray]:
 
 
 def from_signs(W: np.ndarray) -> dict[float, np.ndarray]:
-    return {q: np.flatnonzero(W >= sign_threshold(W, q)) for q in LEVELS}
+    return {q: np.flatnonzero(sign_threshold(W, q) <= W) for q in LEVELS}
 
 
 def from_mirror(X: np.ndarray, Y: np.ndarray) -> dict[float, np.ndarray]:

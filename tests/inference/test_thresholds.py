@@ -27,7 +27,7 @@ def test_sign_threshold_by_brute_force(seed, fdr):
     good = [
         t
         for t in sorted(set(np.abs(W)) - {0.0})
-        if (1 + np.sum(W <= -t)) / max(np.sum(W >= t), 1) <= fdr
+        if (1 + np.count_nonzero(t <= -W)) <= fdr * np.count_nonzero(t <= W)
     ]
     assert sign_threshold(W, fdr) == (good[0] if good else np.inf)
     if good:

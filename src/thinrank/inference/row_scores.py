@@ -31,9 +31,7 @@ class RowScores(NamedTuple):
     all: np.ndarray
 
 
-def row_scores(
-    cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray
-) -> RowScores:
+def row_scores(cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray) -> RowScores:
     """Squared multiple correlations from cross products.
 
     Parameters

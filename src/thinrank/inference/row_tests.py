@@ -1,4 +1,4 @@
-"""p-values of predictors: does a row of coefficients differ from zero, given other predictors?"""
+"""Tests of rows of coefficients: p-values of predictors, given other predictors."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def tests_given_selected(X: np.ndarray, Y: np.ndarray) -> RowTests:
 def _given(
     others: np.ndarray, x: np.ndarray, Y: np.ndarray, directions: np.ndarray
 ) -> tuple[RowScores | None, int]:
-    """Scores of one predictor given others, and the number of the latter; None if they explain it."""
+    """Scores of a predictor given others (None if they explain it), and the number of these."""
     if others.shape[1]:
         basis = np.linalg.qr(others)[0]
         x, Y = x - basis @ (basis.T @ x), Y - basis @ (basis.T @ Y)

@@ -89,8 +89,7 @@ default="auto"
         and the most powerful for weak effects.
 
         "mirror" compares estimates from two random halves of the data, ``n_splits`` times
-        [2]_. It assumes that the first half finds a working set with all effects that are related
-        to the others.
+        [2]_. Its assumptions are those of row tests with ``adjust_for="selected"``.
 
         "fixed_knockoffs" compares predictors with copies that have the same correlations [3]_. It
         needs at least 2p + 1 rows and Gaussian noise; then the rate is controlled whatever X
@@ -103,8 +102,8 @@ default="auto"
         Thresholds of the last three have the form with +1, so that they select 1/q predictors or
         more, or none.
 
-        "auto" is "row_tests", which had the largest power wherever the rates were compared. The
-        exception: predictors with many neighbours and fewer than 1.5 rows per predictor, where
+        "auto" is "row_tests", since the others find nothing where only a few effects are strong.
+        The exception: predictors with many neighbours and fewer than 1.5 rows per predictor, where
         "model_x_knockoffs" is used. The result says what was used and why.
     adjust_for : {"auto", "all", "selected"}, default="auto"
         The other predictors given which "row_tests" tests one. "all" is exact for Gaussian noise

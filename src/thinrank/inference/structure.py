@@ -202,16 +202,14 @@ def _joined(
 
 
 def _leading(scores: RowScores) -> np.ndarray:
-    """Positions of the largest scores of both kinds, since most of the time is spent on p-values."""
+    """Positions of the largest scores of both kinds; most of the time is spent on p-values."""
     if len(scores.all) <= 2 * _LEADING:
         return np.arange(len(scores.all))
     outer = [np.argpartition(part, -_LEADING)[-_LEADING:] for part in scores]
     return np.unique(np.concatenate(outer))
 
 
-def _without_weakest(
-    X: np.ndarray, Y: np.ndarray, support: np.ndarray, level: float
-) -> np.ndarray:
+def _without_weakest(X: np.ndarray, Y: np.ndarray, support: np.ndarray, level: float) -> np.ndarray:
     """Remove predictors that the ones that joined later made superfluous, the weakest first."""
     n, k = Y.shape
     while len(support) > 1:
