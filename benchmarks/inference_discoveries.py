@@ -1,7 +1,8 @@
 """False discovery rates and power of tr.inference.select_predictors.
 
 Run:  OMP_NUM_THREADS=1 python benchmarks/inference.py discoveries [--runs 200] [--minutes 40]
-          [--markdown docs/benchmarks/inference_discoveries.md] [--records F] [--first-seed 600000]
+          [--jobs 16] [--records F] [--first-seed 600000]
+          [--markdown docs/benchmarks/inference_discoveries.md]
 
 One data set per run and cell; the problems and the rivals are in discoveries_problems.py. Runs go
 over all cells one after another, so that a limit of minutes leaves the same number in all cells.
@@ -23,6 +24,7 @@ from pathlib import Path
 
 import discoveries_problems as problems
 import numpy as np
+from joblib import Parallel, delayed
 from output import machine, publish, table
 
 import thinrank as tr
@@ -142,17 +144,21 @@ def run_all(options: argparse.Namespace) -> list[dict]:
         records = [json.loads(line) for line in options.records.read_text().splitlines()]
     done = {(r["run"], r["cell"]) for r in records}
     until = time.monotonic() + 60 * options.minutes
-    for run in range(options.runs):
-        for number in range(len(CELLS)):
-            if (run, number) in done:
-                continue
-            if time.monotonic() > until:
-                return records
-            seed = options.first_seed + 1000 * number + run
-            records.append(record(run, seed, number, options))
-            if options.records:
-                with options.records.open("a") as file:
-                    file.write(json.dumps(records[-1]) + "\n")
+    left = (
+        (run, number)
+        for run in range(options.runs)
+        for number in range(len(CELLS))
+        if (run, number) not in done and time.monotonic() < until
+    )
+    found = Parallel(options.jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")(
+        delayed(record)(run, options.first_seed + 1000 * number + run, number, options)
+        for run, number in left
+    )
+    for one in found:
+        records.append(one)
+        if options.records:
+            with options.records.open("a") as file:
+                file.write(json.dumps(one) + "\n")
     return records
 
 
@@ -218,6 +224,7 @@ def main() -> None:
     parser.add_argument("--mirror-runs", type=int, default=200)
     parser.add_argument("--rival-runs", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=600_000)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--without-hidimstat", action="store_true")
     parser.add_argument("--records", type=Path)
     parser.add_argument("--markdown", type=Path)

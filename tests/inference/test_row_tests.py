@@ -41,7 +41,7 @@ def test_tests_given_all_are_f_tests_without_structure():
     X, Y = rng.standard_normal((40, 6)), rng.standard_normal((40, 3)) @ rng.random((3, 3))
     sample = as_sample(X, Y)
     assert len(find_structure(sample.X, sample.Y).support) == 0
-    tests = row_tests.tests_given_all(sample.X, sample.Y)
+    tests = row_tests.row_tests_given_all(sample.X, sample.Y)
     expected = [lawley_hotelling(X, Y, j) for j in range(6)]
     np.testing.assert_allclose(tests.p_values, expected, rtol=1e-6)
 
@@ -50,7 +50,7 @@ def test_one_response_has_p_values_of_t_tests():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((60, 5))
     y = X[:, 0] + rng.standard_normal(60)
-    tests = row_tests.tests_given_all(as_sample(X, y).X, as_sample(X, y).Y)
+    tests = row_tests.row_tests_given_all(as_sample(X, y).X, as_sample(X, y).Y)
     expected = [lawley_hotelling(X, y[:, None], j) for j in range(5)]
     np.testing.assert_allclose(tests.p_values, expected, rtol=1e-6)
 
@@ -134,7 +134,7 @@ def test_double_selection_is_calibrated_beside_true_rows():
             X[:, j] = 0.7 * X[:, j - 1] + np.sqrt(0.51) * X[:, j]
         Y = X[:, [4, 9, 14]] @ rng.standard_normal((3, 5)) + rng.standard_normal((150, 5))
         sample = as_sample(X, Y)
-        p_values = row_tests.tests_given_selected(sample.X, sample.Y).p_values
+        p_values = row_tests.row_tests_given_selected(sample.X, sample.Y).p_values
         small.append(p_values[[3, 5, 8, 10, 13, 15]] < 0.05)
     # 150 tests at 5 %: 18 or more have probability 0.0005
     assert np.sum(small) < 18
@@ -145,9 +145,9 @@ def test_only_candidates_are_tested_among_many(monkeypatch):
     X = rng.standard_normal((60, 30))
     Y = X[:, :2] @ rng.standard_normal((2, 3)) + rng.standard_normal((60, 3))
     sample = as_sample(X, Y)
-    full = row_tests.tests_given_selected(sample.X, sample.Y).p_values
+    full = row_tests.row_tests_given_selected(sample.X, sample.Y).p_values
     monkeypatch.setattr(row_tests, "_MOST_NODES", 5)
-    few = row_tests.tests_given_selected(sample.X, sample.Y).p_values
+    few = row_tests.row_tests_given_selected(sample.X, sample.Y).p_values
     tested = few < 1
     assert tested.sum() <= 5
     assert set(np.argsort(full)[:2]) <= set(np.flatnonzero(tested))

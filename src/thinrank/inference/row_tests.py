@@ -10,7 +10,7 @@ from thinrank.inference.neighbours import find_neighbours
 from thinrank.inference.row_scores import RowScores, combined_p_values, row_scores
 from thinrank.inference.structure import find_structure, structure_without
 
-__all__ = ["RowTests", "tests_given_all", "tests_given_selected"]
+__all__ = ["RowTests", "row_tests_given_all", "row_tests_given_selected"]
 
 # Largest number of predictors whose neighbours are searched; others, with larger preliminary
 # p-values, have p-value 1, which is never too small.
@@ -40,7 +40,7 @@ class RowTests(NamedTuple):
     n_neighbours: float
 
 
-def tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
+def row_tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
     """Tests of each row given all other predictors, from ordinary least squares.
 
     For independent Gaussian rows of noise with any covariance the p-values are exact: the
@@ -81,7 +81,7 @@ def tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
     return RowTests(p_values, structure.directions.shape[1], len(structure.support), np.nan)
 
 
-def tests_given_selected(X: np.ndarray, Y: np.ndarray) -> RowTests:
+def row_tests_given_selected(X: np.ndarray, Y: np.ndarray) -> RowTests:
     """Tests of each row given its neighbours and the working set (double selection).
 
     Each predictor is regressed on the union of two sets: predictors that predict it, and the
