@@ -8,7 +8,7 @@ inference_PART.py, whose options --help lists.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
 
@@ -23,13 +23,7 @@ def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] not in known:
         raise SystemExit(f"{__doc__}\nParts: {', '.join(known)}")
     part = sys.argv.pop(1)
-    path = Path(__file__).with_name(f"inference_{part}.py")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.main()
+    importlib.import_module(f"inference_{part}").main()
 
 
 if __name__ == "__main__":
