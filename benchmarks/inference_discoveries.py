@@ -8,7 +8,7 @@ One data set per run and cell; the problems and the rivals are in discoveries_pr
 over all cells one after another, so that a limit of minutes leaves the same number in all cells.
 Mirror statistics (50 splits) and tests given all other predictors run for the first --mirror-runs
 of them, the multi-task method of hidimstat and one-response knockoffs for the first --rival-runs,
-with independent noise only.
+without t₅ noise.
 ``--records`` names a file of records in JSON, one per line, which a later run continues.
 """
 
@@ -115,7 +115,7 @@ def record(run: int, seed: int, number: int, options: argparse.Namespace) -> dic
     which = {"auto", "fixed", "model_x", "manova"}
     if run < options.mirror_runs:
         which |= {"mirror", "all"}
-    rivals = run < options.rival_runs and cell["noise"] == "independent" and len(true)
+    rivals = run < options.rival_runs and cell["noise"] != "t5" and len(true)
     if rivals and not options.without_hidimstat:
         which.add("hidimstat")
     found: dict = {"run": run, "cell": number}
@@ -175,15 +175,14 @@ def lines_of(records: list[dict]) -> list[str]:
     ]
     for q in LEVELS:
         lines += ["", f"### q = {q}: false discovery rate ± standard error", ""]
-        names = [n for n in NAMES if n not in ("hidimstat", "one")]
-        lines += _block(cells, names, f"fdp {q}", True)
+        lines += _block(cells, f"fdp {q}", True)
         lines += ["", f"### q = {q}: power", ""]
-        lines += _block(cells, list(NAMES), f"power {q}", False)
+        lines += _block(cells, f"power {q}", False)
     lines += ["", "Seconds of processor time per data set, mean: " + _seconds(records) + "."]
     return lines
 
 
-def _block(cells: dict, names: list[str], key: str, errors: bool) -> list[str]:
+def _block(cells: dict, key: str, errors: bool) -> list[str]:
     rows = []
     for number, part in sorted(cells.items()):
         cell = CELLS[number]
@@ -191,11 +190,11 @@ def _block(cells: dict, names: list[str], key: str, errors: bool) -> list[str]:
             continue
         signal = cell["signal"] + (f", rank {cell['rank']}" if "rank" in cell else "")
         row = [cell["noise"], cell["rho"], signal, len(part)]
-        for name in names:
+        for name in NAMES:
             values = np.array([r[name][key] for r in part if name in r])
             row.append(_shown(values, len(part), errors))
         rows.append(row)
-    headings = ["noise", "ρ", "signal", "runs", *(NAMES[name] for name in names)]
+    headings = ["noise", "ρ", "signal", "runs", *NAMES.values()]
     return table(headings, rows, text=3)
 
 
