@@ -7,6 +7,7 @@ drawn, so this package can be imported without it.
 
 from thinrank.plot.coefficient_map import coefficients
 from thinrank.plot.component_bars import loadings
+from thinrank.plot.discovery_bars import discoveries
 from thinrank.plot.factor_bars import factors
 from thinrank.plot.factor_network import network
 from thinrank.plot.interval_bars import intervals
@@ -24,6 +25,7 @@ __all__ = [
     "biplot",
     "coefficients",
     "convergence",
+    "discoveries",
     "factors",
     "intervals",
     "loadings",

@@ -1,0 +1,85 @@
+"""Simulated data for benchmarks/inference_discoveries.py, and rivals of the library's methods."""
+
+from __future__ import annotations
+
+from contextlib import redirect_stdout
+from io import StringIO
+
+import numpy as np
+from scipy.stats import f
+from sklearn.linear_model import MultiTaskLassoCV, lasso_path
+
+from thinrank.inference.knockoff_copies import fixed_knockoffs
+
+SIZES = {"n": 400, "p": 150, "k": 20, "rank": 3, "rows": 15}
+SIGNALS = {"weak": 0.05, "medium": 0.08, "strong": 0.15, "none": 0.0}
+
+
+def problem(seed: int, cell: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """X, Y and the true rows.
+
+    Columns of X have correlation ρ^|i−j|. Rows of Θ are signal·u·Vᵀ/√rank with standard normal u
+    and V, and noise has variance 1: independent, with a common factor that has half of the
+    variance on average, or t with 5 degrees of freedom.
+    """
+    rng = np.random.default_rng(seed)
+    n, p, k = SIZES["n"], SIZES["p"], SIZES["k"]
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = cell["rho"] * X[:, j - 1] + np.sqrt(1 - cell["rho"] ** 2) * X[:, j]
+    rank = cell.get("rank", SIZES["rank"])
+    true = np.sort(rng.choice(p, SIZES["rows"], replace=False))
+    theta = np.zeros((p, k))
+    effects = rng.standard_normal((SIZES["rows"], rank)) @ rng.standard_normal((rank, k))
+    theta[true] = SIGNALS[cell["signal"]] * effects / np.sqrt(rank)
+    Y = X @ theta + _noise(rng, n, k, cell["noise"]) + 5 * rng.standard_normal(k)
+    return X, Y, true if SIGNALS[cell["signal"]] else true[:0]
+
+
+def _noise(rng: np.random.Generator, n: int, k: int, kind: str) -> np.ndarray:
+    if kind == "t5":
+        return rng.standard_t(5, (n, k)) / np.sqrt(5 / 3)
+    noise = rng.standard_normal((n, k))
+    if kind == "common factor":
+        noise += rng.standard_normal((n, 1)) * rng.standard_normal(k)
+        noise /= np.sqrt(2)
+    return noise
+
+
+def manova(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """p-values of each row given all other predictors: F tests of the Lawley–Hotelling trace."""
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    n, p = X.shape
+    k = Y.shape[1]
+    inverse = np.linalg.inv(X.T @ X)
+    theta = inverse @ X.T @ Y
+    residual = Y - X @ theta
+    freedom = n - 1 - p
+    precision = np.linalg.inv(residual.T @ residual / freedom)
+    squares = np.einsum("jk,kl,jl->j", theta, precision, theta) / np.diag(inverse)
+    return f.sf(squares * (freedom - k + 1) / (freedom * k), k, freedom - k + 1)
+
+
+def hidimstat_p_values(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """p-values of the multi-task desparsified lasso, with responses centred one by one."""
+    from hidimstat import DesparsifiedLasso
+
+    model = DesparsifiedLasso(estimator=MultiTaskLassoCV(cv=5, tol=1e-3), random_state=0)
+    with redirect_stdout(StringIO()):  # it prints
+        model.fit_importance(X, Y - Y.mean(axis=0))
+    return np.asarray(model.pvalues_)
+
+
+def one_response_knockoffs(X: np.ndarray, Y: np.ndarray) -> list[np.ndarray]:
+    """W of fixed-X knockoffs for each response alone: signed entry on the path of the lasso."""
+    X = X - X.mean(axis=0)
+    X /= np.linalg.norm(X, axis=0)
+    both = np.column_stack([X, fixed_knockoffs(X, 0)])
+    basis, small = np.linalg.qr(both)
+    p = X.shape[1]
+    found = []
+    for y in (basis.T @ (Y - Y.mean(axis=0))).T:
+        alphas, path, _ = lasso_path(small, y, eps=0.05, n_alphas=60, tol=1e-3)
+        entered = np.where((path != 0).any(axis=1), alphas[(path != 0).argmax(axis=1)], 0.0)
+        found.append(np.maximum(entered[:p], entered[p:]) * np.sign(entered[:p] - entered[p:]))
+    return found

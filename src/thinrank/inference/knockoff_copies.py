@@ -1,0 +1,121 @@
+"""Knockoffs: copies of predictors with the same correlations, unrelated to the responses."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.covariance import ledoit_wolf
+
+__all__ = ["fixed_knockoffs", "gaussian_knockoffs", "knockoff_variances"]
+
+# Sweeps over all predictors, and the relative change that ends them earlier.
+_SWEEPS, _TOLERANCE = 30, 1e-4
+# Number of predictors up to which a sweep, whose time grows with its cube, takes seconds at most.
+_MOST_SWEPT = 1000
+# Smallest eigenvalue of a correlation matrix that counts as invertible. Knockoffs of nearly
+# dependent predictors are nearly copies, which have no power.
+_SMALLEST = 1e-8
+# Added to seeds: data that a user draws with the same seed and shape must differ from the draws.
+_STREAM = 20_150_043
+
+
+def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
+    """Differences s between variances and covariances of predictors and their knockoffs.
+
+    Minimises tr(S⁻¹) + tr((2Σ − S)⁻¹) over diagonal S, by exact steps in one coordinate at a time
+    (minimum variance-based reconstructability, Spector and Janson 2022). For more than 1,000
+    predictors, which would take long, all differences are the same (equicorrelated knockoffs).
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (n_features, n_features)
+        Correlations Σ of the predictors, positive definite.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Diagonal of S, with 2Σ − S positive definite.
+    """
+    p = len(correlation)
+    smallest = float(np.linalg.eigvalsh(correlation)[0])
+    if p > _MOST_SWEPT:
+        return np.full(p, min(2 * (1 - 1e-6) * smallest, 1.0))
+    s = np.full(p, min(smallest, 1.0))
+    inverse = np.linalg.inv(2 * correlation - np.diag(s))
+    for _ in range(_SWEEPS):
+        before = s.copy()
+        for j in range(p):
+            column = inverse[:, j].copy()
+            slope = float(np.linalg.norm(column))
+            change = (1 - slope * s[j]) / (slope + column[j])
+            s[j] += change
+            inverse += np.outer(column, column * (change / (1 - change * column[j])))
+        if np.max(np.abs(s - before)) < _TOLERANCE * np.max(s):
+            break
+    return s
+
+
+def fixed_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
+    """Knockoffs with X̃ᵀX̃ = XᵀX and XᵀX̃ = XᵀX − S, for at least 2p + 1 rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Centred predictors of norm 1, linearly independent.
+    seed : int
+        Seed of the directions outside of the span of X.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        Centred knockoffs.
+    """
+    n, p = X.shape
+    gram = X.T @ X
+    if float(np.linalg.eigvalsh(gram)[0]) < _SMALLEST:
+        raise ValueError(
+            'X must have linearly independent columns for method="fixed_knockoffs"; leave out '
+            'predictors that depend on others, or use method="row_tests"'
+        )
+    s = knockoff_variances(gram)
+    draws = np.random.default_rng([seed, _STREAM]).standard_normal((n, p))
+    basis = np.linalg.qr(np.column_stack([np.ones(n), X, draws]))[0][:, p + 1 :]
+    solved = np.linalg.solve(gram, np.diag(s))
+    return X - X @ solved + basis @ _root(2 * np.diag(s) - s[:, None] * solved).T
+
+
+def gaussian_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
+    """Knockoffs drawn from their conditional distribution, as if predictors were Gaussian.
+
+    The correlations are shrunk (Ledoit and Wolf), so that there may be more predictors than rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Centred predictors of norm 1.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        Knockoffs, in the units of X.
+    """
+    n, p = X.shape
+    scaled = X * np.sqrt(n)
+    covariance = ledoit_wolf(scaled, assume_centered=True)[0]
+    # at least a little shrinkage, for columns that are equal
+    covariance = 0.999 * covariance + 0.001 * np.diag(np.diag(covariance))
+    units = np.sqrt(np.diag(covariance))
+    correlation = covariance / np.outer(units, units)
+    s = knockoff_variances(correlation)
+    solved = np.linalg.solve(correlation, np.diag(s))
+    draws = np.random.default_rng([seed, _STREAM]).standard_normal((n, p))
+    means = scaled / units - (scaled / units) @ solved
+    copies = means + draws @ _root(2 * np.diag(s) - s[:, None] * solved).T
+    return copies * units / np.sqrt(n)
+
+
+def _root(A: np.ndarray) -> np.ndarray:
+    """B with BBᵀ = A, for A that is positive semidefinite up to rounding errors."""
+    values, vectors = np.linalg.eigh((A + A.T) / 2)
+    return vectors * np.sqrt(np.maximum(values, 0.0))

@@ -1,0 +1,100 @@
+"""How much of a predictor the residuals of the responses explain, in all and in few directions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaincc
+
+__all__ = ["NOISE_FLOOR", "RowScores", "combined_p_values", "row_scores"]
+
+NOISE_FLOOR = 1e-9
+"""Added to squared norms of residuals, which are zero for data without noise; those of responses
+are the number of rows."""
+# Weight of the evidence outside of the shared directions, relative to that in them.
+_OUTSIDE = 0.5
+
+
+class RowScores(NamedTuple):
+    """Squared correlations of predictors with the residuals of the responses.
+
+    Attributes
+    ----------
+    shared : ndarray of shape (n,)
+        With the residuals in the shared directions.
+    all : ndarray of shape (n,)
+        With all residuals.
+    """
+
+    shared: np.ndarray
+    all: np.ndarray
+
+
+def row_scores(cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray) -> RowScores:
+    """Squared multiple correlations from cross products.
+
+    Parameters
+    ----------
+    cross : ndarray of shape (n, n_targets)
+        Products of predictors of norm 1, one per row, with the residuals R of the responses.
+    covariance : ndarray of shape (n_targets, n_targets)
+        RᵀR.
+    directions : ndarray of shape (n_targets, n_directions)
+        Directions V in which coefficients are expected. The residuals are projected on (RᵀR)⁻¹V,
+        which has the largest ratio of signal to noise.
+
+    Returns
+    -------
+    RowScores
+    """
+    root = np.linalg.cholesky(covariance + NOISE_FLOOR * np.eye(len(covariance)))
+    white = np.linalg.solve(root, cross.T)
+    every = np.minimum(np.sum(white**2, axis=0), 1.0)
+    if directions.shape[1] == 0:
+        return RowScores(np.zeros(len(cross)), every)
+    basis = np.linalg.qr(np.linalg.solve(root, directions))[0]
+    shared = np.minimum(np.sum((basis.T @ white) ** 2, axis=0), every)
+    return RowScores(shared, every)
+
+
+def combined_p_values(
+    scores: RowScores, n_directions: np.ndarray | int, n_targets: int, freedom: np.ndarray | int
+) -> np.ndarray:
+    """p-values from the shared directions and from what they leave.
+
+    For a predictor without effect, its direction is uniform on a sphere of dimension
+    ``freedom``. Then the squared correlation with the shared directions and the partial one with
+    the rest have independent beta distributions. Their p-values a and b are combined as
+    −log a − ½·log b, a weighted sum of two exponential variables (Good 1955), the distribution of
+    which is known too.
+
+    Parameters
+    ----------
+    scores : RowScores
+        The squared correlations, of shape (n,).
+    n_directions : ndarray of shape (n,) or int
+        Number r of shared directions; with 0 or ``n_targets`` only the test with all is used.
+    n_targets : int
+        Number k of responses.
+    freedom : ndarray of shape (n,) or int
+        Dimension of the space of residuals, above k.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    r = np.broadcast_to(np.asarray(n_directions), scores.all.shape)
+    m = np.broadcast_to(np.asarray(freedom), scores.all.shape)
+    p_values = betaincc(n_targets / 2, (m - n_targets) / 2, scores.all)
+    split = (r > 0) & (r < n_targets)
+    if split.any():
+        shared, every, r, m = scores.shared[split], scores.all[split], r[split], m[split]
+        first = betaincc(r / 2, (m - r) / 2, shared)
+        rest = (every - shared) / np.maximum(1 - shared, np.finfo(float).tiny)
+        second = betaincc((n_targets - r) / 2, (m - n_targets) / 2, rest)
+        tiny = np.finfo(float).tiny
+        x = -np.log(np.maximum(first, tiny)) - _OUTSIDE * np.log(np.maximum(second, tiny))
+        tails = np.exp(-x) - _OUTSIDE * np.exp(-x / _OUTSIDE)
+        p_values[split] = np.minimum(tails / (1 - _OUTSIDE), 1.0)
+    return p_values

@@ -1,0 +1,231 @@
+"""Shared structure of all effects, found quickly: a working set of predictors and directions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thinrank.inference.row_scores import NOISE_FLOOR, RowScores, combined_p_values, row_scores
+
+__all__ = ["Structure", "few_responses", "find_structure", "shared_directions", "structure_without"]
+
+# A working set has at most this fraction of the rows of the data, so that residuals remain.
+_MOST_OF_ROWS = 4
+# Responses beyond this fraction of the rows are replaced by principal components, so that their
+# covariance can be inverted.
+_ROWS_PER_RESPONSE = 4
+# Number of candidates, those with the largest scores, whose p-values are compared in a step.
+_LEADING = 10
+# A predictor with residual norm below this fraction of its norm depends on others.
+_DEPENDENT = 1e-7
+
+
+class Structure(NamedTuple):
+    """A working set of predictors and the directions of their effects.
+
+    Attributes
+    ----------
+    support : ndarray of int
+        Sorted positions of the predictors.
+    directions : ndarray of shape (n_targets, rank)
+        Span of the coefficients of the working set, after reduction to its estimated rank.
+    order : ndarray of int
+        The predictors in the order in which they joined, with those that were removed later.
+    """
+
+    support: np.ndarray
+    directions: np.ndarray
+    order: np.ndarray
+
+
+def few_responses(Y: np.ndarray) -> np.ndarray:
+    """The responses, or fewer principal components of them.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n_samples, n_targets)
+        Centred responses.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_components)
+        At most a quarter of the number of rows, and linearly independent.
+    """
+    n, k = Y.shape
+    left, values, _ = np.linalg.svd(Y, full_matrices=False)
+    rank = int(np.count_nonzero(values > 1e-10 * values.max(initial=0.0)))
+    most = min(rank, max(n // _ROWS_PER_RESPONSE, 1))
+    return Y if most == k else left[:, :most] * values[:most]
+
+
+def shared_directions(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Directions of the responses in which predictors have effects, by reduced-rank regression.
+
+    The rank is the number of singular values of the fit, in units of the noise, above √s + √k,
+    the largest that noise alone has; at least 1.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, s)
+        Centred predictors that have effects.
+    Y : ndarray of shape (n_samples, k)
+        Centred responses.
+
+    Returns
+    -------
+    ndarray of shape (k, rank)
+    """
+    n, s = X.shape
+    k = Y.shape[1]
+    if s == 0:
+        return np.zeros((k, 0))
+    basis = np.linalg.qr(X)[0]
+    fit = basis.T @ Y
+    noise = (Y.T @ Y - fit.T @ fit) / (n - 1 - s)
+    root = np.linalg.cholesky(noise + NOISE_FLOOR * np.eye(k))
+    _, values, right = np.linalg.svd(np.linalg.solve(root, fit.T).T, full_matrices=False)
+    rank = max(int(np.count_nonzero(values > np.sqrt(s) + np.sqrt(k))), 1)
+    return root @ right[:rank].T
+
+
+def find_structure(
+    X: np.ndarray, Y: np.ndarray, expected_false: float = 1.0, *, prune: bool = True
+) -> Structure:
+    """A working set by forward selection with row tests, then backward elimination.
+
+    In each step, the predictor with the smallest p-value joins, given those that are in the set
+    and the directions of their effects, while this p-value is at most
+    ``expected_false / n_features``.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Centred predictors of norm 1.
+    Y : ndarray of shape (n_samples, n_targets)
+        Centred responses, linearly independent, at most a quarter of the number of rows.
+    expected_false : float, default=1.0
+        Number of predictors without effect that join by chance, about.
+    prune : bool, default=True
+        Whether to eliminate.
+
+    Returns
+    -------
+    Structure
+    """
+    level = _level(X, expected_false)
+    order = _joined(X, Y, level)
+    support = np.sort(_without_weakest(X, Y, order, level) if prune else order)
+    return Structure(support, shared_directions(X[:, support], Y), order)
+
+
+def structure_without(
+    X: np.ndarray, Y: np.ndarray, structure: Structure, j: int, expected_false: float = 1.0
+) -> Structure:
+    """The structure that is found without a predictor, so that it does not depend on it.
+
+    It is not enough to remove the predictor from the working set: those that joined later did so
+    given its estimated effect, which is noise if it has none.
+
+    Parameters
+    ----------
+    X, Y : ndarray
+        As for :func:`find_structure`.
+    structure : Structure
+        What was found with all predictors.
+    j : int
+        Position of the predictor.
+    expected_false : float, default=1.0
+        As for :func:`find_structure`.
+
+    Returns
+    -------
+    Structure
+        The same one if the predictor never joined.
+    """
+    place = np.flatnonzero(structure.order == j)
+    if len(place) == 0:
+        return structure
+    order = _joined(X, Y, _level(X, expected_false), structure.order[: place[0]], banned=j)
+    support = np.sort(order)
+    return Structure(support, shared_directions(X[:, support], Y), order)
+
+
+def _level(X: np.ndarray, expected_false: float) -> float:
+    return min(expected_false / X.shape[1], 0.5)
+
+
+def _joined(
+    X: np.ndarray,
+    Y: np.ndarray,
+    level: float,
+    first: np.ndarray | None = None,
+    banned: int | None = None,
+) -> np.ndarray:
+    """Forward selection, after the predictors in ``first`` and without the one that is banned."""
+    n, p = X.shape
+    k = Y.shape[1]
+    support: list[int] = [] if first is None else first.tolist()
+    rest, residual = X.copy(), Y.copy()
+    free = np.ones(p, dtype=bool)
+    free[support] = False
+    if banned is not None:
+        free[banned] = False
+    directions = shared_directions(X[:, support], Y)
+    if support:
+        basis = np.linalg.qr(X[:, support])[0]
+        rest -= basis @ (basis.T @ rest)
+        residual -= basis @ (basis.T @ residual)
+    for step in range(len(support), min(n // _MOST_OF_ROWS, p)):
+        norms = np.linalg.norm(rest, axis=0)
+        free &= norms > _DEPENDENT
+        left = np.flatnonzero(free)
+        freedom = n - 1 - step
+        if len(left) == 0 or freedom <= k + 1:
+            break
+        cross = (rest[:, left].T @ residual) / norms[left, None]
+        scores = row_scores(cross, residual.T @ residual, directions)
+        leading = _leading(scores)
+        scores = RowScores(scores.shared[leading], scores.all[leading])
+        p_values = combined_p_values(scores, directions.shape[1], k, freedom)
+        best = np.lexsort((-scores.all, p_values))[0]
+        if p_values[best] > level:
+            break
+        chosen = int(left[leading[best]])
+        support.append(chosen)
+        free[chosen] = False
+        step_out = rest[:, chosen] / norms[chosen]
+        rest -= np.outer(step_out, step_out @ rest)
+        residual -= np.outer(step_out, step_out @ residual)
+        directions = shared_directions(X[:, support], Y)
+    return np.asarray(support, dtype=np.intp)
+
+
+def _leading(scores: RowScores) -> np.ndarray:
+    """Positions of the largest scores of both kinds; most of the time is spent on p-values."""
+    if len(scores.all) <= 2 * _LEADING:
+        return np.arange(len(scores.all))
+    outer = [np.argpartition(part, -_LEADING)[-_LEADING:] for part in scores]
+    return np.unique(np.concatenate(outer))
+
+
+def _without_weakest(X: np.ndarray, Y: np.ndarray, support: np.ndarray, level: float) -> np.ndarray:
+    """Remove predictors that the ones that joined later made superfluous, the weakest first."""
+    n, k = Y.shape
+    while len(support) > 1:
+        p_values = np.empty(len(support))
+        for i, j in enumerate(support):
+            others = np.delete(support, i)
+            basis = np.linalg.qr(X[:, others])[0]
+            x = X[:, j] - basis @ (basis.T @ X[:, j])
+            residual = Y - basis @ (basis.T @ Y)
+            directions = shared_directions(X[:, others], Y)
+            cross = (x @ residual)[None] / max(float(np.linalg.norm(x)), _DEPENDENT)
+            scores = row_scores(cross, residual.T @ residual, directions)
+            freedom = n - 1 - len(others)
+            p_values[i] = combined_p_values(scores, directions.shape[1], k, freedom)[0]
+        worst = int(np.argmax(p_values))
+        if p_values[worst] <= level:
+            break
+        support = np.delete(support, worst)
+    return support

@@ -1,0 +1,95 @@
+"""From statistics to a selection: Benjamini–Hochberg, the +1 threshold, inclusion rates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["adjusted_p_values", "false_discovery_proportion", "rates_cut", "sign_threshold"]
+
+
+def adjusted_p_values(p_values: np.ndarray) -> np.ndarray:
+    """Adjusted p-values of Benjamini and Hochberg.
+
+    Those of at most q are the selection with false discovery rate q.
+
+    Parameters
+    ----------
+    p_values : ndarray of shape (n,)
+        The p-values.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    order = np.argsort(p_values, kind="stable")[::-1]
+    ranks = np.arange(len(p_values), 0, -1)
+    adjusted = np.minimum.accumulate(p_values[order] * len(p_values) / ranks)
+    result = np.empty(len(p_values))
+    result[order] = np.minimum(adjusted, 1.0)
+    return result
+
+
+def false_discovery_proportion(statistics: np.ndarray, threshold: float) -> float:
+    """Estimated proportion of false discoveries: (1 + #{W ≤ −t}) / #{W ≥ t}.
+
+    Parameters
+    ----------
+    statistics : ndarray of shape (n,)
+        Statistics W, whose signs are those of fair coins for predictors without effect.
+    threshold : float
+        The threshold t > 0.
+
+    Returns
+    -------
+    float
+        Infinite if no statistic reaches t.
+    """
+    chosen = int(np.count_nonzero(statistics >= threshold))
+    return (1 + int(np.count_nonzero(statistics <= -threshold))) / chosen if chosen else np.inf
+
+
+def sign_threshold(statistics: np.ndarray, fdr: float) -> float:
+    """The smallest t > 0 with (1 + #{W ≤ −t}) / #{W ≥ t} ≤ fdr.
+
+    Parameters
+    ----------
+    statistics : ndarray of shape (n,)
+        Statistics W.
+    fdr : float
+        The nominal rate.
+
+    Returns
+    -------
+    float
+        Infinite if there is none: nothing is selected then. At least 1/fdr statistics must be
+        selected, or none.
+    """
+    sizes = np.unique(np.abs(statistics[statistics != 0]))
+    ordered = np.sort(statistics)
+    above = len(ordered) - np.searchsorted(ordered, sizes, side="left")
+    below = np.searchsorted(ordered, -sizes, side="right")
+    good = np.flatnonzero((1 + below) <= fdr * above)
+    return float(sizes[good[0]]) if len(good) else np.inf
+
+
+def rates_cut(rates: np.ndarray, fdr: float) -> float:
+    """The inclusion rate from which predictors are selected, over many splits.
+
+    The smallest rates that sum to at most ``fdr`` belong to predictors that are left out.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (n,)
+        Inclusion rates: means over the splits of 1/(number selected) if selected, else 0.
+    fdr : float
+        The nominal rate.
+
+    Returns
+    -------
+    float
+        The smallest rate that is selected; infinite if none is.
+    """
+    values, counts = np.unique(rates[rates > 0], return_counts=True)
+    # equal rates stay together, as in a single split, where all are the same
+    left = int(np.searchsorted(np.cumsum(values * counts), fdr * (1 + 1e-12), side="right"))
+    return float(values[left]) if left < len(values) else np.inf

@@ -1,0 +1,191 @@
+"""The public function: every method on easy data, invariances, names, odd input, words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+import thinrank as tr
+
+select = tr.inference.select_predictors
+METHODS = ("row_tests", "mirror", "fixed_knockoffs", "model_x_knockoffs")
+
+
+def easy(n=90, p=25, rows=12, seed=0):
+    """Strong effects of the first predictors, on six responses, with correlated noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    effects = rng.standard_normal((rows, 2)) @ rng.standard_normal((2, 6))
+    effects *= 3 / np.linalg.norm(effects, axis=1, keepdims=True)
+    noise = rng.standard_normal((n, 6)) + rng.standard_normal((n, 1))
+    return X, X[:, :rows] @ effects + noise
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_strong_effects(method):
+    X, Y = easy()
+    found = select(X, Y, fdr=0.2, method=method, n_splits=10)
+    assert found.method == method
+    right = set(found.selected) & set(range(12))
+    # inclusion rates of mirror statistics leave out some of the weakest
+    assert len(right) >= (8 if method == "mirror" else 10)
+    assert len(found.selected) <= len(right) + 3
+    assert found.statistics.shape == (25,)
+    assert (found.statistics[found.selected] >= found.threshold).all()
+    assert np.flatnonzero(found.statistics >= found.threshold).tolist() == found.selected.tolist()
+    assert 0 <= found.estimated_fdp <= 0.2
+    assert (found.p_values is not None) == (method == "row_tests")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_units_constants_and_repetition_change_nothing(method):
+    X, Y = easy()
+    rng = np.random.default_rng(1)
+    first = select(X, Y, 0.2, method, n_splits=4, random_state=3)
+    again = select(X, Y, 0.2, method, n_splits=4, random_state=3)
+    np.testing.assert_array_equal(first.statistics, again.statistics)
+    other = select(
+        X * 10.0 ** rng.integers(-6, 6, 25) + rng.standard_normal(25),
+        Y * 10.0 ** rng.integers(-3, 3, 6) + np.arange(6) * 10,
+        0.2,
+        method,
+        n_splits=4,
+        random_state=3,
+    )
+    np.testing.assert_array_equal(first.selected, other.selected)
+    np.testing.assert_allclose(first.statistics, other.statistics, rtol=1e-3, atol=1e-4)
+
+
+def test_seeds_matter_for_splits():
+    X, Y = easy(n=60)
+    rates = [select(X, Y, 0.2, "mirror", n_splits=3, random_state=s).statistics for s in (0, 1)]
+    assert not np.array_equal(*rates)
+
+
+def test_threads_give_the_same_rates():
+    X, Y = easy()
+    one, two = (select(X, Y, 0.2, "mirror", n_splits=4, n_jobs=jobs) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.statistics, two.statistics)
+
+
+def test_progress_of_splits(capsys):
+    X, Y = easy()
+    records = []
+    found = select(X, Y, 0.2, "mirror", n_splits=3, callback=records.append, verbose=1)
+    assert [(r.iteration, r.total) for r in records] == [(1, 3), (2, 3), (3, 3)]
+    assert all(r.n_selected >= 5 or r.n_selected == 0 for r in records)
+    assert "mirror statistics" in capsys.readouterr().err
+    assert found.statistics.sum() <= 1 + 1e-12
+
+
+def test_names_and_table():
+    X, Y = easy()
+    X = pd.DataFrame(X, columns=[f"gene <{j}>" for j in range(25)])
+    found = select(X, pd.DataFrame(Y), 0.1)
+    assert found.names == [f"gene <{j}>" for j in found.selected]
+    table = found.to_frame()
+    assert table["name"].tolist() == list(X.columns)
+    assert np.flatnonzero(table["selected"]).tolist() == found.selected.tolist()
+    assert ((table["adjusted_p_value"] <= 0.1) == table["selected"]).all()
+    assert "p_value" not in select(X, Y, 0.2, "fixed_knockoffs").to_frame()
+    text, page = str(found), found._repr_html_()
+    assert "gene <3>" in text
+    assert "gene &lt;3&gt;" in page
+    assert f"{len(found.selected)} of 25 predictors selected" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_long_selections_are_cut():
+    X, Y = easy(n=400, p=30, rows=25)
+    text = str(select(X, Y, 0.2))
+    assert "… and" in text
+
+
+def test_auto_says_what_it_picked():
+    X, Y = easy()
+    assert "each predictor is tested given its neighbours" in select(X, Y).reason
+    assert "given all other predictors are exact" in select(X[:, :8], Y).reason
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 12)) @ rng.standard_normal((12, 110))
+    X += 0.2 * rng.standard_normal(X.shape)
+    Y = rng.standard_normal((150, 4))
+    found = select(X[:, :60], Y)
+    assert found.method == "row_tests"
+    assert "too many for double selection" in found.reason
+    found = select(X, Y)
+    assert found.method == "model_x_knockoffs"
+    assert "too few" in found.reason
+
+
+def test_few_rows_and_many_predictors_select_nothing_in_words():
+    rng = np.random.default_rng(0)
+    found = select(rng.standard_normal((20, 300)), rng.standard_normal((20, 15)))
+    assert len(found.selected) == 0
+    assert found.threshold == np.inf
+    assert found.estimated_fdp == 0
+    assert "No predictor of 300 is selected" in str(found)
+    assert "replaced by 5 principal components" in str(found)
+
+
+@pytest.mark.parametrize("method", ["mirror", "fixed_knockoffs", "model_x_knockoffs"])
+def test_nothing_selected_is_explained(method):
+    rng = np.random.default_rng(0)
+    found = select(rng.standard_normal((60, 6)), rng.standard_normal((60, 3)), 0.1, method)
+    assert len(found.selected) == 0
+    assert "at least 10 predictors or none" in str(found)
+
+
+def test_constant_predictors_and_responses():
+    X, Y = easy()
+    X = np.column_stack([np.full(90, 7.3), X])
+    found = select(X, np.column_stack([Y, np.ones(90)]))
+    assert 0 not in found.selected
+    assert found.p_values[0] == 1
+    assert "1 predictor is constant" in str(found)
+    np.testing.assert_allclose(found.p_values[1:], select(X[:, 1:], Y).p_values)
+    assert "All responses are constant" in select(X, np.ones((90, 2))).reason
+    assert "All predictors are constant" in select(np.ones((90, 2)), Y, method="mirror").reason
+
+
+def test_copies_of_predictors_are_not_both_tested():
+    X, Y = easy()
+    found = select(np.column_stack([X, X[:, 0]]), Y)
+    assert found.p_values[0] == 1
+    assert found.p_values[25] == 1
+
+
+def test_responses_without_noise():
+    X, _ = easy()
+    Y = X[:, :3] @ np.random.default_rng(0).standard_normal((3, 5))
+    assert set(select(X, Y).selected) >= {0, 1, 2}
+
+
+def test_one_response_and_sparse_predictors():
+    X, Y = easy()
+    X[np.abs(X) < 0.5] = 0
+    vector = select(X, Y[:, 0])
+    np.testing.assert_allclose(vector.p_values, select(csr_array(X), Y[:, :1]).p_values)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"fdr": 0}, "fdr must be a number between 0 and 1, got 0"),
+        ({"fdr": True}, "fdr must be"),
+        ({"method": "lasso"}, 'method must be one of "auto", "row_tests".*got \'lasso\''),
+        ({"adjust_for": 3}, 'adjust_for must be one of "auto", "all", "selected", got 3'),
+        ({"n_splits": 0}, "n_splits must be an integer from 1"),
+        ({"method": "fixed_knockoffs", "X": np.eye(20)[:, :15]}, "needs at least 2p . 1 rows"),
+        ({"adjust_for": "all", "X": np.eye(20)[:, :18]}, "more rows than predictors"),
+        ({"Y": np.where(np.eye(20) > 0, np.nan, 1.0)}, "no missing entries, got 20"),
+        ({"Y": np.full((20, 2), np.inf)}, "Y must be finite"),
+        ({"X": np.full((20, 2), np.nan)}, "X contains NaN"),
+        ({"Y": np.ones((19, 2))}, "X has 20, Y has 19"),
+        ({"X": np.ones((3, 2)), "Y": np.ones((3, 2))}, "at least 4 rows, got 3"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    rng = np.random.default_rng(0)
+    data = {"X": rng.standard_normal((20, 4)), "Y": rng.standard_normal((20, 3))}
+    with pytest.raises(ValueError, match=message):
+        select(**(data | arguments))
