@@ -12,6 +12,7 @@ from thinrank.core.contracts import Design
 from thinrank.designs import Dense, Sparse, take_rows
 from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.deflated import Deflated
+from thinrank.matrices.cell_squares import cell_squares
 from thinrank.matrices.layer import Side, find_layer
 from thinrank.matrices.outliers import limit, null_scale
 
@@ -90,8 +91,14 @@ def evidence(A: Design, rows: Side, columns: Side, seed: int = 0) -> Evidence:
             continue
         beside = submatrix(A, out_rows, ~out_columns)
         below = submatrix(A, ~out_rows, out_columns)
-        row_scores[out_rows] = _standardized(beside @ _column(found.right, A))
-        column_scores[out_columns] = _standardized(below.transposed_product(_column(found.left, A)))
+        row_scores[out_rows] = _standardized(
+            beside @ _column(found.right, A),
+            cell_squares(beside).row_scales(found.right[:, None])[0],
+        )
+        column_scores[out_columns] = _standardized(
+            below.transposed_product(_column(found.left, A)),
+            cell_squares(below).column_scales(found.left[:, None])[0],
+        )
         agreement[fold] = _block_agreement(
             submatrix(A, out_rows, out_columns),
             _predictive(row_scores[out_rows], rows),
@@ -124,9 +131,9 @@ def _column(vector: np.ndarray, A: Design) -> arrays.Array:
     return arrays.from_numpy(vector[:, None], A.prototype)
 
 
-def _standardized(scores: arrays.Array) -> np.ndarray:
+def _standardized(scores: arrays.Array, least_scale: float) -> np.ndarray:
     values = arrays.to_numpy(scores)[:, 0].astype(float)
-    scale = null_scale(values, np.inf)
+    scale = max(null_scale(values, np.inf), least_scale)
     return values / scale if scale else values
 
 
