@@ -10,8 +10,8 @@ from thinrank.arrays import Array
 
 __all__ = ["Dense"]
 
-# Entries of X that column_norms copies at a time, to centre them: 256 KiB in double precision, which
-# stay in the cache of a processor.
+# Entries of X that column_norms copies at a time, to centre them: 256 KiB in double precision stay
+# in the cache of a processor.
 _BLOCK_ENTRIES = 1 << 15
 
 

@@ -10,7 +10,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import take_rows
+from thinrank.designs import Deflated, Sparse, take_rows
 from thinrank.matrices.cell_squares import CellSquares, cell_squares
 from thinrank.matrices.given_sizes import few_columns, range_finder
 from thinrank.matrices.outliers import ERROR_RATE, limit, outliers
@@ -60,10 +60,10 @@ class Side(NamedTuple):
         return bool(np.count_nonzero(vector) >= (2 if self.automatic else 1))
 
     def chosen(
-        self, scores: np.ndarray, factor: float, rate: float, least_scale: float
+        self, scores: np.ndarray, factor: float, rate: float, known_scale: float
     ) -> tuple[np.ndarray, float]:
         """Flags of the scores to keep, and the scale of the noise."""
-        flags, scale = outliers(scores, rate, least_scale)
+        flags, scale = outliers(scores, rate, known_scale)
         if self.everything:
             return np.ones(len(scores), dtype=bool), scale
         if self.size is not None:
@@ -200,14 +200,14 @@ class _Search(NamedTuple):
         return best
 
     def _chosen(
-        self, scores: np.ndarray, side: Side, factor: float, least: np.ndarray
+        self, scores: np.ndarray, side: Side, factor: float, scales: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Scores that a side keeps, of length 1 in each column, and the scale of the others."""
         vectors = np.ascontiguousarray(scores.T)  # one vector after the other in memory
         kept = np.zeros_like(vectors)
         noise = np.zeros(len(vectors))
         for j, vector in enumerate(vectors):
-            flags, noise[j] = side.chosen(vector, factor, self.rate, float(least[j]))
+            flags, noise[j] = side.chosen(vector, factor, self.rate, float(scales[j]))
             length = np.linalg.norm(vector[flags])
             if length > 0:
                 kept[j, flags] = vector[flags] / length
@@ -264,7 +264,7 @@ def _better(one: Layer | None, other: Layer) -> Layer:
 def _times(A: Design, right: np.ndarray) -> np.ndarray:
     """A @ right, from the columns that are in use if they are few."""
     used = np.flatnonzero(right.any(axis=1))
-    if len(used) > min(_FEW * A.shape[1], few_columns(A)):
+    if _sparse(A) or len(used) > min(_FEW * A.shape[1], few_columns(A)):
         return arrays.to_numpy(A @ arrays.from_numpy(right, A.prototype)).astype(float)
     block = A.columns(arrays.indices(used.tolist(), A.prototype))
     return arrays.to_numpy(block @ arrays.from_numpy(right[used], A.prototype)).astype(float)
@@ -273,8 +273,15 @@ def _times(A: Design, right: np.ndarray) -> np.ndarray:
 def _transposed_times(A: Design, left: np.ndarray) -> np.ndarray:
     """A.T @ left, from the rows that are in use if they are few."""
     used = np.flatnonzero(left.any(axis=1))
-    if len(used) <= _FEW * A.shape[0]:
+    if not _sparse(A) and len(used) <= _FEW * A.shape[0]:
         A = take_rows(A, arrays.indices(used.tolist(), A.prototype))
         left = left[used]
     product = A.transposed_product(arrays.from_numpy(left, A.prototype))
     return arrays.to_numpy(product).astype(float)
+
+
+def _sparse(A: Design) -> bool:
+    """Whether products take no longer with all rows and columns: only non-zero cells count."""
+    while isinstance(A, Deflated):
+        A = A.base
+    return isinstance(A, Sparse)

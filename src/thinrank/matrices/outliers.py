@@ -63,11 +63,14 @@ def _middle(ordered: np.ndarray) -> float:
 
 
 def outliers(
-    scores: np.ndarray, rate: float = ERROR_RATE, least_scale: float = 0.0
+    scores: np.ndarray, rate: float = ERROR_RATE, known_scale: float = 0.0
 ) -> tuple[np.ndarray, float]:
-    """Flags of the scores that stand out from the others, and the scale of the others."""
+    """Flags of the scores that stand out from the others, and the scale of the others.
+
+    The scale is estimated from the scores if it is not known.
+    """
     largest = limit(len(scores), rate)
-    scale = max(null_scale(scores, largest), least_scale)
+    scale = known_scale or null_scale(scores, largest)
     return np.abs(scores) > largest * scale, scale
 
 
