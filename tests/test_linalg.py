@@ -211,7 +211,7 @@ class TestLeadingLeftVectors:
 
 
 class TestLeadingRightVectors:
-    # an SVD for few entries or values of different size, inner products of columns or rows otherwise
+    # an SVD for few entries or values of different size, else inner products of columns or rows
     @pytest.mark.parametrize("values", [(9.0, 6.0, 4.0), (900.0, 6.0, 1e-3)])
     @pytest.mark.parametrize("shape", [(6, 9), (90, 70), (70, 120)])
     def test_against_numpy(self, library, dtype, rng, shape, values):

@@ -104,7 +104,7 @@ def _extended(
     _, rows, columns, ridge = chosen.values
     for _ in range(_EXTENSIONS):
         U, _ = best_rows(cells, V, rows, ridge)
-        in_rows, in_columns = U.any(axis=1), V.any(axis=1)
+        in_rows, in_columns = (np.asarray(W.any(axis=1)) for W in (U, V))
         more_rows = further_rows(cells, V, in_rows, ridge) if given.rows is None else 0
         more_columns = 0
         if given.columns is None:

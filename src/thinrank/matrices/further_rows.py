@@ -16,7 +16,7 @@ __all__ = ["further_rows"]
 
 # Probability that the gain of one of the rows of noise exceeds the limit: the number of SparseSVD.
 _RATE = 0.005
-# Each cell of a further row is predicted from its other cells; the sum of squares of the errors must
+# Each cell of a further row is predicted from its other cells; the sum of squares of errors must
 # not exceed this share of that of the cells. It is near 1 or larger if single cells are large.
 _LARGEST_SHARE = 0.5
 
@@ -24,8 +24,9 @@ _LARGEST_SHARE = 0.5
 def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: float) -> int:
     """Number of rows not in use that stand out from the others in their regressions on V.
 
-    The gains of rows of noise are multiples of chi-square variables; the scale is that of the
-    median of the rows not in use, which must be the majority.
+    The gains of rows of noise are multiples of chi-square variables. The scale is the larger one of
+    that of the median of the rows not in use, which must be the majority, and of the mean square of
+    the cells of the row in columns outside of V: rows may differ in the variance of their noise.
 
     Parameters
     ----------
@@ -50,11 +51,17 @@ def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: f
     others = ~used & (counts > rank)  # fewer cells are fitted whatever they are
     if np.count_nonzero(others) < 0.5 * len(used):
         return 0
-    scale = float(np.median(gains[others])) / float(chdtri(rank, 0.5))
-    limit = scale * float(chdtri(rank, _RATE / len(used)))
-    return sum(
-        _predicted(cells, i, W, support, ridge) for i in np.flatnonzero(others & (gains > limit))
-    )
+    common = float(np.median(gains[others])) / float(chdtri(rank, 0.5))
+    limits = np.maximum(common, _noise(cells, support)) * float(chdtri(rank, _RATE / len(used)))
+    candidates = np.flatnonzero(others & (gains > limits)).tolist()
+    return sum(_predicted(cells, i, W, support, ridge) for i in candidates)
+
+
+def _noise(cells: ObservedCells, support: np.ndarray) -> np.ndarray:
+    """Mean square of the cells of each row outside of some columns; 0 without such cells."""
+    outside = ~np.isin(cells.columns, support)
+    counts = cells.row_sums(outside.astype(float))
+    return cells.row_sums(np.where(outside, cells.values**2, 0.0)) / np.maximum(counts, 1.0)
 
 
 def _predicted(
