@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 from output import machine, publish, table
@@ -115,16 +116,23 @@ def speed(seed: int, penalty: float) -> list[object]:
     X = rng.standard_normal((1000, 800))
     X[:, :20] += rng.standard_normal((1000, 1))
     X[:, 20:40] += 0.8 * rng.standard_normal((1000, 1))
-    start = process_time()
-    theirs = PenalisedPCA(2, alpha=penalty, random_state=0).fit(X)
-    middle = process_time()
+    their_time, theirs = shortest(lambda: PenalisedPCA(2, alpha=penalty, random_state=0).fit(X))
     features = np.count_nonzero(theirs.components_) // 2
-    ours = tr.SparsePCA(2, features, shared_support=False).fit(X)
-    end = process_time()
+    our_time, ours = shortest(lambda: tr.SparsePCA(2, features, shared_support=False).fit(X))
     cells: list[object] = [f"penalty {penalty:g}"]
     for model in (theirs, ours):
         cells += [np.count_nonzero(model.components_), f"{100 * explained(model, X):.2f} %"]
-    return [*cells, f"{(middle - start) / (end - middle):.0f}"]
+    return [*cells, f"{their_time / our_time:.0f}"]
+
+
+def shortest(fit: Callable[[], Any]) -> tuple[float, Any]:
+    """The shortest of five CPU times, and the fitted model: the others wait for the memory."""
+    times = []
+    for _ in range(5):
+        start = process_time()
+        model = fit()
+        times.append(process_time() - start)
+    return min(times), model
 
 
 def explained(model: object, X: np.ndarray) -> float:

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 from thinrank import linalg
-from thinrank.leading_vectors import leading_left_vectors
+from thinrank.leading_vectors import leading_left_vectors, leading_right_vectors
 
 # Relative accuracy to expect of a well conditioned problem.
 TOLERANCE = {"float32": 2e-4, "float64": 1e-9}
@@ -223,6 +223,28 @@ class TestLeadingLeftVectors:
         left = leading_left_vectors(every_other_row(library, A, "float64"), 2, guess)
         expected = np.linalg.svd(A)[0][:, :2]
         np.testing.assert_allclose(projector(library.numpy(left)), projector(expected), atol=1e-6)
+
+
+class TestLeadingRightVectors:
+    # an SVD for few entries or values of different size, else inner products of columns or rows
+    @pytest.mark.parametrize("values", [(9.0, 6.0, 4.0), (900.0, 6.0, 1e-3)])
+    @pytest.mark.parametrize("shape", [(6, 9), (90, 70), (70, 120)])
+    def test_against_numpy(self, library, dtype, rng, shape, values):
+        if dtype == "float32":
+            values = (9.0, 6.0, 4.0)  # the smallest is rounding error otherwise
+        A = low_rank(rng, *shape, values=values)
+        s, V = leading_right_vectors(library.array(A, dtype), 3)
+        library.check(s, V, dtype=dtype)
+        s, V = library.numpy(s), library.numpy(V)
+        np.testing.assert_allclose(s, values, rtol=100 * TOLERANCE[dtype])
+        np.testing.assert_allclose(V.T @ V, np.eye(3), atol=TOLERANCE[dtype])
+        expected = np.linalg.svd(A)[2][:3].T
+        np.testing.assert_allclose(np.abs(np.diag(V.T @ expected)), 1, atol=10 * TOLERANCE[dtype])
+
+    def test_no_more_than_there_are(self, library, rng):
+        A = library.array(rng.standard_normal((90, 70)))
+        assert leading_right_vectors(A, 100)[1].shape == (70, 70)
+        assert leading_right_vectors(A, 0)[1].shape == (70, 0)
 
 
 class TestTruncatedSvd:

@@ -185,6 +185,8 @@ class SparseLowRankGraph(Decomposition):
             pairs = as_pairs(S, self.diagonal == "keep")
             self.search_: dict[str, Any] = {}
             self.n_samples_: int | None = None
+            self._share, self._beside_factors, self._beside_values = 1.0, np.zeros(0), np.zeros(0)
+            self._beside_vectors = np.zeros((S.shape[0], 0))
             if not (is_auto(self.rank) or is_auto(self.row_sparsity)):
                 nodes, fit, factors = self._fit_given(pairs)
             elif self.kind_ == "adjacency":
@@ -214,7 +216,9 @@ class SparseLowRankGraph(Decomposition):
         """Scores of given pairs, or the strongest pairs that are not linked.
 
         The score of a pair is what is expected of it by the other pairs: where its own entry was
-        known, its influence on the fit is taken out, to first order.
+        known, its influence on the fit is taken out, to first order. If a graph has few nodes by
+        choice, a fit of all nodes is added, with the factor that predicts left-out pairs best, so
+        that pairs outside of these nodes have different scores.
 
         Parameters
         ----------
@@ -232,9 +236,8 @@ class SparseLowRankGraph(Decomposition):
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        fit = LowRank(self.mean_, self.eigenvalues_, self.eigenvectors_)
+        fit, influence = self._scores()
         known = self._known_pairs()
-        influence = self.eigenvectors_**2 @ self.shrinkage_
         if pairs is not None:
             if top is not None:
                 raise ValueError("pairs and top cannot be given together")
@@ -245,6 +248,13 @@ class SparseLowRankGraph(Decomposition):
         absolute = self.kind_ != "adjacency"
         found, scores = strongest_pairs(fit, influence, known, int(number), absolute=absolute)
         return Links(found if names is None else names[found], scores)
+
+    def _scores(self) -> tuple[LowRank, np.ndarray]:
+        """The components that score pairs, and the influence of each node on its own ones."""
+        factors = np.concatenate([self._share * self.shrinkage_, self._beside_factors])
+        values = np.concatenate([self._share * self.eigenvalues_, self._beside_values])
+        vectors = np.hstack([self.eigenvectors_, self._beside_vectors])
+        return LowRank(self.mean_, values, vectors), vectors**2 @ factors
 
     def _fit_given(self, pairs: Pairs) -> tuple[np.ndarray, LowRank, np.ndarray]:
         n = pairs.n_nodes
@@ -282,6 +292,13 @@ class SparseLowRankGraph(Decomposition):
             thorough=True,
         )
         factors = sizes.shrinkage if self.shrinkage is not False else np.ones(sizes.rank)
+        if len(sizes.everywhere):
+            every = fit_nodes(
+                pairs, len(sizes.everywhere), center=sizes.center, rounds=self.max_iter
+            )
+            self._share, self._beside_factors = sizes.share, sizes.everywhere
+            self._beside_values = every.values * sizes.everywhere
+            self._beside_vectors = every.vectors
         return nodes, fit, factors
 
     def _fit_covariance(

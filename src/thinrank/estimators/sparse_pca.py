@@ -291,16 +291,18 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
         xp = arrays.namespace(V)
         V = V * _signs(V)
         n = moved.design.shape[0]
-        explained = arrays.column_norms_squared(moved.design @ Q)
-        total = arrays.norm(moved.design.column_norms()) ** 2
+        rank = Q.shape[1]
         # the weights of the least squares fit; V itself if it is orthonormal
         self._weights = V if self.shared_support else V @ xp.linalg.inv(V.T @ V)
+        scores = moved.design @ xp.concat([self._weights, Q], axis=1)
+        explained = arrays.column_norms_squared(scores[:, rank:])
+        total = arrays.norm(moved.design.column_norms()) ** 2
         self.components_ = V.T
         self.mean_, self.scale_ = moved.center, moved.scale
         self.explained_variance_ = explained / (n - 1)
         self.explained_variance_ratio_ = explained / total if total > 0 else explained * 0
         self.singular_values_ = xp.sqrt(explained)
-        self.factors_ = Factors(moved.design @ self._weights, V)
+        self.factors_ = Factors(scores[:, :rank], V)
 
 
 def _signs(V: Array) -> Array:

@@ -78,7 +78,8 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
         Number of components that are removed before because most rows and columns contribute to
         them, such as column means and common factors of the noise, behind which a block may hide.
         "auto" removes them if a search finds nothing else, as far as cells that were left out show
-        that they are there. It is 0 if no size is automatic.
+        that they are there. It is 0 if no size is automatic, or if fewer than 10 % of the cells
+        are not zero.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the random block from which singular vectors are computed, and of the rows and
         columns that are left out. None is 0, so that results are reproducible.

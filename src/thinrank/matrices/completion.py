@@ -10,8 +10,9 @@ import numpy as np
 from thinrank.designs import as_design
 from thinrank.matrices.cell_centre import Centre
 from thinrank.matrices.completion_search import Candidate, Limits, choose
+from thinrank.matrices.further_rows import further_rows
 from thinrank.matrices.given_sizes import nearest
-from thinrank.matrices.masked_factors import best_rows, regressions
+from thinrank.matrices.masked_factors import alternate, best_rows, regressions
 from thinrank.matrices.observed_cells import ObservedCells
 from thinrank.matrices.ridge_path import fit_sizes
 
@@ -20,6 +21,8 @@ __all__ = ["Completion", "complete", "scores_of_rows", "table_of"]
 # Precision of the last fit.
 _TOL = 1e-9
 _MAX_ITER = 1000
+# Rounds in which further rows and columns are looked for.
+_EXTENSIONS = 3
 # Rows of fit that are given again count as in use in spite of rounding.
 _ROUNDING = 1e-9
 
@@ -78,6 +81,7 @@ def complete(
     Completion
     """
     tried: list[Candidate] = []
+    given = limits
     if not limits.complete:
         chosen, tried = choose(cells, limits, centre=centre, cv=cv, seed=seed, report=report)
         limits = Limits(*chosen.sizes, chosen.ridge)
@@ -87,9 +91,29 @@ def complete(
     if not V.any():
         nothing = np.zeros((cells.shape[0], 0)), np.zeros((cells.shape[1], 0))
         return Completion(*nothing, ridge, 0.0, tried)
+    V, rows = _extended(centred, V, limits, given)
     U, gains = best_rows(centred, V, rows, ridge)
     limited = rows < cells.shape[0]
     return Completion(U, V, ridge, float(np.min(gains[U.any(axis=1)])) if limited else 0.0, tried)
+
+
+def _extended(
+    cells: ObservedCells, V: np.ndarray, chosen: Limits, given: Limits
+) -> tuple[np.ndarray, int]:
+    """Right factor and number of rows, with the rows and columns that only all cells confirm."""
+    _, rows, columns, ridge = chosen.values
+    for _ in range(_EXTENSIONS):
+        U, _ = best_rows(cells, V, rows, ridge)
+        in_rows, in_columns = (np.asarray(W.any(axis=1)) for W in (U, V))
+        more_rows = further_rows(cells, V, in_rows, ridge) if given.rows is None else 0
+        more_columns = 0
+        if given.columns is None:
+            more_columns = further_rows(cells.transposed, U, in_columns, ridge)
+        if not more_rows and not more_columns:
+            break
+        rows, columns = rows + more_rows, columns + more_columns
+        V = alternate(cells, V, rows, columns, ridge, tol=_TOL, max_iter=_MAX_ITER).V
+    return V, rows
 
 
 def scores_of_rows(

@@ -11,6 +11,7 @@ from thinrank import arrays
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated
+from thinrank.matrices.cell_squares import mostly_zero
 from thinrank.matrices.given_sizes import block_svd, nearest
 from thinrank.matrices.held_out import Evidence, evidence
 from thinrank.matrices.layer import Layer, Side, find_layer
@@ -61,7 +62,8 @@ def discover(
 
     If no further layer is found, a component to which most rows and columns contribute may hide
     it, such as the means of the columns or a common factor of the noise. Such components are
-    removed, as long as cells that were left out show that they are there.
+    removed, as long as cells that were left out show that they are there. Matrices in which most
+    cells are zero have no such components.
 
     Parameters
     ----------
@@ -89,6 +91,8 @@ def discover(
     tried: list[tuple[float, Evidence | None]] = []
     removed = leading(A, background or 0, seed)
     automatic = background is None and (rows.automatic or columns.automatic)
+    if mostly_zero(A):  # no component is dense there, and the leading one may be that of a block
+        automatic = False
     limit = min(*A.shape, most if rank is None else rank)
     # what remains of an exact sum of layers is rounding error
     floor = 10 * arrays.eps(A.prototype) ** 0.5 * arrays.norm(A.column_norms())
@@ -183,10 +187,13 @@ def joint_supports(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Flags of the rows and columns that stand out in the space of all layers together.
 
-    A row may have a small score on each layer and still stand out from the noise.
+    A row may have a small score on each layer and still stand out from the noise. Where most cells
+    are zero scores are far from normal, and the rows and columns are those of the single layers.
     """
     in_rows = np.any([layer.left != 0 for layer in layers], axis=0)
     in_columns = np.any([layer.right != 0 for layer in layers], axis=0)
+    if mostly_zero(A):
+        return in_rows, in_columns
     rank = len(layers)
     for _ in range(_JOINT_ROUNDS):
         U, V = _spaces(A, in_rows, in_columns, rank)

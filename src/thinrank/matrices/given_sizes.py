@@ -9,6 +9,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import take_rows
+from thinrank.designs.column_subset import ColumnSubset
 from thinrank.losses.denoising import Denoising
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
@@ -95,8 +96,12 @@ def range_finder(A: Design, rank: int, seed: int = 0) -> Array:
 
 def block_svd(A: Design, rows: Array, columns: Array, rank: int) -> Factors:
     """Leading singular vectors of the block of A in ``rows`` and ``columns``, zero outside it."""
-    block = arrays.take_rows(A.columns(columns), rows)
-    small = Factors.from_svd(*linalg.truncated_svd(block, rank))
+    if hasattr(A, "array") or columns.shape[0] <= few_columns(A):
+        block = arrays.take_rows(A.columns(columns), rows)
+        small = Factors.from_svd(*linalg.truncated_svd(block, rank))
+    else:
+        some = ColumnSubset(take_rows(A, rows), columns)
+        small = Factors.from_svd(*_singular_triplets(some, rank, 0))
     return Factors(
         arrays.scatter_rows(small.U, rows, A.shape[0]),
         arrays.scatter_rows(small.V, columns, A.shape[1]),

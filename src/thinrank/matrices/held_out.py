@@ -12,6 +12,7 @@ from thinrank.core.contracts import Design
 from thinrank.designs import Dense, Sparse, take_rows
 from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.deflated import Deflated
+from thinrank.matrices.cell_squares import cell_squares, mostly_zero, weighted_squares
 from thinrank.matrices.layer import Side, find_layer
 from thinrank.matrices.outliers import limit, null_scale
 
@@ -90,8 +91,14 @@ def evidence(A: Design, rows: Side, columns: Side, seed: int = 0) -> Evidence:
             continue
         beside = submatrix(A, out_rows, ~out_columns)
         below = submatrix(A, ~out_rows, out_columns)
-        row_scores[out_rows] = _standardized(beside @ _column(found.right, A))
-        column_scores[out_columns] = _standardized(below.transposed_product(_column(found.left, A)))
+        row_scores[out_rows] = _standardized(
+            beside @ _column(found.right, A),
+            cell_squares(beside).row_scales(found.right[:, None])[0],
+        )
+        column_scores[out_columns] = _standardized(
+            below.transposed_product(_column(found.left, A)),
+            cell_squares(below).column_scales(found.left[:, None])[0],
+        )
         agreement[fold] = _block_agreement(
             submatrix(A, out_rows, out_columns),
             _predictive(row_scores[out_rows], rows),
@@ -124,9 +131,9 @@ def _column(vector: np.ndarray, A: Design) -> arrays.Array:
     return arrays.from_numpy(vector[:, None], A.prototype)
 
 
-def _standardized(scores: arrays.Array) -> np.ndarray:
+def _standardized(scores: arrays.Array, known_scale: float) -> np.ndarray:
     values = arrays.to_numpy(scores)[:, 0].astype(float)
-    scale = null_scale(values, np.inf)
+    scale = known_scale or null_scale(values, np.inf)
     return values / scale if scale else values
 
 
@@ -138,12 +145,19 @@ def _predictive(scores: np.ndarray, side: Side) -> np.ndarray:
 
 
 def _block_agreement(block: Design, left: np.ndarray, right: np.ndarray) -> float:
-    """Inner product of a block with what is predicted for it, in standard deviations of noise."""
+    """Inner product of a block with what is predicted for it, in standard deviations of noise.
+
+    The cells of a block have the same variance, except in a matrix in which most cells are zero:
+    there the squares of those that are predicted tell it.
+    """
     size = float(np.linalg.norm(left) * np.linalg.norm(right))
     if size == 0.0:
         return 0.0
     prototype = block.prototype
     image = arrays.to_numpy(block @ arrays.from_numpy(right[:, None], prototype))[:, 0]
+    if mostly_zero(block):
+        variance = float(left**2 @ weighted_squares(block, right**2))
+        return float(left @ image) / variance**0.5 if variance else 0.0
     squares = arrays.norm(block.column_norms()) ** 2 / (block.shape[0] * block.shape[1])
     return float(left @ image) / (size * squares**0.5) if squares else 0.0
 

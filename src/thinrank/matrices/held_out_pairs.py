@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 
 from thinrank.matrices.pairs import Pairs
 from thinrank.matrices.symmetric_fit import best_nodes, scatter
@@ -83,9 +84,13 @@ class HeldOut:
         above = np.flatnonzero(self.z > level)
         return int(above[-1]) + 1 if len(above) else 0
 
+    def predictions(self, rank: int) -> np.ndarray:
+        """What the leading components predict together."""
+        return self.features[:, :rank] @ self.shrinkage[:rank]
+
     def error(self, rank: int) -> float:
         """Mean squared error of the predictions of the leading components."""
-        left = self.residuals - self.features[:, :rank] @ self.shrinkage[:rank]
+        left = self.residuals - self.predictions(rank)
         return float(self.weights @ left**2 / self.weights.sum())
 
 
@@ -105,6 +110,10 @@ class GraphSizes:
         Standardised contribution of each component that was tried at the chosen number of nodes.
     errors : dict of int to float
         Held-out error for each number of nodes.
+    share : float
+        Factor of these components in the scores of pairs.
+    everywhere : ndarray of shape (rank of all nodes,)
+        Factors of the components of all nodes in the scores of pairs; empty if they add nothing.
     """
 
     rank: int
@@ -113,6 +122,8 @@ class GraphSizes:
     shrinkage: np.ndarray
     z: np.ndarray
     errors: dict[int, float]
+    share: float
+    everywhere: np.ndarray
 
 
 Split = tuple[Pairs, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -193,6 +204,7 @@ def choose_graph_sizes(
     assert best is not None
     error, center, chosen, tried = best
     errors = {first: error}
+    share, everywhere = 1.0, np.zeros(0)
     if size is None:
         found = _fewer_nodes(pairs, max(chosen, 1), center, seed, errors)
         if found < n:
@@ -201,10 +213,25 @@ def choose_graph_sizes(
             at_found = again.rank(_LEVEL_OF_SIZES if chosen == 0 else _LEVEL)
             at_found = at_found if rank is None else rank
             if again.error(at_found) < error:
+                share, rest = _combined(again, at_found, tried, chosen)
+                everywhere = rest * tried.shrinkage[: chosen if rest else 0]
                 chosen, tried, first = at_found, again, found
     if chosen == 0:
         first = 0
-    return GraphSizes(chosen, first, center, tried.shrinkage[:chosen], tried.z, errors)
+    shrinkage = tried.shrinkage[:chosen]
+    return GraphSizes(chosen, first, center, shrinkage, tried.z, errors, share, everywhere)
+
+
+def _combined(few: HeldOut, rank: int, every: HeldOut, rank_of_all: int) -> tuple[float, float]:
+    """Factors with which the predictions of few and of all nodes are best together.
+
+    With few nodes all pairs outside them have the same score, although the fit of all nodes orders
+    them a little better than chance.
+    """
+    root = np.sqrt(few.weights)
+    both = np.column_stack([few.predictions(rank), every.predictions(rank_of_all)])
+    factors, _ = nnls(root[:, None] * both, root * few.residuals)
+    return float(factors[0]), float(factors[1])
 
 
 def _ranks(pairs: Pairs, rank: int | None, size: int, center: bool, seed: int) -> HeldOut:

@@ -10,7 +10,8 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import take_rows
+from thinrank.designs import Deflated, Sparse, take_rows
+from thinrank.matrices.cell_squares import CellSquares, cell_squares
 from thinrank.matrices.given_sizes import few_columns, range_finder
 from thinrank.matrices.outliers import ERROR_RATE, limit, outliers
 
@@ -58,9 +59,11 @@ class Side(NamedTuple):
         """
         return bool(np.count_nonzero(vector) >= (2 if self.automatic else 1))
 
-    def chosen(self, scores: np.ndarray, factor: float, rate: float) -> tuple[np.ndarray, float]:
+    def chosen(
+        self, scores: np.ndarray, factor: float, rate: float, known_scale: float
+    ) -> tuple[np.ndarray, float]:
         """Flags of the scores to keep, and the scale of the noise."""
-        flags, scale = outliers(scores, rate)
+        flags, scale = outliers(scores, rate, known_scale)
         if self.everything:
             return np.ones(len(scores), dtype=bool), scale
         if self.size is not None:
@@ -140,7 +143,7 @@ def find_layer(
     Layer or None
         None if nothing stands out.
     """
-    search = _Search(A, rows, columns, rate)
+    search = _Search(A, rows, columns, rate, cell_squares(A))
     best = search.best_from(_starts(A, seed))
     if best is not None and parts:
         inside = search.best_from(_inside(A, best))
@@ -154,6 +157,7 @@ class _Search(NamedTuple):
     rows: Side
     columns: Side
     rate: float
+    squares: CellSquares
 
     def best_from(self, right: np.ndarray) -> Layer | None:
         """The layer of largest gain that is reached from one of several right vectors.
@@ -166,9 +170,13 @@ class _Search(NamedTuple):
         for iteration in range(_MAX_ITERATIONS):
             lenient = iteration < _LENIENT_ITERATIONS
             factor = _LENIENT if lenient else 1.0
-            left, row_noise = _chosen(_times(self.A, right), self.rows, factor, self.rate)
+            left, row_noise = self._chosen(
+                _times(self.A, right), self.rows, factor, self.squares.row_scales(right)
+            )
             scores = _transposed_times(self.A, left)
-            new, column_noise = _chosen(scores, self.columns, factor, self.rate)
+            new, column_noise = self._chosen(
+                scores, self.columns, factor, self.squares.column_scales(left)
+            )
             going = []
             supports = set()
             for j in range(new.shape[1]):
@@ -191,6 +199,20 @@ class _Search(NamedTuple):
                 break
         return best
 
+    def _chosen(
+        self, scores: np.ndarray, side: Side, factor: float, scales: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Scores that a side keeps, of length 1 in each column, and the scale of the others."""
+        vectors = np.ascontiguousarray(scores.T)  # one vector after the other in memory
+        kept = np.zeros_like(vectors)
+        noise = np.zeros(len(vectors))
+        for j, vector in enumerate(vectors):
+            flags, noise[j] = side.chosen(vector, factor, self.rate, float(scales[j]))
+            length = np.linalg.norm(vector[flags])
+            if length > 0:
+                kept[j, flags] = vector[flags] / length
+        return kept.T, noise
+
     def _layer(self, left: np.ndarray, value: float, right: np.ndarray, noise: float) -> Layer:
         # several starting points lead to a layer, with either sign
         sign = 1.0 if right[np.argmax(np.abs(right))] > 0 else -1.0
@@ -200,20 +222,6 @@ class _Search(NamedTuple):
             if side.automatic:
                 penalty += limit(len(vector), self.rate) ** 2 * np.count_nonzero(vector)
         return Layer(left, value, right, max(noise, np.finfo(float).tiny), penalty)
-
-
-def _chosen(
-    scores: np.ndarray, side: Side, factor: float, rate: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Scores that a side keeps, of length 1 in each column, and the scale of the others."""
-    kept = np.zeros_like(scores)
-    noise = np.zeros(scores.shape[1])
-    for j, column in enumerate(scores.T):
-        flags, noise[j] = side.chosen(column, factor, rate)
-        length = np.linalg.norm(column[flags])
-        if length > 0:
-            kept[flags, j] = column[flags] / length
-    return kept, noise
 
 
 def _starts(A: Design, seed: int) -> np.ndarray:
@@ -235,11 +243,12 @@ def _inside(A: Design, layer: Layer) -> np.ndarray:
     """Right vectors supported on part of a layer: what its largest columns have in common."""
     rows, columns = np.flatnonzero(layer.left), np.flatnonzero(layer.right)
     some = take_rows(A, arrays.indices(rows.tolist(), A.prototype))
-    block = arrays.to_numpy(some.columns(arrays.indices(columns.tolist(), A.prototype)))
-    largest = np.argsort(-np.abs(layer.right[columns]), kind="stable")[:_PARTS]
+    largest = columns[np.argsort(-np.abs(layer.right[columns]), kind="stable")[:_PARTS]]
+    single = arrays.to_numpy(some.columns(arrays.indices(largest.tolist(), A.prototype)))
+    left = np.apply_along_axis(_largest_part, 0, single)
+    similar = arrays.to_numpy(some.transposed_product(arrays.from_numpy(left, A.prototype)))
     right = np.zeros((A.shape[1], len(largest)))
-    for position, j in enumerate(largest):
-        right[columns, position] = _largest_part(block.T @ _largest_part(block[:, j]))
+    right[columns] = np.apply_along_axis(_largest_part, 0, similar[columns])
     return right
 
 
@@ -255,7 +264,7 @@ def _better(one: Layer | None, other: Layer) -> Layer:
 def _times(A: Design, right: np.ndarray) -> np.ndarray:
     """A @ right, from the columns that are in use if they are few."""
     used = np.flatnonzero(right.any(axis=1))
-    if len(used) > min(_FEW * A.shape[1], few_columns(A)):
+    if _sparse(A) or len(used) > min(_FEW * A.shape[1], few_columns(A)):
         return arrays.to_numpy(A @ arrays.from_numpy(right, A.prototype)).astype(float)
     block = A.columns(arrays.indices(used.tolist(), A.prototype))
     return arrays.to_numpy(block @ arrays.from_numpy(right[used], A.prototype)).astype(float)
@@ -264,8 +273,15 @@ def _times(A: Design, right: np.ndarray) -> np.ndarray:
 def _transposed_times(A: Design, left: np.ndarray) -> np.ndarray:
     """A.T @ left, from the rows that are in use if they are few."""
     used = np.flatnonzero(left.any(axis=1))
-    if len(used) <= _FEW * A.shape[0]:
+    if not _sparse(A) and len(used) <= _FEW * A.shape[0]:
         A = take_rows(A, arrays.indices(used.tolist(), A.prototype))
         left = left[used]
     product = A.transposed_product(arrays.from_numpy(left, A.prototype))
     return arrays.to_numpy(product).astype(float)
+
+
+def _sparse(A: Design) -> bool:
+    """Whether products take no longer with all rows and columns: only non-zero cells count."""
+    while isinstance(A, Deflated):
+        A = A.base
+    return isinstance(A, Sparse)

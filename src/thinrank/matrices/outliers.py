@@ -36,27 +36,41 @@ def null_scale(scores: np.ndarray, largest: float) -> float:
     that up to half of the scores may be outliers. If most scores are exactly zero, as in
     counts, the scale is that of the others.
     """
-    size = np.abs(scores)
-    if np.count_nonzero(size) < 0.5 * len(size):
-        size = size[size > 0]
+    size = np.sort(np.abs(scores))
+    zeros = int(np.searchsorted(size, 0.0, side="right"))
+    if len(size) - zeros < 0.5 * len(size):
+        size = size[zeros:]
     if len(size) == 0:
         return 0.0
-    scale = float(np.median(size)) / _NORMAL_MEDIAN
+    scale = _middle(size) / _NORMAL_MEDIAN
     for _ in range(_MAX_ROUNDS):
-        inner = size[size <= largest * scale]
+        inner = size[: np.searchsorted(size, largest * scale, side="right")]
         if len(inner) < 0.5 * len(size):
             break
-        smaller = float(np.median(inner)) / _NORMAL_MEDIAN
+        smaller = _middle(inner) / _NORMAL_MEDIAN
         if smaller >= scale:
             break
         scale = smaller
     return scale
 
 
-def outliers(scores: np.ndarray, rate: float = ERROR_RATE) -> tuple[np.ndarray, float]:
-    """Flags of the scores that stand out from the others, and the scale of the others."""
+def _middle(ordered: np.ndarray) -> float:
+    """The median of sorted numbers."""
+    half = len(ordered) // 2
+    if len(ordered) % 2:
+        return float(ordered[half])
+    return float(ordered[half - 1] + ordered[half]) / 2
+
+
+def outliers(
+    scores: np.ndarray, rate: float = ERROR_RATE, known_scale: float = 0.0
+) -> tuple[np.ndarray, float]:
+    """Flags of the scores that stand out from the others, and the scale of the others.
+
+    The scale is estimated from the scores if it is not known.
+    """
     largest = limit(len(scores), rate)
-    scale = null_scale(scores, largest)
+    scale = known_scale or null_scale(scores, largest)
     return np.abs(scores) > largest * scale, scale
 
 

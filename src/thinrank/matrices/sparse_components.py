@@ -11,6 +11,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Projected
+from thinrank.leading_vectors import leading_right_vectors
 from thinrank.losses.denoising import Denoising
 from thinrank.matrices.best_subset import best_subset, few_subsets
 from thinrank.matrices.given_sizes import nearest, range_finder
@@ -37,6 +38,9 @@ _TALL = 3
 # Up to this number of entries components without limits come from a full SVD.
 _FULL_SVD_ENTRIES = 4_000_000
 _MAX_ALTERNATIONS = 20
+# With more features than are asked for, the alternation only has to find a starting point, and ends
+# when it captures less than this part more.
+_LEAST_GAIN = 1e-3
 # Up to this number of entries there are many starting points, which cost little.
 _SMALL = 10_000
 # Exchanges are among this number of features per feature that is kept, and _FEW at least.
@@ -50,7 +54,9 @@ _FINE = 50
 _FINE_STEP, _COARSE_STEP = 1.15, 1.5
 
 
-def shared_support(A: Design, rank: int, features: int, seed: int = 0) -> Array:
+def shared_support(
+    A: Design, rank: int, features: int, seed: int = 0, space: Array | None = None
+) -> Array:
     """Orthonormal directions of largest variance that use at most ``features`` features in all.
 
     Parameters
@@ -63,6 +69,9 @@ def shared_support(A: Design, rank: int, features: int, seed: int = 0) -> Array:
         Number of features with a non-zero entry in any direction.
     seed : int, default=0
         Seed of the random block from which singular vectors of large matrices are computed.
+    space : array of shape (n_features, q) or None, default=None
+        Orthonormal columns whose span nearly contains the leading directions without limit on the
+        features; None to compute them.
 
     Returns
     -------
@@ -80,11 +89,14 @@ def shared_support(A: Design, rank: int, features: int, seed: int = 0) -> Array:
     if n * p <= _SMALL:
         support = nearest(A, rank, n, features, seed=seed).column_support
     else:
-        support = _exchanged(A, rank, features, seed)
+        space = range_finder(A, rank, seed) if space is None else space
+        support = _exchanged(A, rank, features, space)
     return _within(A, support, rank)
 
 
-def support_along(A: Design, rank: int, features: int, seed: int = 0) -> Array:
+def support_along(
+    A: Design, rank: int, features: int, seed: int = 0, space: Array | None = None
+) -> Array:
     """The directions that :func:`shared_supports_along` finds, in order of decreasing variance.
 
     They use at most ``features`` features, and are those to which an automatic number of features
@@ -98,26 +110,33 @@ def support_along(A: Design, rank: int, features: int, seed: int = 0) -> Array:
     return _within(A, support, rank)
 
 
-def _exchanged(A: Design, rank: int, features: int, seed: int) -> Array:
-    """Alternating projections from the leading directions, then exchanges among candidates."""
-    xp = arrays.namespace(A.prototype)
-    V = range_finder(A, rank, seed)
-    V = V @ leading_directions(Dense(A @ V), rank)
+def _exchanged(A: Design, rank: int, features: int, space: Array) -> Array:
+    """Alternating projections from directions in a space, then exchanges among candidates."""
+    scores = A @ space
+    loadings = _loadings(A, scores @ leading_directions(Dense(scores), rank))
     counts = [count for count in (4 * features, 2 * features, features) if count < A.shape[1]]
-    V = shared_supports_along(A, V, counts)[-1]
-    U, _ = xp.linalg.qr(A @ V)
+    for count in counts:
+        least = _LEAST_GAIN if count > features else 0.0
+        V, loadings = _alternate(A, loadings, count, least)
     # features with small loadings gain too little to be exchanged for one that is kept
-    few = arrays.top_rows(A.transposed_product(U), max(_CANDIDATES * features, _FEW))
+    few = arrays.top_rows(loadings, max(_CANDIDATES * features, _FEW))
     if few.shape[0] > _MAX_CANDIDATES:
         return arrays.true_positions(arrays.row_norms_squared(V) > 0)
     block = A.columns(few)
     if block.shape[0] > block.shape[1]:
-        block = xp.linalg.qr(block)[1]
+        block = _square_root(block.T @ block)
     inside = arrays.take_rows(V, few)
     solver = Pursuit(exchange_penalty=0.0).sized(rank, block.shape[0], features)
     run = solve(Denoising(block), solver, Factors(block @ inside, inside), records=False)
     assert run is not None
     return arrays.take_rows(few, run.state.factors.column_support)
+
+
+def _square_root(gram: Array) -> Array:
+    """A matrix B with BᵀB = gram."""
+    xp = arrays.namespace(gram)
+    values, vectors = xp.linalg.eigh(gram)
+    return xp.sqrt(arrays.at_least(values, 0.0))[:, None] * vectors.T
 
 
 def _within(A: Design, support: Array, rank: int) -> Array:
@@ -155,10 +174,11 @@ def own_supports(
     if A.shape[0] > _TALL * A.shape[1]:
         A = compressed(A)
     search = shared_support if thorough else support_along
+    space = range_finder(A, len(features), seed) if thorough else None
     V = Q = arrays.zeros((A.shape[1], 0), A.prototype)
     xp = arrays.namespace(V)
     for count in features:
-        v = search(without(A, Q), 1, count, seed)
+        v = search(without(A, Q), 1, count, seed, space)
         q = orthogonal_part(v, Q)
         if q.shape[1] == 0:
             break
@@ -198,10 +218,8 @@ def leading_directions(A: Design, rank: int, seed: int = 0) -> Array:
     """Leading right singular vectors, without those of singular value 0."""
     n, p = A.shape
     if n * p <= _FULL_SVD_ENTRIES:
-        xp = arrays.namespace(A.prototype)
         everything = A.columns(arrays.indices(range(p), A.prototype))
-        _, values, right = xp.linalg.svd(everything, full_matrices=False)
-        V = right[:rank, :].T
+        values, V = leading_right_vectors(everything, rank)
     else:
         _, values, V = linalg.truncated_svd(
             (A.__matmul__, A.transposed_product), rank, shape=A.shape, like=A.prototype, seed=seed
@@ -244,30 +262,44 @@ def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> lis
     list of arrays of shape (n_features, rank)
         Orthonormal bases, one for each count.
     """
-    found, V = [], start
+    found, loadings = [], _loadings(A, A @ start)
     for count in counts:
+        V = start
         if count < A.shape[1]:
-            V = _alternate(A, V, count)
+            V, loadings = _alternate(A, loadings, count)
         found.append(V)
     return found
 
 
-def _alternate(A: Design, V: Array, features: int) -> Array:
-    """Improve the features and the directions by turns until the features stay the same."""
-    xp = arrays.namespace(V)
-    left = A @ V
+def _alternate(
+    A: Design, loadings: Array, features: int, least_gain: float = 0.0
+) -> tuple[Array, Array]:
+    """Improve the features and the directions by turns until the features stay the same.
+
+    Also until their loadings grow by less than ``least_gain``. Returns the directions, and the
+    loadings of all features on their scores.
+    """
+    xp = arrays.namespace(loadings)
     support: list[int] = []
+    captured = 0.0
     for _ in range(_MAX_ALTERNATIONS):
-        U, _ = xp.linalg.qr(left)
-        right = A.transposed_product(U)
-        chosen = arrays.top_rows(right, features)
-        small, _ = xp.linalg.qr(arrays.take_rows(right, chosen))
-        if support == chosen.tolist():
+        chosen = arrays.top_rows(loadings, features)
+        inside = arrays.take_rows(loadings, chosen)
+        small, _ = xp.linalg.qr(inside)
+        before, captured = captured, arrays.norm(inside)
+        if support == chosen.tolist() or captured < (1 + least_gain) * before:
             break
         support = chosen.tolist()
         # products with some columns only pay if they are few
-        if 4 * features < A.shape[1]:
-            left = A.columns(chosen) @ small
+        if 10 * features < A.shape[1]:
+            scores = A.columns(chosen) @ small
         else:
-            left = A @ arrays.scatter_rows(small, chosen, A.shape[1])
-    return arrays.scatter_rows(small, chosen, A.shape[1])
+            scores = A @ arrays.scatter_rows(small, chosen, A.shape[1])
+        loadings = _loadings(A, scores)
+    return arrays.scatter_rows(small, chosen, A.shape[1]), loadings
+
+
+def _loadings(A: Design, scores: Array) -> Array:
+    """Inner products of the features with an orthonormal basis of the scores."""
+    U, _ = arrays.namespace(scores).linalg.qr(scores)
+    return A.transposed_product(U)
