@@ -9,6 +9,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs.block_diagonal import BlockDiagonal
+from thinrank.designs.blocks import Blocks
 from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.deflated import Deflated
 from thinrank.designs.dense import Dense
@@ -22,6 +23,7 @@ from thinrank.designs.transformed import Standardization, Transformed, standardi
 
 __all__ = [
     "BlockDiagonal",
+    "Blocks",
     "ColumnSubset",
     "Deflated",
     "Dense",

@@ -11,6 +11,7 @@ import numpy as np
 
 from thinrank.core.journal import recalled
 from thinrank.core.sizes import Sizes
+from thinrank.selection.block_samples import BlockSample
 from thinrank.selection.choice import (
     RefitRule,
     allowance,
@@ -256,7 +257,7 @@ class HeldOutSearch(Search):
         errors = self._held_out[i].errors(fit)
         return self._held_out[i].score_of(errors), errors
 
-    def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> np.ndarray:
+    def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> Any:
         return self._mean_errors(self._held_out, cast(Sequence[HeldOutErrors], errors))
 
     def _responses(self, errors: Sequence[HeldOutErrors | None]) -> ResponseErrors:
@@ -264,8 +265,10 @@ class HeldOutSearch(Search):
 
     def _mean_errors(
         self, samples: Sequence[HeldOutSample], errors: Sequence[HeldOutErrors]
-    ) -> np.ndarray:
+    ) -> Any:
         """Mean squared errors of the rows, averaged over the splits that hold them out."""
+        if isinstance(samples[0], BlockSample):
+            return samples[0].ledger.added([each.rows for each in errors])
         total, times = np.zeros(self._rows), np.zeros(self._rows)
         for sample, (squares, _) in zip(samples, errors, strict=True):
             total[sample.index] += squares * (len(squares) / sample.entries)

@@ -34,11 +34,11 @@ class Stack:
         self._live: list[bool] = []
         self._samples: list[HeldOutSample] = []
         self._fits: list[RowFit] = []
-        self._rest: list[HeldOutSample] = []
+        self._empty: list[HeldOutSample] = []
         for sample, fit in zip(samples, fits, strict=True):
             if fit is None or fit.rows.shape[0] == 0:
                 self._live.append(False)
-                self._rest.append(sample)
+                self._empty.append(sample)
             else:
                 self._live.append(True)
                 self._samples.append(sample)
@@ -51,6 +51,7 @@ class Stack:
         self._predictors = _stacked([sample.predictors(fit.rows) for sample, fit in pairs])
         views = [sample.view(fit) for sample, fit in pairs]
         self._targets = _stacked([view.targets for view in views])
+        self._rest = [view.rest for view in views]
         self._bases = np.array([view.base for view in views])[:, None, None]
         self._offsets = None
         if any(view.offsets is not None for view in views):
@@ -79,7 +80,7 @@ class Stack:
             One table per sample.
         """
         known = iter(self._live_tables(most, of_all) if self._fits else ())
-        nothing = (np.full((1, s.form.shape[1]), s.null()) for s in self._rest)
+        nothing = (np.full((1, s.form.shape[1]), s.null()) for s in self._empty)
         return [next(known) if alive else next(nothing) for alive in self._live]
 
     def _live_tables(self, most: int, of_all: bool) -> np.ndarray:
@@ -97,14 +98,17 @@ class Stack:
             One array per sample.
         """
         known = iter(self._live_response_errors() if self._fits else ())
-        nothing = (sample.null_errors() for sample in self._rest)
+        nothing = (sample.null_errors() for sample in self._empty)
         return [next(known) if alive else next(nothing) for alive in self._live]
 
     def _live_response_errors(self) -> np.ndarray:
         xp = arrays.namespace(self._targets)
         fitted = self._predictors @ (xp.matrix_transpose(self._root) @ self._whitened)
-        squares = xp.sum((self._targets - fitted) ** 2, axis=1)
-        return arrays.to_numpy(squares).astype(np.float64)
+        squares = arrays.to_numpy(xp.sum((self._targets - fitted) ** 2, axis=1)).astype(np.float64)
+        for errors, rest in zip(squares, self._rest, strict=True):
+            if rest is not None:
+                errors += rest
+        return squares
 
     def _errors(self, most: int, columns: Array | None) -> np.ndarray:
         known = directions(self._root, self._whitened, most, columns)
