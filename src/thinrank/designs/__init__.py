@@ -11,6 +11,7 @@ from thinrank.core.contracts import Design, is_design
 from thinrank.designs.block_diagonal import BlockDiagonal
 from thinrank.designs.blocks import Blocks
 from thinrank.designs.column_subset import ColumnSubset
+from thinrank.designs.dask_blocks import DaskBlocks
 from thinrank.designs.deflated import Deflated
 from thinrank.designs.dense import Dense
 from thinrank.designs.kept_basis import KeptBasis, kept_basis, project_out
@@ -25,6 +26,7 @@ __all__ = [
     "BlockDiagonal",
     "Blocks",
     "ColumnSubset",
+    "DaskBlocks",
     "Deflated",
     "Dense",
     "KeptBasis",

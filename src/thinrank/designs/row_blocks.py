@@ -123,6 +123,10 @@ class RowBlocks(abc.ABC):
         weight = None if row_scale is None else np.asarray(row_scale) ** 2
         return self._cast(np.sqrt(self.reduce(_squares, center, along=(weight,))[0]))
 
+    def beside(self, data: Any) -> Any:
+        """Responses where the blocks of this design are; here they stay as they are."""
+        return data
+
     def everything(self) -> np.ndarray:
         """All rows as one array, in one pass."""
         memory.check_fits(

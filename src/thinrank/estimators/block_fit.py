@@ -76,6 +76,7 @@ def block_problem(
     -------
     Problem
     """
+    Y = X.beside(Y)
     splits: Any = ()
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         splits, _ = make_splits(cv, weight, X.shape[0], seed_from(seed))

@@ -51,14 +51,17 @@ class BlockForm(HeldCross):
 
     def gram(self, rows: np.ndarray) -> np.ndarray:
         """H over ``rows``."""
-        places = self._places(rows)
-        return plus_ridge(self._part.rows[np.ix_(places, rows)], self._ridge)
+        return plus_ridge(self._submatrix(rows, rows), self._ridge)
 
     def gram_between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """H between ``rows`` and ``others``; only the columns of one of them need be known."""
+        """H between ``rows`` and ``others``, of which only one set need be known."""
         if len(self._moments.unknown(self._part.live[others])) == 0:
-            return self._part.rows[np.ix_(self._places(others), rows)].T
-        return self._part.rows[np.ix_(self._places(rows), others)]
+            return self._submatrix(others, rows).T
+        return self._submatrix(rows, others)
+
+    def _submatrix(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        places = self._places(rows)  # may replace the known rows
+        return self._part.rows[np.ix_(places, columns)]
 
     def gradient(self, rows: np.ndarray, U: np.ndarray, V: np.ndarray) -> np.ndarray:
         """H[:, rows] @ U − C @ V."""
@@ -66,7 +69,8 @@ class BlockForm(HeldCross):
             block = arrays.scatter_rows(U, rows, self.shape[0])
             gradient = self._moments.hessian_product(self._part, block)
         else:
-            gradient = self._part.rows[self._places(rows)].T @ U
+            places = self._places(rows)  # may replace the known rows
+            gradient = self._part.rows[places].T @ U
         gradient -= self._cross @ V
         if V.any():
             self._part.hint = arrays.divide_or_zero(
