@@ -141,11 +141,9 @@ class RawFile:
 
     names: np.ndarray | None = None
     scans = 0
-    chunk_rows = None
+    chunk_rows: int | None = None
 
-    def __init__(
-        self, path: Path, shape: tuple[int, ...], dtype: np.dtype, offset: int
-    ) -> None:
+    def __init__(self, path: Path, shape: tuple[int, ...], dtype: np.dtype, offset: int) -> None:
         self.label = str(path)
         self.shape = check_matrix(shape, self.label)
         self.dtype = read_dtype(dtype, self.label)
@@ -170,7 +168,7 @@ class RawFile:
 
 def _fill(file: Any, block: np.ndarray, message: str) -> None:
     """Read the bytes of an array; one read returns at most 2 GiB on some systems."""
-    view = memoryview(block.reshape(-1).view(np.uint8))
+    view = memoryview(block.reshape(-1).view(np.uint8).data)
     done = 0
     while done < len(view):
         count = file.readinto(view[done:])
@@ -218,7 +216,9 @@ class Hdf5Data:
         with self._open() as file:
             if dataset not in file or not hasattr(file[dataset], "dtype"):
                 known: list[str] = []
-                file.visititems(lambda name, item: known.append(name) if hasattr(item, "dtype") else None)
+                file.visititems(
+                    lambda name, item: known.append(name) if hasattr(item, "dtype") else None
+                )
                 raise ValueError(
                     f"{path} has no data set {dataset!r}; it has: {', '.join(known) or 'none'}"
                 )
@@ -244,7 +244,9 @@ class Iterated:
     """
 
     names: np.ndarray | None = None
-    chunk_rows = None
+    chunk_rows: int | None = None
+    shape: tuple[int, int]
+    dtype: np.dtype
 
     def __init__(self, data: Iterable[Any]) -> None:
         self.label = f"the blocks of a {type(data).__name__}"

@@ -178,7 +178,10 @@ def _connected() -> Iterator[None]:
     """Turn the errors of a lost connection into one that says so."""
     try:
         yield
-    except (OSError, CancelledError, asyncio.CancelledError) as error:
+    except (OSError, CancelledError, asyncio.CancelledError, ValueError) as error:
+        # Dask raises a ValueError for persisted data whose cluster is gone
+        if isinstance(error, ValueError) and "Missing dependency" not in str(error):
+            raise
         distributed = import_optional("distributed")
         try:
             where = f"at {distributed.get_client().scheduler.address}"

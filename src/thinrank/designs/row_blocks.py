@@ -227,7 +227,5 @@ def _gram(block: np.ndarray, index: np.ndarray | None) -> list[np.ndarray]:
     return [part.T @ part]
 
 
-def _squares(
-    block: np.ndarray, weight: np.ndarray | None, center: np.ndarray
-) -> list[np.ndarray]:
+def _squares(block: np.ndarray, weight: np.ndarray | None, center: np.ndarray) -> list[np.ndarray]:
     return [centred(block, center, weight)[1]]

@@ -74,7 +74,11 @@ class FactorModel(TransformerMixin, BaseEstimator):
     search_: list[Record]
 
     def _keep_result(
-        self, result: FitResult, data: TrainingData | BlockData, kept: np.ndarray, single_target: bool
+        self,
+        result: FitResult,
+        data: TrainingData | BlockData,
+        kept: np.ndarray,
+        single_target: bool,
     ) -> None:
         """Store everything that a fit returned."""
         self._keep(

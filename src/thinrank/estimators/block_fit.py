@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def block_problem(
     )
 
 
-def by_moments(X: Any, Y: Any) -> bool:
+def by_moments(X: Any, Y: Any) -> TypeGuard[RowBlocks]:
     """Whether a least squares fit can be made from moments of row blocks.
 
     Missing entries of Y are known if it is an array; row blocks of Y must be complete.
@@ -180,7 +180,7 @@ def described_blocks(
     known = Scales(deviations, scale, totals)
     means, variances, gains = np.zeros(0), np.zeros(0), 0 * totals
     if factors.rank:
-        factors, turn, variances = _canonical(moments, factors, scale)
+        factors, variances = _canonical(moments, factors, scale)
         U, V = (np.asarray(x, dtype=np.float64) for x in (factors.U, factors.V))
         cross = part.cross.T @ U
         gains = 2 * np.sum(V * cross, axis=1) - (V**2) @ (part.weight * variances)
@@ -201,8 +201,8 @@ def described_blocks(
 
 def _canonical(
     moments: BlockMoments, factors: Factors, scale: np.ndarray
-) -> tuple[Factors, np.ndarray, np.ndarray]:
-    """Canonical factors, their rotation, and the variances of the scores."""
+) -> tuple[Factors, np.ndarray]:
+    """Canonical factors, and the variances of the scores."""
     part = moments.whole
     rows = factors.row_support
     places = moments.known(rows, part)
@@ -212,5 +212,5 @@ def _canonical(
     U = np.asarray(factors.U[rows], dtype=np.float64) / inverse[:, None]
     values, vectors = np.linalg.eigh(part.weight * (U.T @ gram @ U))
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    found, turn, squares = turned(factors, root.astype(factors.U.dtype), scale)
-    return found, turn, squares / part.weight
+    found, _, squares = turned(factors, root.astype(factors.U.dtype), scale)
+    return found, squares / part.weight

@@ -70,6 +70,7 @@ def check_training_data(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+    X = lazy_rows("X", X)
     check_kind("X", X)
     _check_rows(X, Y)
     if _is_ours(X):
@@ -121,6 +122,7 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+    X = lazy_rows("X", X)
     check_kind("X", X)
     _check_rows(X, Y)
     if _is_ours(X):
@@ -139,6 +141,7 @@ def _own_design(estimator: BaseEstimator, X: Any) -> Design:
     Row blocks that are small are read into memory.
     """
     names = None
+    design: Design
     if isinstance(X, RowBlocks):
         names = X.names
         design = X if reads_in_blocks(X) else Dense(X.everything())

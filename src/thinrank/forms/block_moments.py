@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,9 +69,7 @@ class RowPart:
         self.mean_x, self.mean_y = shift_x + self.move_x, shift_y + self.move_y
         self._sum_x = sums.weight * self.move_x
         self.squares_x = np.maximum(sums.squares_x - self._sum_x * self.move_x, 0.0)
-        self.squares_y = np.maximum(
-            sums.squares_y - sums.weight * self.move_y**2, 0.0
-        )
+        self.squares_y = np.maximum(sums.squares_y - sums.weight * self.move_y**2, 0.0)
         self.cross = sums.cross - self._sum_x[:, None] * self.move_y
         self.deviation_x = self._deviations(self.squares_x, self.mean_x if center else None)
         self.deviation_y = self._deviations(self.squares_y, self.mean_y if center else None)
@@ -125,9 +123,7 @@ class HeldOutRows:
         self._sums = sums
         self.gram_known = np.zeros((0, 0))
         move = training.move_y
-        self.squares_y = np.maximum(
-            sums.squares_y - 2 * sums.y * move + sums.weight * move**2, 0.0
-        )
+        self.squares_y = np.maximum(sums.squares_y - 2 * sums.y * move + sums.weight * move**2, 0.0)
 
     def add(self, raw: np.ndarray, order: np.ndarray) -> None:
         """Add inner products of further predictors, the last of all known ones in ``order``."""
@@ -206,16 +202,14 @@ class BlockMoments:
             ((sets + 1) * p, k), 8, "XᵀY of row blocks", "use fewer responses at a time"
         )
         cheap = n * p * p <= _CHEAP_GRAM or p <= _GRAM_PER_TARGET * k
-        with_gram = (whole_gram or cheap) and memory.fits(
-            _PARTS_OF_BUDGET * (sets + 1) * p * p, 8
-        )
+        with_gram = (whole_gram or cheap) and memory.fits(_PARTS_OF_BUDGET * (sets + 1) * p * p, 8)
         self._lock = threading.Lock()
         self._place: dict[int, int] = {}
-        shift = X.first(rough_means, along=(Y, weight)) if center else (np.zeros(p), np.zeros(k))
-        self._shift_x, shift_y = shift
-        sums = X.reduce(
-            first_sums, *shift, with_gram, along=(Y, weight, self._masks)
-        )
+        shift = np.zeros(p), np.zeros(k)
+        if center:
+            shift = tuple(X.first(rough_means, along=(Y, weight)))
+        self._shift_x = shift[0]
+        sums = X.reduce(first_sums, *shift, with_gram, along=(Y, weight, self._masks))
         self._check_finite(sums)
         units: dict[str, Any] = {"center": center, "scale": scale, "dtype": X.prototype.dtype}
         per_set = [RowSums(float(w), *rest) for w, *rest in zip(*sums[:6], strict=True)]
@@ -280,7 +274,9 @@ class BlockMoments:
             weight = np.where(removed, 0.0, 1.0 if weight is None else weight)
         block = np.zeros((self.shape[0], other.shape[1]))
         block[part.live] = other * part.inverse_scale[part.live][:, None]
-        product = self.X.reduce(hessian_product, part.mean_x if self.center else 0 * part.mean_x, block, along=(weight,))[0]
+        product = self.X.reduce(
+            hessian_product, part.mean_x if self.center else 0 * part.mean_x, block, along=(weight,)
+        )[0]
         product *= (part.inverse_scale / part.weight)[:, None]
         return product[part.live].astype(part.dtype)
 
@@ -323,9 +319,7 @@ class BlockMoments:
             "use a smaller row_sparsity",
         )
         columns = np.sort(np.concatenate([missing, further]))
-        raw = self.X.reduce(
-            gram_rows, self._shift_x, columns, along=(self.weight, self._masks)
-        )[0]
+        raw = self.X.reduce(gram_rows, self._shift_x, columns, along=(self.weight, self._masks))[0]
         self._add(columns, raw)
 
     def _add(self, columns: np.ndarray, raw: np.ndarray) -> None:
@@ -333,9 +327,7 @@ class BlockMoments:
         order = np.concatenate([np.array(list(self._place), dtype=np.int64), columns])
         total = self._total(raw)
         self.whole.add(total, columns)
-        for split, part, held_out in zip(
-            self._splits, self.training, self.held_out, strict=True
-        ):
+        for split, part, held_out in zip(self._splits, self.training, self.held_out, strict=True):
             part.add(total - raw[split.removed], columns)
             held_out.add(raw[split.test], order)
         for i, column in enumerate(order.tolist()):
@@ -352,8 +344,8 @@ class BlockMoments:
         row, column = int(bad[0]), int(found[bad[0]])
         if column == -2:
             raise ValueError(
-                f"Y has entries that are not finite, the first in row {row}. Fits to row blocks of Y need "
-                "complete responses: drop these rows, or pass Y as an array, in which entries may be "
+                f"Y has entries that are not finite, the first in row {row}. Row blocks of Y must "
+                "be complete: drop these rows, or pass Y as an array, in which entries may be "
                 "missing"
             )
         name = column if self.X.names is None else repr(str(self.X.names[column]))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from thinrank import arrays, linalg
+from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.forms.block_form import BlockForm
 from thinrank.forms.block_moments import BlockMoments
@@ -93,7 +96,7 @@ class BlockLeastSquares(FormLoss):
 
     def _median_noise(self) -> float:
         """Standard deviation of the errors, from the median singular value of Y; a pass over Y."""
-        return noise_scale(_Responses(self), self.samples)
+        return noise_scale(cast(Design, _Responses(self)), self.samples)
 
 
 class _Responses:
@@ -110,9 +113,7 @@ class _Responses:
         moments = loss.moments
         columns = loss.targets[index]
         center = moments.whole.mean_y[columns] * float(moments.center)
-        gram = moments.X.reduce(
-            _target_gram, columns, center, along=(moments.Y, moments.weight)
-        )[0]
+        gram = moments.X.reduce(_target_gram, columns, center, along=(moments.Y, moments.weight))[0]
         scale = loss.inverse_scale[index]
         return gram * scale * scale[:, None]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,45 +13,21 @@ from thinrank.forms.block_form import BlockForm
 from thinrank.forms.block_moments import BlockMoments, HeldOutRows
 from thinrank.losses.block_least_squares import BlockLeastSquares
 from thinrank.selection.block_errors import ErrorLedger, Prediction
+from thinrank.selection.elimination import held_out_changes
 from thinrank.selection.evaluation import HeldOutErrors
 from thinrank.selection.held_out_sample import MOST_FORECAST, PERFECT
-from thinrank.selection.elimination import held_out_changes
 from thinrank.selection.samples import Sample
+from thinrank.selection.stacks import Stack, stacked
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit
 
-__all__ = ["BlockSample", "block_samples"]
-
-
-@dataclass(frozen=True, eq=False)
-class _View:
-    """The held-out responses as tables of a fit use them.
-
-    Attributes
-    ----------
-    targets : ndarray of shape (q, n_targets)
-        The responses along q directions in which the predictors of the fit vary.
-    base : float
-        Mean squared error of the training means.
-    offsets : None
-        Nothing, since errors in tables are exact.
-    rest : ndarray of shape (n_targets,)
-        Sums of squares of the responses in other directions.
-    """
-
-    targets: np.ndarray
-    base: float
-    rest: np.ndarray
-    offsets: None = None
+__all__ = ["BlockSample", "block_samples", "stack_of"]
 
 
 class BlockSample(Sample):
     """The training rows of a split, with models scored by the held-out mean squared error.
 
-    The held-out rows themselves are not in memory. For the predictors S of a fit their inner
-    products G and those with the responses, C, are known, and every sum of squares of predictions
-    and residuals is the same for the few rows A = D^(½)Wᵀ and B = D^(−½)Wᵀ C, where G = W D Wᵀ.
-    These take the place of the held-out rows.
+    The held-out rows themselves are not in memory: errors follow from their inner products.
 
     Parameters
     ----------
@@ -93,19 +68,6 @@ class BlockSample(Sample):
         """Mean squared error of the training means."""
         return self._null
 
-    def view(self, fit: RowFit) -> _View:
-        """The responses that tables of a fit use."""
-        values, vectors, cross = self._spectrum(fit.rows)
-        roots = np.sqrt(arrays.divide_or_zero(1.0, values))
-        targets = roots[:, None] * (vectors.T @ cross)
-        rest = np.maximum(self._squares - np.sum(targets**2, axis=0), 0.0)
-        return _View(targets, self._null, rest)
-
-    def predictors(self, rows: np.ndarray) -> np.ndarray:
-        """The few rows that take the place of the held-out rows of some predictors."""
-        values, vectors, _ = self._spectrum(rows)
-        return np.sqrt(values)[:, None] * vectors.T
-
     def score(self, fit: Fit | None, sizes: Sizes) -> float:
         """Mean squared error, at least 1e-10 times that of the means."""
         return self.score_of(self.errors(fit))
@@ -122,7 +84,7 @@ class BlockSample(Sample):
             none = Prediction(empty, nothing, np.zeros((len(self._targets), 0)))
             return HeldOutErrors(none, self._squares)
         columns = self._part.live[fit.rows]
-        gram, cross = self._products(fit.rows)
+        gram, cross = self.products(fit.rows)
         U, Q = (np.asarray(x, dtype=np.float64) for x in (fit.U, fit.Q))
         change = np.sum(Q * (Q @ (U.T @ gram @ U) - 2 * cross.T @ U), axis=1)
         scaled = U * self._part.inverse_scale[columns][:, None]
@@ -140,29 +102,57 @@ class BlockSample(Sample):
         return self._squares
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
-        """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
+        """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows.
+
+        With the inner products G = W D Wᵀ of the predictors, and C with the responses, the few rows
+        D^(½)Wᵀ and D^(−½)WᵀC take the place of the held-out rows: they have the same inner
+        products.
+        """
         scores = np.full(int(rows[-1]) + 1, np.inf)
         if fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples:
             root, U, Q = (np.asarray(x, dtype=np.float64) for x in (fit.root, fit.U, fit.Q))
-            X, Y = self.predictors(fit.rows), self.view(fit).targets
-            changes = held_out_changes(root, U, X, Y @ Q) / self.entries
+            gram, cross = self.products(fit.rows)
+            values, W = np.linalg.eigh(gram)
+            floor = len(values) * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)
+            lengths = np.sqrt(np.where(values > floor, values, 0.0))[:, None]
+            target = arrays.divide_or_zero(1.0, lengths) * (W.T @ (cross @ Q))
+            changes = held_out_changes(root, U, lengths * W.T, target) / self.entries
             known = min(len(changes), len(scores))
             scores[:known] = self._null + changes[:known]
         return scores[rows]
 
-    def _products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Inner products of held-out predictors, and with the responses."""
+    def products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Inner products of held-out predictors, and of these with the responses."""
         columns = self._part.live[rows]
         places = self._moments.known(columns, self._part)
         gram = self._rows.gram(columns, places)
         return gram, self._rows.cross(columns, self._targets) * self._inverse
 
-    def _spectrum(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Eigenvalues and eigenvectors of the inner products, and those with the responses."""
-        gram, cross = self._products(rows)
-        values, vectors = np.linalg.eigh(gram)
-        floor = len(values) * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)
-        return np.where(values > floor, values, 0.0), vectors, cross
+
+class BlockStack(Stack):
+    """Fits to several splits, with errors from the inner products of the held-out rows."""
+
+    def _keep_held_out(self) -> None:
+        pairs = zip(self._samples, self._fits, strict=True)
+        known = [cast(BlockSample, sample).products(fit.rows) for sample, fit in pairs]
+        self._gram, self._cross = (stacked(parts) for parts in zip(*known, strict=True))
+        self._bases = np.array([sample.null() for sample in self._samples])[:, None, None]
+        self._offsets = None
+
+    def _products(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        transposed = np.matrix_transpose(coefficients)
+        return transposed @ self._cross, transposed @ (self._gram @ coefficients)
+
+    def _live_response_errors(self) -> np.ndarray:
+        coefficients = np.matrix_transpose(self._root) @ self._whitened
+        change = coefficients * (self._gram @ coefficients - 2 * self._cross)
+        totals = np.stack([sample.null_errors() for sample in self._samples])
+        return np.maximum(totals + np.sum(change, axis=1), 0.0)
+
+
+def stack_of(samples: Sequence[Any], fits: Sequence[RowFit | None]) -> Stack:
+    """One fit per sample, of data in memory or in row blocks."""
+    return (BlockStack if isinstance(samples[0], BlockSample) else Stack)(samples, fits)
 
 
 def block_samples(

@@ -66,8 +66,6 @@ class _View:
         Working responses.
     base : float
         Score of the zero matrix, by this approximation unless there are offsets.
-    rest : None
-        Not used.
     offsets : ndarray of shape (n_targets,) or None
         What the approximation adds to the deviances of the responses without predictors.
     """
@@ -75,7 +73,6 @@ class _View:
     targets: Array
     base: float
     offsets: np.ndarray | None = None
-    rest: None = None
 
 
 class DevianceSample(LossSample):

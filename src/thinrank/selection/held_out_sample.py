@@ -128,11 +128,6 @@ class HeldOutSample(Sample):
         """Nothing, since errors in tables are exact."""
         return None
 
-    @property
-    def rest(self) -> None:
-        """Nothing, since all held-out rows are in memory."""
-        return None
-
     def score(self, fit: Fit | None, sizes: Sizes) -> float:
         """Mean squared error, at least 1e-10 times that of the means."""
         return self.score_of(self.errors(fit))

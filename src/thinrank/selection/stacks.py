@@ -16,7 +16,7 @@ from thinrank.arrays import Array
 from thinrank.selection.held_out_sample import PERFECT, HeldOutSample
 from thinrank.selection.tables import RowFit, directions, error_table, lower_table
 
-__all__ = ["Stack"]
+__all__ = ["Stack", "stacked"]
 
 
 class Stack:
@@ -45,13 +45,16 @@ class Stack:
                 self._fits.append(fit)
         if not self._fits:
             return
-        self._root = _stacked([fit.root for fit in self._fits])
-        self._whitened = _stacked([fit.whitened for fit in self._fits])
+        self._root = stacked([fit.root for fit in self._fits])
+        self._whitened = stacked([fit.whitened for fit in self._fits])
+        self._keep_held_out()
+
+    def _keep_held_out(self) -> None:
+        """Keep the held-out rows of the samples that have a fit."""
         pairs = list(zip(self._samples, self._fits, strict=True))
-        self._predictors = _stacked([sample.predictors(fit.rows) for sample, fit in pairs])
+        self._predictors = stacked([sample.predictors(fit.rows) for sample, fit in pairs])
         views = [sample.view(fit) for sample, fit in pairs]
-        self._targets = _stacked([view.targets for view in views])
-        self._rest = [view.rest for view in views]
+        self._targets = stacked([view.targets for view in views])
         self._bases = np.array([view.base for view in views])[:, None, None]
         self._offsets = None
         if any(view.offsets is not None for view in views):
@@ -104,24 +107,24 @@ class Stack:
     def _live_response_errors(self) -> np.ndarray:
         xp = arrays.namespace(self._targets)
         fitted = self._predictors @ (xp.matrix_transpose(self._root) @ self._whitened)
-        squares = arrays.to_numpy(xp.sum((self._targets - fitted) ** 2, axis=1)).astype(np.float64)
-        for errors, rest in zip(squares, self._rest, strict=True):
-            if rest is not None:
-                errors += rest
-        return squares
+        squares = xp.sum((self._targets - fitted) ** 2, axis=1)
+        return arrays.to_numpy(squares).astype(np.float64)
 
     def _errors(self, most: int, columns: Array | None) -> np.ndarray:
         known = directions(self._root, self._whitened, most, columns)
-        xp = arrays.namespace(self._targets)
-        image = self._predictors @ known.map
-        transposed = xp.matrix_transpose(image)
-        products = arrays.to_numpy(transposed @ self._targets).astype(np.float64)
-        inner = arrays.to_numpy(transposed @ image).astype(np.float64)
+        products, inner = (arrays.to_numpy(x).astype(np.float64) for x in self._products(known.map))
         null = np.array([sample.null() for sample in self._samples])[:, None, None]
         entries = np.array([sample.entries for sample in self._samples])[:, None, None]
         errors = self._bases + error_table(known, products, inner, self._offsets) / entries
         # errors below this are rounding errors
         return np.maximum(errors, PERFECT * null)
+
+    def _products(self, coefficients: Array) -> tuple[Array, Array]:
+        """Inner products of predictions with the held-out responses, and with one another."""
+        xp = arrays.namespace(self._targets)
+        image = self._predictors @ coefficients
+        transposed = xp.matrix_transpose(image)
+        return transposed @ self._targets, transposed @ image
 
     def _all_in_use(self, fit: RowFit) -> bool:
         return fit.columns.shape[0] in (0, self._whitened.shape[-1])
@@ -136,7 +139,7 @@ class Stack:
         return arrays.from_numpy(masks, self._whitened)
 
 
-def _stacked(blocks: Sequence[Array]) -> Array:
+def stacked(blocks: Sequence[Array]) -> Array:
     """Matrices along a new first axis, padded with zeros to the shape of the largest."""
     xp = arrays.namespace(blocks[0])
     if len(blocks) == 1:
