@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thinrank.core.stored_values import storable
 from thinrank.forms.block_moments import BlockMoments
+from thinrank.selection.cv_splits import partitions_of
 
 __all__ = ["BlockRowErrors", "ErrorLedger", "Prediction"]
 
@@ -85,10 +86,18 @@ class ErrorLedger:
         for j, test in enumerate(tests):
             self._tests[test, j] = True
 
-    def added(self, model: Sequence[Prediction]) -> BlockRowErrors:
-        """A further model, given by its prediction for each split."""
+    def added(self, model: Sequence[Prediction]) -> BlockRowErrors | np.ndarray:
+        """The errors of a further model, given by its prediction for each split.
+
+        If the rows of positive weight are so few that models are evaluated on further splits, which
+        have other ledgers, they are computed at once, as an array.
+        """
+        weight = self._moments.weight
+        n = self._moments.X.shape[0]
+        if partitions_of(n if weight is None else int(np.count_nonzero(weight))) > 1:
+            return self._over_rows(self._moments.X.collect, row_errors, [model])[:, 0]
         self._models.append(model)
-        return BlockRowErrors(self, len(self._models) - 1, self._moments.X.shape[0])
+        return BlockRowErrors(self, len(self._models) - 1, n)
 
     def standard_error(self, one: int, other: int) -> float:
         """Standard error of the mean difference between the errors of two models."""
@@ -106,57 +115,100 @@ class ErrorLedger:
 
     def _read(self) -> None:
         """One pass, for all models so far."""
+        count, self._sums, self._second = self._over_rows(
+            self._moments.X.reduce, error_moments, self._models
+        )
+        self._count = float(count)
+
+    def _over_rows(
+        self,
+        apply: Callable[..., Any],
+        function: Callable[..., Any],
+        models: Sequence[Sequence[Prediction]],
+    ) -> Any:
+        """Apply a function of the errors of models to all blocks."""
         moments = self._moments
-        k = len(self._targets)
-        splits: list[Any] = []
-        for held_out in moments.held_out:
-            part = held_out.training
-            # the score is a mean over splits of means over rows
-            entries = held_out.weight * k
-            splits.append((part.mean_x, part.mean_y[self._targets], entries))
-        counts = [float(len(test)) for test in moments.tests]
-        count, self._sums, self._second = moments.X.reduce(
-            error_moments,
-            self._models,
+        splits = [
+            _SplitUnits(
+                held_out.training.mean_x,
+                held_out.training.mean_y[self._targets],
+                # the score is a mean over splits of means over rows
+                len(test) / (held_out.weight * len(self._targets)),
+            )
+            for held_out, test in zip(moments.held_out, moments.tests, strict=True)
+        ]
+        return apply(
+            function,
+            models,
             splits,
-            counts,
             self._targets,
             self._inverse,
             along=(moments.Y, moments.weight, self._tests),
         )
-        self._count = float(count)
 
 
-def error_moments(
+class _SplitUnits(NamedTuple):
+    """Means of the training rows of a split, and the factor of errors of its held-out rows."""
+
+    mean_x: np.ndarray
+    mean_y: np.ndarray
+    factor: float
+
+
+def row_errors(
     X: np.ndarray,
     Y: np.ndarray,
     weight: np.ndarray | None,
     tests: np.ndarray,
     models: Sequence[Sequence[Prediction]],
-    splits: Sequence[tuple[np.ndarray, np.ndarray, float]],
-    counts: Sequence[float],
+    splits: Sequence[_SplitUnits],
     targets: np.ndarray,
     inverse_scale: np.ndarray,
-) -> list[np.ndarray]:
-    """Number of held-out rows, and first and second moments of the errors of models in them.
+) -> np.ndarray:
+    """Errors of models in the rows of a block, minus those of the training means.
 
-    Errors are relative to those of the training means, so that few digits cancel in differences.
+    Parameters
+    ----------
+    X, Y, weight : ndarrays, or None
+        Rows of a block.
+    tests : ndarray of bool, of shape (m, n_splits)
+        Whether a row is held out.
+    models : sequence of sequences of Prediction
+        For each model one prediction per split.
+    splits : sequence of _SplitUnits
+        Means and factors.
+    targets : ndarray of int
+        The responses.
+    inverse_scale : ndarray of shape (n_targets,)
+        What they are multiplied by.
+
+    Returns
+    -------
+    ndarray of shape (m, n_models)
+        Mean over the splits that hold a row out; nan if none does.
     """
     total, times = np.zeros((len(X), len(models))), tests.sum(axis=1)
     used = np.unique(np.concatenate([split.columns for model in models for split in model]))
-    for j, (mean_x, mean_y, entries) in enumerate(splits):
+    for j, units in enumerate(splits):
         rows = np.flatnonzero(tests[:, j])
-        part = X[np.ix_(rows, used)] - mean_x[used]
-        own = (Y[rows][:, targets] - mean_y) * inverse_scale
-        factor = np.full(len(rows), counts[j] / entries)
-        if weight is not None:
-            factor = factor * weight[rows]
+        part = X[np.ix_(rows, used)] - units.mean_x[used]
+        own = (Y[rows][:, targets] - units.mean_y) * inverse_scale
+        factor = units.factor if weight is None else units.factor * weight[rows]
         for i, model in enumerate(models):
             columns, U, Q = model[j]
             scores = part[:, np.searchsorted(used, columns)] @ U
             # ‖y − Qt‖² − ‖y‖²
-            change = np.sum(scores * (scores - 2 * (own @ Q)), axis=1)
-            total[rows, i] += factor * change
-    seen = times > 0
-    errors = total[seen] / times[seen][:, None]
-    return [np.asarray(float(seen.sum())), errors.sum(axis=0), errors.T @ errors]
+            total[rows, i] += factor * np.sum(scores * (scores - 2 * (own @ Q)), axis=1)
+    with np.errstate(invalid="ignore"):
+        return total / times[:, None]
+
+
+def error_moments(X: np.ndarray, Y: np.ndarray, *rest: Any) -> list[np.ndarray]:
+    """Number of held-out rows, and first and second moments of the errors of models in them.
+
+    The parameters are those of :func:`row_errors`. Errors relative to those of the means are
+    small, so that few digits cancel in differences.
+    """
+    errors = row_errors(X, Y, *rest)
+    errors = errors[np.isfinite(errors).all(axis=1)]
+    return [np.asarray(float(len(errors))), errors.sum(axis=0), errors.T @ errors]
