@@ -207,7 +207,9 @@ class BlockMoments:
         self._place: dict[int, int] = {}
         shift = np.zeros(p), np.zeros(k)
         if center:
-            shift = tuple(X.first(rough_means, along=(Y, weight)))
+            # as numbers of the dtype of X, so that exactly these are subtracted
+            rough = X.first(rough_means, along=(Y, weight))
+            shift = tuple(mean.astype(X.prototype.dtype).astype(np.float64) for mean in rough)
         self._shift_x = shift[0]
         sums = X.reduce(first_sums, *shift, with_gram, along=(Y, weight, self._masks))
         self._check_finite(sums)

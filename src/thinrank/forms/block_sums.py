@@ -61,7 +61,8 @@ def rough_means(
     share = np.full(len(X), 1.0 / len(X))
     if weight is not None and weight.any():
         share = weight / weight.sum()
-    return share @ X, share @ Y
+    # in the dtypes of the data, since a product of two dtypes would copy the block
+    return share.astype(X.dtype) @ X, share.astype(Y.dtype) @ Y
 
 
 def first_sums(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import cast
 
 import numpy as np
@@ -83,8 +84,12 @@ class BlockLeastSquares(FormLoss):
         return squares.astype(self.prototype.dtype)
 
     def with_ridge(self, ridge: float) -> BlockLeastSquares:
-        """The same loss with another ridge."""
-        return BlockLeastSquares(self.moments, self.targets, self.target_scale, ridge)
+        """The same loss with another ridge; XᵀY is shared."""
+        other = copy.copy(self)
+        Quadratic.__init__(other, self.shape, self.constant, ridge, self.prototype)
+        other._ridged = self._form.with_ridge(other.ridge)
+        other.__dict__.pop("_smoothness", None)
+        return other
 
     def with_target_scale(self, scale: np.ndarray) -> BlockLeastSquares:
         """The same loss with every response divided by a further scale."""
