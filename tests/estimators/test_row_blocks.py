@@ -156,9 +156,7 @@ def test_small_data_are_read_into_memory(data):
     X, Y = data
     est = tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), as_blocks(Y))
     assert est.n_passes_ == 1
-    np.testing.assert_array_equal(
-        est.coef_, tr.SparseReducedRankRegressor(**SIZES).fit(X, Y).coef_
-    )
+    np.testing.assert_array_equal(est.coef_, tr.SparseReducedRankRegressor(**SIZES).fit(X, Y).coef_)
     assert not hasattr(est.fit(X, Y), "n_passes_")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -178,7 +177,7 @@ def _connected() -> Iterator[None]:
     """Turn the errors of a lost connection into one that says so."""
     try:
         yield
-    except (OSError, CancelledError, asyncio.CancelledError, ValueError) as error:
+    except (OSError, CancelledError, ValueError) as error:
         # Dask raises a ValueError for persisted data whose cluster is gone
         if isinstance(error, ValueError) and "Missing dependency" not in str(error):
             raise
