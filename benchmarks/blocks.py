@@ -83,7 +83,7 @@ def floors(x: Path, y: Path, computed: list[int]) -> dict[str, float]:
     """Time to read X once, and time of the products."""
     blocks = Blocks(x)
     began = time.perf_counter()
-    for block in blocks:
+    for _ in blocks:
         pass
     reading = time.perf_counter() - began
     block = next(iter(blocks))

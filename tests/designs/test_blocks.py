@@ -146,7 +146,7 @@ def test_what_cannot_be_read_twice(X):
     again = Again(X, [20, 33])
     blocks = Blocks(again)
     again.heights = [20, 30]
-    with pytest.raises(ValueError, match="end early: they had 53 rows.*now 50"):
+    with pytest.raises(ValueError, match=r"end early: they had 53 rows.*now 50"):
         blocks.gram()
 
 

@@ -1,7 +1,6 @@
 """Masked, sparse, complex and lazy data: read as what they mean, or refused in words."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator

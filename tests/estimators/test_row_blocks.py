@@ -166,7 +166,7 @@ def test_predictions(in_blocks, data):
     np.testing.assert_allclose(est.predict(as_blocks(X)), est.predict(X), atol=1e-12)
     np.testing.assert_allclose(est.transform(as_blocks(X)), est.transform(X), atol=1e-12)
     assert est.score(as_blocks(X), as_blocks(Y)) == pytest.approx(est.score(X, Y))
-    with pytest.raises(ValueError, match="X has 44 features, but Sparse.* is expecting 45"):
+    with pytest.raises(ValueError, match=r"X has 44 features, but Sparse.* is expecting 45"):
         est.predict(as_blocks(X[:, 1:]))
 
 
@@ -182,12 +182,11 @@ def test_names_of_parquet_files(in_blocks, data, tmp_path):
     est = tr.SparseReducedRankRegressor(**SIZES).fit(blocks, responses)
     assert est.feature_names_in_[3] == "x_3"
     assert est.target_names_in_[1] == "y_1"
+    renamed = pd.DataFrame(X, columns=[f"y_{j}" for j in range(P)])
+    renamed.to_parquet(tmp_path / "renamed.parquet")
+    other = Blocks(tmp_path / "renamed.parquet")
     with pytest.raises(ValueError, match="column 0 is 'y_0', and was 'x_0' in fit"):
-        fitted = tr.SparseReducedRankRegressor(**SIZES)
-        fitted.fit(blocks, responses)
-        other = pd.DataFrame(X, columns=[f"y_{j}" for j in range(P)])
-        other.to_parquet(tmp_path / "other.parquet")
-        fitted.predict(Blocks(tmp_path / "other.parquet"))
+        est.predict(other)
 
 
 def test_errors_name_the_row_and_the_block(in_blocks, data):

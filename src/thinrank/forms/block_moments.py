@@ -267,18 +267,22 @@ class BlockMoments:
         """Whether XᵀX for some predictors would take longer than products with X."""
         return len(columns) > _MOST_PREDICTORS and len(self.unknown(columns)) > _MOST_PREDICTORS
 
+    def weights_of(self, part: RowPart) -> np.ndarray | None:
+        """Weights of all rows, 0 for those that are not in a part."""
+        if part is self.whole:
+            return self.weight
+        assert self._masks is not None
+        removed = self._masks[:, self._splits[self.training.index(part)].removed]
+        return np.where(removed, 0.0, 1.0 if self.weight is None else self.weight)
+
     def hessian_product(self, part: RowPart, other: np.ndarray) -> np.ndarray:
         """H @ other over the live predictors of a part, in one pass."""
-        weight = self.weight
-        if part is not self.whole:
-            assert self._masks is not None
-            removed = self._masks[:, self._splits[self.training.index(part)].removed]
-            weight = np.where(removed, 0.0, 1.0 if weight is None else weight)
         block = np.zeros((self.shape[0], other.shape[1]))
         block[part.live] = other * part.inverse_scale[part.live][:, None]
-        product = self.X.reduce(
-            hessian_product, part.mean_x if self.center else 0 * part.mean_x, block, along=(weight,)
-        )[0]
+        # without centring the means of the data are not subtracted
+        center = part.mean_x if self.center else 0 * part.mean_x
+        along = (self.weights_of(part),)
+        product = self.X.reduce(hessian_product, center, block, along=along)[0]
         product *= (part.inverse_scale / part.weight)[:, None]
         return product[part.live].astype(part.dtype)
 

@@ -11,7 +11,7 @@ from thinrank import arrays, linalg
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.forms.block_form import BlockForm
-from thinrank.forms.block_moments import BlockMoments
+from thinrank.forms.block_moments import BlockMoments, RowPart
 from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
@@ -52,7 +52,7 @@ class BlockLeastSquares(FormLoss):
         self.X = moments.X
         self.sample_weight = moments.weight
         form = BlockForm(moments, moments.whole, targets, self.inverse_scale)
-        super().__init__(form, self._median_noise, ridge)
+        super().__init__(form, self._noise_of_all, ridge)
 
     def products(
         self, U: np.ndarray, V: np.ndarray, VV: np.ndarray
@@ -99,27 +99,42 @@ class BlockLeastSquares(FormLoss):
     def hold_for_search(self) -> None:
         """Nothing: the first pass has computed what a search uses."""
 
-    def _median_noise(self) -> float:
-        """Standard deviation of the errors, from the median singular value of Y; a pass over Y."""
-        return noise_scale(cast(Design, _Responses(self)), self.samples)
+    def noise_of(self, moments: BlockMoments, part: RowPart) -> float:
+        """Standard deviation of the errors in some rows; one pass over the data.
+
+        Parameters
+        ----------
+        moments : BlockMoments
+            The moments of the same data, possibly for other splits.
+        part : RowPart
+            The rows.
+
+        Returns
+        -------
+        float
+        """
+        responses = _Responses(self, moments, part)
+        return noise_scale(cast(Design, responses), part.weight)
+
+    def _noise_of_all(self) -> float:
+        return self.noise_of(self.moments, self.moments.whole)
 
 
 class _Responses:
-    """The responses of a loss as a design, of which only inner products are needed."""
+    """The responses of some rows as a design, of which only inner products are needed."""
 
-    def __init__(self, loss: BlockLeastSquares) -> None:
-        self._loss = loss
+    def __init__(self, loss: BlockLeastSquares, moments: BlockMoments, part: RowPart) -> None:
+        self._loss, self._moments, self._part = loss, moments, part
         self.prototype = loss.prototype
-        self.shape = (loss.moments.X.shape[0], len(loss.targets))
+        self.shape = (moments.X.shape[0], len(loss.targets))
 
     def gram(self, index: np.ndarray) -> np.ndarray:
         """Inner products of the columns ``index``."""
-        loss = self._loss
-        moments = loss.moments
-        columns = loss.targets[index]
-        center = moments.whole.mean_y[columns] * float(moments.center)
-        gram = moments.X.reduce(_target_gram, columns, center, along=(moments.Y, moments.weight))[0]
-        scale = loss.inverse_scale[index]
+        moments, columns = self._moments, self._loss.targets[index]
+        center = self._part.mean_y[columns] * float(moments.center)
+        along = (moments.Y, moments.weights_of(self._part))
+        gram = moments.X.reduce(_target_gram, columns, center, along=along)[0]
+        scale = self._loss.inverse_scale[index]
         return gram * scale * scale[:, None]
 
 

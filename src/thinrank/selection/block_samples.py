@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
@@ -57,7 +58,8 @@ class BlockSample(Sample):
         self._targets, self._inverse = loss.targets, loss.inverse_scale
         self.ledger = ledger
         form = BlockForm(moments, self._part, self._targets, self._inverse)
-        super().__init__(form, loss.noise, **options)
+        noise = functools.partial(loss.noise_of, moments, self._part)
+        super().__init__(form, noise, **options)
         self.index = moments.tests[split]
         self.weight = self._rows.weight
         self.entries = len(self._targets) * self.weight
