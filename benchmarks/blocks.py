@@ -8,6 +8,9 @@ resident memory is measured. The floor of the time is the number of passes times
 without computing anything, plus the time of the products XᵀY and XᵀX_A for the predictors A whose
 inner products were computed, which is that of one block times the number of blocks. At last the
 first twentieth of the rows is fitted in memory and as blocks, and the results are compared.
+
+With ``--repeat 8`` every pass reads the files eight times, as if they were eight times as long,
+which needs less space.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import argparse
 import multiprocessing
 import resource
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +51,21 @@ def write(folder: Path, rows: int, columns: int, targets: int) -> tuple[Path, Pa
     return paths[0], paths[1]
 
 
+class Repeated:
+    """The blocks of a file, again and again."""
+
+    def __init__(self, path: Path, times: int) -> None:
+        self.path, self.times = path, times
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        for _ in range(self.times):
+            yield from Blocks(self.path)
+
+
+def blocks_of(path: Path, repeat: int) -> Blocks:
+    return Blocks(path) if repeat == 1 else Blocks(Repeated(path, repeat))
+
+
 def peak() -> float:
     """Peak of the resident memory of this process, in GiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -56,7 +75,7 @@ def estimator() -> tr.SparseReducedRankRegressor:
     return tr.SparseReducedRankRegressor(RANK, USED, None)
 
 
-def fit(x: Path, y: Path) -> dict[str, Any]:
+def fit(x: Path, y: Path, repeat: int) -> dict[str, Any]:
     """A fit, with its time, peak of memory, passes and numbers of predictors computed."""
     computed: list[int] = []
     reduce = Blocks.reduce
@@ -68,8 +87,9 @@ def fit(x: Path, y: Path) -> dict[str, Any]:
 
     Blocks.reduce = counted  # type: ignore[method-assign]
     estimator().fit(np.eye(60), np.eye(60))  # imports that are deferred
+    X, Y = blocks_of(x, repeat), blocks_of(y, repeat)
     began = time.perf_counter()
-    est = estimator().fit(Blocks(x), Blocks(y))
+    est = estimator().fit(X, Y)
     return {
         "seconds": time.perf_counter() - began,
         "peak": peak(),
@@ -79,7 +99,7 @@ def fit(x: Path, y: Path) -> dict[str, Any]:
     }
 
 
-def floors(x: Path, y: Path, computed: list[int]) -> dict[str, float]:
+def floors(x: Path, y: Path, repeat: int, computed: list[int]) -> dict[str, float]:
     """Time to read X once, and time of the products."""
     blocks = Blocks(x)
     began = time.perf_counter()
@@ -96,7 +116,7 @@ def floors(x: Path, y: Path, computed: list[int]) -> dict[str, float]:
             block.T @ other
             times.append(time.perf_counter() - began)
         products += min(times) * blocks.shape[0] / len(block)
-    return {"reading": reading, "products": products}
+    return {"reading": repeat * reading, "products": repeat * products}
 
 
 def difference(x: Path, y: Path) -> float:
@@ -116,6 +136,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--columns", type=int, default=10_000)
     parser.add_argument("--targets", type=int, default=200)
+    parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     processes = multiprocessing.get_context("spawn")
@@ -124,12 +145,13 @@ def main() -> None:
     with processes.Pool(1) as pool:
         x, y = pool.apply(write, (arguments.folder, *shape))
     with processes.Pool(1) as pool:
-        found = pool.apply(fit, (x, y))
-    floor = floors(x, y, found["computed"])
+        found = pool.apply(fit, (x, y, arguments.repeat))
+    floor = floors(x, y, arguments.repeat, found["computed"])
     least = found["passes"] * floor["reading"] + floor["products"]
-    size = x.stat().st_size / 1e9
+    size = arguments.repeat * x.stat().st_size / 1e9
+    times = "" if arguments.repeat == 1 else f"{arguments.repeat} × "
     row = [
-        f"{arguments.rows:,} × {arguments.columns:,} → {arguments.targets} ({size:.1f} GB)",
+        f"{times}{arguments.rows:,} × {arguments.columns:,} → {arguments.targets} ({size:.1f} GB)",
         found["passes"],
         sum(found["computed"]),
         f"{found['seconds']:.1f}",

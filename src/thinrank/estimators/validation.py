@@ -149,7 +149,7 @@ def _own_design(estimator: BaseEstimator, X: Any) -> Design:
     else:
         design = as_design(X)
     if arrays.is_array(X):
-        check_finite_predictors(X)
+        check_finite_predictors(X, names)
     estimator.n_features_in_ = design.shape[1]
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_  # of an earlier fit

@@ -58,7 +58,7 @@ class BlockSample(Sample):
         self._targets, self._inverse = loss.targets, loss.inverse_scale
         self.ledger = ledger
         form = BlockForm(moments, self._part, self._targets, self._inverse)
-        noise = functools.partial(loss.noise_of, moments, self._part)
+        noise = functools.cache(functools.partial(loss.noise_of, moments, self._part))
         super().__init__(form, noise, **options)
         self.index = moments.tests[split]
         self.weight = self._rows.weight
