@@ -377,7 +377,8 @@ def _sets_of(
     known: dict[bytes, int] = {}
 
     def place(mask: np.ndarray) -> int:
-        key = (mask & live).tobytes()
+        mask = mask & live  # rows of weight 0 are in no set
+        key = mask.tobytes()
         if key not in known:
             known[key] = len(columns)
             columns.append(mask)
@@ -390,8 +391,9 @@ def _sets_of(
         places.append(_Split(place(removed), place(held_out)))
     times = np.sum(columns, axis=0)
     disjoint = bool(times.max() <= 1)
-    if disjoint and times.min() == 0:
-        columns.append(times == 0)
-    elif not disjoint:
-        columns.append(np.ones(n, dtype=bool))
+    others = live & (times == 0)
+    if not disjoint:
+        columns.append(live)
+    elif others.any():
+        columns.append(others)
     return np.stack(columns, axis=1), places, disjoint

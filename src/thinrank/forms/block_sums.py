@@ -120,7 +120,7 @@ def _sums(
 ) -> list[np.ndarray]:
     """The sums of one set, whose rows of X are centred already."""
     y, squares_y = centred(Y, center_y, weight)
-    total = float(len(X)) if weight is None else float(weight.sum())
+    total = float(len(X)) if weight is None else float(weight.sum(dtype=np.float64))
     cross = X.T @ (Y if weight is None else Y * weight[:, None].astype(Y.dtype))
     sums = [np.asarray(total), x, squares_x, y, squares_y, cross]
     if with_gram:
