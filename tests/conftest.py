@@ -34,11 +34,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail, rather than skip, the tests in Chromium when it is not installed",
     )
+    parser.addoption(
+        "--large",
+        action="store_true",
+        help="run the tests with large data or several processes, which are skipped otherwise",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    skip_large = pytest.mark.skip(reason="runs with --large only")
     for item in items:
+        if item.get_closest_marker("large") and not config.getoption("--large"):
+            item.add_marker(skip_large)
         fixtures = getattr(item, "fixturenames", ())
         if "xp" in fixtures:
             item.add_marker(pytest.mark.arrays)

@@ -25,6 +25,8 @@ _EXTRAS = {
     "h5py": ("HDF5 and NWB files", "calcium"),
     "pynwb": ("Exports to NWB files", "nwb"),
     "gymnasium": ("Gymnasium environments", "rl"),
+    "dask": ("Arrays and data frames of Dask", "dask"),
+    "zarr": ("Zarr arrays", "zarr"),
     "distributed": ("Studies run with Dask", "dask"),
     "pooch": ("Data sets that are downloaded", "data"),
     "torch": ("Fits on a GPU and losses that PyTorch differentiates", "torch"),

@@ -9,7 +9,9 @@ from scipy.sparse.linalg import LinearOperator
 
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs.block_diagonal import BlockDiagonal
+from thinrank.designs.blocks import Blocks
 from thinrank.designs.column_subset import ColumnSubset
+from thinrank.designs.dask_blocks import DaskBlocks
 from thinrank.designs.deflated import Deflated
 from thinrank.designs.dense import Dense
 from thinrank.designs.genotypes import Genotypes
@@ -23,7 +25,9 @@ from thinrank.designs.transformed import Standardization, Transformed, standardi
 
 __all__ = [
     "BlockDiagonal",
+    "Blocks",
     "ColumnSubset",
+    "DaskBlocks",
     "Deflated",
     "Dense",
     "Genotypes",

@@ -19,6 +19,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
+from thinrank.estimators.block_fit import BlockData, described_blocks
 from thinrank.estimators.description import Description, described, in_units
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import comparable, has_extreme_units
@@ -73,7 +74,11 @@ class FactorModel(TransformerMixin, BaseEstimator):
     search_: list[Record]
 
     def _keep_result(
-        self, result: FitResult, data: TrainingData, kept: np.ndarray, single_target: bool
+        self,
+        result: FitResult,
+        data: TrainingData | BlockData,
+        kept: np.ndarray,
+        single_target: bool,
     ) -> None:
         """Store everything that a fit returned."""
         self._keep(
@@ -95,7 +100,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
         factors: Factors,
         intercept: Array,
         single_target: bool,
-        data: TrainingData,
+        data: TrainingData | BlockData,
         kept: np.ndarray | None = None,
         kept_coef: Array | None = None,
         feature_scale: Array | None = None,
@@ -105,8 +110,9 @@ class FactorModel(TransformerMixin, BaseEstimator):
             kept = np.empty(0, dtype=np.int64) if kept is None else kept
             kept_coef = arrays.zeros((factors.shape[1], len(kept)), like=factors.U)
         assert kept is not None
-        found = described(
-            data,
+        describe = described_blocks if isinstance(data, BlockData) else described
+        found = describe(
+            data,  # type: ignore[arg-type]
             factors,
             intercept,
             kept,

@@ -11,7 +11,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 
-__all__ = ["Canonical", "canonical"]
+__all__ = ["Canonical", "canonical", "turned"]
 
 
 class Canonical(NamedTuple):
@@ -68,24 +68,50 @@ def canonical(
         scores = arrays.zeros((design.shape[0], 0), factors.U)
         return Canonical(factors, nothing, scores, np.zeros(0))
     xp = arrays.namespace(factors.U)
-    rows, columns = factors.row_support, factors.column_support
+    rows = factors.row_support
     U = arrays.take_rows(factors.U, rows)
     scores = _scores(design, factors, rows, U)
     scores, means = _centred(scores, weight) if center else (scores, scores[0, :] * 0)
     total = float(design.shape[0]) if weight is None else float(xp.sum(weight))
-    own = arrays.take_rows(scale, columns)[:, None]
-    basis, triangle = xp.linalg.qr(arrays.take_rows(factors.V, columns) / own)
     root = xp.linalg.qr(_tall(scores if weight is None else scores * xp.sqrt(weight)[:, None]))[1]
+    found, turn, squares = turned(factors, root, scale)
+    return Canonical(found, means @ turn, scores @ turn, squares / total)
+
+
+def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array, np.ndarray]:
+    """The canonical factors, from the inner products of the scores.
+
+    Parameters
+    ----------
+    factors : Factors
+        Θ = UVᵀ, of rank at least 1.
+    root : array of shape (q, rank)
+        R with RᵀR = TᵀT for the scores T, centred and multiplied by the roots of the weights.
+    scale : array of shape (n_targets,)
+        Positive scales of the responses.
+
+    Returns
+    -------
+    factors : Factors
+        The canonical factors.
+    turn : array of shape (rank, rank)
+        What U was multiplied by.
+    squares : ndarray of shape (rank,)
+        Sums of squares of the new scores, decreasing.
+    """
+    xp = arrays.namespace(factors.U)
+    rows, columns = factors.row_support, factors.column_support
+    own = arrays.take_rows(arrays.from_numpy(scale, factors.U), columns)[:, None]
+    basis, triangle = xp.linalg.qr(arrays.take_rows(factors.V, columns) / own)
     _, values, right = xp.linalg.svd(root @ triangle.T, full_matrices=False)
     right = right.T
     right = right * _signs(basis @ right)
     turn = triangle.T @ right
-    turned = Factors(
-        arrays.scatter_rows(U @ turn, rows, factors.shape[0]),
+    found = Factors(
+        arrays.scatter_rows(arrays.take_rows(factors.U, rows) @ turn, rows, factors.shape[0]),
         arrays.scatter_rows((basis @ right) * own, columns, factors.shape[1]),
     )
-    variances = arrays.to_numpy(values).astype(np.float64) ** 2 / total
-    return Canonical(turned, means @ turn, scores @ turn, variances)
+    return found, turn, arrays.to_numpy(values).astype(np.float64) ** 2
 
 
 def _scores(design: Design, factors: Factors, rows: Array, U: Array) -> Array:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.stats import rankdata
 
 from thinrank.core.warnings import SelectionWarning
+from thinrank.designs.row_blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor
+from thinrank.estimators.block_fit import block_problem, by_moments
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.family_fit import final_family_fit
 from thinrank.estimators.family_problem import FamilyProblem
 from thinrank.estimators.family_sizes import find_family_sizes
 from thinrank.estimators.kept import check_always_keep
-from thinrank.estimators.kinds_of_data import plain_responses
+from thinrank.estimators.kinds_of_data import in_memory, lazy_rows, plain_responses
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching
 from thinrank.estimators.regressor import SparseReducedRankRegressor
@@ -31,7 +33,9 @@ from thinrank.estimators.validation import (
     check_weights,
     column_names,
     has_missing,
+    keep_passes,
     keep_target_names,
+    passes_of,
 )
 from thinrank.estimators.whole_fit import whole_fit
 from thinrank.losses.families import Gaussian
@@ -130,7 +134,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         See :class:`SparseReducedRankRegressor`.
     n_samples_, feature_scale_, target_scale_, warnings_
         See :class:`SparseReducedRankRegressor`.
-    n_iter_, status_, history_
+    n_passes_, n_iter_, status_, history_
         Attributes of the final fit; see :class:`SparseReducedRankRegressor`.
     n_features_in_, feature_names_in_, target_names_in_
         See :class:`SparseReducedRankRegressor`.
@@ -231,22 +235,28 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         with whole_fit(
             self, X=X, y=y, sample_weight=sample_weight, groups=groups, entry_weight=entry_weight
         ):
-            y = plain_responses(y)
+            X, y = lazy_rows("X", X), plain_responses(y, in_blocks=True)
+            read = passes_of(X)
             rule = check_refit_rule(self.refit_rule)
             solver = as_solver(self.solver, self.max_iter, self.tol)
             start = as_start(self.start, solver.exchanges_rows)
             names = column_names(y)
             design, target = check_training_data(self, X, y, missing=True)
             weight = check_weights(sample_weight, design)
-            matrix = target[:, None] if target.ndim == 1 else target
+            matrix = target[:, None] if len(target.shape) == 1 else target
             kept = check_always_keep(self)
             shape = design.shape[1] - len(kept), matrix.shape[1]
             check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
             family = check_loss(self.loss)
-            units = own_units(self, design, matrix)
+            general = family is not None or entry_weight is not None
+            in_blocks = not general and not len(kept) and by_moments(design, matrix)
+            units = None
+            if not in_blocks:
+                matrix = in_memory(matrix)
+                general = general or has_missing(matrix)
+                units = own_units(self, design, matrix)
             if units is not None:
                 design, matrix = units.design(design), units.responses(matrix)
-            general = family is not None or entry_weight is not None or has_missing(matrix)
             scaling: dict[str, Any] = {
                 "fit_intercept": self.fit_intercept,
                 "standardize_columns": self.standardize,
@@ -255,6 +265,16 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             if general:
                 responses = numeric_responses(matrix, entry_weight, family or Gaussian(), names)
                 problem = FamilyProblem.prepare(design, responses, weight, keep=kept, **scaling)
+            elif in_blocks:
+                problem = block_problem(
+                    cast(RowBlocks, design),
+                    matrix,
+                    weight,
+                    scale_targets=self.standardize,
+                    cv=self.cv,
+                    seed=self.random_state,
+                    **scaling,
+                )
             else:
                 problem = Problem.prepare(
                     design, matrix, weight, scale_targets=self.standardize, keep=kept, **scaling
@@ -299,11 +319,12 @@ class SparseReducedRankRegressorCV(FactorRegressor):
                     verbose=0,
                 )
                 data = TrainingData(design, responses.Y, weight, responses.weight, result.family)
-                self._keep_result(result, data._replace(units=units), kept, target.ndim == 1)
+                self._keep_result(result, data._replace(units=units), kept, len(target.shape) == 1)
             else:
                 self._refit(X, y, sample_weight)
                 self.warnings_ = [*found.warnings, *self.warnings_]
                 self.held_out_r2_ = found.held_out_r2(problem)
+            keep_passes(self, X, read)
             keep_target_names(self, names)
         return self
 

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import LinearOperator
 from thinrank import arrays
 from thinrank.core.contracts import is_design
 from thinrank.designs import as_design
+from thinrank.estimators.kinds_of_data import lazy_rows
 
 __all__ = ["fingerprint"]
 
@@ -49,6 +50,7 @@ def _parts(name: str, value: Any, depth: int) -> Iterator[bytes]:
             f"{name} cannot be compared with that of a checkpoint: pass a list instead of an "
             "iterator"
         )
+    value = lazy_rows(name, value)
     yield type(value).__qualname__.encode() + b":"
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         yield repr(value).encode()

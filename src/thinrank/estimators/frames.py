@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.core.extras import import_optional
+from thinrank.designs.row_blocks import RowBlocks
 
 __all__ = ["as_frame", "check_columns", "check_row_names", "column_names"]
 
@@ -18,6 +19,8 @@ _MOST_NAMED = 5
 
 def column_names(Y: Any) -> np.ndarray | None:
     """Names of the columns of a data frame, or of a series, if they are all strings."""
+    if isinstance(Y, RowBlocks):
+        return Y.names
     columns = getattr(Y, "columns", None)
     if columns is None and len(getattr(Y, "shape", ())) == 1:
         name = getattr(Y, "name", None)  # of a series; polars has "" for none

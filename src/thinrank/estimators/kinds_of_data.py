@@ -8,9 +8,15 @@ import numpy as np
 from scipy.sparse import issparse
 
 from thinrank import arrays
+from thinrank.core import memory
+from thinrank.designs.row_blocks import RowBlocks
+from thinrank.starts.backward import MOST_ROWS
 
-__all__ = ["check_kind", "plain_responses"]
+__all__ = ["check_kind", "in_memory", "lazy_rows", "plain_responses", "reads_in_blocks"]
 
+# Data in blocks are read into memory, once, if they fit this number of times into the memory
+# budget.
+_PART_OF_BUDGET = 64
 # Classes of lazy data by the package that they are from, and what makes data of them.
 _LAZY = {
     "polars": (("LazyFrame",), "collect()"),
@@ -47,13 +53,15 @@ def check_kind(name: str, data: Any) -> None:
         )
 
 
-def plain_responses(Y: Any) -> Any:
+def plain_responses(Y: Any, *, in_blocks: bool = False) -> Any:
     """Responses with NaN for masked cells; an error if they are sparse, complex or lazy.
 
     Parameters
     ----------
-    Y : array, data frame or anything else
+    Y : array, data frame, row blocks or anything else
         Responses.
+    in_blocks : bool, default=False
+        Whether row blocks stay in blocks; otherwise they are read into memory.
 
     Returns
     -------
@@ -65,6 +73,9 @@ def plain_responses(Y: Any) -> Any:
             "Sparse data was passed for Y, but dense data is required, because zeros in Y are "
             "values like others; pass Y.toarray()"
         )
+    Y = lazy_rows("Y", Y)
+    if isinstance(Y, RowBlocks):
+        return Y if in_blocks else Y.everything()
     if type(Y).__module__.partition(".")[0] == "dask" and type(Y).__name__ == "Array":
         return np.asarray(Y)
     if isinstance(Y, np.ma.MaskedArray):
@@ -80,3 +91,43 @@ def plain_responses(Y: Any) -> Any:
     elif getattr(getattr(Y, "dtype", None), "kind", "") == "c":
         raise ValueError(f"Complex data not supported: Y has dtype {Y.dtype}")
     return Y
+
+
+def lazy_rows(name: str, data: Any) -> Any:
+    """Arrays and data frames of Dask as row blocks; anything else as it is.
+
+    Parameters
+    ----------
+    name : {"X", "Y"}
+        Name of the argument.
+    data : object
+        Its value.
+
+    Returns
+    -------
+    object
+        A :class:`thinrank.designs.DaskBlocks`, or the data.
+    """
+    if type(data).__module__.partition(".")[0] not in ("dask", "dask_expr"):
+        return data
+    if getattr(data, "ndim", 0) != 2:
+        return data
+    from thinrank.designs.dask_blocks import DaskBlocks  # imports Dask
+
+    return DaskBlocks(data, name=name)
+
+
+def in_memory(Y: Any) -> Any:
+    """Responses in row blocks as one array; anything else as it is."""
+    return Y.everything() if isinstance(Y, RowBlocks) else Y
+
+
+def reads_in_blocks(X: RowBlocks) -> bool:
+    """Whether X stays in blocks; small data, and data with few rows, are read into memory.
+
+    With at most 2000 rows models with more predictors than rows are compared, which need inner
+    products of rows.
+    """
+    (n, p), size = X.shape, X.prototype.itemsize
+    small = X.is_local and memory.fits(_PART_OF_BUDGET * n * p, size)
+    return n > MOST_ROWS and not small

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank.arrays import Array
-from thinrank.core.contracts import Design
+from thinrank.core.contracts import Design, Solver
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Outcome, Status
 from thinrank.estimators.chosen_sizes import chosen_sizes
@@ -20,7 +20,7 @@ from thinrank.estimators.rounds import fit_in_rounds
 from thinrank.estimators.sizes import find_sizes
 from thinrank.solvers import as_solver
 
-__all__ = ["least_squares_fit"]
+__all__ = ["fit_of_problem", "least_squares_fit"]
 
 
 def least_squares_fit(
@@ -52,6 +52,28 @@ def least_squares_fit(
         scale_targets=estimator.standardize and solver.adapts_to_units,
         keep=kept,
     )
+    return fit_of_problem(estimator, problem, weight, solver)
+
+
+def fit_of_problem(
+    estimator: Any, problem: Problem, weight: Array | None, solver: Solver
+) -> FitResult:
+    """Choose the sizes of an estimator that are "auto", and fit a problem.
+
+    Parameters
+    ----------
+    estimator : SparseReducedRankRegressor
+        An estimator with parameters that have been checked.
+    problem : Problem
+        The standardised data.
+    weight : array of shape (n_samples,), or None
+    solver : Solver
+        Of the final fit.
+
+    Returns
+    -------
+    FitResult
+    """
     params, found = chosen_sizes(estimator, functools.partial(find_sizes, problem, weight), solver)
     records, messages = ([], []) if found is None else (found.records, list(found.warnings))
     n_iter, history, last = 0, History(), problem

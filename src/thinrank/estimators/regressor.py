@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
+from thinrank.estimators.block_fit import BlockData, block_fit, by_moments
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.kept import check_always_keep
-from thinrank.estimators.kinds_of_data import plain_responses
+from thinrank.estimators.kinds_of_data import in_memory, lazy_rows, plain_responses
 from thinrank.estimators.least_squares_fit import least_squares_fit
 from thinrank.estimators.parameters import check_parameters
 from thinrank.estimators.validation import (
@@ -18,7 +19,9 @@ from thinrank.estimators.validation import (
     check_weights,
     column_names,
     has_missing,
+    keep_passes,
     keep_target_names,
+    passes_of,
 )
 from thinrank.estimators.whole_fit import whole_fit
 
@@ -187,6 +190,8 @@ default="auto"
         ``standardize=True`` held-out errors are in units of the noise in each response, not of Y.
     n_iter_ : int
         Number of iterations of the final fit.
+    n_passes_ : int
+        Number of passes over X, if it is in row blocks.
     status_ : Status
         How the fit ended; ``str(status_)`` is a sentence.
     history_ : History
@@ -299,8 +304,10 @@ default="auto"
         ----------
         X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
 (n_samples, n_features)
-            Predictors. They are neither copied nor made dense; float32 is kept.
-        y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
+            Predictors. They are neither copied nor made dense; float32 is kept. Data larger than
+            memory are passed as :class:`thinrank.designs.Blocks`, or as an array or data frame
+            of Dask.
+        y : array, data frame or Blocks of shape (n_samples, n_targets), or (n_samples,)
             Responses Y; NaN where an entry is missing. A response must have an observed entry;
             rows without any do not contribute, and a warning counts them.
         sample_weight : array of shape (n_samples,), default=None
@@ -319,29 +326,38 @@ default="auto"
             The fitted estimator.
         """
         with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
-            y = plain_responses(y)
+            X, y = lazy_rows("X", X), plain_responses(y, in_blocks=True)
+            read = passes_of(X)
             names = column_names(y)
             design, target = check_training_data(self, X, y, missing=True)
             weight = check_weights(sample_weight, design)
-            single = target.ndim == 1
+            single = len(target.shape) == 1
             if single:
                 target = target[:, None]
             kept = check_always_keep(self)
             check_parameters(self, design, target.shape[1], weight, kept)
             family = check_loss(self.loss)
-            units = own_units(self, design, target)
-            if units is not None:
-                design, target = units.design(design), units.responses(target)
-            if family is None and entry_weight is None and not has_missing(target):
-                result = least_squares_fit(self, design, target, weight, kept)
-                data = TrainingData(design, target, weight)
+            complete = family is None and entry_weight is None
+            data: TrainingData | BlockData
+            if complete and not len(kept) and by_moments(design, target):
+                result, data = block_fit(self, design, target, weight)
             else:
-                # imported on first use: most fits are least squares on complete data
-                from thinrank.estimators.family_fit import numeric_fit
+                target = in_memory(target)
+                units = own_units(self, design, target)
+                if units is not None:
+                    design, target = units.design(design), units.responses(target)
+                if complete and not has_missing(target):
+                    result = least_squares_fit(self, design, target, weight, kept)
+                    data = TrainingData(design, target, weight, units=units)
+                else:
+                    # imported on first use: most fits are least squares on complete data
+                    from thinrank.estimators.family_fit import numeric_fit
 
-                result, data = numeric_fit(
-                    self, design, target, entry_weight, family, names, weight, kept
-                )
-            self._keep_result(result, data._replace(units=units), kept, single)
+                    result, data = numeric_fit(
+                        self, design, target, entry_weight, family, names, weight, kept
+                    )
+                    data = data._replace(units=units)
+            self._keep_result(result, data, kept, single)
+            keep_passes(self, X, read)
             keep_target_names(self, names)
         return self

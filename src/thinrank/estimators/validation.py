@@ -18,10 +18,11 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite, check_flags, is_auto
 from thinrank.core.contracts import Design, is_design
-from thinrank.designs import as_design
+from thinrank.designs import Dense, as_design
+from thinrank.designs.row_blocks import RowBlocks
 from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, check_row_names, column_names
-from thinrank.estimators.kinds_of_data import check_kind
+from thinrank.estimators.kinds_of_data import check_kind, in_memory, lazy_rows, reads_in_blocks
 from thinrank.estimators.sample_ids import check_feature_names, check_sample_ids
 from thinrank.minimize import check_size, check_sizes
 
@@ -59,7 +60,8 @@ def check_training_data(
 ) -> tuple[Design, Array]:
     """X as a Design and Y as an array of one or two dimensions with the dtype of X.
 
-    With ``missing`` entries of Y may be NaN.
+    With ``missing`` entries of Y may be NaN. If X and Y are both in row blocks, and X is not small,
+    Y is returned as it is.
 
     Arrays, data frames and sparse matrices are validated by scikit-learn; operators, Designs and
     arrays of other libraries are validated here.
@@ -69,10 +71,14 @@ def check_training_data(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+    X = lazy_rows("X", X)
     check_kind("X", X)
     _check_rows(X, Y)
     if _is_ours(X):
         design = _own_design(estimator, X)
+        if isinstance(Y, RowBlocks) and isinstance(design, RowBlocks):
+            return design, Y
+        Y = in_memory(Y)
         target = Y if arrays.is_array(Y) else np.asarray(Y)
         if missing:
             _check_not_infinite(target)
@@ -81,6 +87,7 @@ def check_training_data(
         if target.ndim not in (1, 2):
             raise ValueError(f"Y must have one or two dimensions, got {target.ndim}")
         return design, arrays.from_numpy(target, design.prototype)
+    Y = in_memory(Y)
     check_columns("X", X)
     check_columns("Y", Y)
     finite = "allow-nan" if missing else True
@@ -115,6 +122,7 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+    X = lazy_rows("X", X)
     check_kind("X", X)
     _check_rows(X, Y)
     if _is_ours(X):
@@ -136,14 +144,25 @@ def _finite_design(estimator: BaseEstimator, X: Any) -> Design:
 
 
 def _own_design(estimator: BaseEstimator, X: Any) -> Design:
-    """An operator, a Design or an array of another library as a Design."""
-    design = as_design(X)
+    """An operator, a Design or an array of another library as a Design.
+
+    Row blocks that are small are read into memory.
+    """
+    names = None
+    design: Design
+    if isinstance(X, RowBlocks):
+        names = X.names
+        design = X if reads_in_blocks(X) else Dense(X.everything())
+        X = getattr(design, "array", None)
+    else:
+        design = as_design(X)
     if arrays.is_array(X):
-        check_finite_predictors(X)
+        check_finite_predictors(X, names)
     estimator.n_features_in_ = design.shape[1]
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_  # of an earlier fit
-    names = getattr(design, "feature_names", None)
+    if names is None:
+        names = getattr(design, "feature_names", None)
     if names is not None:
         estimator.feature_names_in_ = names
     return design
@@ -180,6 +199,7 @@ def _check_not_infinite(Y: Array) -> None:
 
 def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
     """X for predict and transform as a Design, with the number of columns of fit."""
+    X = lazy_rows("X", X)
     check_kind("X", X)
     if not _is_ours(X):
         check_columns("X", X)
@@ -187,6 +207,9 @@ def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
         check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
         return as_design(X)
     design = as_design(X)
+    known, given = getattr(estimator, "feature_names_in_", None), getattr(X, "names", None)
+    if isinstance(X, RowBlocks) and known is not None and given is not None:
+        _check_names(known, given)
     if design.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {design.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -254,6 +277,29 @@ def rows_of_data(design: Design, weight: Any) -> int:
     if weight is None:
         return design.shape[0]
     return int(arrays.namespace(weight).count_nonzero(weight))
+
+
+def passes_of(X: Any) -> int:
+    """Number of passes over X so far, if it is in row blocks."""
+    return X.n_passes if isinstance(X, RowBlocks) else 0
+
+
+def keep_passes(estimator: Any, X: Any, before: int) -> None:
+    """Set ``n_passes_`` if X is in row blocks, or delete that of an earlier fit."""
+    if isinstance(X, RowBlocks):
+        estimator.n_passes_ = X.n_passes - before
+    elif hasattr(estimator, "n_passes_"):
+        del estimator.n_passes_
+
+
+def _check_names(known: np.ndarray, given: np.ndarray) -> None:
+    """Raise a ValueError if columns have other names than in fit, or another order."""
+    if len(known) == len(given) and not np.array_equal(known, given):
+        place = int(np.flatnonzero(np.asarray(known) != np.asarray(given))[0])
+        raise ValueError(
+            "X must have the columns of fit, in the same order: column "
+            f"{place} is {given[place]!r}, and was {known[place]!r} in fit"
+        )
 
 
 def keep_target_names(estimator: Any, names: np.ndarray | None) -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from thinrank.selection.block_errors import BlockRowErrors
 from thinrank.selection.evaluation import Evaluation
 
 __all__ = [
@@ -201,6 +202,8 @@ def _standard_error(best: Evaluation, other: Evaluation) -> float:
     """Standard error of the mean difference between the errors of the rows."""
     if best.row_errors is None or other.row_errors is None:
         return 0.0
+    if isinstance(best.row_errors, BlockRowErrors):
+        return best.row_errors.standard_error(other.row_errors)
     difference = other.row_errors - best.row_errors
     difference = difference[np.isfinite(difference)]
     if len(difference) < 2:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, check_cv
 
-__all__ = ["Splits", "make_splits"]
+__all__ = ["Splits", "make_splits", "partitions_of"]
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
@@ -58,11 +58,16 @@ def make_splits(
             f'"auto" sizes need at least 2 samples of positive weight, got {len(live)} sample'
         )
     folds = min(int(cv), len(live))
-    partitions = min(max(_ENOUGH_PREDICTIONS // len(live), 1), _MAX_PARTITIONS)
+    partitions = partitions_of(len(live))
     if folds == len(live):
         partitions = 1  # there is only one way to leave out single rows
     first, *further = (_partition(live, folds, seed + i) for i in range(partitions))
     return first, further
+
+
+def partitions_of(rows: int) -> int:
+    """Number of partitions of this number of rows on which the best models are evaluated."""
+    return min(max(_ENOUGH_PREDICTIONS // rows, 1), _MAX_PARTITIONS)
 
 
 def _partition(rows: np.ndarray, folds: int, seed: int) -> Splits:

@@ -21,13 +21,14 @@ class HeldOutErrors(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray of shape (h,)
-        Sums over the responses.
+    rows : ndarray of shape (h,), or Prediction
+        Sums over the responses. For data in row blocks, of which sums over the rows only are
+        computed, it is what predicts the rows.
     responses : ndarray of shape (n_targets,)
         Sums over the rows.
     """
 
-    rows: np.ndarray
+    rows: Any
     responses: np.ndarray
 
 
@@ -76,7 +77,7 @@ class Evaluation:
         Scores of other ranks and numbers of columns on the rows of the fits.
     seconds : float
         Time of the evaluation.
-    row_errors : ndarray of shape (n_samples,), or None
+    row_errors : ndarray of shape (n_samples,), BlockRowErrors or None
         Mean squared error of every row when it was held out; nan for rows that never were.
     responses : ResponseErrors or None
         Errors of the responses in held-out rows.
@@ -88,5 +89,5 @@ class Evaluation:
     fits: tuple[Fit | None, ...] = field(repr=False)
     table: np.ndarray = field(repr=False)
     seconds: float
-    row_errors: np.ndarray | None = field(default=None, repr=False)
+    row_errors: Any = field(default=None, repr=False)
     responses: ResponseErrors | None = field(default=None, repr=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from thinrank.core.journal import recalled
 from thinrank.core.sizes import Sizes
+from thinrank.selection.block_samples import BlockSample, stack_of
 from thinrank.selection.choice import (
     RefitRule,
     allowance,
@@ -27,7 +28,6 @@ from thinrank.selection.held_out_sample import MOST_FORECAST, HeldOutSample
 from thinrank.selection.records import amend_scores
 from thinrank.selection.search import Search, mean_score, mean_table, table_entry
 from thinrank.selection.space import Space
-from thinrank.selection.stacks import Stack
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit, Pursuit
 
@@ -167,7 +167,7 @@ class HeldOutSearch(Search):
         def evaluated(few: Sequence[float], *group: int) -> list[tuple[np.ndarray, np.ndarray]]:
             pairs = [(self._held_out[i], ridge) for ridge in few for i in group]
             fits = [sample.eliminated(rows, ridge) for sample, ridge in pairs]
-            stack = Stack([sample for sample, _ in pairs], fits)
+            stack = stack_of([sample for sample, _ in pairs], fits)
             return list(zip(stack.tables(most, of_all=True), stack.response_errors(), strict=True))
 
         jobs = [(few, *group) for few in together for group in groups]
@@ -183,7 +183,7 @@ class HeldOutSearch(Search):
     def _tables(
         self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
     ) -> list[np.ndarray]:
-        return Stack([self._held_out[i] for i in group], fits).tables(most)
+        return stack_of([self._held_out[i] for i in group], fits).tables(most)
 
     def _response_errors(self, errors: Sequence[np.ndarray]) -> np.ndarray:
         """Mean squared errors of the responses, from their sums over the rows of the samples."""
@@ -256,16 +256,16 @@ class HeldOutSearch(Search):
         errors = self._held_out[i].errors(fit)
         return self._held_out[i].score_of(errors), errors
 
-    def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> np.ndarray:
+    def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> Any:
         return self._mean_errors(self._held_out, cast(Sequence[HeldOutErrors], errors))
 
     def _responses(self, errors: Sequence[HeldOutErrors | None]) -> ResponseErrors:
         return ResponseErrors.of(self._held_out, cast(Sequence[HeldOutErrors], errors))
 
-    def _mean_errors(
-        self, samples: Sequence[HeldOutSample], errors: Sequence[HeldOutErrors]
-    ) -> np.ndarray:
+    def _mean_errors(self, samples: Sequence[Any], errors: Sequence[HeldOutErrors]) -> Any:
         """Mean squared errors of the rows, averaged over the splits that hold them out."""
+        if isinstance(samples[0], BlockSample):
+            return samples[0].ledger.added([each.rows for each in errors])
         total, times = np.zeros(self._rows), np.zeros(self._rows)
         for sample, (squares, _) in zip(samples, errors, strict=True):
             total[sample.index] += squares * (len(squares) / sample.entries)

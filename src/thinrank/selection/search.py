@@ -200,7 +200,7 @@ class Search(BaseSearch):
         """Score and errors of a fit to sample i; no errors without held-out rows."""
         return self._samples[i].score(fit, sizes), None
 
-    def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> np.ndarray | None:
+    def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> Any:
         """Errors of all rows, from those of the samples; None without held-out rows."""
         return None
 

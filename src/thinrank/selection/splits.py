@@ -26,7 +26,9 @@ from thinrank.designs.unprojected import unprojected
 from thinrank.forms import GramForm
 from thinrank.forms.training_rows import TrainingRows, without_rows
 from thinrank.losses import LeastSquares
+from thinrank.losses.block_least_squares import BlockLeastSquares
 from thinrank.losses.noise import noise_scale
+from thinrank.selection.block_samples import block_samples
 from thinrank.selection.held_out_sample import HeldOut, HeldOutSample, KeptHeldOut
 
 __all__ = ["checked_splits", "copied_if_small", "held_out_samples"]
@@ -37,19 +39,19 @@ _PART_OF_BUDGET = 64
 
 
 def held_out_samples(
-    loss: LeastSquares,
+    loss: LeastSquares | BlockLeastSquares,
     splits: Iterable[tuple[np.ndarray, np.ndarray]],
     *,
     center: bool,
     scale: bool,
     kept: Array | None = None,
     **options: Any,
-) -> list[HeldOutSample]:
+) -> list[Any]:
     """One sample per split; XᵀY and the Gram matrix of all rows are shared.
 
     Parameters
     ----------
-    loss : LeastSquares
+    loss : LeastSquares or BlockLeastSquares
         The loss of all rows, centred if ``center``, without ridge.
     splits : iterable of (ndarray, ndarray)
         Training and held-out rows, as indices or masks.
@@ -63,8 +65,10 @@ def held_out_samples(
 
     Returns
     -------
-    list of HeldOutSample
+    list of HeldOutSample or BlockSample
     """
+    if isinstance(loss, BlockLeastSquares):
+        return block_samples(loss, checked_splits(splits, loss.X.shape[0]), **options)
     loss.quadratic()  # decides whether XᵀX is kept
     make = _from_the_whole if loss.moments.gram_is_held else _from_its_rows
     if kept is not None:

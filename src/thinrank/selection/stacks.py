@@ -16,7 +16,7 @@ from thinrank.arrays import Array
 from thinrank.selection.held_out_sample import PERFECT, HeldOutSample
 from thinrank.selection.tables import RowFit, directions, error_table, lower_table
 
-__all__ = ["Stack"]
+__all__ = ["Stack", "stacked"]
 
 
 class Stack:
@@ -34,23 +34,27 @@ class Stack:
         self._live: list[bool] = []
         self._samples: list[HeldOutSample] = []
         self._fits: list[RowFit] = []
-        self._rest: list[HeldOutSample] = []
+        self._empty: list[HeldOutSample] = []
         for sample, fit in zip(samples, fits, strict=True):
             if fit is None or fit.rows.shape[0] == 0:
                 self._live.append(False)
-                self._rest.append(sample)
+                self._empty.append(sample)
             else:
                 self._live.append(True)
                 self._samples.append(sample)
                 self._fits.append(fit)
         if not self._fits:
             return
-        self._root = _stacked([fit.root for fit in self._fits])
-        self._whitened = _stacked([fit.whitened for fit in self._fits])
+        self._root = stacked([fit.root for fit in self._fits])
+        self._whitened = stacked([fit.whitened for fit in self._fits])
+        self._keep_held_out()
+
+    def _keep_held_out(self) -> None:
+        """Keep the held-out rows of the samples that have a fit."""
         pairs = list(zip(self._samples, self._fits, strict=True))
-        self._predictors = _stacked([sample.predictors(fit.rows) for sample, fit in pairs])
+        self._predictors = stacked([sample.predictors(fit.rows) for sample, fit in pairs])
         views = [sample.view(fit) for sample, fit in pairs]
-        self._targets = _stacked([view.targets for view in views])
+        self._targets = stacked([view.targets for view in views])
         self._bases = np.array([view.base for view in views])[:, None, None]
         self._offsets = None
         if any(view.offsets is not None for view in views):
@@ -79,7 +83,7 @@ class Stack:
             One table per sample.
         """
         known = iter(self._live_tables(most, of_all) if self._fits else ())
-        nothing = (np.full((1, s.form.shape[1]), s.null()) for s in self._rest)
+        nothing = (np.full((1, s.form.shape[1]), s.null()) for s in self._empty)
         return [next(known) if alive else next(nothing) for alive in self._live]
 
     def _live_tables(self, most: int, of_all: bool) -> np.ndarray:
@@ -97,7 +101,7 @@ class Stack:
             One array per sample.
         """
         known = iter(self._live_response_errors() if self._fits else ())
-        nothing = (sample.null_errors() for sample in self._rest)
+        nothing = (sample.null_errors() for sample in self._empty)
         return [next(known) if alive else next(nothing) for alive in self._live]
 
     def _live_response_errors(self) -> np.ndarray:
@@ -108,16 +112,19 @@ class Stack:
 
     def _errors(self, most: int, columns: Array | None) -> np.ndarray:
         known = directions(self._root, self._whitened, most, columns)
-        xp = arrays.namespace(self._targets)
-        image = self._predictors @ known.map
-        transposed = xp.matrix_transpose(image)
-        products = arrays.to_numpy(transposed @ self._targets).astype(np.float64)
-        inner = arrays.to_numpy(transposed @ image).astype(np.float64)
+        products, inner = (arrays.to_numpy(x).astype(np.float64) for x in self._products(known.map))
         null = np.array([sample.null() for sample in self._samples])[:, None, None]
         entries = np.array([sample.entries for sample in self._samples])[:, None, None]
         errors = self._bases + error_table(known, products, inner, self._offsets) / entries
         # errors below this are rounding errors
         return np.maximum(errors, PERFECT * null)
+
+    def _products(self, coefficients: Array) -> tuple[Array, Array]:
+        """Inner products of predictions with the held-out responses, and with one another."""
+        xp = arrays.namespace(self._targets)
+        image = self._predictors @ coefficients
+        transposed = xp.matrix_transpose(image)
+        return transposed @ self._targets, transposed @ image
 
     def _all_in_use(self, fit: RowFit) -> bool:
         return fit.columns.shape[0] in (0, self._whitened.shape[-1])
@@ -132,7 +139,7 @@ class Stack:
         return arrays.from_numpy(masks, self._whitened)
 
 
-def _stacked(blocks: Sequence[Array]) -> Array:
+def stacked(blocks: Sequence[Array]) -> Array:
     """Matrices along a new first axis, padded with zeros to the shape of the largest."""
     xp = arrays.namespace(blocks[0])
     if len(blocks) == 1:

@@ -1,0 +1,141 @@
+"""Fits to arrays and data frames of Dask against fits to the same data in memory."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+from thinrank.estimators import kinds_of_data
+
+da = pytest.importorskip("dask.array")
+
+SIZES = {"rank": 2, "row_sparsity": 5, "column_sparsity": 4}
+
+
+@pytest.fixture(autouse=True)
+def _few_rows_stay_in_blocks(monkeypatch):
+    monkeypatch.setattr(kinds_of_data, "MOST_ROWS", 0)
+
+
+def simulated(n, p=25, k=8):
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        n, p, k, rank=2, row_sparsity=5, column_sparsity=4, random_state=30006
+    )
+    return X, Y
+
+
+def assert_same(one, other, tol=1e-10):
+    np.testing.assert_array_equal(one.row_support_, other.row_support_)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=0, atol=tol)
+    np.testing.assert_allclose(one.r2_, other.r2_, rtol=0, atol=tol)
+
+
+def test_arrays_in_any_chunks():
+    X, Y = simulated(300)
+    lazy = da.from_array(X, chunks=(90, 10))
+    one = tr.SparseReducedRankRegressor().fit(X, Y)
+    for target in (Y, da.from_array(Y, chunks=(90, 8)), da.from_array(Y, chunks=(50, 3))):
+        other = tr.SparseReducedRankRegressor().fit(lazy, target)
+        assert_same(one, other)
+        assert other.n_passes_ == 2
+    np.testing.assert_allclose(other.predict(lazy), one.predict(X), atol=1e-10)
+    assert other.score(lazy, target) == pytest.approx(one.score(X, Y))
+
+
+def test_one_response():
+    X, Y = simulated(300)
+    est = tr.SparseReducedRankRegressor(1, 5, 1)
+    one = est.fit(X, Y[:, 0]).coef_
+    other = est.fit(da.from_array(X, chunks=(90, 10)), da.from_array(Y[:, 0])).coef_
+    np.testing.assert_allclose(one, other, atol=1e-10)
+
+
+def test_chunks_of_unknown_size_and_counts():
+    X, Y = simulated(300)
+    kept = np.arange(300) % 5 > 0
+    lazy = da.from_array(X, chunks=(100, 25))
+    lazy = lazy[da.from_array(kept, chunks=100)]
+    one = tr.SparseReducedRankRegressor(**SIZES).fit(X[kept], Y[kept])
+    assert_same(one, tr.SparseReducedRankRegressor(**SIZES).fit(lazy, Y[kept]))
+    with pytest.raises(ValueError, match="same number of rows: X has 240, Y has 300"):
+        tr.SparseReducedRankRegressor(**SIZES).fit(lazy, Y)
+
+
+def test_data_frames_keep_their_names():
+    dd = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    X, Y = simulated(300)
+    X, Y = pd.DataFrame(X).add_prefix("gene"), pd.DataFrame(Y).add_prefix("trait")
+    one = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
+    lazy = dd.from_pandas(X, npartitions=3)
+    other = tr.SparseReducedRankRegressor(**SIZES).fit(lazy, dd.from_pandas(Y, npartitions=2))
+    assert_same(one, other)
+    assert other.feature_names_in_.tolist() == X.columns.tolist()
+    assert other.target_names_in_.tolist() == Y.columns.tolist()
+
+
+def test_other_estimators_take_them():
+    X, Y = simulated(300)
+    counts = np.round(np.exp(Y / (2 * Y.std())))
+    est = tr.SparseReducedRankGLM(family="poisson", **SIZES, ridge=0.1)
+    one = est.fit(X, counts).coef_
+    other = est.fit(da.from_array(X, chunks=(100, 25)), da.from_array(counts)).coef_
+    np.testing.assert_allclose(one, other, atol=1e-8)
+
+
+def test_missing_entries_of_x_are_found():
+    X, Y = simulated(300)
+    X[150, 3] = np.nan
+    with pytest.raises(ValueError, match=r"row 150 \(block 1\), column 3"):
+        tr.SparseReducedRankRegressor(**SIZES).fit(da.from_array(X, chunks=(100, 25)), Y)
+
+
+def test_a_cluster_that_is_gone():
+    distributed = pytest.importorskip("distributed")
+    X, Y = simulated(300)
+    where = {"n_workers": 1, "processes": False, "dashboard_address": None, "protocol": "inproc://"}
+    with distributed.LocalCluster(**where) as cluster, distributed.Client(cluster):
+        lazy = da.from_array(X, chunks=(100, 25)).persist()
+        tr.SparseReducedRankRegressor(**SIZES).fit(lazy, Y)
+    with pytest.raises(ConnectionError, match="Dask scheduler of the data cannot be reached"):
+        tr.SparseReducedRankRegressor(**SIZES).fit(lazy, Y)
+
+
+def _sent(dask_worker):
+    """Sizes of the messages with results that a worker has sent."""
+    return [message["total"] for message in dask_worker.transfer_outgoing_log]
+
+
+@pytest.mark.large
+def test_a_worker_dies_and_nothing_large_is_sent():
+    distributed = pytest.importorskip("distributed")
+    X, Y = simulated(20_000, 50, 10)
+    one = tr.SparseReducedRankRegressor().fit(X, Y)
+    where = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**where) as cluster, distributed.Client(cluster) as client:
+        lazy, target = (da.from_array(x, chunks=(4000, -1)).persist() for x in (X, Y))
+        distributed.wait([lazy, target])
+        block = 4000 * 50 * 8
+        before = {worker: len(sizes) for worker, sizes in client.run(_sent).items()}
+        est = tr.SparseReducedRankRegressor().fit(lazy, target)
+        after = client.run(_sent)
+        sizes = [size for worker, all_ in after.items() for size in all_[before[worker] :]]
+        # the largest result has the XᵀX and XᵀY of five folds
+        assert sizes
+        assert max(sizes) < block / 4
+        assert_same(one, est)
+
+        processes = client.run(os.getpid)
+        killed = []
+
+        def kill(record):
+            if not killed:
+                killed.append(next(iter(processes.values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        est = tr.SparseReducedRankRegressor(callback=kill).fit(lazy, target)
+        assert killed
+        assert est.n_passes_ >= 2
+        assert_same(one, est)

@@ -1,0 +1,230 @@
+"""Fits to row blocks against fits to the same data in memory."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.model_selection import ShuffleSplit
+
+import thinrank as tr
+from thinrank.core.warnings import SelectionWarning
+from thinrank.designs import Blocks
+from thinrank.estimators import block_fit, kinds_of_data, search_setup
+from thinrank.forms import block_moments
+from thinrank.starts import auto, backward
+
+N, P, K = 330, 45, 9
+SIZES = {"rank": 2, "row_sparsity": 6, "column_sparsity": 5}
+
+
+@pytest.fixture
+def in_blocks(monkeypatch):
+    """Small data are not read into memory, and XᵀX is computed for predictors in use only."""
+    monkeypatch.setattr(kinds_of_data, "_PART_OF_BUDGET", 1e12)
+    for module in (kinds_of_data, block_fit):
+        monkeypatch.setattr(module, "MOST_ROWS", 0)
+    for module in (backward, search_setup):
+        monkeypatch.setattr(module, "MOST_ROWS", 20)
+    monkeypatch.setattr(auto, "_QUICK_ELIMINATION", 0)
+    monkeypatch.setattr(block_moments, "_CHEAP_GRAM", 0)
+    monkeypatch.setattr(block_moments, "_GRAM_PER_TARGET", 0)
+    monkeypatch.setattr(block_moments, "_FURTHER", 4)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, Y, _ = tr.datasets.make_two_way_sparse(
+        N, P, K, rank=2, row_sparsity=6, column_sparsity=5, correlation=0.4, random_state=30003
+    )
+    X, Y = X + 0.1 * np.arange(P), Y * np.linspace(1, 3, K) + 5
+    X[:, 7], Y[:, 4] = 3.0, 2.0  # constant columns
+    return X, Y
+
+
+def as_blocks(X):
+    return Blocks([X[:100], X[100:105], X[105:]], block_rows=70)
+
+
+def assert_same(one, other, tol=1e-8):
+    assert other.n_passes_ >= 1
+    np.testing.assert_array_equal(one.row_support_, other.row_support_)
+    np.testing.assert_array_equal(one.column_support_, other.column_support_)
+    scale = np.abs(one.coef_).max()
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=0, atol=tol * scale)
+    for name, value in one.best_params_.items():
+        found = other.best_params_[name]
+        assert found is value if value is None else found == pytest.approx(value, rel=tol)
+    for name in ("intercept_", "factor_means_", "factor_scale_", "r2_", "target_scale_"):
+        np.testing.assert_allclose(
+            getattr(one, name), getattr(other, name), rtol=100 * tol, atol=100 * tol
+        )
+    np.testing.assert_allclose(one.factors_.V, other.factors_.V, rtol=1e3 * tol, atol=1e3 * tol)
+    if one.held_out_r2_ is not None:
+        shares = (np.nan_to_num(est.held_out_r2_) for est in (one, other))
+        np.testing.assert_allclose(*shares, atol=100 * tol)
+    used = one.row_support_
+    np.testing.assert_allclose(one.feature_scale_[used], other.feature_scale_[used], rtol=10 * tol)
+
+
+PARAMETERS = [
+    SIZES,
+    {**SIZES, "fit_intercept": False},
+    {**SIZES, "solver": tr.solvers.GDT(tol=1e-12)},
+    {**SIZES, "start": "spectral", "row_sparsity": None},
+    {},
+    {"standardize": False},
+    {"cv": ShuffleSplit(3, random_state=0), "refit_rule": "thinnest"},
+    {"criterion": "pic", "ridge": 0.1},
+]
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
+def test_the_fit_is_that_of_the_data_in_memory(in_blocks, data, parameters):
+    X, Y = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one = tr.SparseReducedRankRegressor(**parameters).fit(X, Y)
+        other = tr.SparseReducedRankRegressor(**parameters).fit(as_blocks(X), as_blocks(Y))
+    assert_same(one, other)
+
+
+@pytest.mark.parametrize("parameters", [SIZES, {}], ids=str)
+def test_weights_and_single_precision(in_blocks, data, parameters):
+    X, Y = data
+    weight = np.random.default_rng(30004).integers(0, 3, N).astype(float)
+    one = tr.SparseReducedRankRegressor(**parameters).fit(X, Y, weight)
+    assert_same(one, tr.SparseReducedRankRegressor(**parameters).fit(as_blocks(X), Y, weight))
+    X, Y = X.astype(np.float32), Y.astype(np.float32)
+    one = tr.SparseReducedRankRegressor(**parameters).fit(X, Y)
+    other = tr.SparseReducedRankRegressor(**parameters).fit(as_blocks(X), Y)
+    assert other.coef_.dtype == np.float32
+    assert_same(one, other, tol=1e-4)
+
+
+def test_the_first_pass_may_compute_all(in_blocks, data, monkeypatch):
+    monkeypatch.setattr(block_moments, "_CHEAP_GRAM", 1e9)
+    X, Y = data
+    one = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
+    other = tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), Y)
+    assert_same(one, other)
+    assert other.n_passes_ == 1
+
+
+def test_few_passes_suffice(in_blocks, data, monkeypatch):
+    monkeypatch.setattr(block_moments, "_FURTHER", 12)
+    X, Y = data
+    assert tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), Y).n_passes_ <= 3
+    assert tr.SparseReducedRankRegressor().fit(as_blocks(X), Y).n_passes_ <= 9
+
+
+def test_threads_of_a_search_share_the_passes(in_blocks, data):
+    X, Y = data
+    one = tr.SparseReducedRankRegressor().fit(X, Y)
+    assert_same(one, tr.SparseReducedRankRegressor(n_jobs=2).fit(as_blocks(X), Y))
+
+
+def test_grids(in_blocks, data):
+    X, Y = data
+    grid = {"ranks": [1, 2], "row_sparsities": [4, 6, 8], "column_sparsities": [5], "ridges": [0.0]}
+    one = tr.SparseReducedRankRegressorCV(**grid).fit(X, Y)
+    other = tr.SparseReducedRankRegressorCV(**grid).fit(as_blocks(X), as_blocks(Y))
+    assert_same(one, other)
+    scores = "mean_test_score"
+    np.testing.assert_allclose(one.cv_results_[scores], other.cv_results_[scores], rtol=1e-10)
+
+
+def test_other_losses_read_the_blocks_at_every_product(in_blocks, data):
+    X, Y = data
+    holes = Y.copy()
+    holes[5, 1] = np.nan
+    for parameters, target in (({"always_keep": [3]}, Y), ({}, holes)):
+        est = tr.SparseReducedRankRegressor(**SIZES, **parameters)
+        one = est.fit(X, target).coef_
+        np.testing.assert_allclose(est.fit(as_blocks(X), target).coef_, one, atol=1e-8)
+
+
+def test_pure_noise_and_constant_responses(in_blocks, data):
+    X, Y = data
+    noise = np.random.default_rng(30005).standard_normal(Y.shape)
+    with pytest.warns(SelectionWarning, match="No model predicts better"):
+        assert tr.SparseReducedRankRegressor().fit(as_blocks(X), noise).rank_ == 0
+    with pytest.warns(SelectionWarning, match="constant: all coefficients are zero"):
+        assert tr.SparseReducedRankRegressor().fit(as_blocks(X), 0 * Y + 2).rank_ == 0
+
+
+def test_small_data_are_read_into_memory(data):
+    X, Y = data
+    est = tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), as_blocks(Y))
+    assert est.n_passes_ == 1
+    np.testing.assert_array_equal(est.coef_, tr.SparseReducedRankRegressor(**SIZES).fit(X, Y).coef_)
+    assert not hasattr(est.fit(X, Y), "n_passes_")
+
+
+def test_predictions(in_blocks, data):
+    X, Y = data
+    est = tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), Y)
+    np.testing.assert_allclose(est.predict(as_blocks(X)), est.predict(X), atol=1e-12)
+    np.testing.assert_allclose(est.transform(as_blocks(X)), est.transform(X), atol=1e-12)
+    assert est.score(as_blocks(X), as_blocks(Y)) == pytest.approx(est.score(X, Y))
+    with pytest.raises(ValueError, match=r"X has 44 features, but Sparse.* is expecting 45"):
+        est.predict(as_blocks(X[:, 1:]))
+
+
+def test_names_of_parquet_files(in_blocks, data, tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    X, Y = data
+    frames = {"x": X, "y": Y}
+    for name, values in frames.items():
+        columns = [f"{name}_{j}" for j in range(values.shape[1])]
+        pd.DataFrame(values, columns=columns).to_parquet(tmp_path / f"{name}.parquet")
+    blocks, responses = Blocks(tmp_path / "x.parquet"), Blocks(tmp_path / "y.parquet")
+    est = tr.SparseReducedRankRegressor(**SIZES).fit(blocks, responses)
+    assert est.feature_names_in_[3] == "x_3"
+    assert est.target_names_in_[1] == "y_1"
+    renamed = pd.DataFrame(X, columns=[f"y_{j}" for j in range(P)])
+    renamed.to_parquet(tmp_path / "renamed.parquet")
+    other = Blocks(tmp_path / "renamed.parquet")
+    with pytest.raises(ValueError, match="column 0 is 'y_0', and was 'x_0' in fit"):
+        est.predict(other)
+
+
+def test_errors_name_the_row_and_the_block(in_blocks, data):
+    X, Y = data
+    est = tr.SparseReducedRankRegressor(**SIZES)
+    with pytest.raises(ValueError, match="same number of rows: X has 330, Y has 329"):
+        est.fit(as_blocks(X), as_blocks(Y[1:]))
+    holes = X.copy()
+    holes[200, 3] = np.nan
+    with pytest.raises(ValueError, match=r"row 200 \(block 4\), column 3; 1 rows have such cells"):
+        est.fit(as_blocks(holes), Y)
+    holes = Y.copy()
+    holes[20, 3] = np.nan
+    with pytest.raises(ValueError, match="Y has entries that are not finite, the first in row 20"):
+        est.fit(as_blocks(X), as_blocks(holes))
+    assert not hasattr(est, "factors_")
+
+
+def test_a_product_that_does_not_fit_into_memory(in_blocks, data, monkeypatch):
+    X, Y = data
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", "1e-6")
+    with pytest.raises(MemoryError, match="XᵀY of row blocks would hold a dense 90×9 matrix"):
+        tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), Y)
+
+
+@pytest.mark.large
+def test_a_file_of_200_megabytes(tmp_path):
+    n, p, k = 5000, 10_000, 20
+    rng = np.random.default_rng(30007)
+    X = rng.standard_normal((n, p), dtype=np.float32)
+    V = rng.standard_normal((3, k), dtype=np.float32)
+    Y = X[:, :20] @ (rng.standard_normal((20, 3), dtype=np.float32) @ V)
+    Y += 3 * rng.standard_normal((n, k), dtype=np.float32)
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    one = tr.SparseReducedRankRegressor(3, 20, None).fit(X, Y)
+    blocks = Blocks(tmp_path / "x.npy"), Blocks(tmp_path / "y.npy")
+    other = tr.SparseReducedRankRegressor(3, 20, None).fit(*blocks)
+    assert one.row_support_.tolist() == list(range(20))
+    assert_same(one, other, tol=1e-4)
+    assert other.n_passes_ <= 3
