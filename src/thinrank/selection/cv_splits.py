@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, check_cv
 
-__all__ = ["Splits", "make_splits"]
+from thinrank.core.checks import is_list
+
+__all__ = ["Splits", "given_splits", "make_splits"]
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
@@ -46,10 +48,7 @@ def make_splits(
         Further partitions.
     """
     if not isinstance(cv, Integral) or isinstance(cv, bool):
-        splits = list(check_cv(cv).split(np.zeros((rows, 1)), None, groups))
-        if not splits:
-            raise ValueError("cv must have at least one split, got none")
-        return splits, []
+        return given_splits(cv, np.zeros((rows, 1)), None, groups), []
     live = np.arange(rows) if weight is None else np.flatnonzero(weight > 0)
     if cv < 2:
         raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}")
@@ -63,6 +62,38 @@ def make_splits(
         partitions = 1  # there is only one way to leave out single rows
     first, *further = (_partition(live, folds, seed + i) for i in range(partitions))
     return first, further
+
+
+def given_splits(cv: Any, X: Any, Y: Any = None, groups: Any = None) -> Splits:
+    """The splits of a splitter, an iterable or, without shuffling, a number of folds.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test)
+        What to split by.
+    X, Y : array of shape (n_samples, n_columns)
+        Data for the splitter.
+    groups : array of shape (n_samples,), default=None
+        Groups, for splitters that use them.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+        Training and held-out rows of each split; at least one.
+    """
+    expected = "cv must be a number of folds, a splitter or a list of (training, held-out) rows"
+    if is_list(cv):
+        cv = list(cv)
+        if not all(isinstance(split, (tuple, list)) and len(split) == 2 for split in cv):
+            raise ValueError(f"{expected}, got {cv!r}")
+    elif isinstance(cv, (bool, np.bool_, str)) or not (
+        cv is None or isinstance(cv, Integral) or hasattr(cv, "split")
+    ):
+        raise ValueError(f"{expected}, got {cv!r}")
+    splits = list(check_cv(cv).split(X, Y, groups))
+    if not splits:
+        raise ValueError("cv must have at least one split, got none")
+    return splits
 
 
 def _partition(rows: np.ndarray, folds: int, seed: int) -> Splits:
