@@ -137,10 +137,13 @@ def solve(
     Returns
     -------
     Run or None
-        None if the gradient at zero vanishes, so that there is nothing to fit.
+        None if the gradient at zero vanishes, so that there is nothing to fit, or if the loss has
+        an attribute ``fitted_at_zero`` that says so.
     """
     for capability in solver.needs:
         require(loss, capability, f'solver="{solver.name}"')
+    if getattr(loss, "fitted_at_zero", False):
+        return None
     if not isinstance(start, Factors):
         start = recalled(
             f"start with rank {solver.rank}, {solver.rows} rows and {solver.columns} columns",
