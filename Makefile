@@ -24,7 +24,7 @@ demo: $(VENV)/installed-report
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto $(PYTEST_OPTIONS)
+	$(BIN)/python -m pytest -n auto -m "not slow" $(PYTEST_OPTIONS)
 
 # The lowest versions that pyproject.toml states, on Python 3.11, for which they all
 # have wheels.

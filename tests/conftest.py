@@ -27,7 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-torch",
         action="store_true",
-        help="fail, rather than skip, the tests on PyTorch when it is not installed",
+        help="fail, rather than skip, the tests on PyTorch when it is not installed, and leave out "
+        "the same tests on other array libraries",
     )
     parser.addoption(
         "--require-browser",
@@ -37,7 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--require-torch"):
+        others = [item for item in items if _library(item) not in (None, "torch")]
+        items[:] = [item for item in items if _library(item) in (None, "torch")]
+        config.hook.pytest_deselected(items=others)
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         if "xp" in fixtures:
@@ -46,6 +51,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.data)
         if "browser" in fixtures:
             item.add_marker(pytest.mark.browser)
+
+
+def _library(item: pytest.Item) -> str | None:
+    """The array library that a test runs on, if it runs on several."""
+    return getattr(getattr(item, "callspec", None), "params", {}).get("xp")
 
 
 class NetworkError(AssertionError):

@@ -172,3 +172,16 @@ def test_one_category_that_never_occurs():
     shares = Y.mean(axis=0)[:3]
     np.testing.assert_allclose(beta[0, :3] - beta[0, 0], np.log(shares / shares[0]), atol=1e-6)
     assert values.sum() == pytest.approx(-20 * np.sum(shares * np.log(shares)), rel=1e-9)
+
+
+def test_units_do_not_change_the_number_of_steps():
+    """A limit on the change of linear predictors would have units."""
+    rng = np.random.default_rng(0)
+    Y, ones = rng.standard_t(2, (N, 2)), np.ones((N, 1))
+    found = []
+    for unit in (1.0, 1e9):
+        family = Huber(scale=np.full(2, unit))
+        far = np.full((1, 2), 30.0 * unit)
+        found.append(profiled(family, unit * Y, None, np.zeros((N, 2)), ones, far))
+    np.testing.assert_allclose(found[1][0], 1e9 * found[0][0], rtol=1e-9)
+    assert found[1][2].sum() == pytest.approx(found[0][2].sum(), rel=1e-12)

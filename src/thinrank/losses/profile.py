@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from thinrank import arrays
 from thinrank.arrays import Array
 
@@ -33,7 +35,7 @@ _STUCK = 1e-2
 _NO_SLOPE = 1e-6
 # Largest change of a linear predictor in the first step, which avoids overflow in exponentials. It
 # doubles with every step that reaches it and is accepted, as far from the optimum there is hardly
-# any curvature.
+# any curvature. Responses with units have no exponentials, and no limit.
 _MAX_CHANGE = 10.0
 # Free coefficients are not used again if they give linear predictors beyond this, where a
 # probability is below 1e-6.
@@ -90,7 +92,8 @@ def profiled(
     slack = max(_TOL, 8 * arrays.eps(y))  # rounding errors of the values
     tol = min(_TOL, arrays.eps(y))
     entries = _number_of_entries(y, weight)
-    radius, last = totals * 0 + _MAX_CHANGE, float("inf")
+    limits = np.where(family.units_of(y.shape[1]), np.inf, _MAX_CHANGE)
+    radius, last = arrays.from_numpy(limits, y), float("inf")
     for _ in range(_MAX_STEPS):
         slope = free.T @ derivative
         with arrays.without_overflow_warnings():
@@ -112,9 +115,7 @@ def profiled(
         change = free @ step
         # the columns of a categorical response have one size, or there need not be a decrease
         largest = _of_responses(xp.max(xp.abs(change), axis=0), blocks, xp.max)
-        first = xp.where(
-            largest > radius, radius * arrays.divide_or_zero(1.0, largest), totals * 0 + 1
-        )
+        first = xp.where(largest > radius, arrays.divide_or_zero(radius, largest), totals * 0 + 1)
         size = first
         before = _of_responses(totals, blocks, xp.sum)
         for _ in range(_MAX_HALVINGS):
