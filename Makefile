@@ -36,7 +36,7 @@ OLDEST_TESTS := tests/core tests/designs tests/forms tests/losses tests/solvers 
 	tests/estimators/test_frames.py tests/calcium/test_readers.py tests/cli/test_cli.py \
 	tests/cli/test_model_commands.py
 OLDEST_PYTEST := $(OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning \
-	-W ignore::FutureWarning
+	-W ignore::FutureWarning -o addopts=--strict-markers
 $(OLDEST)/installed: pyproject.toml
 	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
