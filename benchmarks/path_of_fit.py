@@ -21,11 +21,14 @@ def files_entered() -> list[str]:
     X, Y, _ = tr.datasets.make_two_way_sparse(random_state=0)
     est = tr.SparseReducedRankRegressor()  # before the trace: this imports the files
     entered: dict[str, None] = {}
+    seen = set()  # paths are compared once per file, not once per call
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event != "call" or frame.f_code.co_name == "<module>":
+        file = frame.f_code.co_filename
+        if event != "call" or file in seen or frame.f_code.co_name == "<module>":
             return
-        path = Path(frame.f_code.co_filename)
+        seen.add(file)
+        path = Path(file)
         if path.is_relative_to(SOURCE):
             entered.setdefault(path.relative_to(SOURCE).as_posix())
 

@@ -27,26 +27,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-torch",
         action="store_true",
-        help="fail, rather than skip, the tests on PyTorch when it is not installed",
+        help="fail, rather than skip, the tests on PyTorch when it is not installed, and leave out "
+        "the same tests on other array libraries",
     )
     parser.addoption(
         "--require-browser",
         action="store_true",
         help="fail, rather than skip, the tests in Chromium when it is not installed",
     )
-    parser.addoption(
-        "--large",
-        action="store_true",
-        help="run the tests with large data or several processes, which are skipped otherwise",
-    )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    skip_large = pytest.mark.skip(reason="runs with --large only")
+    if config.getoption("--require-torch"):
+        others = [item for item in items if _library(item) not in (None, "torch")]
+        items[:] = [item for item in items if _library(item) in (None, "torch")]
+        config.hook.pytest_deselected(items=others)
     for item in items:
-        if item.get_closest_marker("large") and not config.getoption("--large"):
-            item.add_marker(skip_large)
         fixtures = getattr(item, "fixturenames", ())
         if "xp" in fixtures:
             item.add_marker(pytest.mark.arrays)
@@ -54,6 +51,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.data)
         if "browser" in fixtures:
             item.add_marker(pytest.mark.browser)
+
+
+def _library(item: pytest.Item) -> str | None:
+    """The array library that a test runs on, if it runs on several."""
+    return getattr(getattr(item, "callspec", None), "params", {}).get("xp")
 
 
 class NetworkError(AssertionError):

@@ -163,6 +163,7 @@ def test_seconds_in_the_readme(errors, seconds):
     assert (int(least), int(most)) == (round(min(ratios)), round(max(ratios)))
 
 
+@pytest.mark.slow
 def test_table_of_the_picture(tmp_path):
     """The README's second table is what the example prints."""
     pytest.importorskip("matplotlib")

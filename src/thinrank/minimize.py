@@ -137,10 +137,13 @@ def solve(
     Returns
     -------
     Run or None
-        None if the gradient at zero vanishes, so that there is nothing to fit.
+        None if the gradient at zero vanishes, so that there is nothing to fit, or if the loss has
+        an attribute ``fitted_at_zero`` that says so.
     """
     for capability in solver.needs:
         require(loss, capability, f'solver="{solver.name}"')
+    if getattr(loss, "fitted_at_zero", False):
+        return None
     if not isinstance(start, Factors):
         start = recalled(
             f"start with rank {solver.rank}, {solver.rows} rows and {solver.columns} columns",
@@ -168,12 +171,14 @@ def check_sizes(
     return int(rows), int(columns)
 
 
-def check_size(name: str, value: Any, limit: int, meaning: str) -> None:
-    """Raise a ValueError unless ``value`` is an integer between 1 and ``limit``."""
+def check_size(name: str, value: Any, limit: int, meaning: str, least: int = 1) -> None:
+    """Raise a ValueError unless ``value`` is an integer between ``least`` and ``limit``."""
     integral = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
-    if integral and 1 <= value <= limit:
+    if integral and least <= value <= limit:
         return
-    raise ValueError(f"{name} must be an integer from 1 to {limit} ({meaning}), got {value!r}")
+    raise ValueError(
+        f"{name} must be an integer from {least} to {limit} ({meaning}), got {value!r}"
+    )
 
 
 def seed_from(random_state: Any) -> int:

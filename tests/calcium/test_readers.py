@@ -10,7 +10,7 @@ import tifffile
 from PIL import Image
 
 from thinrank.calcium import CalciumImaging, MovieError
-from thinrank.calcium.movie import open_movie
+from thinrank.calcium.movie import Movie, open_movie
 
 
 @pytest.fixture
@@ -341,3 +341,18 @@ def test_virtual_datasets_in_a_circle(tmp_path, movie):
         file.create_virtual_dataset("movie", layout)
     with pytest.raises(MovieError, match="too many levels"):
         frames_of(tmp_path / "movie.h5", "movie")
+
+
+def test_a_size_that_no_memory_holds():
+    """A damaged header can state any number of frames."""
+
+    class Vast:
+        shape, dtype = (10**9, 9, 7), np.dtype(np.uint16)
+
+        def __getitem__(self, index):
+            raise MemoryError
+
+    with pytest.raises(
+        MovieError, match=r"not enough memory for lines 0 to 8 of 1000000000 frames"
+    ):
+        Movie(Vast(), "big.h5").lines(0, 9)

@@ -326,8 +326,11 @@ def test_ctrl_c_during_the_search_leaves_nothing(tmp_path):
 def test_fit_and_predict_need_no_optional_library(here):
     code = (
         "import sys\n"
-        "for name in ('pandas', 'polars', 'pyarrow', 'matplotlib', 'jinja2'):\n"
-        "    sys.modules[name] = None\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name in ('pandas', 'polars', 'pyarrow', 'matplotlib', 'jinja2'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
         "from thinrank.cli import app\n"
         "app(standalone_mode=False)\n"
     )

@@ -219,3 +219,12 @@ def test_pure_noise():
     assert est.rank_ == 0
     np.testing.assert_allclose(est.predict_proba(X), np.tile([0.5, 25 / 80, 15 / 80], (80, 1)))
     assert np.all(est.predict(X) == 0)
+
+
+def test_kept_predictors_that_separate_the_classes():
+    """Nothing is left to fit, and the loss is not chased to zero."""
+    X = np.random.default_rng(0).standard_normal((12, 6))
+    labels = np.argmax(X[:, :2] @ [[1.0, -1.0, 0.2], [0.3, 0.1, -1.0]], axis=1)
+    est = tr.SparseReducedRankClassifier(2, 3, None, always_keep=[0, 1]).fit(X, labels)
+    assert est.rank_ == 0
+    assert est.score(X, labels) == 1.0

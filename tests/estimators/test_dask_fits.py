@@ -108,7 +108,7 @@ def _sent(dask_worker):
     return [message["total"] for message in dask_worker.transfer_outgoing_log]
 
 
-@pytest.mark.large
+@pytest.mark.slow
 def test_a_worker_dies_and_nothing_large_is_sent():
     distributed = pytest.importorskip("distributed")
     X, Y = simulated(20_000, 50, 10)

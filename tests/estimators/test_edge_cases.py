@@ -171,7 +171,7 @@ def test_not_finite_in_operators_and_designs(wrap):
 def test_squares_that_overflow_in_an_operator():
     # arrays are divided by powers of two; the entries of an operator are not known
     X, Y = data(20, 8, 6)
-    with pytest.raises(ValueError, match="squares"):
+    with pytest.raises(ValueError, match="too large to be squared"):
         tr.SparseReducedRankRegressor(**GOOD).fit(aslinearoperator(X * 1e200), Y)
 
 

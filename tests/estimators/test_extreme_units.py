@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import aslinearoperator
 
 import thinrank as tr
 
@@ -130,3 +131,17 @@ def test_constant_responses_with_given_sizes_have_rank_zero(data, options, value
     assert found.rank_ == 0
     assert found.row_support_.size == found.column_support_.size == 0
     np.testing.assert_allclose(found.predict(X), Y)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize(
+    ("unit", "words"),
+    [(1e-300, "so small"), (1e-170, "so small"), (1e170, "too large"), (1e300, "too large")],
+)
+def test_operators_in_extreme_units_are_refused(unit, words, standardize):
+    X, Y, _ = tr.datasets.make_two_way_sparse(20, 5, 3, 1, 2, 2, random_state=0)
+    est = tr.SparseReducedRankRegressor(1, 2, 2, standardize=standardize)
+    with pytest.raises(ValueError, match=f"X is an operator with products.*{words}"):
+        est.fit(aslinearoperator(X * unit), Y)
+    assert est.fit(aslinearoperator(X * 0.0), Y).rank_ == 0  # zero in any units
+    assert est.fit(aslinearoperator(X * 1e100), Y).rank_ == 1

@@ -489,3 +489,14 @@ def test_rows_of_weight_zero_are_left_out():
     est = tr.SparseReducedRankGLM("poisson", 1, 3, 3, ridge=0.05)
     one, other = clone(est).fit(X, Y, weight), clone(est).fit(X[20:], Y[20:])
     np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-6)
+
+
+def test_scores_need_matching_data():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((12, 3)), rng.poisson(1.0, (12, 2)).astype(float)
+    est = tr.SparseReducedRankGLM("poisson", 1, 2, 2).fit(X, Y)
+    for wrong in (Y[:5], Y[:, :1]):
+        with pytest.raises(ValueError, match=r"predictions have shape \(12, 2\), Y has"):
+            est.score(X, wrong)
+    with pytest.raises(ValueError, match="sample_weight"):
+        est.score(X, Y, sample_weight=np.ones(5))

@@ -53,6 +53,28 @@ def test_masked_predictors_are_refused(data, estimator):
         estimator.fit(X, Y).predict(masked)
 
 
+def test_masked_cells_of_a_matrix_are_missing_or_refused(data):
+    X, _ = data
+    mask = np.abs(X) > 1.5
+    for make in (tr.SparseSVD, tr.SparsePCA):
+        with pytest.raises(ValueError, match="X is a masked array"):
+            make(1).fit(np.ma.MaskedArray(X, mask))
+    unknown, masked = np.where(mask, np.nan, X), np.ma.MaskedArray(np.where(mask, 1e6, X), mask)
+    found = tr.SparseMatrixCompletion(1, 3, 3).fit_transform(masked)
+    np.testing.assert_array_equal(found, tr.SparseMatrixCompletion(1, 3, 3).fit_transform(unknown))
+
+
+def test_masked_pairs_of_a_graph_are_unknown(data):
+    S = np.abs(data[0] @ data[0].T)
+    mask = np.zeros(S.shape, dtype=bool)
+    mask[1, 4] = mask[4, 1] = True
+    fits = [
+        tr.SparseLowRankGraph(1, 4).fit(each)
+        for each in (np.ma.MaskedArray(S, mask), np.where(mask, np.nan, S))
+    ]
+    np.testing.assert_array_equal(fits[0].factors_.U, fits[1].factors_.U)
+
+
 @pytest.mark.parametrize("kind", [np.asarray, aslinearoperator])
 def test_complex_and_sparse_responses_are_refused(data, estimator, kind):
     X, Y = data

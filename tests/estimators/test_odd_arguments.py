@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse.linalg import aslinearoperator
+from sklearn.base import clone
 
 import thinrank as tr
 
@@ -48,13 +49,83 @@ def test_numbers_in_words():
     assert numpy_flag.fit(*data(None)).rank_ == 1
 
 
-def test_integers_too_large_for_floats():
+def too_large(numbers):
+    cells = np.array(numbers, dtype=object)
+    cells.flat[1] = 10**400
+    return cells
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist, pd.DataFrame])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
+def test_integers_too_large_for_floats(estimator, kind):
+    X, Y = data(estimator)
+    where = "the column 1 of X" if kind is pd.DataFrame else "X"
+    with pytest.raises(ValueError, match=f"^{where} must contain numbers .*an integer above 1e308"):
+        clone(estimator).fit(kind(too_large(X)), Y)
+
+
+@pytest.mark.parametrize("estimator", [tr.SparseMatrixCompletion(1), tr.SparseLowRankGraph(1)])
+def test_matrices_of_integers_too_large_for_floats(estimator):
+    with pytest.raises(ValueError, match=r"must contain numbers .*an integer above 1e308"):
+        estimator.fit(too_large(np.eye(4)))
+
+
+@pytest.mark.parametrize("argument", ["y", "sample_weight", "entry_weight", "offset"])
+def test_other_arguments_too_large_for_floats(argument):
     X, Y = data(None)
-    cells = X.astype(object)
-    cells[0, 1] = 10**400
-    frame = pd.DataFrame(cells, columns=["a", "b", "c"])
-    with pytest.raises(ValueError, match="'b'"):
-        tr.SparseReducedRankRegressor(1, 2, 2).fit(frame, Y)
+    given = {"y": Y, "sample_weight": np.ones(12), "entry_weight": Y * 0 + 1, "offset": Y * 0}
+    name = argument.replace("y", "Y", argument == "y")
+    with pytest.raises(ValueError, match=f"^{name} must contain numbers .*an integer above 1e308"):
+        tr.SparseReducedRankGLM("gaussian", 1, 2, 2).fit(
+            X, **{"y": Y, argument: too_large(given[argument])}
+        )
+
+
+ODD = [np.array([True, False]), np.array([1, 2]), np.array(1), np.array(["auto", "auto"])]
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (tr.SparseReducedRankRegressor, ["rank", "row_sparsity", "criterion"]),
+        (tr.SparseSVD, ["rank", "background"]),
+        (tr.SparsePCA, ["rank", "column_sparsity"]),
+        (tr.SparseMatrixCompletion, ["rank", "center"]),
+        (tr.SparseLowRankGraph, ["rank", "kind", "diagonal"]),
+        (tr.baselines.ReducedRankRegression, ["rank"]),
+        (tr.baselines.RankConstrainedGroupLasso, ["rank", "penalty"]),
+        (tr.baselines.JointRankRowSelection, ["rank"]),
+        (tr.baselines.ExclusiveExtraction, ["rank"]),
+        (tr.baselines.DoubleProjectedPenalization, ["rank"]),
+        (tr.baselines.ThresholdingSVD, ["rank"]),
+        (tr.baselines.SeparateRidges, ["penalty"]),
+    ],
+)
+def test_arrays_in_place_of_a_single_value(make, names, value):
+    X = np.abs(np.add.outer(np.arange(6.0), np.arange(6.0)) % 5)
+    alone = make in (tr.SparseSVD, tr.SparsePCA, tr.SparseMatrixCompletion, tr.SparseLowRankGraph)
+    for name in names:
+        with pytest.raises(ValueError, match=f"^{name} must be"):
+            make(**{name: value}).fit(*((X,) if alone else (X, X)))
+
+
+@pytest.mark.parametrize("cv", [True, "5", np.array(3), [1, 2], np.array(["a", "b"]), [(1, 2, 3)]])
+@pytest.mark.parametrize(
+    "estimator", [tr.SparseReducedRankRegressorCV(), tr.baselines.SeparateRidges()]
+)
+def test_splits_that_are_none(estimator, cv):
+    with pytest.raises(ValueError, match=r"^cv must be a number of folds, a splitter or a list"):
+        clone(estimator).set_params(cv=cv).fit(*data(None))
+
+
+def test_a_single_value_in_place_of_a_list():
+    for name in ("ranks", "row_sparsities", "ridges", "always_keep"):
+        wrong = tr.SparseReducedRankRegressorCV([1], [2], [2], [0.0]).set_params(
+            **{name: np.array(1)}
+        )
+        with pytest.raises(ValueError, match=r"must be a list of .*got array\(1\)"):
+            wrong.fit(*data(None))
 
 
 def test_rules_that_are_arrays():

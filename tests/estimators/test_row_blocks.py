@@ -212,7 +212,7 @@ def test_a_product_that_does_not_fit_into_memory(in_blocks, data, monkeypatch):
         tr.SparseReducedRankRegressor(**SIZES).fit(as_blocks(X), Y)
 
 
-@pytest.mark.large
+@pytest.mark.slow
 def test_a_file_of_200_megabytes(tmp_path):
     n, p, k = 5000, 10_000, 20
     rng = np.random.default_rng(30007)

@@ -164,7 +164,7 @@ def test_same_after_save_and_load(tmp_path, blocks):
         ({"rank": 0}, "rank must be an integer from 1 to 90"),
         ({"rank": 6, "row_sparsity": 5}, "rank must be an integer from 1 to 5"),
         ({"row_sparsity": 121}, "row_sparsity must be an integer from 1 to 120"),
-        ({"background": -1}, "background must be an integer from 1 to 90 .or 0 or"),
+        ({"background": -1}, "background must be an integer from 0 to 90 .or"),
         ({"column_sparsity": "half"}, "column_sparsity must be an integer from 1 to 90"),
     ],
 )

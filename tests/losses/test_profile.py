@@ -133,3 +133,55 @@ def test_a_start_without_curvature_is_given_up(name, start):
     expected = profiled(FAMILIES[name], Y, None, zero, ones, None)[2].sum()
     found = profiled(FAMILIES[name], Y, None, zero, ones, begin)[2].sum()
     assert found == pytest.approx(expected, rel=1e-10)
+
+
+def separated(seed, n=12, categories=3):
+    """Free predictors that separate the categories, and their indicators."""
+    rng = np.random.default_rng(seed)
+    free = np.column_stack([np.ones(n), rng.standard_normal((n, 2))])
+    return free, np.eye(categories)[np.argmax(free @ rng.standard_normal((3, categories)), axis=1)]
+
+
+class Counting(Multinomial):
+    """Counts evaluations."""
+
+    count = 0
+
+    def for_fit(self, y, eta):
+        type(self).count += 1
+        return super().for_fit(y, eta)
+
+
+@pytest.mark.parametrize("far", [0.0, 20.0, 1000.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_few_evaluations_with_separated_categories(seed, far, monkeypatch):
+    """The optimum is at infinity; steps of one length for all columns do decrease the loss."""
+    free, Y = separated(seed)
+    linear = far * np.random.default_rng(seed).standard_normal(Y.shape)
+    monkeypatch.setattr(Counting, "count", 0)
+    found = profiled(Counting(3), Y, None, linear, free, None)
+    assert found[2].sum() < 1e-8 * Y.size
+    assert Counting.count < 60
+
+
+def test_one_category_that_never_occurs():
+    """Its coefficient goes to minus infinity; those of the others are known."""
+    Y = np.eye(4)[np.arange(20) % 3]
+    ones, zero = np.ones((20, 1)), np.zeros((20, 4))
+    beta, _, values, *_ = profiled(Multinomial(4), Y, None, zero, ones, np.zeros((1, 4)))
+    shares = Y.mean(axis=0)[:3]
+    np.testing.assert_allclose(beta[0, :3] - beta[0, 0], np.log(shares / shares[0]), atol=1e-6)
+    assert values.sum() == pytest.approx(-20 * np.sum(shares * np.log(shares)), rel=1e-9)
+
+
+def test_units_do_not_change_the_number_of_steps():
+    """A limit on the change of linear predictors would have units."""
+    rng = np.random.default_rng(0)
+    Y, ones = rng.standard_t(2, (N, 2)), np.ones((N, 1))
+    found = []
+    for unit in (1.0, 1e9):
+        family = Huber(scale=np.full(2, unit))
+        far = np.full((1, 2), 30.0 * unit)
+        found.append(profiled(family, unit * Y, None, np.zeros((N, 2)), ones, far))
+    np.testing.assert_allclose(found[1][0], 1e9 * found[0][0], rtol=1e-9)
+    assert found[1][2].sum() == pytest.approx(found[0][2].sum(), rel=1e-12)

@@ -16,7 +16,7 @@ from thinrank.losses.families import Bernoulli, Gaussian
 
 P, K, ROWS, COLUMNS = 6, 3, 2, 2
 RIDGE = 0.01
-PROBLEMS = 10
+FEW, MANY = 3, 10
 
 
 def squared(Y, eta):
@@ -80,13 +80,14 @@ def least(X, Y, W, entry):
     return best
 
 
+@pytest.mark.parametrize("problems", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("kind", "family", "entry"),
     [("missing", Gaussian(), squared), ("binary", Bernoulli(), logistic)],
 )
-def test_pursuit_finds_the_best_supports(kind, family, entry):
+def test_pursuit_finds_the_best_supports(kind, family, entry, problems):
     excesses = []
-    for seed in range(PROBLEMS):
+    for seed in range(problems):
         X, Y, W = problem(kind, seed)
         loss = GeneralizedLinear(
             X, Y, family, entry_weight=W, free=np.ones((len(X), 1)), ridge=RIDGE

@@ -15,6 +15,7 @@ PRINTED = {
 }
 GRID = (8, 9, 10, 11, 12, 14)
 SEEDS = range(1000, 1010)
+FEW = SEEDS[:3]
 
 
 def spectral_error(theta, truth):
@@ -39,11 +40,12 @@ def validated_fit(X, Y, X_valid, Y_valid, columns_grid):
     return fit(rows, columns, 1e-7)
 
 
+@pytest.mark.parametrize("seeds", [FEW, pytest.param(SEEDS, marks=pytest.mark.slow)], ids=len)
 @pytest.mark.parametrize("setting", PRINTED)
-def test_estimation_error(setting):
+def test_estimation_error(setting, seeds):
     columns, signal, mean, deviation = PRINTED[setting]
     ours, oracle = [], []
-    for seed in SEEDS:
+    for seed in seeds:
         X, Y, truth = tr.datasets.make_two_way_sparse(
             n_samples=100, column_sparsity=columns, signal=signal, random_state=seed
         )

@@ -25,6 +25,7 @@ def test_few_predictors_with_the_confirmed_ones_among_them(yeast):
     assert len(chosen & confirmed) >= 11
 
 
+@pytest.mark.slow
 def test_nested_error(yeast):
     X, Y = yeast["X"], yeast["Y"]
     predicted, null = np.empty_like(Y), np.empty_like(Y)

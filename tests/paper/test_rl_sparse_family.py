@@ -32,7 +32,7 @@ def test_jobs():
     assert {job.cell["states"] for job in study.jobs(True)} == {40, 80}
 
 
-@pytest.mark.parametrize("family", ["linear", "constructed"])
+@pytest.mark.parametrize("family", ["linear", pytest.param("constructed", marks=pytest.mark.slow)])
 def test_every_method_on_a_small_family(small, family):
     study, errors = find_study("rl-sparse-family"), {}
     for method in rl_sparse_family.METHODS:

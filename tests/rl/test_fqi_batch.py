@@ -94,10 +94,13 @@ def test_pooled_logs_take_every_regressor():
     [
         tr.SparseReducedRankRegressor(2, 6, None, solver="gdt", tol=1e-4, **LITERAL),
         tr.SparseReducedRankRegressor(2, 6, None, **LITERAL),
-        tr.SparseReducedRankRegressor(column_sparsity=None, ridge=0.0, cv=2, **LITERAL),
         tr.SparseReducedRankRegressorCV([1, 2], [3, 6], [None], [0.0], cv=2, **LITERAL),
+        pytest.param(
+            tr.SparseReducedRankRegressor(column_sparsity=None, ridge=0.0, cv=2, **LITERAL),
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["gdt", "pursuit", "automatic sizes", "grid"],
+    ids=["gdt", "pursuit", "grid", "automatic sizes"],
 )
 def test_tasks_help_one_another(shared):
     """With few transitions each, sharing three features of twelve beats tasks by themselves."""

@@ -302,9 +302,9 @@ def test_the_criterion_search_is_about_as_good_as_all_fits(seed, signal, slack):
 
 def test_a_small_grid_is_tried_in_full_and_equals_brute_force():
     X, Y, _ = data()
-    axes = {"ranks": [1, 2, 3], "rows": [2, 4, 7], "columns": [3, 5, None], "ridges": [0.0, 0.1]}
+    axes = {"ranks": [1, 3], "rows": [2, 4, 7], "columns": [3, None], "ridges": [0.0, 0.1]}
     search, whole = held_out_search(X, Y, space(**axes))
-    columns = [3, 5, K]
+    columns = [3, K]
     points = [
         Sizes(*point)
         for point in itertools.product(axes["ranks"], axes["rows"], columns, axes["ridges"])

@@ -93,10 +93,8 @@ class ReducedRankRegression(Baseline):
         """The rank, which may be 0 here: no penalty could make the model empty."""
         if is_auto(self.rank):
             return estimate_rank(data.X, data.Y, method="rsc")
-        if self.rank == 0 and not isinstance(self.rank, bool):
-            return 0
         _, p, k = data.shape
-        check_size("rank", self.rank, min(p, k), "the smaller of predictors and responses")
+        check_size("rank", self.rank, min(p, k), "the smaller of predictors and responses", least=0)
         return int(self.rank)
 
     def _settings(self, data: Prepared) -> list[Setting]:

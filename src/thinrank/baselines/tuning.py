@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.core.factors import Factors
 from thinrank.core.journal import recalled
+from thinrank.selection.cv_splits import given_splits
 
 __all__ = ["Path", "Setting", "cross_validate", "penalty_grid"]
 
@@ -121,7 +121,7 @@ def _scores(
 def _usable_splits(sample: TrainingSample, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """The splits with rows of positive weight on both sides."""
     weights = sample.weights
-    splits = check_cv(cv).split(sample.X, sample.Y)
+    splits = given_splits(cv, sample.X, sample.Y)
     usable = [(a, b) for a, b in splits if weights[a].any() and weights[b].any()]
     if not usable:
         raise ValueError(

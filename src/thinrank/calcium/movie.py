@@ -54,6 +54,11 @@ class Movie:
             block = np.array(self.frames[:, first:last, :], dtype=np.float32, order="C")
         except (OSError, RuntimeError) as error:  # what h5py raises about a damaged file
             raise MovieError(self.name, f"cannot be read to the end ({error})") from error
+        except MemoryError:
+            what = f"lines {first} to {last - 1} of {self.shape[0]} frames"
+            raise MovieError(
+                self.name, f"there is not enough memory for {what}; the file may be damaged"
+            ) from None
         # the sum is not finite if an entry is not, but also after an overflow: then check entries
         with np.errstate(over="ignore", invalid="ignore"):
             suspect = not np.isfinite(block.sum())

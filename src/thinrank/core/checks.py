@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
 
-__all__ = ["check_callback", "check_finite", "check_flags", "is_auto"]
+__all__ = ["check_callback", "check_finite", "check_flags", "check_range", "is_auto", "is_list"]
 
 # Parameters of estimators that are flags.
 _FLAGS = ("standardize", "fit_intercept", "layers", "shared_support")
@@ -29,6 +30,22 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
+def is_list(value: Any) -> bool:
+    """Whether a parameter is a list, an array or another object with several values.
+
+    Parameters
+    ----------
+    value : object
+        Value of the parameter. Texts and arrays without dimensions are single values.
+
+    Returns
+    -------
+    bool
+    """
+    single = isinstance(value, (str, bytes)) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return isinstance(value, Iterable) and not single
+
+
 def check_finite(name: str, array: Any) -> None:
     """Raise a ValueError if an array contains NaN, infinity or anything but numbers.
 
@@ -47,6 +64,36 @@ def check_finite(name: str, array: Any) -> None:
     exact = xp.isdtype(array.dtype, ("bool", "integral"))
     if not exact and not bool(xp.all(xp.isfinite(array))):
         raise ValueError(f"{name} must be finite, but NaN or infinity was found")
+
+
+def check_range(name: str, data: Any) -> None:
+    """Raise a ValueError if data have integers that no floating-point number can hold.
+
+    Python's integers have any size, and NumPy keeps large ones as objects; their conversion ends in
+    an OverflowError that does not say where they are.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    data : object
+        Its value. Only lists and data with the dtype object are looked at; what else is wrong with
+        them is left to other checks.
+    """
+    if hasattr(data, "iloc") and hasattr(data, "columns"):  # a data frame of pandas
+        for j, column in enumerate(data.columns):
+            check_range(f"the column {column!r} of {name}", data.iloc[:, j])
+        return
+    try:
+        values = np.asarray(data) if isinstance(data, (list, tuple)) else data
+        if getattr(getattr(values, "dtype", None), "kind", "") == "O":
+            np.asarray(values).astype(np.float64)
+    except OverflowError:
+        raise ValueError(
+            f"{name} must contain numbers of the dtype float64, but has an integer above 1e308"
+        ) from None
+    except (TypeError, ValueError):  # no numbers, or rows of different lengths
+        return
 
 
 def check_flags(estimator: Any) -> None:

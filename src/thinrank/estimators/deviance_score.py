@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import _check_sample_weight
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -43,9 +44,16 @@ def deviance_explained(
     """
     Y, weight = responses.Y, responses.weight
     xp = arrays.namespace(Y)
+    if tuple(Y.shape) != tuple(linear.shape):
+        raise ValueError(
+            f"X and Y must have the same number of rows, and Y the columns that fit had: the "
+            f"predictions have shape {tuple(linear.shape)}, Y has {tuple(Y.shape)}"
+        )
     weight = Y * 0 + 1 if weight is None else weight
     if sample_weight is not None:
-        given = np.asarray(sample_weight, dtype=np.float64)
+        given = _check_sample_weight(
+            sample_weight, np.empty((Y.shape[0], 0)), dtype=np.float64, ensure_non_negative=True
+        )
         weight = weight * arrays.from_numpy(given, Y)[:, None]
     total = 2 * float(xp.sum(family.value(Y, linear) * weight))
     ones = arrays.zeros((Y.shape[0], 1), Y) + 1

@@ -12,7 +12,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import Dense, Sparse
+from thinrank.designs import Dense, Operator, Sparse
 from thinrank.solvers import as_solver
 from thinrank.starts import Given, as_start
 
@@ -111,7 +111,7 @@ def own_units(estimator: Any, design: Design, Y: Array | None) -> Units | None:
     estimator : estimator
         With parameters that have been checked.
     design : Design of shape (n_samples, n_features)
-        X. Operators and other designs whose entries are not known pass.
+        X. Of an operator one product is looked at; other designs whose entries are not known pass.
     Y : array of shape (n_samples, n_targets), or None
         Responses, NaN where an entry is missing; None if they are not divided.
 
@@ -123,8 +123,10 @@ def own_units(estimator: Any, design: Design, Y: Array | None) -> Units | None:
     Raises
     ------
     ValueError
-        If the magnitudes are extreme and the fit depends on the units.
+        If the magnitudes are extreme and the fit depends on the units, or X is an operator.
     """
+    if isinstance(design, Operator):
+        _check_product(design)
     of_x = _of_predictors(design)
     of_y = np.zeros(1, np.int64) if Y is None else _exponents(_column_magnitudes(Y), Y)
     if not (np.any(of_x) or np.any(of_y)):
@@ -156,13 +158,30 @@ def check_magnitudes(name: str, data: Design, remedy: str) -> None:
         The end of the message.
     """
     largest = float(np.max(_magnitudes(data), initial=0.0))
-    if not _exponents(np.array([largest]), data.prototype)[0]:
+    _check_magnitude(f"{name} has entries", largest, data.prototype, remedy)
+
+
+def _check_product(X: Operator) -> None:
+    """Raise a ValueError if squares of a product of an operator overflow or underflow.
+
+    The product is that of Xᵀ with random signs, whose entries are about as large as the norms of
+    the columns.
+    """
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(X.shape[0], 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = X.transposed_product(signs.astype(X.prototype.dtype))
+    largest = float(np.max(np.abs(product), initial=0.0))
+    remedy = "scale the operator, as its entries are not known"
+    _check_magnitude("X is an operator with products", largest, X.prototype, remedy)
+
+
+def _check_magnitude(what: str, largest: float, like: Array, remedy: str) -> None:
+    if not np.isinf(largest) and not _exponents(np.array([largest]), like)[0]:
         return
-    what = "too large" if largest > 1 else "so small"
-    how = "to be squared" if largest > 1 else "that their squares are 0"
+    size = "so small that their squares are 0" if largest < 1 else "too large to be squared"
     raise ValueError(
-        f"{name} has entries of magnitude {largest:.2g}, {what} {how} as numbers of the dtype "
-        f"{np.dtype(f'f{arrays.itemsize(data.prototype)}')}; {remedy}"
+        f"{what} of magnitude {largest:.2g}, {size} as numbers of the dtype "
+        f"{np.dtype(f'f{arrays.itemsize(like)}')}; {remedy}"
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
+from thinrank.core.checks import is_list
 from thinrank.losses.families import Gaussian
 from thinrank.selection.records import last_search, one_standard_error
 
@@ -193,7 +193,7 @@ def _response_names(estimator: Any, given: Any, count: int) -> list[str]:
 
 
 def _checked(argument: str, given: Any, count: int, what: str) -> list[str]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if not is_list(given):
         raise ValueError(f"{argument} must be a sequence of {count} names, got {given!r}")
     names = [str(name) for name in given]
     if len(names) != count:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.checks import is_list
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import KeptBasis, kept_basis
@@ -38,7 +38,7 @@ def check_always_keep(estimator: Any) -> np.ndarray:
     names = getattr(estimator, "feature_names_in_", None)
     if always_keep is None:
         return np.empty(0, dtype=np.int64)
-    if isinstance(always_keep, str) or not isinstance(always_keep, Iterable):
+    if not is_list(always_keep):
         raise ValueError(
             f"always_keep must be a list of names or indices of predictors, got {always_keep!r}"
         )

@@ -9,10 +9,18 @@ from scipy.sparse import issparse
 
 from thinrank import arrays
 from thinrank.core import memory
+from thinrank.core.checks import check_range
 from thinrank.designs.row_blocks import RowBlocks
 from thinrank.starts.backward import MOST_ROWS
 
-__all__ = ["check_kind", "in_memory", "lazy_rows", "plain_responses", "reads_in_blocks"]
+__all__ = [
+    "check_kind",
+    "in_memory",
+    "lazy_rows",
+    "plain_responses",
+    "reads_in_blocks",
+    "without_mask",
+]
 
 # Data in blocks are read into memory, once, if they fit this number of times into the memory
 # budget.
@@ -26,7 +34,7 @@ _LAZY = {
 
 
 def check_kind(name: str, data: Any) -> None:
-    """Raise an error if data are lazy, or an array some of whose entries are masked.
+    """Raise an error if data are lazy, masked in some entries, or too large for floats.
 
     Parameters
     ----------
@@ -51,6 +59,29 @@ def check_kind(name: str, data: Any) -> None:
             "for example with SimpleImputer of scikit-learn, or drop these columns or rows. "
             "(Masked cells are allowed in Y, where they count as missing, not in X.)"
         )
+    check_range(name, data)
+
+
+def without_mask(data: Any) -> Any:
+    """A masked array as an array with NaN for masked cells; anything else as it is.
+
+    Parameters
+    ----------
+    data : object
+        Data in which NaN means missing.
+
+    Returns
+    -------
+    object
+        The data, or a copy without mask.
+    """
+    if not isinstance(data, np.ma.MaskedArray):
+        return data
+    if not np.ma.is_masked(data):
+        return data.data
+    texts = data.dtype.kind in "OSU"
+    numbers = data.data.astype(object) if texts else data.data
+    return np.where(np.ma.getmaskarray(data), np.nan, numbers)
 
 
 def plain_responses(Y: Any, *, in_blocks: bool = False) -> Any:
@@ -79,10 +110,7 @@ def plain_responses(Y: Any, *, in_blocks: bool = False) -> Any:
     if type(Y).__module__.partition(".")[0] == "dask" and type(Y).__name__ == "Array":
         return np.asarray(Y)
     if isinstance(Y, np.ma.MaskedArray):
-        if not np.ma.is_masked(Y):
-            return Y.data
-        texts = Y.dtype.kind in "OSU"
-        return np.where(np.ma.getmaskarray(Y), np.nan, Y.data.astype(object) if texts else Y.data)
+        return without_mask(Y)
     check_kind("Y", Y)
     if arrays.is_array(Y) and not isinstance(Y, np.ndarray):
         xp = arrays.namespace(Y)

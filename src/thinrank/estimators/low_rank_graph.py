@@ -385,6 +385,6 @@ class SparseLowRankGraph(Decomposition):
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
+    if not (isinstance(value, str) and value in choices):
         expected = ", ".join(f'"{choice}"' for choice in choices)
         raise ValueError(f"{name} must be one of {expected}, got {value!r}")

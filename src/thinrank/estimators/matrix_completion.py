@@ -332,7 +332,7 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
             check_size("rank", self.rank, most, "the smaller of row_sparsity and column_sparsity")
         if not is_auto(self.ridge):
             check_ridge("ridge", self.ridge, 'a non-negative number or "auto"')
-        if self.center not in CENTRES:
+        if not (self.center is None or isinstance(self.center, str)) or self.center not in CENTRES:
             raise ValueError(
                 f'center must be None, "columns", "rows" or "both", got {self.center!r}'
             )

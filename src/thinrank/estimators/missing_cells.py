@@ -13,6 +13,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.memory import check_fits
 from thinrank.estimators.frames import check_columns
+from thinrank.estimators.kinds_of_data import check_kind, without_mask
 from thinrank.matrices.cell_centre import Centre
 from thinrank.matrices.observed_cells import ObservedCells
 
@@ -53,6 +54,8 @@ def check_cells(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> Cell
     if arrays.is_array(X) and not isinstance(X, (np.ndarray, np.generic)):
         tensor = arrays.as_float_array(X)
         X = arrays.to_numpy(tensor)
+    X = without_mask(X)
+    check_kind("X", X)
     check_columns("X", X)
     X = validate_data(
         estimator,

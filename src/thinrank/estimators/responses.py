@@ -11,6 +11,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.checks import check_range, is_list
 from thinrank.losses.families import Family, Multinomial, as_family, combined
 
 __all__ = ["Responses", "check_entry_weight", "check_offset", "numeric_responses", "responses_of"]
@@ -147,6 +148,7 @@ def check_entry_weight(entry_weight: Any, Y: Array) -> Array | None:
     """Weights of the entries, non-negative and of the shape of Y; None stays None."""
     if entry_weight is None:
         return None
+    check_range("entry_weight", entry_weight)
     weight = np.asarray(
         arrays.to_numpy(entry_weight) if arrays.is_array(entry_weight) else entry_weight,
         dtype=np.float64,
@@ -167,6 +169,7 @@ def check_offset(offset: Any, shape: tuple[int, int], like: Array) -> Array | No
     """The offset as a matrix; a vector counts for all columns."""
     if offset is None:
         return None
+    check_range("offset", offset)
     numbers = np.asarray(
         arrays.to_numpy(offset) if arrays.is_array(offset) else offset, dtype=np.float64
     )
@@ -216,7 +219,7 @@ def _members(families: Any, count: int) -> list[Family]:
     """One family per response."""
     if isinstance(families, (str, Family)):
         return [as_family(families)] * count
-    if not isinstance(families, Iterable):
+    if not is_list(families):
         return [as_family(families)]  # raises an error
     given = list(families)
     if len(given) != count:
@@ -239,6 +242,7 @@ def _missing(column: np.ndarray) -> np.ndarray:
 
 def _numbers(column: np.ndarray, name: str) -> np.ndarray:
     missing = _missing(column)
+    check_range(f"response {name!r}", column)
     try:
         numbers = np.where(missing, np.nan, np.where(missing, 0, column).astype(np.float64))
     except (TypeError, ValueError) as error:

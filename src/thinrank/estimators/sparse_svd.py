@@ -201,8 +201,8 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
             if sizes[i] is not None and not is_auto(sizes[i]):
                 check_size(name, sizes[i], shape[i], words[i])
                 limits[i] = shape[i] if self.layers else sizes[i]
-        if not is_auto(self.background) and self.background != 0:
-            check_size("background", self.background, min(shape), f'or 0 or "auto"; {words[0]}')
+        if not is_auto(self.background):
+            check_size("background", self.background, min(shape), f'or "auto"; {words[0]}', least=0)
         if not is_auto(self.rank):
             check_size("rank", self.rank, min(limits), f"the sizes, {words[0]}, {words[1]}")
 

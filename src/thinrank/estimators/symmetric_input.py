@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from thinrank import arrays
 from thinrank.estimators.frames import check_columns
+from thinrank.estimators.kinds_of_data import check_kind, without_mask
 from thinrank.matrices.pairs import Pairs
 
 __all__ = ["KINDS", "as_pairs", "check_symmetric", "kind_of"]
@@ -33,6 +34,8 @@ def check_symmetric(estimator: BaseEstimator, S: Any) -> Any:
     """
     if arrays.is_array(S) and not isinstance(S, (np.ndarray, np.generic)):
         S = arrays.to_numpy(S)
+    S = without_mask(S)
+    check_kind("S", S)
     check_columns("S", S)
     _check_names(S)
     S = validate_data(

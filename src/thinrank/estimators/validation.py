@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_finite, check_flags, is_auto
+from thinrank.core.checks import check_finite, check_flags, check_range, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
 from thinrank.designs.row_blocks import RowBlocks
@@ -107,6 +107,7 @@ def check_training_data(
 def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
     """X, the only data of an estimator without responses, as a Design."""
     check_flags(estimator)
+    check_kind("X", X)
     if _is_ours(X):
         return _own_design(estimator, X)
     check_columns("X", X)
@@ -229,6 +230,7 @@ def check_weights(sample_weight: Any, design: Design, *, unit_mean: bool = True)
     if sample_weight is None:
         return None
     n = design.shape[0]
+    check_range("sample_weight", sample_weight)
     weight = _check_sample_weight(
         arrays.to_numpy(sample_weight) if arrays.is_array(sample_weight) else sample_weight,
         np.empty((n, 0)),

@@ -19,7 +19,7 @@ from thinrank.losses.families import Family
 from thinrank.losses.inputs import as_matrix, as_vector, as_weights
 from thinrank.losses.missing_entries import combined_weights, few_missing
 from thinrank.losses.point import Point
-from thinrank.losses.profile import profiled, usable_start
+from thinrank.losses.profile import is_perfect, profiled, usable_start
 
 __all__ = ["GeneralizedLinear"]
 
@@ -145,6 +145,15 @@ class GeneralizedLinear:
     def null(self) -> Point:
         """The loss at Θ = 0."""
         return self._computed(Factors.zero(self.shape, self.prototype, rank=1), None)
+
+    @cached_property
+    def fitted_at_zero(self) -> bool:
+        """Whether free predictors alone fit all responses perfectly, as those of separated classes.
+
+        Any Θ fits as well as 0, then.
+        """
+        entries = float(self.samples) * self.shape[1]
+        return is_perfect(self.family, self._total(self.null) * float(self.samples), entries)
 
     @cached_property
     def _first_free(self) -> Array | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["profiled", "usable_start"]
+__all__ = ["is_perfect", "profiled", "usable_start"]
 
 # Largest number of Newton steps, and of times that a step is halved. Rules of thumb: a start from
 # the last point takes one or two steps.
@@ -16,13 +19,23 @@ _MAX_HALVINGS = 30
 # Newton's method ends when the expected decrease is below this fraction of the value, or below the
 # rounding error if that is smaller: the error of the coefficients is about its square root.
 _TOL = 1e-12
+# With separable classes the optimum is at infinity, and every step divides the loss, or what is
+# left of it, by about e. Newton's method ends if the loss per entry is below the first number (for
+# families without units), or if a step leaves more than the second fraction of the expected
+# decrease and it is below the third fraction of the loss. Rules of thumb: solvers ask for seven
+# digits of the loss.
+_PERFECT = 1e-9
+_SLOW = 0.2
+_NEGLIGIBLE = 1e-13
 # A categorical response whose curvatures are all below this is fitted perfectly.
 _NO_CURVATURE = 1e-200
 # Newton's method has failed if a slope is above this fraction of the sum of the absolute slopes of
 # the entries, unless these are all below the second number.
 _STUCK = 1e-2
 _NO_SLOPE = 1e-6
-# Largest change of a linear predictor in one step, which avoids overflow in exponentials.
+# Largest change of a linear predictor in the first step, which avoids overflow in exponentials. It
+# doubles with every step that reaches it and is accepted, as far from the optimum there is hardly
+# any curvature. Responses with units have no exponentials, and no limit.
 _MAX_CHANGE = 10.0
 # Free coefficients are not used again if they give linear predictors beyond this, where a
 # probability is below 1e-6.
@@ -75,12 +88,16 @@ def profiled(
     if family.quadratic:
         return _one_step(free, beta, here, totals, derivative, curvature)
     blocks = [arrays.indices(block, y) for block in family.blocks(y.shape[1])]
+    only_blocks = sum(index.shape[0] for index in blocks) == y.shape[1]
     slack = max(_TOL, 8 * arrays.eps(y))  # rounding errors of the values
     tol = min(_TOL, arrays.eps(y))
+    entries = _number_of_entries(y, weight)
+    limits = np.where(family.units_of(y.shape[1]), np.inf, _MAX_CHANGE)
+    radius, last = arrays.from_numpy(limits, y), float("inf")
     for _ in range(_MAX_STEPS):
         slope = free.T @ derivative
         with arrays.without_overflow_warnings():
-            step = _newton(free, slope, curvature)
+            step = slope * 0 if only_blocks else _newton(free, slope, curvature)
         for index in blocks:
             own = _block_newton(
                 free, arrays.take_columns(slope, index), arrays.take_columns(curvature, index)
@@ -88,27 +105,31 @@ def profiled(
             step = arrays.put_rows(step.T, index, own.T).T
         # a response that is fitted perfectly has no curvature left
         step = xp.where(xp.isfinite(step), step, arrays.zeros((1,), y))
-        expected = xp.sum(slope * step, axis=0)  # twice the decrease
+        expected = float(xp.sum(slope * step))  # twice the decrease
         total = float(xp.sum(totals))
-        if not float(xp.sum(expected)) > tol * max(total, arrays.eps(y)):
+        if not expected > tol * max(total, arrays.eps(y)) or is_perfect(family, total, entries):
             break
-        size = arrays.zeros((y.shape[1],), like=y) + 1
+        if expected > _SLOW * last and expected <= _NEGLIGIBLE * total:
+            break
+        last = expected
         change = free @ step
-        largest = xp.max(xp.abs(change), axis=0)
-        size = xp.where(
-            largest > _MAX_CHANGE, _MAX_CHANGE * arrays.divide_or_zero(1.0, largest), size
-        )
+        # the columns of a categorical response have one size, or there need not be a decrease
+        largest = _of_responses(xp.max(xp.abs(change), axis=0), blocks, xp.max)
+        first = xp.where(largest > radius, arrays.divide_or_zero(radius, largest), totals * 0 + 1)
+        size = first
+        before = _of_responses(totals, blocks, xp.sum)
         for _ in range(_MAX_HALVINGS):
             trial = here - change * size
             new_value, new_derivative, new_curvature = _entries(family, y, weight, trial)
             new_totals = xp.sum(new_value, axis=0)
-            before = _of_responses(totals, blocks)
-            worse = ~(_of_responses(new_totals, blocks) <= before + slack * xp.abs(before))
+            after = _of_responses(new_totals, blocks, xp.sum)
+            worse = ~(after <= before + slack * xp.abs(before))
             if not bool(xp.any(worse)):
                 break
             size = xp.where(worse, 0.5 * size, size)
         else:
             break
+        radius = xp.where(size < first, 0.5 * radius, xp.where(first < 1, 2 * radius, radius))
         beta = beta - step * size
         here, totals = trial, new_totals
         derivative, curvature = new_derivative, new_curvature
@@ -134,14 +155,22 @@ def _one_step(
     return beta, here, totals, derivative - curvature * change, curvature
 
 
-def _of_responses(totals: Array, blocks: list[Array]) -> Array:
-    """Losses of the responses: the columns of a categorical one have its sum."""
-    totals = totals + 0.0 if blocks else totals  # put_rows writes in place
+def _of_responses(values: Array, blocks: list[Array], combine: Callable[[Array], Array]) -> Array:
+    """Values of the responses: the columns of a categorical one have their sum or maximum."""
+    values = values + 0.0 if blocks else values  # put_rows writes in place
     for index in blocks:
-        own = arrays.take_rows(totals, index)
-        xp = arrays.namespace(own)
-        totals = arrays.put_rows(totals, index, own * 0 + xp.sum(own))
-    return totals
+        own = arrays.take_rows(values, index)
+        values = arrays.put_rows(values, index, own * 0 + combine(own))
+    return values
+
+
+def _number_of_entries(y: Array, weight: Array | None) -> float:
+    """The number of entries, or the sum of their weights."""
+    count = y.shape[0] * y.shape[1]
+    if weight is None:
+        return float(count)
+    xp = arrays.namespace(weight)
+    return float(xp.sum(weight)) * count / (weight.shape[0] * weight.shape[1])
 
 
 def _is_stuck(free: Array, derivative: Array, weight: Array | None) -> bool:
@@ -204,14 +233,24 @@ def _block_newton(free: Array, slope: Array, curvature: Array) -> Array:
     products = free[:, :, None] * free[:, None, :]
     n = free.shape[0]
     hessian = xp.reshape(weights, (n, count * count)).T @ xp.reshape(products, (n, q * q))
-    hessian = xp.reshape(hessian, (count, count, q, q))
-    hessian = xp.reshape(xp.permute_dims(hessian, (0, 2, 1, 3)), (count * q, count * q))
     size = float(xp.max(xp.abs(hessian)))
     if not size > _NO_CURVATURE:
         return slope * 0
-    inverse = xp.linalg.pinv(hessian / size, rtol=1e4 * arrays.eps(free)) / size
-    step = inverse @ xp.reshape(slope.T, (count * q,))
+    # made regular along equal changes of all categories, where the slope is zero, and along other
+    # directions without curvature
+    hessian = xp.reshape(hessian / size, (count, count, q, q)) + arrays.identity(q, free) / count
+    hessian = xp.reshape(xp.permute_dims(hessian, (0, 2, 1, 3)), (count * q, count * q))
+    hessian = hessian + 1e4 * arrays.eps(free) * arrays.identity(count * q, like=free)
+    step = xp.linalg.solve(hessian, xp.reshape(slope.T / size, (count * q, 1)))
     return xp.reshape(step, (count, q)).T
+
+
+def is_perfect(family: Any, total: float, entries: float) -> bool:
+    """Whether a loss is negligible, so that nothing is left to fit.
+
+    Families with units have no such limit: their losses may have any size.
+    """
+    return not family.units and total <= _PERFECT * entries
 
 
 def usable_start(family: Any, free: Array | None, beta: Array) -> Array | None:

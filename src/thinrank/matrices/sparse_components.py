@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thinrank import arrays, linalg
+from thinrank import arrays, entrywise, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
@@ -136,7 +136,7 @@ def _square_root(gram: Array) -> Array:
     """A matrix B with BᵀB = gram."""
     xp = arrays.namespace(gram)
     values, vectors = xp.linalg.eigh(gram)
-    return xp.sqrt(arrays.at_least(values, 0.0))[:, None] * vectors.T
+    return xp.sqrt(entrywise.at_least(values, 0.0))[:, None] * vectors.T
 
 
 def _within(A: Design, support: Array, rank: int) -> Array:

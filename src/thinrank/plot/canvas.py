@@ -97,7 +97,7 @@ def size_in_points(ax: Axes) -> tuple[float, float]:
 
     A layout that is computed when the figure is drawn may still change them a little.
     """
-    figure: Any = ax.get_figure(root=True)
+    figure: Any = ax.figure.figure  # also of the Axes of a subfigure
     box = ax.get_window_extent()
     return 72 * box.width / figure.dpi, 72 * box.height / figure.dpi
 

@@ -166,7 +166,7 @@ def as_criterion(criterion: object) -> Criterion:
     if isinstance(criterion, Criterion):
         return criterion
     for name in CRITERIA:
-        if criterion == name:
+        if isinstance(criterion, str) and criterion == name:
             return Criterion(name)
     raise ValueError(f"criterion must be one of {_quoted()}, or a Criterion; got {criterion!r}")
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, check_cv
 
-__all__ = ["Splits", "make_splits", "partitions_of"]
+from thinrank.core.checks import is_list
+
+__all__ = ["Splits", "given_splits", "make_splits", "partitions_of"]
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
@@ -46,10 +48,7 @@ def make_splits(
         Further partitions.
     """
     if not isinstance(cv, Integral) or isinstance(cv, bool):
-        splits = list(check_cv(cv).split(np.zeros((rows, 1)), None, groups))
-        if not splits:
-            raise ValueError("cv must have at least one split, got none")
-        return splits, []
+        return given_splits(cv, np.zeros((rows, 1)), None, groups), []
     live = np.arange(rows) if weight is None else np.flatnonzero(weight > 0)
     if cv < 2:
         raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}")
@@ -68,6 +67,38 @@ def make_splits(
 def partitions_of(rows: int) -> int:
     """Number of partitions of this number of rows on which the best models are evaluated."""
     return min(max(_ENOUGH_PREDICTIONS // rows, 1), _MAX_PARTITIONS)
+
+
+def given_splits(cv: Any, X: Any, Y: Any = None, groups: Any = None) -> Splits:
+    """The splits of a splitter, an iterable or, without shuffling, a number of folds.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test)
+        What to split by.
+    X, Y : array of shape (n_samples, n_columns)
+        Data for the splitter.
+    groups : array of shape (n_samples,), default=None
+        Groups, for splitters that use them.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+        Training and held-out rows of each split; at least one.
+    """
+    expected = "cv must be a number of folds, a splitter or a list of (training, held-out) rows"
+    if is_list(cv):
+        cv = list(cv)
+        if not all(isinstance(split, (tuple, list)) and len(split) == 2 for split in cv):
+            raise ValueError(f"{expected}, got {cv!r}")
+    elif isinstance(cv, (bool, np.bool_, str)) or not (
+        cv is None or isinstance(cv, Integral) or hasattr(cv, "split")
+    ):
+        raise ValueError(f"{expected}, got {cv!r}")
+    splits = list(check_cv(cv).split(X, Y, groups))
+    if not splits:
+        raise ValueError("cv must have at least one split, got none")
+    return splits
 
 
 def _partition(rows: np.ndarray, folds: int, seed: int) -> Splits:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from thinrank.core.checks import is_list
 from thinrank.core.sizes import Sizes
 from thinrank.minimize import check_size
 
@@ -271,7 +272,7 @@ def check_axes(shape: tuple[int, int], ranks: Any, rows: Any, columns: Any) -> N
 
 def as_choices(name: str, values: Any) -> list[Any]:
     """The values as a list; raise a ValueError if there are none."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if not is_list(values):
         raise ValueError(f"{name} must be a list of values to choose from, got {values!r}")
     values = list(values)
     if not values:
