@@ -60,7 +60,7 @@ def test_it_takes_an_eighth_of_x_at_most():
 
 
 def test_what_depends_on_x_alone_is_shared_between_units():
-    known, X, _ = moments(10)
+    known, _, _ = moments(10)
     first, second = known.form(), known.with_target_scale(np.full(10, 3.0)).form()
     rows = np.arange(600)
     a = first.with_ridge(2.0)
