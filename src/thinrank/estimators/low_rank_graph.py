@@ -251,6 +251,9 @@ class SparseLowRankGraph(Decomposition):
 
     def _scores(self) -> tuple[LowRank, np.ndarray]:
         """The components that score pairs, and the influence of each node on its own ones."""
+        if "_share" not in vars(self):  # a model that an earlier version saved
+            fit = LowRank(self.mean_, self.eigenvalues_, self.eigenvectors_)
+            return fit, self.eigenvectors_**2 @ self.shrinkage_
         factors = np.concatenate([self._share * self.shrinkage_, self._beside_factors])
         values = np.concatenate([self._share * self.eigenvalues_, self._beside_values])
         vectors = np.hstack([self.eigenvectors_, self._beside_vectors])
