@@ -111,7 +111,7 @@ def _sent(dask_worker):
 @pytest.mark.slow
 def test_a_worker_dies_and_nothing_large_is_sent():
     distributed = pytest.importorskip("distributed")
-    X, Y = simulated(20_000, 50, 10)
+    X, Y = simulated(20_000, 50, 4)
     one = tr.SparseReducedRankRegressor().fit(X, Y)
     where = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**where) as cluster, distributed.Client(cluster) as client:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,14 +77,13 @@ class DaskBlocks(RowBlocks):
         self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
     ) -> list[np.ndarray]:
         """Sums of what a function returns for each block; see :class:`RowBlocks`."""
-        add = self._dask.delayed(_sum, pure=False)
-        parts = self._tasks(function, arguments, along)
-        while len(parts) > 1 or parts[0] is None:
-            parts = [
-                add(*parts[first : first + _FAN_IN]) for first in range(0, len(parts), _FAN_IN)
-            ]
         self.n_passes += 1
         with _connected():
+            parts = self._tasks(_summed, function, arguments, along, self._groups())
+            add = self._dask.delayed(_sum, pure=False)
+            while len(parts) > 1:
+                firsts = range(0, len(parts), _FAN_IN)
+                parts = [add(*parts[first : first + _FAN_IN]) for first in firsts]
             return added(None, self._dask.compute(parts[0])[0])
 
     def collect(
@@ -92,14 +92,20 @@ class DaskBlocks(RowBlocks):
         """What a function returns for each block, one below the other."""
         self.n_passes += 1
         with _connected():
-            return np.concatenate(self._dask.compute(*self._tasks(function, arguments, along)))
+            groups = self._groups()
+            found = self._dask.compute(*self._tasks(_listed, function, arguments, along, groups))
+        numbers = [number for group in groups for number in group.blocks]
+        parts = dict(zip(numbers, itertools.chain.from_iterable(found), strict=True))
+        return np.concatenate([parts[number] for number in sorted(parts)])
 
     def first(
         self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
     ) -> Sequence[Any]:
         """What a function returns for the first block."""
         with _connected():
-            return self._dask.compute(self._tasks(function, arguments, along, count=1)[0])[0]
+            places = [group.worker for group in self._groups() if 0 in group.blocks]
+            task = self._tasks(_listed, function, arguments, along, [_Group([0], places[0])])[0]
+            return self._dask.compute(task)[0][0]
 
     def block_of(self, row: int) -> int:
         """Number of the block that a row is in."""
@@ -117,22 +123,61 @@ class DaskBlocks(RowBlocks):
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return DaskBlocks(array.persist(), name="Y")
 
+    def _groups(self) -> list[_Group]:
+        """The blocks that one task works on.
+
+        Blocks that are in the memory of workers are grouped by worker, with one group for each of
+        its threads: a worker with no more tasks than threads is not relieved of any by others, to
+        which the blocks would have to be sent. Blocks that are loaded in every pass are groups of
+        their own, so that only one per thread is in memory.
+        """
+        count = len(self.heights)
+        alone = [_Group([number], None) for number in range(count)]
+        distributed = sys.modules.get("distributed")
+        if distributed is None:
+            return alone
+        try:
+            client = distributed.default_client()
+        except ValueError:  # there is none
+            return alone
+        futures = {future.key: future for future in distributed.futures_of(self._data)}
+        keys = [row[0] for row in self._data.__dask_keys__()]
+        if not all(key in futures for key in keys):
+            return alone
+        places = client.who_has(list(futures.values()))
+        by_worker: dict[str | None, list[int]] = {}
+        for number, key in enumerate(keys):
+            holders = sorted(places.get(key, ()))
+            by_worker.setdefault(holders[0] if holders else None, []).append(number)
+        threads = client.nthreads()
+        return [
+            _Group(numbers[start::step], worker)
+            for worker, numbers in by_worker.items()
+            for step in [min(threads.get(worker, 1), len(numbers))]
+            for start in range(step)
+        ]
+
     def _tasks(
         self,
+        apply: Callable[..., Any],
         function: Callable[..., Any],
         arguments: Sequence[Any],
         along: Sequence[Any],
-        count: int | None = None,
+        groups: Sequence[_Group],
     ) -> list[Any]:
-        """One task per block; the arguments are sent to every worker once."""
-        apply = self._dask.delayed(_applied, pure=False)
+        """One task per group of blocks; the arguments are sent to every worker once."""
+        task = self._dask.delayed(apply, pure=False)
         shared = self._dask.delayed(_Arguments(tuple(arguments)), pure=False, traverse=False)
-        blocks = self._delayed_blocks()[:count]
-        rows = [self._rows_of(item)[:count] for item in along]
-        return [
-            apply(function, self._dtype, shared, block, *beside)
-            for block, *beside in zip(blocks, *rows, strict=True)
-        ]
+        blocks = self._delayed_blocks()
+        rows = [self._rows_of(item) for item in along]
+        tasks = []
+        for group in groups:
+            own = [[blocks[i], *(item[i] for item in rows)] for i in group.blocks]
+            # a worker that has died is replaced by others
+            where = {"workers": [group.worker], "allow_other_workers": True}
+            with self._dask.annotate(**(where if group.worker else {})):
+                tasks.append(task(function, self._dtype, shared, own))
+        return tasks
 
     def _delayed_blocks(self) -> list[Any]:
         return self._data.to_delayed()[:, 0].tolist()
@@ -150,6 +195,13 @@ class DaskBlocks(RowBlocks):
         return [np.asarray(data[a:b]) for a, b in zip(firsts, lasts, strict=True)]
 
 
+class _Group(NamedTuple):
+    """Numbers of blocks that one task works on, and the worker that has them, if one has."""
+
+    blocks: list[int]
+    worker: str | None
+
+
 class _Arguments:
     """Arguments of a function as one object, so that Dask sends them together."""
 
@@ -157,11 +209,25 @@ class _Arguments:
         self.values = values
 
 
-def _applied(
-    function: Callable[..., Any], dtype: np.dtype, shared: _Arguments, block: Any, *rows: Any
-) -> Any:
-    """A function of a copy of a block, which it may overwrite."""
-    return function(np.array(block, dtype=dtype, order="C"), *rows, *shared.values)
+def _listed(
+    function: Callable[..., Any], dtype: np.dtype, shared: _Arguments, group: list[list[Any]]
+) -> list[Any]:
+    """The results of a function for some blocks; it may overwrite the copies that it gets."""
+    return [
+        function(np.array(block, dtype=dtype, order="C"), *rows, *shared.values)
+        for block, *rows in group
+    ]
+
+
+def _summed(
+    function: Callable[..., Any], dtype: np.dtype, shared: _Arguments, group: list[list[Any]]
+) -> list[np.ndarray]:
+    """The sum of the results of a function for some blocks."""
+    total: list[np.ndarray] | None = None
+    for pair in group:
+        total = added(total, _listed(function, dtype, shared, [pair])[0])
+    assert total is not None
+    return total
 
 
 def _sum(*parts: Sequence[Any]) -> list[np.ndarray]:
