@@ -48,6 +48,7 @@ CELLS = [
     ),
     {"rho": 0.5, "signal": "medium", "noise": "independent", "rank": 15},
 ]
+MAIN = 18  # cells with Gaussian noise, effects and shared structure
 NAMES = {
     "auto": "auto (row tests)",
     "all": "row tests given all",
@@ -194,6 +195,11 @@ def _block(cells: dict, key: str, errors: bool) -> list[str]:
             values = np.array([r[name][key] for r in part if name in r])
             row.append(_shown(values, len(part), errors))
         rows.append(row)
+    pooled = [r for number in range(MAIN) for r in cells[number]]
+    rows.append([f"all of the first {MAIN}", "", "", len(pooled)])
+    for name in NAMES:
+        values = np.array([r[name][key] for r in pooled if name in r])
+        rows[-1].append(_shown(values, len(pooled), errors))
     headings = ["noise", "ρ", "signal", "runs", *NAMES.values()]
     return table(headings, rows, text=3)
 

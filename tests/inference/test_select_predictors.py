@@ -149,9 +149,14 @@ def test_constant_predictors_and_responses():
 
 def test_copies_of_predictors_are_not_both_tested():
     X, Y = easy()
-    found = select(np.column_stack([X, X[:, 0]]), Y)
-    assert found.p_values[0] == 1
-    assert found.p_values[25] == 1
+    twice = np.column_stack([X, X[:, 0]])
+    for adjust_for in ("selected", "all"):
+        found = select(twice, Y, adjust_for=adjust_for)
+        assert found.p_values[0] == 1
+        assert found.p_values[25] == 1
+        assert found.p_values[1] < 1e-3
+    alone = select(X, Y, adjust_for="all").p_values
+    np.testing.assert_allclose(found.p_values[1:25], alone[1:], rtol=1e-6, atol=1e-12)
 
 
 def test_responses_without_noise():

@@ -62,12 +62,12 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
     n, p = X.shape
     k = Y.shape[1]
     structure = find_structure(X, Y)
-    basis, triangle = np.linalg.qr(X)
-    inverse = np.linalg.pinv(triangle)
+    left, values, right = np.linalg.svd(X, full_matrices=False)
+    rank = int(np.count_nonzero(values > np.sqrt(_DEPENDENT) * values[0]))
+    basis = left[:, :rank]
     # column j: the part of predictor j that the others leave, over its squared norm
-    own = basis @ inverse.T
-    lengths = np.linalg.norm(own, axis=0)
-    cross = (own / np.maximum(lengths, 1e-300)).T @ Y
+    own = basis @ (right[:rank] / values[:rank, None])
+    cross = (own / np.linalg.norm(own, axis=0)).T @ Y
     fit = basis.T @ Y
     residual = Y.T @ Y - fit.T @ fit
     shared, every = np.empty(p), np.empty(p)
@@ -76,8 +76,9 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
         directions = structure_without(X, Y, structure, j).directions
         part = row_scores(cross[j : j + 1], residual + np.outer(cross[j], cross[j]), directions)
         shared[j], every[j], ranks[j] = part.shared[0], part.all[0], directions.shape[1]
-    p_values = combined_p_values(RowScores(shared, every), ranks, k, n - p)
-    p_values[1.0 / lengths**2 < _DEPENDENT] = 1.0
+    p_values = combined_p_values(RowScores(shared, every), ranks, k, n - rank)
+    # predictors in a linear dependence cannot be told from the others in it
+    p_values[np.any(np.abs(right[rank:]) > np.sqrt(_DEPENDENT), axis=0)] = 1.0
     return RowTests(p_values, structure.directions.shape[1], len(structure.support), np.nan)
 
 

@@ -36,6 +36,7 @@ _MANY_ROWS = 10
 _MANY_NEIGHBOURS, _DENSE = 5, 0.04
 # Tests given all others are possible, but too weak to be preferred, with fewer rows per predictor.
 _ENOUGH_ROWS = 1.5
+_GIVEN = "The method was given."  # the reason for it
 
 
 class _Answer(NamedTuple):
@@ -176,7 +177,7 @@ default="auto"
         )
         answer = _from_rates(rates, empty, fdr, n_splits)
     else:
-        answer = _knockoffs(sample.X, responses, fdr, method, seed, "As given.")
+        answer = _knockoffs(sample.X, responses, fdr, method, seed, _GIVEN)
     if responses.shape[1] < sample.Y.shape[1]:
         answer.remarks.append(
             f"The {sample.Y.shape[1]} responses were replaced by {responses.shape[1]} principal "
@@ -211,7 +212,7 @@ def _row_tests(
         )
     if adjust_for == "all" or (adjust_for == "auto" and possible and n >= _MANY_ROWS * p):
         why = (
-            "As given."
+            "Tests given all other predictors."
             if adjust_for == "all"
             else f"With {n} rows and {p} predictors, tests given all other predictors are exact "
             "for Gaussian noise and lose little power."
@@ -258,7 +259,7 @@ def _from_rates(rates: np.ndarray, empty: int, fdr: float, n_splits: int) -> _An
             f"{empty} of {n_splits} splits selected nothing: with the +1 in the threshold, a split "
             f"selects at least {int(np.ceil(1 / fdr))} predictors or none."
         )
-    return _Answer(rates, threshold, proportion, None, "As given.", remarks)
+    return _Answer(rates, threshold, proportion, None, _GIVEN, remarks)
 
 
 def _knockoffs(

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank.inference.discoveries import Discoveries
 from thinrank.plot.canvas import axes_of, check_count, name_axis, open_frame, room, write_instead
 from thinrank.plot.colours import ACCENT, GREY, QUIET
 from thinrank.plot.labels import names_at, shown_of, strongest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from thinrank.inference.discoveries import Discoveries
 
 __all__ = ["discoveries"]
 
@@ -48,6 +49,9 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     >>> ax.get_xlabel()
     '−log₁₀ of the p-value'
     """
+    # imported here, so that other plots do not load the package
+    from thinrank.inference.discoveries import Discoveries
+
     if not isinstance(result, Discoveries):
         raise TypeError(
             "result must be what tr.inference.select_predictors returns, got "
