@@ -152,7 +152,13 @@ def automatic(runs: int, seed: int) -> Iterator[str]:
     yield from table(COVERAGE, rows)
 
 
+# The rule that unclear layers are not used was decided after a first table of weak signals with
+# the seeds of the others had been seen; this table therefore has seeds of its own.
+WEAK_SEEDS = 50_000
+
+
 def weak_signals(runs: int, seed: int) -> Iterator[str]:
+    seed += WEAK_SEEDS
     yield "Weaker signals, n=200, p=100, ρ=0.5, sizes given, where the fit misses predictors:"
     yield ""
     options = {

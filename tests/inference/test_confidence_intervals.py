@@ -274,6 +274,7 @@ def test_a_predictor_that_depends_on_the_others_has_no_interval(data):
         ({"pairs": [(0, 0)], "predictors": [0]}, "not both"),
         ({"at": [[0.0] * P]}, 'at is for of="predictions"'),
         ({"scaled": True}, 'scaled is for of="layers"'),
+        ({"of": "layers", "responses": [0]}, "responses is for"),
     ],
 )
 def test_wrong_arguments(data, est, options, message):

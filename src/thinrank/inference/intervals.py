@@ -148,14 +148,17 @@ def confidence_intervals(
     True
     """
     _check(level, of, adjust, rank, correction)
-    for name, value, kind in (
-        ("pairs", pairs is not None, "coefficients"),
-        ("at", at is not None, "predictions"),
-        ("observations", bool(observations), "predictions"),
-        ("scaled", bool(scaled), "layers"),
+    for name, given, kinds in (
+        ("pairs", pairs is not None, ("coefficients",)),
+        ("predictors", predictors is not None, ("coefficients", "layers")),
+        ("responses", responses is not None, ("coefficients", "predictions")),
+        ("at", at is not None, ("predictions",)),
+        ("observations", bool(observations), ("predictions",)),
+        ("scaled", bool(scaled), ("layers",)),
     ):
-        if value and of != kind:
-            raise ValueError(f'{name} is for of="{kind}", got of={of!r}')
+        if given and of not in kinds:
+            allowed = " or ".join(f'of="{kind}"' for kind in kinds)
+            raise ValueError(f"{name} is for {allowed}, got of={of!r}")
     found = fitted_supports(est, X, Y, adjust, rank, of == "layers")
     notes: list[str] = []
     tested: np.ndarray | bool = True
