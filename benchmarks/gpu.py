@@ -105,15 +105,15 @@ def moderate(seed: int) -> Problem:
 
 
 def seconds(work: Callable[[], Any], repetitions: int) -> float:
-    """Median time of some calls, after one that is not counted if there are several."""
+    """Median time of some calls, after one that is not counted."""
     times = []
-    for _ in range(repetitions + (repetitions > 1)):
+    for _ in range(repetitions + 1):
         torch.cuda.synchronize()
         began = time.perf_counter()
         work()
         torch.cuda.synchronize()
         times.append(time.perf_counter() - began)
-    return statistics.median(times[repetitions > 1 :])
+    return statistics.median(times[1:])
 
 
 def waits(work: Callable[[], Any]) -> int:
