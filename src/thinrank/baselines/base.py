@@ -111,7 +111,7 @@ class Baseline(FactorRegressor):
 
 
 def check_number(name: str, value: Any, *, automatic: bool = True) -> None:
-    """Raise a ValueError unless ``value`` is a finite number of at least 0, or "auto" if allowed."""
+    """Raise a ValueError unless ``value`` is a finite number of at least 0, or "auto"."""
     number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
     if (automatic and is_auto(value)) or (number and 0 <= float(value) < float("inf")):
         return
