@@ -148,12 +148,9 @@ class GeneralizedLinear:
 
     @cached_property
     def fitted_at_zero(self) -> bool:
-        """Whether free predictors alone fit all responses perfectly, as those of separated classes.
-
-        Any Θ fits as well as 0, then.
-        """
-        entries = float(self.samples) * self.shape[1]
-        return is_perfect(self.family, self._total(self.null) * float(self.samples), entries)
+        """Whether free predictors alone fit perfectly, as they can if classes are separable."""
+        total, entries = self._total(self.null) * self.samples, self.samples * self.shape[1]
+        return is_perfect(self.family, total, entries)
 
     @cached_property
     def _first_free(self) -> Array | None:
