@@ -149,8 +149,7 @@ class GeneralizedLinear:
     @cached_property
     def fitted_at_zero(self) -> bool:
         """Whether free predictors alone fit perfectly, as they can if classes are separable."""
-        total, entries = self._total(self.null) * self.samples, self.samples * self.shape[1]
-        return is_perfect(self.family, total, entries)
+        return is_perfect(self.family, self._total(self.null), self.shape[1])  # per sample
 
     @cached_property
     def _first_free(self) -> Array | None:
