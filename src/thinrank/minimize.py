@@ -156,6 +156,8 @@ def solve(
 
 def _started(start: Start, loss: Any, solver: Any, seed: int) -> Factors:
     first = start(loss, solver.rank, solver.rows, solver.columns, seed)
+    if not isinstance(first, Factors):
+        raise TypeError(f"start must return tr.Factors, got {first!r} from {start!r}")
     return complete_rank(first, loss, solver.rank, seed)
 
 

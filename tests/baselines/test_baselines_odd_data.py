@@ -74,3 +74,12 @@ def test_a_path_of_exclusive_extraction_has_a_limit(monkeypatch):
     X = np.random.default_rng(1).normal(size=(8, 6))
     baselines.ExclusiveExtraction(n_penalties=4).fit(X, X)
     assert limits == [(30, 1e-4)] * 4 + [(200, 1e-6)]
+
+
+@pytest.mark.parametrize("name", baselines.__all__)
+def test_a_tolerance_is_a_number(name):
+    make = getattr(baselines, name)
+    for parameter in {"tol", "gamma"} & set(make().get_params()):
+        for value in ("auto", "1e-4", None, -1.0):
+            with pytest.raises(ValueError, match=f"^{parameter} must be a finite number"):
+                make(**{parameter: value}).fit(np.eye(4), np.eye(4))

@@ -42,3 +42,11 @@ def test_records_that_are_no_records(baseline):
     result = run("inspect", "b", "--json")
     assert result.code == 3
     assert "invalid record" in json.loads(result.out)["error"]
+    for files in ({"x": {"a": 1}, "y": None}, ["X.csv"]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            extra = {"thinrank fit": {"version": 1, "data": files}}
+            tr.save(model, baseline, overwrite=True, extra=extra)
+        result = run("inspect", "b", "--json")
+        assert result.code == 3
+        assert "invalid record of the files" in json.loads(result.out)["error"]

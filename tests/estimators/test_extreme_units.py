@@ -145,3 +145,13 @@ def test_operators_in_extreme_units_are_refused(unit, words, standardize):
         est.fit(aslinearoperator(X * unit), Y)
     assert est.fit(aslinearoperator(X * 0.0), Y).rank_ == 0  # zero in any units
     assert est.fit(aslinearoperator(X * 1e100), Y).rank_ == 1
+
+
+@pytest.mark.parametrize(
+    "make", [tr.SparseMatrixCompletion, tr.SparseLowRankGraph, tr.SparseSVD, tr.SparsePCA]
+)
+def test_matrices_whose_squares_overflow_are_refused(make):
+    S = np.abs(np.add.outer(np.arange(6.0), np.arange(6.0)) - 4)
+    S[1, 2] = S[2, 1] = 1e308
+    with pytest.raises(ValueError, match=r"has entries of magnitude 1e\+308, too large"):
+        make(1).fit(S)

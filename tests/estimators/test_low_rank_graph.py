@@ -225,3 +225,8 @@ def test_invalid_pairs(two_blocks):
         graph.predict_links([["a", "b"]])
     with pytest.raises(ValueError, match="cannot be given together"):
         graph.predict_links([[0, 1]], top=1)
+
+
+def test_pairs_that_are_all_unknown():
+    with pytest.raises(ValueError, match="S must have a known pair"):
+        tr.SparseLowRankGraph(1, 2).fit(np.where(np.eye(4) > 0, 1.0, np.nan))

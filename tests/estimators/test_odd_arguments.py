@@ -138,3 +138,16 @@ def test_objects_with_an_operator():
     X, Y = data(None)
     with pytest.raises(ValueError, match="Y must contain numbers, got an array of type object"):
         tr.baselines.NullRegressor().fit(aslinearoperator(X), Y.astype(object))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
+@pytest.mark.parametrize("estimator", ESTIMATORS[:3], ids=lambda each: type(each).__name__)
+def test_scores_in_half_and_extended_precision(estimator, dtype):
+    X, Y = data(estimator)
+    fitted = clone(estimator).fit(X, Y)
+    assert fitted.score(X, Y.astype(dtype)) == pytest.approx(fitted.score(X, Y), abs=1e-2)
+
+
+def test_a_start_that_returns_nothing():
+    with pytest.raises(TypeError, match=r"start must return tr\.Factors, got None"):
+        tr.SparseReducedRankRegressor(1, 2, 2, start=lambda *sizes: None).fit(*data(None))

@@ -68,7 +68,7 @@ def _write(trial: Trial, path: Path) -> None:
 
 
 def _content(trial: Trial, suffix: str) -> bytes:
-    out, frames = io.BytesIO(), _frames(trial)
+    out, frames = io.BytesIO(), np.asarray(_frames(trial))
     if suffix == ".npz":
         names = trial.choice((("movie",), ("data", "other"), ("a", "b"), ()))
         np.savez(out, **{name: _frames(trial) for name in names})

@@ -58,3 +58,11 @@ def test_texts_are_not_written_to_arrays(tmp_path):
     with pytest.raises(ValueError, match="numbers only"):
         write_table(tmp_path / "X.npy", ["a"], [np.array(["u", "v"], dtype=object)])
     assert not list(tmp_path.iterdir())
+
+
+def test_an_archive_with_the_name_of_an_array(tmp_path):
+    path = tmp_path / "X.npy"
+    with path.open("wb") as file:
+        np.savez(file, X=np.eye(3))
+    with pytest.raises(TableError, match=r"archive of arrays; rename it to \.npz"):
+        read_table(path)

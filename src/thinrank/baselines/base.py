@@ -110,12 +110,13 @@ class Baseline(FactorRegressor):
         return int(rank)  # type: ignore[arg-type]
 
 
-def check_number(name: str, value: Any) -> None:
-    """Raise a ValueError unless ``value`` is "auto" or a finite number of at least 0."""
+def check_number(name: str, value: Any, *, automatic: bool = True) -> None:
+    """Raise a ValueError unless ``value`` is a finite number of at least 0, or "auto"."""
     number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-    if is_auto(value) or (number and 0 <= float(value) < float("inf")):
+    if (automatic and is_auto(value)) or (number and 0 <= float(value) < float("inf")):
         return
-    raise ValueError(f'{name} must be "auto" or a finite number of at least 0, got {value!r}')
+    expected = '"auto" or a finite number' if automatic else "a finite number"
+    raise ValueError(f"{name} must be {expected} of at least 0, got {value!r}")
 
 
 def check_count(name: str, value: Any, least: int = 1) -> None:

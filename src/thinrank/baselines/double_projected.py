@@ -119,7 +119,7 @@ class DoubleProjectedPenalization(Baseline):
     def _check_parameters(self) -> None:
         check_number("penalty", self.penalty)
         check_number("column_threshold", self.column_threshold)
-        check_number("tol", self.tol)
+        check_number("tol", self.tol, automatic=False)
         check_count("n_penalties", self.n_penalties)
 
     def _settings(self, data: Prepared) -> list[Setting]:

@@ -131,8 +131,8 @@ class ExclusiveExtraction(Baseline):
 
     def _check_parameters(self) -> None:
         check_number("penalty", self.penalty)
-        check_number("gamma", self.gamma)
-        check_number("tol", self.tol)
+        check_number("gamma", self.gamma, automatic=False)
+        check_number("tol", self.tol, automatic=False)
         check_count("n_penalties", self.n_penalties)
         check_count("max_iter", self.max_iter)
 

@@ -115,7 +115,7 @@ class RankConstrainedGroupLasso(Baseline):
 
     def _check_parameters(self) -> None:
         check_number("penalty", self.penalty)
-        check_number("tol", self.tol)
+        check_number("tol", self.tol, automatic=False)
         check_count("n_penalties", self.n_penalties)
         check_count("max_iter", self.max_iter)
 

@@ -92,7 +92,7 @@ class SeparateLassos(Baseline):
 
     def _check_parameters(self) -> None:
         check_number("penalty", self.penalty)
-        check_number("tol", self.tol)
+        check_number("tol", self.tol, automatic=False)
         check_count("n_penalties", self.n_penalties)
 
     def _settings(self, data: Prepared) -> list[Setting]:

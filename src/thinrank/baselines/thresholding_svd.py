@@ -138,7 +138,7 @@ class ThresholdingSVD(Baseline):
     def _check_parameters(self) -> None:
         check_number("row_threshold", self.row_threshold)
         check_number("column_threshold", self.column_threshold)
-        check_number("tol", self.tol)
+        check_number("tol", self.tol, automatic=False)
         check_count("n_thresholds", self.n_thresholds)
         check_count("max_iter", self.max_iter)
 

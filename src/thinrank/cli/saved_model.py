@@ -80,4 +80,9 @@ def load_model(folder: Path) -> SavedModel:
         raise ModelFileError(
             f"{folder} was fitted by a newer version of thinrank, {record.get('thinrank')}"
         )
+    data = {} if record is None else record.get("data", {})
+    if type(data) is not dict or not all(
+        isinstance(data.get(name), (str, type(None))) for name in ("x", "y")
+    ):
+        raise ModelFileError(f"{folder} has an invalid record of the files that were fitted")
     return SavedModel(folder, estimator, record)

@@ -332,6 +332,8 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         """
         y = plain_responses(y)
         truth = arrays.to_numpy(y) if arrays.is_array(y) else np.asarray(y)
+        if truth.dtype.kind == "f" and truth.itemsize not in (4, 8):  # half and extended precision
+            y = truth = truth.astype(np.float64)
         if truth.dtype.kind != "f" or not (np.isnan(truth).any() or has_extreme_units(truth)):
             return super().score(X, y, sample_weight)
         truth, predicted = comparable(truth, arrays.to_numpy(self.predict(X)))

@@ -183,6 +183,8 @@ class SparseLowRankGraph(Decomposition):
             self._check_parameters(S.shape[0])
             self.kind_ = kind_of(S) if self.kind == "auto" else self.kind
             pairs = as_pairs(S, self.diagonal == "keep")
+            if pairs.count == 0:
+                raise ValueError("S must have a known pair, but all its pairs are NaN")
             self.search_: dict[str, Any] = {}
             self.n_samples_: int | None = None
             self._share, self._beside_factors, self._beside_values = 1.0, np.zeros(0), np.zeros(0)

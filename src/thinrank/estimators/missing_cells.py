@@ -12,6 +12,8 @@ from sklearn.utils.validation import validate_data
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.memory import check_fits
+from thinrank.designs import Dense
+from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.frames import check_columns
 from thinrank.estimators.kinds_of_data import check_kind, without_mask
 from thinrank.matrices.cell_centre import Centre
@@ -68,6 +70,7 @@ def check_cells(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> Cell
     cells = ObservedCells.of(X)
     if reset and not len(cells):
         raise ValueError("X must have observed cells, but all its cells are missing (NaN)")
+    check_magnitudes("X", Dense(np.reshape(cells.values, (-1, 1))), "divide them by a number")
     return CellData(cells, X.dtype, tensor)
 
 

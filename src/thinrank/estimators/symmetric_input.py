@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from thinrank import arrays
+from thinrank.designs import Dense
+from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.frames import check_columns
 from thinrank.estimators.kinds_of_data import check_kind, without_mask
 from thinrank.matrices.pairs import Pairs
@@ -63,6 +65,7 @@ def check_symmetric(estimator: BaseEstimator, S: Any) -> Any:
         raise ValueError(
             "S must be finite, or NaN where a pair is unknown; Input X contains infinity"
         )
+    check_magnitudes("S", Dense(np.reshape(values, (-1, 1))), "divide them by a number")
     return _symmetric(S, names)
 
 

@@ -20,6 +20,7 @@ from thinrank.core.checks import check_finite, check_flags, check_range, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
 from thinrank.designs.row_blocks import RowBlocks
+from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, check_row_names, column_names
 from thinrank.estimators.kinds_of_data import check_kind, in_memory, lazy_rows, reads_in_blocks
@@ -113,7 +114,9 @@ def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
     check_columns("X", X)
     X = validate_data(estimator, X, **_PREDICTORS)
     check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
-    return as_design(X)
+    design = as_design(X)
+    check_magnitudes("X", design, "divide them by a number")
+    return design
 
 
 def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:

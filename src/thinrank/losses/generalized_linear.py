@@ -148,9 +148,8 @@ class GeneralizedLinear:
 
     @cached_property
     def fitted_at_zero(self) -> bool:
-        """Whether free predictors alone fit all responses perfectly, so that Θ = 0 is optimal."""
-        total = self._total(self.null) * float(self.samples)
-        return is_perfect(self.family, total, float(self.samples) * self.shape[1])
+        """Whether free predictors alone fit perfectly, as they can if classes are separable."""
+        return is_perfect(self.family, self._total(self.null), self.shape[1])  # per sample
 
     @cached_property
     def _first_free(self) -> Array | None:

@@ -54,6 +54,9 @@ def read_npy(path: Path, prefix: str) -> Table:
         values = np.load(path, allow_pickle=False)
     except _BROKEN as error:
         raise TableError(f"cannot be read as NPY: {error}", file=str(path)) from None
+    if hasattr(values, "files"):
+        values.close()
+        raise TableError("is an archive of arrays; rename it to .npz", file=str(path))
     return _table(path, values, None, None, prefix)
 
 
