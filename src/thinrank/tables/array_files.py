@@ -51,11 +51,11 @@ def read_npy(path: Path, prefix: str) -> Table:
     Table
     """
     try:
-        values = np.load(path, allow_pickle=False)
+        with path.open("rb") as stream:
+            values = np.load(stream, allow_pickle=False)
     except _BROKEN as error:
         raise TableError(f"cannot be read as NPY: {error}", file=str(path)) from None
     if hasattr(values, "files"):
-        values.close()
         raise TableError("is an archive of arrays; rename it to .npz", file=str(path))
     return _table(path, values, None, None, prefix)
 
@@ -77,7 +77,8 @@ def read_npz(path: Path, prefix: str) -> Table:
     """
     file = str(path)
     try:
-        with np.load(path, allow_pickle=False) as content:
+        # np.load does not always close a file that it opened itself, if the file is damaged
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as content:
             if not hasattr(content, "files"):
                 raise ValueError("it contains a single array; rename it to .npy")
             arrays = {name: content[name] for name in content.files}
