@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import delayed
 from scipy import stats
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
+from thinrank.core.parallel_calls import parallel_calls
 from thinrank.core.progress import with_progress_bar
-from thinrank.core.threads import one_use_of_cores
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.frames import column_names
 from thinrank.inference.generalization_result import Generalization
@@ -149,8 +148,7 @@ def generalization(
         for i, fold in enumerate(partitions)
         for left in left_out_folds(int(fold.max()) + 1)
     ]
-    jobs = effective_n_jobs(n_jobs)
-    fits = Parallel(jobs, prefer="threads", return_as="generator")(
+    calls = (
         delayed(_losses)(est, X, Y, groups, np.isin(partitions[i], left), loss) for i, left in tasks
     )
     found: list[dict[tuple[int, ...], np.ndarray]] = [{} for _ in partitions]
@@ -163,14 +161,10 @@ def generalization(
             show=verbose > 0,
             time_left=True,
         ) as report,
-        one_use_of_cores(jobs),
-        warnings.catch_warnings(),
-        closing(fits),
+        parallel_calls(calls, n_jobs) as fits,
     ):
         # one warning per fit says nothing about the whole
         warnings.simplefilter("ignore", SelectionWarning)
-        # A callback that raises ends the run; joblib then warns of the fits that are given up.
-        warnings.filterwarnings("ignore", r"\d+ tasks", UserWarning, "joblib")
         for done, ((i, left), losses) in enumerate(zip(tasks, fits, strict=True), start=1):
             found[i][left] = losses
             if report is not None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import delayed
 
+from thinrank.core.parallel_calls import parallel_calls
 from thinrank.core.progress import with_progress_bar
-from thinrank.core.threads import one_use_of_cores
 from thinrank.inference.neighbours import find_neighbours
 from thinrank.inference.row_scores import NOISE_FLOOR
 from thinrank.inference.structure import few_responses, find_structure
@@ -138,10 +136,7 @@ def inclusion_rates(
     rng = np.random.default_rng(seed)
     neighbours = find_neighbours(X, np.arange(X.shape[1]))
     orders = [rng.permutation(len(X)) for _ in range(n_splits)]
-    jobs = effective_n_jobs(n_jobs)
-    splits = Parallel(jobs, prefer="threads", return_as="generator")(
-        delayed(_chosen)(X, Y, order, fdr, neighbours) for order in orders
-    )
+    calls = (delayed(_chosen)(X, Y, order, fdr, neighbours) for order in orders)
     rates, empty = np.zeros(X.shape[1]), 0
     with (
         with_progress_bar(
@@ -152,12 +147,8 @@ def inclusion_rates(
             show=verbose > 0,
             time_left=True,
         ) as report,
-        one_use_of_cores(jobs),
-        warnings.catch_warnings(),
-        closing(splits),
+        parallel_calls(calls, n_jobs) as splits,
     ):
-        # A callback that raises ends the run; joblib then warns of the splits that are given up.
-        warnings.filterwarnings("ignore", r"\d+ tasks", UserWarning, "joblib")
         for done, chosen in enumerate(splits, start=1):
             rates[chosen] += 1 / max(len(chosen), 1)
             empty += len(chosen) == 0

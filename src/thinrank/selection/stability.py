@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from thinrank import arrays
 from thinrank.core.extras import import_optional
+from thinrank.core.parallel_calls import parallel_calls
 from thinrank.core.progress import with_progress_bar
-from thinrank.core.threads import one_use_of_cores
 from thinrank.core.warnings import SelectionWarning
 from thinrank.minimize import check_size, seed_from
 from thinrank.selection.pair_counts import PairCounts, selected_pairs
@@ -170,10 +169,7 @@ def stability(
     if n < 4:
         raise ValueError(f"X must have at least 4 rows, got {n}")
     halves = list(_halves(n, n_resamples, seed_from(random_state)))
-    jobs = effective_n_jobs(n_jobs)
-    fits = Parallel(jobs, prefer="threads", return_as="generator_unordered")(
-        delayed(_selection)(est, X, Y, half, pairs) for half in halves
-    )
+    calls = (delayed(_selection)(est, X, Y, half, pairs) for half in halves)
     tally = _Tally(n_features)
     with (
         with_progress_bar(
@@ -184,14 +180,10 @@ def stability(
             show=verbose > 0,
             time_left=True,
         ) as report,
-        one_use_of_cores(jobs),
-        warnings.catch_warnings(),
-        closing(fits),
+        parallel_calls(calls, n_jobs, in_order=False) as fits,
     ):
         # Up to 2B warnings about single halves say less than the remarks on all of them.
         warnings.simplefilter("ignore", SelectionWarning)
-        # A callback that raises ends the run; joblib then warns of the fits that are given up.
-        warnings.filterwarnings("ignore", r"\d+ tasks", UserWarning, "joblib")
         for done, found in enumerate(fits, start=1):
             tally.add(found)
             if report is not None:
