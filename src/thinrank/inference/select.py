@@ -63,7 +63,7 @@ def select_predictors(
     verbose: int = 0,
     callback: Callable[[MirrorRecord], object] | None = None,
 ) -> Discoveries:
-    r"""Select predictors that have an effect on any response, with few false ones on average.
+    """Select predictors that have an effect on any response, with few false ones on average.
 
     The model is Y = 1·intercepts + XΘ + E with independent rows of E, correlated across responses
     in any way. A false discovery is a selected predictor whose row of Θ is zero. The false
@@ -82,8 +82,9 @@ def select_predictors(
         than a quarter of the number of rows, that number of principal components is used.
     fdr : float, default=0.1
         The nominal false discovery rate q.
-    method : {"auto", "row_tests", "mirror", "fixed_knockoffs", "model_x_knockoffs"}, \
-default="auto"
+    method : str, default="auto"
+        One of "auto", "row_tests", "mirror", "fixed_knockoffs" and "model_x_knockoffs".
+
         "row_tests" has a p-value for each predictor, from the correlation of its residuals with
         those of the responses, given other predictors (``adjust_for``), and the procedure of
         Benjamini and Hochberg [1]_. It is the only method that can select one or two predictors,
