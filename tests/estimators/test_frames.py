@@ -34,10 +34,11 @@ def test_polars_frames_are_read_like_those_of_pandas(make):
     Y.iloc[3, 1] = np.nan
     expected = make().fit(X, Y)
     own = make().fit(pl.from_pandas(X), pl.from_pandas(Y))
-    np.testing.assert_allclose(own.coef_, expected.coef_)
+    # frames held by columns sum in another order, and fits with missing entries iterate
+    np.testing.assert_allclose(own.coef_, expected.coef_, rtol=1e-5)
     assert own.feature_names_in_.tolist() == list("abcd")
     assert own.target_names_in_.tolist() == ["u", "v", "w"]
-    np.testing.assert_allclose(own.predict(pl.from_pandas(X)), expected.predict(X))
+    np.testing.assert_allclose(own.predict(pl.from_pandas(X)), expected.predict(X), atol=1e-6)
 
 
 def test_integers_and_nulls_of_polars():
