@@ -1,4 +1,4 @@
-"""Simulated data for benchmarks/inference_discoveries.py, and rivals of the library's methods."""
+"""Simulated data for benchmarks/inference_discoveries.py, and baselines to compare with."""
 
 from __future__ import annotations
 

@@ -4,11 +4,11 @@ Run:  OMP_NUM_THREADS=1 python benchmarks/inference.py discoveries [--runs 200] 
           [--jobs 16] [--records F] [--first-seed 600000]
           [--markdown docs/benchmarks/inference_discoveries.md]
 
-One data set per run and cell; the problems and the rivals are in discoveries_problems.py. Runs go
+One data set per run and cell; problems and baselines are in discoveries_problems.py. Runs go
 over all cells one after another, so that a limit of minutes leaves the same number in all cells.
 Mirror statistics (50 splits) and tests given all other predictors run for the first --mirror-runs
-of them, the multi-task method of hidimstat and one-response knockoffs for the first --rival-runs,
-without t₅ noise.
+of them, the multi-task method of hidimstat and one-response knockoffs for the first
+--baseline-runs, without t₅ noise.
 ``--records`` names a file of records in JSON, one per line, which a later run continues.
 """
 
@@ -116,15 +116,15 @@ def record(run: int, seed: int, number: int, options: argparse.Namespace) -> dic
     which = {"auto", "fixed", "model_x", "manova"}
     if run < options.mirror_runs:
         which |= {"mirror", "all"}
-    rivals = run < options.rival_runs and cell["noise"] != "t5" and len(true)
-    if rivals and not options.without_hidimstat:
+    baselines = run < options.baseline_runs and cell["noise"] != "t5" and len(true)
+    if baselines and not options.without_hidimstat:
         which.add("hidimstat")
     found: dict = {"run": run, "cell": number}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, chosen, seconds in selections(X, Y, which):
             found[name] = {"seconds": seconds, **measures(chosen, true)}
-        if rivals:
+        if baselines:
             found["one"] = {"seconds": np.nan, **measures(best_response(X, Y, true), true)}
     return found
 
@@ -172,7 +172,7 @@ def lines_of(records: list[dict]) -> list[str]:
     lines = [
         f"n = {sizes['n']}, p = {sizes['p']}, k = {sizes['k']}, {sizes['rows']} predictors with "
         f"effects, rank {sizes['rank']} unless noted; at least {fewest} runs per cell, mirror and "
-        "rivals fewer, as given in parentheses.",
+        "baselines fewer, as given in parentheses.",
     ]
     for q in LEVELS:
         lines += ["", f"### q = {q}: false discovery rate ± standard error", ""]
@@ -227,7 +227,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--minutes", type=float, default=np.inf)
     parser.add_argument("--mirror-runs", type=int, default=200)
-    parser.add_argument("--rival-runs", type=int, default=10)
+    parser.add_argument("--baseline-runs", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=600_000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--without-hidimstat", action="store_true")

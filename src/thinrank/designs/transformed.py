@@ -78,12 +78,12 @@ class Transformed:
         product = self.base.transposed_product(block)
         if self.center is not None:
             total = arrays.namespace(block).sum(block, axis=0)
-            if _is_rounding_error(total, block):
-                pass  # so is its product with the means, beside that of the entries
-            elif block.ndim == 1:
-                product -= self.center * total
-            else:
-                _subtract_outer(product, self.center, total)
+            # sums that are rounding errors, as of centred responses, change nothing
+            if not _is_rounding_error(total, block):
+                if block.ndim == 1:
+                    product -= self.center * total
+                else:
+                    _subtract_outer(product, self.center, total)
         if self.column_scale is not None:
             product *= self.column_scale if block.ndim == 1 else self.column_scale[:, None]
         return product
