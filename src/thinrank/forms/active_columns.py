@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
@@ -16,7 +18,8 @@ class ActiveColumns:
     """The columns of X that are in use, with their inner products with one another and with Y.
 
     Every column is copied from X once and kept as a row of one array, which has some free rows.
-    When none is free, rows of columns that are no longer in use are overwritten.
+    When none is free, rows of columns that are no longer in use are overwritten. Inner products
+    with Y are computed when they are first asked for.
 
     Parameters
     ----------
@@ -29,8 +32,12 @@ class ActiveColumns:
     def __init__(self, X: Design, Y: Design) -> None:
         self._X, self._Y = X, Y
         self._place: dict[int, int] = {}  # from a column of X to the row that holds it
+        self._crossed: set[int] = set()  # rows whose inner products with Y are known
         self._last: tuple[Array | None, Array] = None, X.prototype  # an index with its places
-        self._allot(0)
+        self._wanted: list[int] = []  # the last index as numbers
+        self._rows = arrays.zeros((0, X.shape[0]), X.prototype)
+        self._gram = arrays.zeros((0, 0), X.prototype)
+        self._cross = arrays.zeros((0, Y.shape[1]), X.prototype)
 
     def gram(self, index: Array) -> Array:
         """Inner products of the columns ``index``, as a new array."""
@@ -40,6 +47,13 @@ class ActiveColumns:
     def cross(self, index: Array) -> Array:
         """Inner products of the columns ``index`` with those of Y, as a new array."""
         places = self._places(index)
+        held = (self._place[column] for column in self._wanted)
+        missing = sorted(place for place in held if place not in self._crossed)
+        for some in self._blocks(missing):
+            columns = arrays.take_rows(self._rows, some).T
+            products = self._Y.transposed_product(columns).T
+            self._cross = arrays.put_rows(self._cross, some, products)
+        self._crossed.update(missing)
         return arrays.take_rows(self._cross, places)
 
     def products(self, index: Array, block: Array) -> Array:
@@ -56,6 +70,10 @@ class ActiveColumns:
         )
         return self._rows.T @ spread
 
+    def holds(self, index: Array) -> bool:
+        """Whether all of the columns ``index`` have been copied."""
+        return all(column in self._place for column in arrays.to_numpy(index).tolist())
+
     def _places(self, index: Array) -> Array:
         """The rows that hold the columns, after copying columns that are missing.
 
@@ -65,11 +83,10 @@ class ActiveColumns:
         last, places = self._last
         if last is index:
             return places
-        wanted = arrays.to_numpy(index).tolist()
+        wanted = self._wanted = arrays.to_numpy(index).tolist()
         missing = [column for column in wanted if column not in self._place]
         if missing and len(wanted) > self._rows.shape[0]:
             self._allot(len(wanted) + 32 + len(wanted) // 32)
-            missing = wanted
         if missing:
             self._fetch(missing, set(wanted))
         places = arrays.indices([self._place[column] for column in wanted], self._X.prototype)
@@ -77,36 +94,40 @@ class ActiveColumns:
         return places
 
     def _allot(self, room: int) -> None:
-        """Allocate ``room`` free rows and drop all columns."""
-        like = self._X.prototype
-        self._place = {}
+        """Make room for columns, beside those that are already there."""
+        like, more = self._X.prototype, room - self._rows.shape[0]
+        xp = arrays.namespace(like)
+
+        def below(block: Array, width: int) -> Array:
+            return xp.concat([block, arrays.zeros((more, width), like)])
+
+        self._rows = below(self._rows, self._X.shape[0])
+        self._cross = below(self._cross, self._Y.shape[1])
+        self._gram = below(below(self._gram, self._gram.shape[1]).T, room)
         self._last = None, like
-        # free the old arrays, which may be large, before allocating the new ones
-        self._rows = self._gram = self._cross = arrays.zeros((0, 0), like)
-        self._rows = arrays.zeros((room, self._X.shape[0]), like)
-        self._gram = arrays.zeros((room, room), like)
-        self._cross = arrays.zeros((room, self._Y.shape[1]), like)
 
     def _fetch(self, missing: list[int], wanted: set[int]) -> None:
+        """Copy columns from X to rows that are free or no longer in use."""
         empty = set(range(self._rows.shape[0])) - set(self._place.values())
         unused = {place for column, place in self._place.items() if column not in wanted}
         chosen = sorted([*sorted(empty), *sorted(unused)][: len(missing)])
         reused = set(chosen)
         self._place = {c: place for c, place in self._place.items() if place not in reused}
-        width = arrays.at_once(_BLOCK_COLUMNS, self._X.prototype)
-        for first in range(0, len(missing), width):
-            some = slice(first, first + width)
-            self._load(missing[some], chosen[some])
-        if len(missing) == len(wanted):  # everything is new: one symmetric product
-            self._gram = self._rows @ self._rows.T
+        self._crossed -= reused
+        columns = self._blocks(missing)
+        for some, places in zip(columns, self._blocks(chosen), strict=True):
+            self._rows = arrays.put_rows(self._rows, places, self._X.columns(some).T)
         self._place.update(zip(missing, chosen, strict=True))
-
-    def _load(self, columns: list[int], chosen: list[int]) -> None:
-        block = self._X.columns(arrays.indices(columns, self._X.prototype))
-        places = arrays.indices(chosen, self._X.prototype)
-        self._rows = arrays.put_rows(self._rows, places, block.T)
-        self._cross = arrays.put_rows(self._cross, places, self._Y.transposed_product(block).T)
-        if self._place:
-            products = (self._rows @ block).T
+        if 2 * len(missing) > self._rows.shape[0]:  # most are new: one symmetric product
+            self._gram = self._rows @ self._rows.T
+            return
+        for places in self._blocks(chosen):
+            products = arrays.take_rows(self._rows, places) @ self._rows.T
             self._gram = arrays.put_rows(self._gram, places, products)
             self._gram = arrays.put_rows(self._gram.T, places, products).T
+
+    def _blocks(self, positions: list[int]) -> Iterator[Array]:
+        """Index arrays of a few positions each."""
+        width = arrays.at_once(_BLOCK_COLUMNS, self._X.prototype)
+        for first in range(0, len(positions), width):
+            yield arrays.indices(positions[first : first + width], self._X.prototype)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-from typing import Self
+from typing import Any, Self
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.core.contracts import QuadraticForm
-from thinrank.forms.rounded_cross import RoundedCross
+from thinrank.forms.kept_cross import KeptCross
 
 __all__ = ["AdjustableRidge", "HeldCross", "blockwise_cross_norms", "plus_ridge", "plus_rows"]
 
@@ -77,11 +76,12 @@ class HeldCross(AdjustableRidge):
 
 
 def blockwise_cross_norms(
-    form: QuadraticForm, keep: RoundedCross | None = None
+    form: Any, keep: KeptCross | None = None, units: Array | None = None
 ) -> tuple[Array, Array]:
-    """Squared norms of the rows and columns of C, without keeping it.
+    """Squared norms of the rows and columns of C, a block of columns at a time.
 
-    ``keep`` receives the columns, if it is given.
+    ``keep`` receives the columns, if it is given. The norms are those of the columns multiplied by
+    ``units``.
     """
     xp = arrays.namespace(form.prototype)
     by_row = arrays.zeros((form.shape[0],), like=form.prototype)
@@ -90,11 +90,14 @@ def blockwise_cross_norms(
     most = arrays.at_once(_BLOCK_TARGETS, form.prototype)
     width = min(most, max(_LEAST_TARGETS, int(form.samples) // _PART_OF_X))
     for first in range(0, form.shape[1], width):
-        part = form.cross_columns(first, min(first + width, form.shape[1]))
-        by_row += arrays.row_norms_squared(part)
-        by_column.append(arrays.column_norms_squared(part))
+        last = min(first + width, form.shape[1])
+        part = form.cross_columns(first, last)
         if keep is not None:
             keep.put(part)
+        if units is not None:
+            part = part * units[first:last]
+        by_row += arrays.row_norms_squared(part)
+        by_column.append(arrays.column_norms_squared(part))
         del part  # before the next is computed
     return by_row, xp.concat(by_column)
 

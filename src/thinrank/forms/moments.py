@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Literal
+from typing import Literal
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -13,7 +13,7 @@ from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.designs import Transformed
 from thinrank.forms.gram import GramForm
 from thinrank.forms.products import ProductForm
-from thinrank.forms.rounded_cross import RoundedCross
+from thinrank.forms.shared_products import SharedProducts
 
 __all__ = ["FormName", "Moments"]
 
@@ -64,8 +64,9 @@ class Moments:
         self.evaluates_by_gram = form == "gram" or (is_auto(form) and self._gram_is_cheaper())
         self._gram: Array | None = None
         self._cross: Array | None = None
-        self._rounded: RoundedCross | None = None
-        self._of_X: dict[str, Any] = {}  # shared with the moments of scaled responses
+        # shared with the moments of scaled responses, which are these ones times the units
+        self._shared = SharedProducts(X, Y, samples)
+        self._units: Array | None = None
         self._form: QuadraticForm | None = None
 
     @property
@@ -113,11 +114,16 @@ class Moments:
                     self.constant,
                     0.0,
                     self._cross,
-                    self._rounded,
-                    self._of_X,
+                    self._shared,
+                    self._units,
                 )
         assert self._form is not None
         return self._form
+
+    def scores(self, rows: Array, U: Array) -> Array:
+        """X_S U for the rows S, without copying columns of X that a form has in use."""
+        active = self._shared.active
+        return active.combine(rows, U) if active.holds(rows) else self.X.columns(rows) @ U
 
     def hold_for_search(self) -> None:
         """Compute all of XᵀX if that saves time in a search with many fits."""
@@ -134,10 +140,7 @@ class Moments:
         other.Y = Transformed(self.Y, column_scale=inverse)
         other.constant = other._mean_square()
         other._cross = None if self._cross is None else self._cross * inverse
-        if isinstance(self._form, ProductForm):
-            other._rounded = self._form.rounded_cross(inverse)
-        elif self._rounded is not None:
-            other._rounded = self._rounded.scaled(inverse)
+        other._units = inverse if self._units is None else self._units * inverse
         other._form = None
         if self.gram_is_held:
             other._hold()

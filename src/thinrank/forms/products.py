@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.forms.active_columns import ActiveColumns
 from thinrank.forms.base import AdjustableRidge, blockwise_cross_norms, plus_ridge, plus_rows
-from thinrank.forms.rounded_cross import RoundedCross
+from thinrank.forms.shared_products import SharedProducts
 
 __all__ = ["ProductForm"]
-
-# Columns of X that are copied at a time if more columns are in use than there are samples.
-_BLOCK_ROWS = 4096
 
 
 class ProductForm(AdjustableRidge):
     """A form that multiplies by X and Y, and keeps inner products of the columns in use.
 
-    XᵀY is computed once, for the norms of its rows and columns, and not kept unless it is given.
-    Only its rows for the columns in use are needed afterwards, and the gradient is one product
-    with Xᵀ, Xᵀ(X_S U − YV)/n.
+    XᵀY is computed once, for the norms of its rows and columns, and kept only if it is small
+    compared with X. Otherwise its rows for the columns in use are computed, and the gradient is one
+    product with Xᵀ, Xᵀ(X_S U − YV)/n.
 
     Parameters
     ----------
@@ -39,10 +34,10 @@ class ProductForm(AdjustableRidge):
         Added to the diagonal of H.
     cross : array of shape (n_features, n_targets), default=None
         XᵀY/n, if it is known.
-    rounded : RoundedCross, default=None
-        The same, rounded; only norms are computed from it.
-    of_X : dict, default=None
-        Results that depend on X alone, which forms with other responses share.
+    shared : SharedProducts, default=None
+        Products with X of forms with the same responses in other units; None if there are none.
+    units : array of shape (n_targets,), default=None
+        What the responses of ``shared`` were multiplied by; None for the same units.
     """
 
     def __init__(
@@ -53,8 +48,8 @@ class ProductForm(AdjustableRidge):
         constant: float,
         ridge: float,
         cross: Array | None = None,
-        rounded: RoundedCross | None = None,
-        of_X: dict[str, Any] | None = None,
+        shared: SharedProducts | None = None,
+        units: Array | None = None,
     ) -> None:
         self.constant = constant
         self.samples = samples
@@ -64,25 +59,27 @@ class ProductForm(AdjustableRidge):
         self._X, self._Y = X, Y
         self._ridge = ridge
         self._cross = cross
-        self._rounded = rounded
-        self._active = ActiveColumns(X, Y)
+        self._shared = SharedProducts(X, Y, samples) if shared is None else shared
+        self._active = self._shared.active
+        self._units = units
         # shared by copies with other ridges
         self._known: dict[str, Any] = {}
-        self._of_X: dict[str, Any] = {} if of_X is None else of_X
 
     def diagonal(self) -> Array:
         """Mean squares of the columns of X, plus the ridge."""
-        if "mean squares" not in self._of_X:
-            self._of_X["mean squares"] = self._X.column_norms() ** 2 / self.samples
-        mean_squares = self._of_X["mean squares"]
+        mean_squares = self._shared.mean_squares
         return mean_squares + self._ridge if self._ridge else mean_squares
 
     def cross_rows(self, rows: Array) -> Array:
         """Rows of XᵀY/n."""
+        if self._cross is not None:
+            return arrays.take_rows(self._cross, rows)
         if self._many(rows):
-            parts = [self._Y.transposed_product(block).T for block in self._blocks(rows)]
+            blocks = self._shared.blocks(rows)
+            parts = [self._Y.transposed_product(block).T for block in blocks]
             return arrays.namespace(rows).concat(parts) / self.samples
-        return self._active.cross(rows) / self.samples
+        cross = self._shared.cross_rows(rows)
+        return cross if self._units is None else cross * self._units
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
         """R with Rᵀ R = H_SS⁻¹ and whether a ridge was needed; see :class:`AdjustableRidge`.
@@ -97,7 +94,7 @@ class ProductForm(AdjustableRidge):
         xp = arrays.namespace(values)
         scale = xp.sqrt(values * self.samples * (values + self._ridge))
         left = (vectors / scale).T
-        return xp.concat([left @ block for block in self._blocks(rows)], axis=1), False
+        return xp.concat([left @ block for block in self._shared.blocks(rows)], axis=1), False
 
     def has_dual(self, rows: Array) -> bool:
         """Whether :meth:`dual_solution` applies: a ridge, and more rows than samples."""
@@ -111,24 +108,10 @@ class ProductForm(AdjustableRidge):
         """
         xp = arrays.namespace(rows)
         ridge = self._ridge * self.samples * arrays.identity(self._X.shape[0], self.prototype)
-        products = self._sample_products(rows) + ridge
+        products = self._shared.sample_products(rows) + ridge
         everything = arrays.indices(range(self.shape[1]), self.prototype)
         dual = xp.linalg.solve(products, self._Y.columns(everything))
-        return xp.concat([block.T @ dual for block in self._blocks(rows)])
-
-    def _sample_products(self, rows: Array) -> Array:
-        """X_S X_Sᵀ, kept if S has all rows."""
-        if rows.shape[0] < self.shape[0]:
-            return sum(block @ block.T for block in self._blocks(rows))
-        if "sample products" not in self._of_X:
-            products = sum(block @ block.T for block in self._blocks(rows))
-            self._of_X["sample products"] = products
-        return self._of_X["sample products"]
-
-    def _blocks(self, rows: Array) -> Iterator[Array]:
-        """The columns ``rows`` of X, a block at a time."""
-        for first in range(0, rows.shape[0], _BLOCK_ROWS):
-            yield self._X.columns(rows[first : first + _BLOCK_ROWS])
+        return xp.concat([block.T @ dual for block in self._shared.blocks(rows)])
 
     def _spectrum(self, rows: Array) -> tuple[Array, Array]:
         """Eigenvalues D²/n and E of X_S = E D Fᵀ, kept for fits with other ridges."""
@@ -136,7 +119,7 @@ class ProductForm(AdjustableRidge):
         if last_rows is rows:
             return values, vectors
         xp = arrays.namespace(rows)
-        products = self._sample_products(rows)
+        products = self._shared.sample_products(rows)
         values, vectors = xp.linalg.eigh(products / self.samples)
         floor = 10 * self._X.shape[0] * arrays.eps(values) * float(values[-1])
         kept = arrays.true_positions(values > floor)
@@ -158,25 +141,10 @@ class ProductForm(AdjustableRidge):
     def cross_norms(self) -> tuple[Array, Array]:
         """Squared norms of the rows and columns of XᵀY/n, a block of columns at a time."""
         if "cross norms" not in self._known:
-            if self._rounded is not None:
-                self._known["cross norms"] = self._rounded.norms()
-            else:
-                self._known["cross norms"] = self._computed_norms()
+            held = self._cross is not None
+            norms = blockwise_cross_norms(self) if held else self._shared.cross_norms(self._units)
+            self._known["cross norms"] = norms
         return self._known["cross norms"]
-
-    def _computed_norms(self) -> tuple[Array, Array]:
-        kept = None
-        if self._cross is None and RoundedCross.is_small(self.samples, self.shape, self.prototype):
-            kept = RoundedCross()
-        norms = blockwise_cross_norms(self, kept)
-        if kept is not None and RoundedCross.is_exact_enough(norms[1]):
-            self._known["rounded"] = kept
-        return norms
-
-    def rounded_cross(self, scale: Array) -> RoundedCross | None:
-        """XᵀY/n for responses multiplied by a scale, if it was kept."""
-        known = self._rounded or self._known.get("rounded")
-        return None if known is None else known.scaled(scale)
 
     def gram(self, rows: Array) -> Array:
         """H over ``rows``, from the columns in use."""

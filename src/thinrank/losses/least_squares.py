@@ -192,7 +192,7 @@ class LeastSquares(Quadratic):
         if 2 * rows.shape[0] > X.shape[1]:
             scores = X @ factors.U
         else:
-            scores = X.columns(rows) @ arrays.take_rows(factors.U, rows)
+            scores = self.moments.scores(rows, arrays.take_rows(factors.U, rows))
         products = Y.transposed_product(scores)
         total = Y.column_norms() ** 2
         V = factors.V

@@ -1,11 +1,11 @@
-"""Later rounds of a fit take the norms of XᵀY from a copy in single precision."""
+"""Fits with the responses in other units share the products with X."""
 
 import numpy as np
 import pytest
 
 from thinrank.designs import Dense
 from thinrank.forms import Moments, ProductForm
-from thinrank.forms.rounded_cross import RoundedCross
+from thinrank.forms.kept_cross import KeptCross
 from thinrank.losses import LeastSquares
 
 
@@ -27,26 +27,26 @@ def moments(k, scale=1.0):
     return Moments(Counted(X), Dense(Y), 64.0, "direct"), X, Y
 
 
-def test_norms_in_other_units_need_no_product():
-    known, X, Y = moments(10)
+@pytest.mark.parametrize(("k", "tolerance"), [(8, 1e-12), (16, 1e-6)])
+def test_norms_in_other_units_need_no_product(k, tolerance):
+    known, X, Y = moments(k)
     known.form().cross_norms()
     assert Counted.products == 1
-    units = np.linspace(0.3, 4, 10)
+    units = np.linspace(0.3, 4, k)
     by_row, by_column = known.with_target_scale(units).with_target_scale(units).form().cross_norms()
     assert Counted.products == 1
     cross = X.T @ (Y / units**2) / 64
-    np.testing.assert_allclose(by_row, (cross**2).sum(axis=1), rtol=1e-6)
-    np.testing.assert_allclose(by_column, (cross**2).sum(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(by_row, (cross**2).sum(axis=1), rtol=tolerance)
+    np.testing.assert_allclose(by_column, (cross**2).sum(axis=0), rtol=tolerance)
     assert by_row.dtype == np.float64
 
 
-@pytest.mark.parametrize(("k", "scale"), [(30, 1.0), (10, 1e30), (10, 1e-30)])
+@pytest.mark.parametrize(("k", "scale"), [(30, 1.0), (16, 1e30), (16, 1e-30)])
 def test_not_kept_if_it_is_large_or_out_of_range(k, scale):
     known, X, Y = moments(k, scale)
     form = known.form()
     assert isinstance(form, ProductForm)
     form.cross_norms()
-    assert form.rounded_cross(np.ones(k)) is None
     before = Counted.products
     by_row, _ = known.with_target_scale(np.full(k, 2.0)).form().cross_norms()
     assert Counted.products > before
@@ -54,9 +54,37 @@ def test_not_kept_if_it_is_large_or_out_of_range(k, scale):
 
 
 def test_it_takes_an_eighth_of_x_at_most():
-    assert RoundedCross.is_small(200, (1000, 50), np.zeros(0))
-    assert not RoundedCross.is_small(200, (1000, 51), np.zeros(0))
-    assert not RoundedCross.is_small(200, (1000, 26), np.zeros(0, np.float32))
+    like = np.zeros(0)
+    assert KeptCross.of_shape(200, (1000, 25), like).is_exact
+    assert not KeptCross.of_shape(200, (1000, 26), like).is_exact
+    assert KeptCross.of_shape(200, (1000, 51), like) is None
+    assert KeptCross.of_shape(200, (1000, 26), np.zeros(0, np.float32)) is None
+
+
+@pytest.mark.parametrize("k", [8, 16, 30])
+@pytest.mark.parametrize("norms_first", [False, True])
+def test_rows_of_the_cross_products_in_other_units(k, norms_first):
+    known, X, Y = moments(k)
+    units = np.linspace(0.3, 4, k)
+    scaled = known.with_target_scale(units).form()
+    if norms_first:  # then XᵀY is kept if it is small
+        scaled.cross_norms()
+    for rows in ([3, 5, 8], [5, 8, 100, 200], [1, 3]):
+        for form, expected in ((known.form(), X.T @ Y / 64), (scaled, X.T @ (Y / units) / 64)):
+            np.testing.assert_allclose(form.cross_rows(np.array(rows)), expected[rows], atol=1e-13)
+
+
+def test_columns_are_copied_once_for_all_units():
+    known, X, _ = moments(10)
+    rows = np.array([4, 17, 23])
+    known.form().gram(rows)
+    taken = []
+    known.X.columns = taken.append  # any further copy would fail
+    scaled = known.with_target_scale(np.full(10, 3.0))
+    np.testing.assert_allclose(scaled.form().gram(rows), (X.T @ X / 64)[np.ix_(rows, rows)])
+    U = np.ones((3, 2))
+    np.testing.assert_allclose(scaled.scores(rows, U), X[:, rows] @ U)
+    assert not taken
 
 
 def test_what_depends_on_x_alone_is_shared_between_units():
@@ -68,8 +96,7 @@ def test_what_depends_on_x_alone_is_shared_between_units():
     expected = root.T @ (root @ a.cross_rows(rows))
     np.testing.assert_allclose(a.dual_solution(rows), expected, atol=1e-12)
     np.testing.assert_allclose(second.with_ridge(2.0).dual_solution(rows), expected / 3, atol=1e-12)
-    assert first._of_X is second._of_X
-    assert set(first._of_X) == {"sample products"}
+    assert first._shared is second._shared
     assert not first.has_dual(rows)  # no ridge
     assert not a.has_dual(rows[:64])
 

@@ -1,0 +1,90 @@
+"""XᵀY, kept where it is small compared with X, for fits with other units of the responses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core import memory
+
+__all__ = ["KeptCross"]
+
+# Memory that it may take, as a part of that of X.
+_PART_OF_X = 8
+# Squared norms of columns between these numbers are far from overflow and underflow of entries in
+# single precision.
+_ORDINARY = (1e-20, 1e20)
+# Entries that are converted to the precision of X at a time: 8 MiB in double precision.
+_BLOCK_ENTRIES = 1 << 20
+
+
+class KeptCross:
+    """C in the precision of X, or in single precision if that would take too much memory.
+
+    A fit is repeated with the responses divided by the noise in them. The rows of C of largest norm
+    in the new units, from which it starts, then need no further product with X. In the precision
+    of X, also the rows of C for the predictors in use are taken from it. In single precision rows
+    whose norms agree to seven digits may be taken in another order.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the entries.
+    like : array
+        An array of the precision of X.
+    """
+
+    def __init__(self, dtype: Any, like: Array) -> None:
+        self.is_exact = dtype == like.dtype
+        self._dtype, self._like = dtype, like
+        self._parts: list[Array] = []  # some columns of C, as rows
+
+    @classmethod
+    def of_shape(cls, samples: float, shape: tuple[int, int], like: Array) -> KeptCross | None:
+        """An empty one, or None if C takes much memory compared with X.
+
+        An accelerator that holds X and Y has room for it, too, within the budget.
+        """
+        (m1, m2), xp = shape, arrays.namespace(like)
+        for dtype, itemsize in ((like.dtype, arrays.itemsize(like)), (xp.float32, 4)):
+            little = _PART_OF_X * m2 * itemsize <= samples * arrays.itemsize(like)
+            if (little or not arrays.on_host(like)) and memory.fits(m1 * m2, itemsize):
+                return cls(dtype, like)
+        return None
+
+    def put(self, part: Array) -> None:
+        """Keep further columns of C."""
+        xp = arrays.namespace(part)
+        with arrays.without_overflow_warnings():
+            self._parts.append(xp.astype(part.T, self._dtype, copy=False))
+
+    def rows(self, index: Array) -> Array:
+        """Rows of C, as a new array."""
+        xp = arrays.namespace(index)
+        return xp.concat([arrays.take_columns(part, index) for part in self._parts]).T
+
+    def norms(self, units: Array | None) -> tuple[Array, Array]:
+        """Squared norms of the rows and of the columns, with the columns multiplied by units."""
+        xp = arrays.namespace(self._like)
+        by_row: Array | float = 0.0
+        by_column, first = [], 0
+        for part in self._parts:
+            entries = arrays.at_once(_BLOCK_ENTRIES, part)
+            height = max(1, entries // max(part.shape[1], 1))
+            for start in range(0, part.shape[0], height):
+                stop = min(start + height, part.shape[0])
+                some = xp.astype(part[start:stop, :], self._like.dtype, copy=False)
+                if units is not None:
+                    some = some * units[first : first + some.shape[0], None]
+                by_row = by_row + arrays.column_norms_squared(some)
+                by_column.append(arrays.row_norms_squared(some))
+                first += some.shape[0]
+        return by_row, xp.concat(by_column)
+
+    def holds(self, by_column: Array) -> bool:
+        """Whether entries of C with these squared norms of columns are numbers of its precision."""
+        if self.is_exact:
+            return True
+        largest = float(arrays.namespace(by_column).max(by_column)) if by_column.shape[0] else 0.0
+        return _ORDINARY[0] < largest < _ORDINARY[1]

@@ -1,0 +1,87 @@
+"""Products with X that forms with other units of the responses, or other ridges, share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design
+from thinrank.forms.active_columns import ActiveColumns
+from thinrank.forms.base import blockwise_cross_norms
+from thinrank.forms.kept_cross import KeptCross
+
+__all__ = ["SharedProducts"]
+
+# Columns of X that are copied at a time if more columns are in use than there are samples.
+_BLOCK_ROWS = 4096
+
+
+class SharedProducts:
+    """The columns of X in use with their products, and XᵀY where it is kept.
+
+    A fit is repeated with the responses in other units. What is computed from X for the first one
+    serves all of them: the rows of XᵀY only have to be multiplied by the units.
+
+    Parameters
+    ----------
+    X : Design of shape (n_samples, n_features)
+        The predictors, weighted, centred and scaled.
+    Y : Design of shape (n_samples, n_targets)
+        The responses in the first units, likewise.
+    samples : float
+        n, the sum of the weights.
+    """
+
+    def __init__(self, X: Design, Y: Design, samples: float) -> None:
+        self.X, self.samples = X, samples
+        self.shape = (X.shape[1], Y.shape[1])
+        self.prototype = X.prototype
+        self.active = ActiveColumns(X, Y)
+        self._Y = Y
+        self._kept: KeptCross | None = None
+
+    @cached_property
+    def mean_squares(self) -> Array:
+        """Mean squares of the columns of X."""
+        return self.X.column_norms() ** 2 / self.samples
+
+    @cached_property
+    def _all_sample_products(self) -> Array:
+        return self._products_of_samples(arrays.indices(range(self.shape[0]), self.prototype))
+
+    def sample_products(self, rows: Array) -> Array:
+        """X_S X_Sᵀ, kept if S has all rows."""
+        if rows.shape[0] == self.shape[0]:
+            return self._all_sample_products
+        return self._products_of_samples(rows)
+
+    def _products_of_samples(self, rows: Array) -> Array:
+        return sum(block @ block.T for block in self.blocks(rows))
+
+    def blocks(self, rows: Array) -> Iterator[Array]:
+        """The columns ``rows`` of X, a block at a time."""
+        for first in range(0, rows.shape[0], _BLOCK_ROWS):
+            yield self.X.columns(rows[first : first + _BLOCK_ROWS])
+
+    def cross_rows(self, rows: Array) -> Array:
+        """Rows of XᵀY/n, as a new array."""
+        if self._kept is not None and self._kept.is_exact:
+            return self._kept.rows(rows)
+        return self.active.cross(rows) / self.samples
+
+    def cross_columns(self, first: int, last: int) -> Array:
+        """Columns of XᵀY/n from ``first`` to before ``last``."""
+        targets = arrays.indices(range(first, last), self.prototype)
+        return self.X.transposed_product(self._Y.columns(targets) / self.samples)
+
+    def cross_norms(self, units: Array | None) -> tuple[Array, Array]:
+        """Squared norms of the rows and columns of XᵀY/n, its columns multiplied by units."""
+        if self._kept is not None:
+            return self._kept.norms(units)
+        kept = KeptCross.of_shape(self.samples, self.shape, self.prototype)
+        norms = blockwise_cross_norms(self, kept, units)
+        if kept is not None and kept.holds(norms[1]):
+            self._kept = kept
+        return norms
