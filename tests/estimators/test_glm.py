@@ -500,3 +500,8 @@ def test_scores_need_matching_data():
             est.score(X, wrong)
     with pytest.raises(ValueError, match="sample_weight"):
         est.score(X, Y, sample_weight=np.ones(5))
+
+
+def test_no_response():
+    with pytest.raises(ValueError, match="Y must have at least one response"):
+        tr.SparseReducedRankGLM().fit(predictors(), np.empty((N, 0)))

@@ -185,3 +185,19 @@ def test_units_do_not_change_the_number_of_steps():
         found.append(profiled(family, unit * Y, None, np.zeros((N, 2)), ones, far))
     np.testing.assert_allclose(found[1][0], 1e9 * found[0][0], rtol=1e-9)
     assert found[1][2].sum() == pytest.approx(found[0][2].sum(), rel=1e-12)
+
+
+def test_ends_where_only_rounding_errors_change():
+    """A mean of 1e12 is known to four digits only, so that its slope never vanishes."""
+    calls = []
+
+    class Counted(Huber):
+        def for_fit(self, y, eta):
+            calls.append(1)
+            return super().for_fit(y, eta)
+
+    Y = 1e12 + np.random.default_rng(3).standard_normal((9, 4))
+    values = profiled(Counted(1.345, None), Y, None, np.zeros((9, 4)), np.ones((9, 1)), None)[2]
+    assert len(calls) < 25
+    expected = profiled(Huber(1.345, None), Y - 1e12, None, np.zeros((9, 4)), np.ones((9, 1)), None)
+    np.testing.assert_allclose(values, expected[2], rtol=1e-6)

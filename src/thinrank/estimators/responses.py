@@ -111,6 +111,8 @@ def responses_of(
     """
     columns = _columns(Y)
     count = len(columns)
+    if count == 0:
+        raise ValueError("Y must have at least one response, but it has no columns")
     members = _members(families, count)
     labels = [str(j) for j in range(count)] if names is None else [str(x) for x in names]
     weight = check_entry_weight(entry_weight, arrays.zeros((len(columns[0]), count), like))

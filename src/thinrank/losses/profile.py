@@ -22,11 +22,16 @@ _TOL = 1e-12
 # With separable classes the optimum is at infinity, and every step divides the loss, or what is
 # left of it, by about e. Newton's method ends if the loss per entry is below the first number (for
 # families without units), or if a step leaves more than the second fraction of the expected
-# decrease and it is below the third fraction of the loss. Rules of thumb: solvers ask for seven
-# digits of the loss.
+# decrease and it is below the third fraction of the loss. The fourth is for categorical responses
+# alone; for others, such as Huber's loss, all steps may be slow, and the last ones still change the
+# coefficients. Rules of thumb: solvers ask for seven digits of the loss.
 _PERFECT = 1e-9
 _SLOW = 0.2
 _NEGLIGIBLE = 1e-13
+_NEGLIGIBLE_OF_CATEGORIES = 1e-10
+# Newton's method also ends after this number of steps in a row that decrease the loss by no more
+# than rounding errors.
+_MAX_IDLE = 3
 # A categorical response whose curvatures are all below this is fitted perfectly.
 _NO_CURVATURE = 1e-200
 # Newton's method has failed if a slope is above this fraction of the sum of the absolute slopes of
@@ -94,6 +99,8 @@ def profiled(
     entries = _number_of_entries(y, weight)
     limits = np.where(family.units_of(y.shape[1]), np.inf, _MAX_CHANGE)
     radius, last = arrays.from_numpy(limits, y), float("inf")
+    least, idle = float("inf"), 0
+    negligible = _NEGLIGIBLE_OF_CATEGORIES if only_blocks else _NEGLIGIBLE
     for _ in range(_MAX_STEPS):
         slope = free.T @ derivative
         with arrays.without_overflow_warnings():
@@ -109,7 +116,11 @@ def profiled(
         total = float(xp.sum(totals))
         if not expected > tol * max(total, arrays.eps(y)) or is_perfect(family, total, entries):
             break
-        if expected > _SLOW * last and expected <= _NEGLIGIBLE * total:
+        if expected > _SLOW * last and expected <= negligible * total:
+            break
+        idle = 0 if total < least - 8 * arrays.eps(y) * total else idle + 1
+        least = min(least, total)
+        if idle >= _MAX_IDLE:
             break
         last = expected
         change = free @ step
