@@ -325,14 +325,14 @@ def row_norms_squared(a: Array) -> Array:
     """Squared Euclidean norm of every row."""
     if isinstance(a, np.ndarray):
         return np.einsum("ij,ij->i", a, a)
-    return namespace(a).sum(a * a, axis=1)
+    return namespace(a).linalg.vector_norm(a, axis=1) ** 2  # without an array of squares
 
 
 def column_norms_squared(a: Array) -> Array:
     """Squared Euclidean norm of every column."""
     if isinstance(a, np.ndarray):
         return np.einsum("ij,ij->j", a, a)
-    return namespace(a).sum(a * a, axis=0)
+    return namespace(a).linalg.vector_norm(a, axis=0) ** 2  # without an array of squares
 
 
 def row_sums(a: Array) -> Array:

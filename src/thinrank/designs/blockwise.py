@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
+from thinrank.designs.dense import Dense
 
 __all__ = [
     "blockwise_column_norms",
@@ -51,13 +52,18 @@ def blockwise_gram(design: Design) -> Array:
     return xp.concat(products, axis=1)
 
 
-def column_means(design: Design, weight: Array) -> Array:
-    """Weighted means of the columns.
+def column_means(design: Design, weight: Array | None) -> Array:
+    """Means of the columns, with weights if they are given.
 
-    In single precision the sum of many numbers far from zero is inaccurate, so the mean of the
-    centred columns is added as a correction.
+    In single precision the sum of many numbers far from zero is inaccurate. An array is summed in
+    double precision; for others the mean of the centred columns is added as a correction.
     """
     xp = arrays.namespace(design.prototype)
+    if weight is None:
+        if isinstance(design, Dense):
+            sums = xp.sum(design.array, axis=0, dtype=xp.float64)
+            return xp.astype(sums / design.shape[0], design.prototype.dtype)
+        weight = arrays.zeros((design.shape[0],), like=design.prototype) + 1
     share = weight / xp.sum(weight)
     mean = design.transposed_product(share)
     if arrays.itemsize(design.prototype) >= 8:

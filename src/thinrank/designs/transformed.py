@@ -222,12 +222,11 @@ def standardize(
     xp = arrays.namespace(prototype)
     if sample_weight is not None:
         sample_weight = arrays.from_numpy(sample_weight, prototype)
-    weight = arrays.zeros((n,), like=prototype) + 1 if sample_weight is None else sample_weight
-    total = float(xp.sum(weight))
+    total = float(n) if sample_weight is None else float(xp.sum(sample_weight))
     moments = getattr(design, "column_moments", None) if center and sample_weight is None else None
     mean = None
     if center:
-        mean = column_means(design, weight) if moments is None else moments.mean
+        mean = column_means(design, sample_weight) if moments is None else moments.mean
     if kept is not None:
         return _standardized_residuals(design, sample_weight, total, mean, kept, scale)
     deviation = None

@@ -139,7 +139,7 @@ def _deviations(
     n = design.shape[0]
     if isinstance(design, (Dense, Sparse)):
         ones = arrays.zeros((n,), design.prototype) + 1 if weight is None else weight
-        mean = column_means(design, ones) if center else None
+        mean = column_means(design, weight) if center else None
         norms = design.column_norms(xp.sqrt(ones), mean)
         return _without_rounding(norms / xp.sqrt(xp.sum(ones)), mean)
     out = np.full(design.shape[1], np.nan)

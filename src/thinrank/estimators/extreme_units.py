@@ -231,9 +231,11 @@ def _column_magnitudes(matrix: Array) -> np.ndarray:
         high, low = np.fmax.reduce(matrix, axis=0), np.fmin.reduce(matrix, axis=0)
     else:
         xp = arrays.namespace(matrix)
-        known = xp.where(xp.isnan(matrix), arrays.zeros((1,), matrix), matrix)
-        high = arrays.to_numpy(xp.max(known, axis=0))
-        low = arrays.to_numpy(xp.min(known, axis=0))
+        high = arrays.to_numpy(xp.linalg.vector_norm(matrix, axis=0, ord=math.inf))
+        if np.any(np.isnan(high)):
+            known = xp.where(xp.isnan(matrix), arrays.zeros((1,), matrix), matrix)
+            high = arrays.to_numpy(xp.linalg.vector_norm(known, axis=0, ord=math.inf))
+        low = -high
     return np.nan_to_num(np.maximum(high, -low).astype(np.float64))
 
 
