@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import aslinearoperator
 
-from thinrank.designs import as_design, standardize
+from thinrank import arrays
+from thinrank.designs import Dense, as_design, standardize
+from thinrank.designs.blockwise import column_means
 
 N, P = 40, 6
 TOL = {"float32": 1e-4, "float64": 1e-10}
@@ -125,3 +127,13 @@ def test_large_offsets(wrap, offset):
     np.testing.assert_allclose(out.design.transposed_product(block), Z.T @ block, atol=50 * tol)
     np.testing.assert_allclose(out.design.gram(np.arange(5)), Z.T @ Z, atol=50 * tol)
     np.testing.assert_allclose(out.design.gram(), Z.T @ Z, atol=50 * tol)
+
+
+@pytest.mark.arrays
+def test_means_of_single_precision_far_from_zero(xp):
+    X = 1000 + np.random.default_rng(30_201).uniform(-1, 1, (70_000, 3))
+    array = xp.asarray(X.astype(np.float32), dtype=xp.float32)
+    found = column_means(Dense(array), None)
+    assert found.dtype == xp.float32
+    expected = X.astype(np.float32).astype(np.float64).mean(axis=0)
+    np.testing.assert_allclose(arrays.to_numpy(found), expected, rtol=1e-7)

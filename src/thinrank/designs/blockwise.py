@@ -61,8 +61,7 @@ def column_means(design: Design, weight: Array | None) -> Array:
     xp = arrays.namespace(design.prototype)
     if weight is None:
         if isinstance(design, Dense):
-            sums = xp.sum(design.array, axis=0, dtype=xp.float64)
-            return xp.astype(sums / design.shape[0], design.prototype.dtype)
+            return design.column_means()
         weight = arrays.zeros((design.shape[0],), like=design.prototype) + 1
     share = weight / xp.sum(weight)
     mean = design.transposed_product(share)

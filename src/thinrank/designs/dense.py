@@ -73,6 +73,13 @@ class Dense:
         moments = column_moments(self.array)
         return moments if moments.finite else None
 
+    def column_means(self) -> Array:
+        """Means of the columns, summed in double precision, in blocks of rows."""
+        xp = arrays.namespace(self.array)
+        blocks = (self.array[rows, :] for rows in self._row_blocks())
+        sums = sum(xp.sum(block, axis=0, dtype=xp.float64) for block in blocks)
+        return xp.astype(sums / self.shape[0], self.array.dtype)
+
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), in blocks of rows."""
         xp = arrays.namespace(self.array)
