@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincc
 
-__all__ = ["NOISE_FLOOR", "RowScores", "combined_p_values", "row_scores"]
+__all__ = ["NOISE_FLOOR", "RowScores", "combined_p_values", "row_scores", "weighted_tail"]
 
 NOISE_FLOOR = 1e-9
 """Added to squared norms of residuals, which are zero for data without noise; those of responses
@@ -93,8 +94,33 @@ def combined_p_values(
         first = betaincc(r / 2, (m - r) / 2, shared)
         rest = (every - shared) / np.maximum(1 - shared, np.finfo(float).tiny)
         second = betaincc((n_targets - r) / 2, (m - n_targets) / 2, rest)
-        tiny = np.finfo(float).tiny
-        x = -np.log(np.maximum(first, tiny)) - _OUTSIDE * np.log(np.maximum(second, tiny))
-        tails = np.exp(-x) - _OUTSIDE * np.exp(-x / _OUTSIDE)
-        p_values[split] = np.minimum(tails / (1 - _OUTSIDE), 1.0)
+        p_values[split] = weighted_tail((first, second), (1.0, _OUTSIDE))
     return p_values
+
+
+def weighted_tail(p_values: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+    """Combine independent p-values with weights (Good 1955).
+
+    The weighted sum of −log p has the distribution of a sum of exponential variables with
+    different scales.
+
+    Parameters
+    ----------
+    p_values : sequence of ndarray of shape (n,)
+        Independent p-values.
+    weights : sequence of float
+        Their weights, all different.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The p-values of the sums.
+    """
+    tiny = np.finfo(float).tiny
+    pairs = list(zip(p_values, weights, strict=True))
+    total = -sum(weight * np.log(np.maximum(p, tiny)) for p, weight in pairs)
+    tail = np.zeros_like(total)
+    for weight in weights:
+        others = [weight / (weight - other) for other in weights if other != weight]
+        tail += np.prod(others) * np.exp(-total / weight)
+    return np.clip(tail, 0.0, 1.0)

@@ -21,6 +21,7 @@ from thinrank.inference.thresholds import (
     false_discovery_proportion,
     rates_cut,
     sign_threshold,
+    weighted_p_values,
 )
 from thinrank.minimize import check_size, seed_from
 
@@ -46,6 +47,7 @@ class _Answer(NamedTuple):
     threshold: float
     estimated_fdp: float
     p_values: np.ndarray | None
+    weights: np.ndarray | None
     reason: str
     remarks: list[str]
 
@@ -239,15 +241,17 @@ def _row_tests(
 
 
 def _from_p_values(tests: RowTests, fdr: float, why: str) -> _Answer:
-    p_values = tests.p_values
-    chosen = adjusted_p_values(p_values) <= fdr
-    largest = float(p_values[chosen].max(initial=0.0))
-    statistics = -np.log10(np.maximum(p_values, np.finfo(float).tiny))
+    weighted = weighted_p_values(tests.p_values, tests.weights)
+    chosen = adjusted_p_values(weighted) <= fdr
+    statistics = -np.log10(np.maximum(weighted, np.finfo(float).tiny))
     threshold = float(statistics[chosen].min(initial=np.inf))
-    proportion = largest * len(p_values) / max(int(chosen.sum()), 1)
+    largest = float(weighted[chosen].max(initial=0.0))
+    proportion = largest * len(weighted) / max(int(chosen.sum()), 1)
     shared = f"Effects share {tests.rank} direction{'s' * (tests.rank != 1)} of the responses."
     remarks = [shared] if tests.rank else ["No shared direction of effects was found."]
-    return _Answer(statistics, threshold, proportion, p_values, why, remarks)
+    return _Answer(
+        statistics, threshold, proportion, tests.p_values, tests.weights, why, remarks
+    )
 
 
 def _from_rates(rates: np.ndarray, empty: int, fdr: float, n_splits: int) -> _Answer:
@@ -260,7 +264,7 @@ def _from_rates(rates: np.ndarray, empty: int, fdr: float, n_splits: int) -> _An
             f"{empty} of {n_splits} splits selected nothing: with the +1 in the threshold, a split "
             f"selects at least {int(np.ceil(1 / fdr))} predictors or none."
         )
-    return _Answer(rates, threshold, proportion, None, _GIVEN, remarks)
+    return _Answer(rates, threshold, proportion, None, None, _GIVEN, remarks)
 
 
 def _knockoffs(
@@ -287,13 +291,13 @@ def _knockoffs(
             f"With the +1 in the threshold, knockoffs select at least {int(np.ceil(1 / fdr))} "
             'predictors or none; method="row_tests" can select fewer.'
         )
-    return _Answer(statistics, threshold, proportion, None, why, remarks)
+    return _Answer(statistics, threshold, proportion, None, None, why, remarks)
 
 
 def _nothing_to_test(sample: Sample) -> _Answer:
     what = "predictors" if sample.X.shape[1] == 0 else "responses"
     p_values = np.ones(sample.X.shape[1])
-    return _Answer(0 * p_values, np.inf, 0.0, p_values, f"All {what} are constant.", [])
+    return _Answer(0 * p_values, np.inf, 0.0, p_values, p_values, f"All {what} are constant.", [])
 
 
 def _result(sample: Sample, method: str, fdr: float, answer: _Answer) -> Discoveries:
@@ -302,11 +306,12 @@ def _result(sample: Sample, method: str, fdr: float, answer: _Answer) -> Discove
     statistics = np.zeros(p)
     statistics[sample.varying] = answer.statistics
     selected = np.flatnonzero(statistics >= answer.threshold)
-    p_values = adjusted = None
-    if answer.p_values is not None and method == "row_tests":
-        p_values, adjusted = np.ones(p), np.ones(p)
-        p_values[sample.varying] = answer.p_values
-        adjusted[sample.varying] = adjusted_p_values(answer.p_values)
+    p_values = weights = adjusted = None
+    if answer.p_values is not None and answer.weights is not None and method == "row_tests":
+        p_values, weights, adjusted = np.ones(p), np.ones(p), np.ones(p)
+        p_values[sample.varying], weights[sample.varying] = answer.p_values, answer.weights
+        weighted = weighted_p_values(answer.p_values, answer.weights)
+        adjusted[sample.varying] = adjusted_p_values(weighted)
     remarks = list(answer.remarks)
     constant = p - len(sample.varying)
     if constant:
@@ -323,6 +328,7 @@ def _result(sample: Sample, method: str, fdr: float, answer: _Answer) -> Discove
         threshold=answer.threshold,
         estimated_fdp=answer.estimated_fdp,
         p_values=p_values,
+        weights=weights,
         adjusted_p_values=adjusted,
         feature_names=names,
         remarks=remarks,
