@@ -11,6 +11,7 @@ from thinrank.inference.row_scores import (
     NOISE_FLOOR,
     RowScores,
     combined_p_values,
+    orthonormal,
     row_scores,
     weighted_tail,
 )
@@ -24,7 +25,7 @@ _OUTSIDE_EXPECTED = 0.4
 _EXPECTED_SIDE = 0.9
 # Weights of the evidence in the expected direction, in the shared directions without it, and
 # outside of both. Power changes little in a wide range of values.
-_WEIGHTS = (1.0, 0.6, 0.35)
+_WEIGHTS = (1.0, 0.7, 0.45)
 # Fraction of the weight that all predictors have alike, whatever the neighbours say.
 _EQUAL = 0.25
 
@@ -93,21 +94,26 @@ def directed_scores(
     sides = np.column_stack([cross, expected, alternatives.T, directions])
     white = np.linalg.solve(root, sides)
     own, near = white[:, 0], white[:, 1 : 2 + len(alternatives)] * np.sqrt(freedom)
-    basis = np.linalg.qr(white[:, 2 + len(alternatives) :])[0]
+    basis = orthonormal(white[:, 2 + len(alternatives) :])
     inside = basis @ (basis.T @ near)
     shrunk = inside + _OUTSIDE_EXPECTED * (near - inside)
-    line = shrunk[:, 0] / max(float(np.linalg.norm(shrunk[:, 0])), NOISE_FLOOR)
-    planes = np.linalg.qr(np.column_stack([line, basis]))[0][:, 1:]
-    every = min(float(own @ own), 1.0)
-    along = float(line @ own)
-    shared = min(float(np.sum((planes.T @ own) ** 2)), every - along**2)
+    line = _unit(shrunk[:, 0])
+    along, every = float(line @ own), min(float(own @ own), 1.0)
+    # the plane of the shared directions and the line is that of the former and what the latter
+    # has outside
+    plane = np.sum((basis.T @ own) ** 2) + (_unit(near[:, 0] - inside[:, 0]) @ own) ** 2
+    shared = min(max(float(plane) - along**2, 0.0), every - along**2)
     # evidence of single effects, of the predictor and of each neighbour, against none: half the
     # squared norm of the estimate, minus its mean without an effect, minus log(n_features)
     fits = np.sum(near * shrunk, axis=0) / 2
     none = np.log(n_features) + (rank + _OUTSIDE_EXPECTED * (k - rank)) / 2
     others = np.append(fits[1:], none) - fits[0]
     odds = 1 / (1 + np.exp(np.minimum(others, 300.0)).sum())
-    return DirectedScores(along, max(shared, 0.0), every, rank, odds)
+    return DirectedScores(along, shared, every, rank, odds)
+
+
+def _unit(x: np.ndarray) -> np.ndarray:
+    return x / max(float(np.linalg.norm(x)), NOISE_FLOOR)
 
 
 def directed_p_values(

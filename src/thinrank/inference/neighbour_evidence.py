@@ -85,9 +85,7 @@ class Residuals(NamedTuple):
     alternatives: np.ndarray
 
 
-def residuals_given(
-    data: Products, j: int, working: np.ndarray, near: np.ndarray
-) -> Residuals:
+def residuals_given(data: Products, j: int, working: np.ndarray, near: np.ndarray) -> Residuals:
     """Residuals of predictor j given a working set and its neighbours.
 
     Parameters

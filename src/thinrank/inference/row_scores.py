@@ -8,7 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincc
 
-__all__ = ["NOISE_FLOOR", "RowScores", "combined_p_values", "row_scores", "weighted_tail"]
+__all__ = [
+    "NOISE_FLOOR",
+    "RowScores",
+    "combined_p_values",
+    "orthonormal",
+    "row_scores",
+    "weighted_tail",
+]
 
 NOISE_FLOOR = 1e-9
 """Added to squared norms of residuals, which are zero for data without noise; those of responses
@@ -54,9 +61,25 @@ def row_scores(cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray
     every = np.minimum(np.sum(white**2, axis=0), 1.0)
     if directions.shape[1] == 0:
         return RowScores(np.zeros(len(cross)), every)
-    basis = np.linalg.qr(np.linalg.solve(root, directions))[0]
+    basis = orthonormal(np.linalg.solve(root, directions))
     shared = np.minimum(np.sum((basis.T @ white) ** 2, axis=0), every)
     return RowScores(shared, every)
+
+
+def orthonormal(A: np.ndarray) -> np.ndarray:
+    """Orthonormal basis of a few columns that are far from dependent, faster than by QR.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, r)
+        The columns.
+
+    Returns
+    -------
+    ndarray of shape (m, r)
+    """
+    scaled = A / np.linalg.norm(A, axis=0)
+    return np.linalg.solve(np.linalg.cholesky(scaled.T @ scaled), scaled.T).T
 
 
 def combined_p_values(

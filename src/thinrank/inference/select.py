@@ -33,8 +33,13 @@ _ADJUSTMENTS = ("auto", "all", "selected")
 # and are exact.
 _MANY_ROWS = 10
 # Neighbourhoods of more predictors than this, and than this fraction of the rows, on average, are
-# taken for dense: double selection may miss some neighbours then.
+# taken for dense: double selection may miss some neighbours then, and tests given all others are
+# safer if they are possible.
 _MANY_NEIGHBOURS, _DENSE = 5, 0.04
+# Where they are not, knockoffs, which have little power then, are left to neighbourhoods that are
+# more than this fraction of the rows, or more than this number: below, rates of row tests are
+# right (benchmarks/inference_discoveries.py).
+_VERY_DENSE, _TOO_MANY_NEIGHBOURS = 0.08, 20
 # Tests given all others are possible, but too weak to be preferred, with fewer rows per predictor.
 _ENOUGH_ROWS = 1.5
 _GIVEN = "The method was given."  # the reason for it
@@ -227,7 +232,7 @@ def _row_tests(
         if possible and n >= _ENOUGH_ROWS * p:
             why = f"Predictors have {near}, too many for double selection: tests given all others."
             return "row_tests", _from_p_values(row_tests_given_all(X, Y), fdr, why)
-        if method == "auto":
+        if method == "auto" and tests.n_neighbours > min(_VERY_DENSE * n, _TOO_MANY_NEIGHBOURS):
             why = (
                 f"Predictors have {near}, too many for double selection, and {n} rows are too few "
                 f"for tests given all {p} predictors."
@@ -249,9 +254,7 @@ def _from_p_values(tests: RowTests, fdr: float, why: str) -> _Answer:
     proportion = largest * len(weighted) / max(int(chosen.sum()), 1)
     shared = f"Effects share {tests.rank} direction{'s' * (tests.rank != 1)} of the responses."
     remarks = [shared] if tests.rank else ["No shared direction of effects was found."]
-    return _Answer(
-        statistics, threshold, proportion, tests.p_values, tests.weights, why, remarks
-    )
+    return _Answer(statistics, threshold, proportion, tests.p_values, tests.weights, why, remarks)
 
 
 def _from_rates(rates: np.ndarray, empty: int, fdr: float, n_splits: int) -> _Answer:

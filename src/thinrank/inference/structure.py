@@ -16,7 +16,7 @@ _MOST_OF_ROWS = 4
 # covariance can be inverted.
 _ROWS_PER_RESPONSE = 4
 # Number of candidates, those with the largest scores, whose p-values are compared in a step.
-_LEADING = 10
+_LEADING = 5
 # A predictor with residual norm below this fraction of its norm depends on others. Squared norms
 # are differences, with errors of about 1e-15.
 _DEPENDENT = 1e-6
@@ -225,9 +225,7 @@ def _joined(
         squares -= path.loadings[:, size] ** 2
         cross -= np.outer(path.loadings[:, size], path.fits[size])
         size += 1
-    return support[:size], _Path(
-        path.basis[:, :size], path.loadings[:, :size], path.fits[:size]
-    )
+    return support[:size], _Path(path.basis[:, :size], path.loadings[:, :size], path.fits[:size])
 
 
 def _leading(scores: RowScores) -> np.ndarray:
