@@ -141,7 +141,8 @@ def row_tests_given_selected(X: np.ndarray, Y: np.ndarray) -> RowTests:
 
 def _apart(support: np.ndarray, j: int, near: np.ndarray) -> np.ndarray:
     """The working set without a predictor and its neighbours."""
-    return support[(support != j) & ~np.isin(support, near)]
+    left_out = {j, *near.tolist()}
+    return np.array([i for i in support.tolist() if i not in left_out], dtype=np.intp)
 
 
 def _tests(

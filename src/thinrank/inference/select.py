@@ -80,6 +80,11 @@ def select_predictors(
     few directions of the responses in which these effects lie. A test in three directions has more
     power than one in twenty. Effects outside of the directions count too, with less weight.
 
+    Row tests also use what the neighbours of a predictor say. If it has an effect and is left out,
+    its neighbours take over this effect, which tells the direction in which the part of the
+    predictor that they do not explain is tested, and the weight of its p-value. Both are
+    independent of the p-value if there is no effect.
+
     Parameters
     ----------
     X : array, data frame or sparse matrix of shape (n_samples, n_features)
@@ -94,7 +99,8 @@ def select_predictors(
 
         "row_tests" has a p-value for each predictor, from the correlation of its residuals with
         those of the responses, given other predictors (``adjust_for``), and the procedure of
-        Benjamini and Hochberg [1]_. It is the only method that can select one or two predictors,
+        Benjamini and Hochberg with weights and an estimated proportion of predictors without
+        effect [1]_. It is the only method that can select one or two predictors,
         and the most powerful for weak effects.
 
         "mirror" compares estimates from two random halves of the data, ``n_splits`` times
@@ -112,8 +118,9 @@ def select_predictors(
         more, or none.
 
         "auto" is "row_tests", since the others find nothing where only a few effects are strong.
-        The exception: predictors with many neighbours and fewer than 1.5 rows per predictor, where
-        "model_x_knockoffs" is used. The result says what was used and why.
+        The exception: predictors with very many neighbours (more than 8 % of the rows on average,
+        or more than 20) and fewer than 1.5 rows per predictor, where "model_x_knockoffs" is used.
+        The result says what was used and why.
     adjust_for : {"auto", "all", "selected"}, default="auto"
         The other predictors given which "row_tests" tests one. "all" is exact for Gaussian noise
         (for given directions an F test) and needs more rows than predictors. "selected" takes
@@ -145,6 +152,9 @@ def select_predictors(
     .. [1] Y. Benjamini and Y. Hochberg, Controlling the false discovery rate, Journal of the Royal
        Statistical Society B 57 (1995). Directions: J. Läuter, E. Glimm and S. Kropf, Multivariate
        tests based on left-spherically distributed linear scores, Annals of Statistics 26 (1998).
+       Weights: C. Genovese, K. Roeder and L. Wasserman, False discovery control with p-value
+       weighting, Biometrika 93 (2006). Proportion: J. Storey, J. Taylor and D. Siegmund, Journal
+       of the Royal Statistical Society B 66 (2004).
        Double selection: A. Belloni, V. Chernozhukov and C. Hansen, Inference on treatment effects
        after selection among high-dimensional controls, Review of Economic Studies 81 (2014).
     .. [2] C. Dai, B. Lin, X. Xing and J. Liu, False discovery rate control via data splitting,
