@@ -1,4 +1,4 @@
-"""What neighbours say about a predictor: residuals, directions, p-values and weights."""
+"""Evidence from the neighbours of a predictor: residuals, directions, p-values and weights."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests of rows in the direction that neighbours expect, and weights for their p-values."""
+"""Tests of rows in the direction that neighbours suggest, and weights for their p-values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EXPECTED_SIDE = 0.9
 # Weights of the evidence in the expected direction, in the shared directions without it, and
 # outside of both. Power changes little in a wide range of values.
 _WEIGHTS = (1.0, 0.7, 0.45)
-# Fraction of the weight that all predictors have alike, whatever the neighbours say.
+# Fraction of the weight that all predictors have alike, whatever the evidence from neighbours is.
 _EQUAL = 0.25
 
 
@@ -78,7 +78,7 @@ def directed_scores(
     n_features : int
         Number of predictors.
     expected : ndarray of shape (n_targets,) or None
-        Effect that the neighbours expect, in units of its standard errors.
+        Effect that the neighbours suggest, in units of its standard errors.
     alternatives : ndarray of shape (n_near, n_targets)
         Effects of the neighbours, if there are no others near.
 

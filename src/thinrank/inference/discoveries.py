@@ -162,10 +162,12 @@ class Discoveries:
     def _table(self) -> tuple[list[str], list[list[str]]]:
         headers = ["predictor", self.statistic_name]
         rows = [[self.feature_names[j], f"{self.statistics[j]:.3g}"] for j in self._strongest()]
-        if self.p_values is not None and self.adjusted_p_values is not None:
-            headers += ["p-value", "adjusted"]
-            for row, j in zip(rows, self._strongest(), strict=True):
-                row += [f"{self.p_values[j]:.2g}", f"{self.adjusted_p_values[j]:.2g}"]
+        parts = (self.p_values, self.weights, self.adjusted_p_values)
+        for name, values in zip(("p-value", "weight", "adjusted"), parts, strict=True):
+            if values is not None:
+                headers.append(name)
+                for row, j in zip(rows, self._strongest(), strict=True):
+                    row.append(f"{values[j]:.2g}")
         return headers, rows
 
     def _more(self) -> list[str]:

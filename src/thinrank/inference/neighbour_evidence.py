@@ -1,9 +1,9 @@
-"""What the neighbours of a predictor say about its effect, without a look at its own residuals.
+"""Evidence for the effect of a predictor from its neighbours, without its own residual.
 
-A predictor that has an effect but is left out lends it to its neighbours. Its fit from them is
-related to the responses then, in the direction and with the sign of its effect. The residual of
-the predictor, which is tested, is independent of all this if there is no effect, so that both the
-direction of the test and the weight of its p-value may depend on it.
+If a predictor with an effect is left out, its neighbours take over this effect: the fit of the
+predictor from them is related to the responses in the direction and with the sign of the effect.
+The residual of the predictor, which is tested, is independent of this fit if there is no effect.
+Therefore both the direction of the test and the weight of its p-value may depend on the fit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Products", "Residuals", "residuals_given"]
 # Added to the products of predictors that are adjusted for, which may depend on each other.
 _JITTER = 1e-12
 # Neighbours that explain less than this fraction of a predictor, or less than twice what chance
-# neighbours explain, say nothing about its effect.
+# neighbours explain, give no evidence.
 _EXPLAINED = 0.1
 
 
@@ -58,7 +58,7 @@ class Products(NamedTuple):
 
 
 class Residuals(NamedTuple):
-    """Residuals of a predictor and of the responses, given others, and what neighbours expect.
+    """Residuals of a predictor and of responses, given others, and evidence from neighbours.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class RowTests(NamedTuple):
     p_values : ndarray of shape (n_features,)
         One p-value per predictor.
     weights : ndarray of shape (n_features,)
-        Weights of the p-values, from what the neighbours of each predictor say; their mean is 1.
+        Weights of the p-values, from the evidence of neighbours; their mean is 1.
     rank : int
         Number of shared directions.
     n_working : int
@@ -56,7 +56,8 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
     For independent Gaussian rows of noise with any covariance the p-values are exact: the
     directions depend on the responses only through their projection on the other predictors and
     through the covariance of what is left, given which the direction of the predictor in question
-    is uniform (Läuter, Glimm and Kropf 1998). Both are found without that predictor.
+    is uniform (Läuter, Glimm and Kropf 1998). Both are found without that predictor, and so is the
+    evidence from its neighbours.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ def select_predictors(
     few directions of the responses in which these effects lie. A test in three directions has more
     power than one in twenty. Effects outside of the directions count too, with less weight.
 
-    Row tests also use what the neighbours of a predictor say. If it has an effect and is left out,
+    Row tests also use evidence from neighbours. If a predictor with an effect is left out,
     its neighbours take over this effect, which tells the direction in which the part of the
     predictor that they do not explain is tested, and the weight of its p-value. Both are
     independent of the p-value if there is no effect.
