@@ -12,21 +12,39 @@ from sklearn.linear_model import MultiTaskLassoCV, lasso_path
 from thinrank.inference.knockoff_copies import fixed_knockoffs
 
 SIZES = {"n": 400, "p": 150, "k": 20, "rank": 3, "rows": 15}
-SIGNALS = {"weak": 0.05, "medium": 0.08, "strong": 0.15, "none": 0.0}
+SIGNALS = {"weak": 0.05, "medium": 0.08, "strong": 0.15, "very strong": 0.3, "none": 0.0}
+CELLS: list[dict] = [
+    *(
+        {"rho": rho, "signal": signal, "noise": noise}
+        for noise in ("independent", "common factor")
+        for rho in (0.0, 0.5, 0.8)
+        for signal in ("weak", "medium", "strong")
+    ),
+    *({"rho": rho, "signal": "medium", "noise": "t5"} for rho in (0.0, 0.5, 0.8)),
+    *(
+        {"rho": 0.5, "signal": "none", "noise": noise}
+        for noise in ("independent", "common factor", "t5")
+    ),
+    {"rho": 0.5, "signal": "medium", "noise": "independent", "rank": 15},
+    # predictors with many neighbours, and fewer than 1.5 rows per predictor: with 40 factors,
+    # neighbours are so many that "auto" uses model-X knockoffs
+    {"factors": 25, "share": 0.9, "rows": 200, "signal": "very strong", "noise": "independent"},
+    {"factors": 40, "share": 0.95, "rows": 200, "signal": "very strong", "noise": "independent"},
+]
+MAIN = 18  # cells with Gaussian noise, effects and shared structure
 
 
 def problem(seed: int, cell: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """X, Y and the true rows.
 
-    Columns of X have correlation ρ^|i−j|. Rows of Θ are signal·u·Vᵀ/√rank with standard normal u
-    and V, and noise has variance 1: independent, with a common factor that has half of the
-    variance on average, or t with 5 degrees of freedom.
+    Columns of X have correlation ρ^|i−j|, or share factors. Rows of Θ are signal·u·Vᵀ/√rank with
+    standard normal u and V, and noise has variance 1: independent, with a common factor that has
+    half of the variance on average, or t with 5 degrees of freedom.
     """
     rng = np.random.default_rng(seed)
-    n, p, k = SIZES["n"], SIZES["p"], SIZES["k"]
-    X = rng.standard_normal((n, p))
-    for j in range(1, p):
-        X[:, j] = cell["rho"] * X[:, j - 1] + np.sqrt(1 - cell["rho"] ** 2) * X[:, j]
+    p, k = SIZES["p"], SIZES["k"]
+    X = _predictors(rng, cell)
+    n = len(X)
     rank = cell.get("rank", SIZES["rank"])
     true = np.sort(rng.choice(p, SIZES["rows"], replace=False))
     theta = np.zeros((p, k))
@@ -34,6 +52,19 @@ def problem(seed: int, cell: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     theta[true] = SIGNALS[cell["signal"]] * effects / np.sqrt(rank)
     Y = X @ theta + _noise(rng, n, k, cell["noise"]) + 5 * rng.standard_normal(k)
     return X, Y, true if SIGNALS[cell["signal"]] else true[:0]
+
+
+def _predictors(rng: np.random.Generator, cell: dict) -> np.ndarray:
+    p = SIZES["p"]
+    if "factors" in cell:
+        n, factors, share = cell["rows"], cell["factors"], cell["share"]
+        loadings = rng.standard_normal((factors, p)) / np.sqrt(factors)
+        common = rng.standard_normal((n, factors)) @ loadings
+        return np.sqrt(share) * common + np.sqrt(1 - share) * rng.standard_normal((n, p))
+    X = rng.standard_normal((SIZES["n"], p))
+    for j in range(1, p):
+        X[:, j] = cell["rho"] * X[:, j - 1] + np.sqrt(1 - cell["rho"] ** 2) * X[:, j]
+    return X
 
 
 def _noise(rng: np.random.Generator, n: int, k: int, kind: str) -> np.ndarray:

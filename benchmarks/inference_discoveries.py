@@ -1,15 +1,16 @@
 """False discovery rates and power of tr.inference.select_predictors.
 
 Run:  OMP_NUM_THREADS=1 python benchmarks/inference.py discoveries [--runs 200] [--minutes 40]
-          [--jobs 16] [--records F] [--first-seed 600000]
+          [--jobs 16] [--records F] [--first-seed 600000] [--parts methods baselines]
           [--markdown docs/benchmarks/inference_discoveries.md]
 
-One data set per run and cell; problems and baselines are in discoveries_problems.py. Runs go
-over all cells one after another, so that a limit of minutes leaves the same number in all cells.
-Mirror statistics (50 splits) and tests given all other predictors run for the first --mirror-runs
-of them, the multi-task method of hidimstat and one-response knockoffs for the first
---baseline-runs, without t₅ noise.
-``--records`` names a file of records in JSON, one per line, which a later run continues.
+One data set per run and cell; problems and baselines are in discoveries_problems.py, the tables in
+discoveries_tables.py. Runs go over all cells one after another, so that a limit of minutes leaves
+the same number in all cells. The part "methods" has row tests, knockoffs and the MANOVA-type tests.
+The part "baselines" has what takes longer, for the first --baseline-runs runs: mirror statistics
+(50 splits), the multi-task method of hidimstat and one-response knockoffs.
+``--records`` names a file of records in JSON, one per line, which a later run continues; the two
+parts may run at the same time and write to the same file.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ import argparse
 import json
 import time
 import warnings
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import discoveries_problems as problems
 import numpy as np
+from discoveries_tables import LEVELS, lines_of
 from joblib import Parallel, delayed
-from output import machine, publish, table
+from output import machine, publish
 
 import thinrank as tr
 from thinrank.inference.checked_data import as_sample
@@ -33,42 +34,30 @@ from thinrank.inference.mirror import mirror_statistics
 from thinrank.inference.neighbours import find_neighbours
 from thinrank.inference.thresholds import adjusted_p_values, rates_cut, sign_threshold
 
-LEVELS = (0.1, 0.2)
-CELLS = [
-    *(
-        {"rho": rho, "signal": signal, "noise": noise}
-        for noise in ("independent", "common factor")
-        for rho in (0.0, 0.5, 0.8)
-        for signal in ("weak", "medium", "strong")
-    ),
-    *({"rho": rho, "signal": "medium", "noise": "t5"} for rho in (0.0, 0.5, 0.8)),
-    *(
-        {"rho": 0.5, "signal": "none", "noise": noise}
-        for noise in ("independent", "common factor", "t5")
-    ),
-    {"rho": 0.5, "signal": "medium", "noise": "independent", "rank": 15},
-]
-MAIN = 18  # cells with Gaussian noise, effects and shared structure
-NAMES = {
-    "auto": "auto (row tests)",
-    "all": "row tests given all",
-    "fixed": "fixed-X knockoffs",
-    "model_x": "model-X knockoffs",
-    "mirror": "mirror",
-    "manova": "MANOVA + BH",
-    "hidimstat": "hidimstat + BH",
-    "one": "one response, best",
-}
 SPLITS = 50
+PARTS = ("methods", "baselines")
 
 
-def from_p_values(p_values: np.ndarray) -> dict[float, np.ndarray]:
-    adjusted = adjusted_p_values(p_values)
-    return {q: np.flatnonzero(adjusted <= q) for q in LEVELS}
+def from_p_values(p_values: np.ndarray, true: np.ndarray) -> dict:
+    return measures({q: np.flatnonzero(adjusted_p_values(p_values) <= q) for q in LEVELS}, true) | {
+        "hindsight": hindsight(-p_values, true)
+    }
 
 
 def from_signs(W: np.ndarray) -> dict[float, np.ndarray]:
     return {q: np.flatnonzero(sign_threshold(W, q) <= W) for q in LEVELS}
+
+
+def from_auto(found: tr.inference.Discoveries, true: np.ndarray) -> dict:
+    """One call serves all levels, since statistics do not depend on the level."""
+    if found.adjusted_p_values is None:
+        chosen = from_signs(found.statistics)
+    else:
+        chosen = {q: np.flatnonzero(found.adjusted_p_values <= q) for q in LEVELS}
+    return measures(chosen, true) | {
+        "hindsight": hindsight(found.statistics, true),
+        "method": found.method,
+    }
 
 
 def from_mirror(X: np.ndarray, Y: np.ndarray) -> dict[float, np.ndarray]:
@@ -86,22 +75,27 @@ def from_mirror(X: np.ndarray, Y: np.ndarray) -> dict[float, np.ndarray]:
     return {q: np.flatnonzero(rates[q] >= rates_cut(rates[q], q)) for q in LEVELS}
 
 
-def selections(X: np.ndarray, Y: np.ndarray, which: set[str]) -> Iterator[tuple[str, dict, float]]:
-    """Name, selection for each level, and seconds of the methods that are asked for."""
+def methods_of(X: np.ndarray, Y: np.ndarray, true: np.ndarray, part: str) -> dict[str, Callable]:
+    """Functions that return the measures of each method."""
     select = tr.inference.select_predictors
-    methods = {
-        "auto": lambda: from_p_values(select(X, Y).p_values),
-        "all": lambda: from_p_values(select(X, Y, method="row_tests", adjust_for="all").p_values),
-        "fixed": lambda: from_signs(select(X, Y, method="fixed_knockoffs").statistics),
-        "model_x": lambda: from_signs(select(X, Y, method="model_x_knockoffs").statistics),
-        "mirror": lambda: from_mirror(X, Y),
-        "manova": lambda: from_p_values(problems.manova(X, Y)),
-        "hidimstat": lambda: from_p_values(problems.hidimstat_p_values(X, Y)),
+
+    def signs(method: str) -> Callable:
+        return lambda: measures(from_signs(select(X, Y, method=method).statistics), true)
+
+    n, p = X.shape
+    if part == "methods":
+        found = {
+            "auto": lambda: from_auto(select(X, Y), true),
+            "all": lambda: from_auto(select(X, Y, method="row_tests", adjust_for="all"), true),
+            "model_x": signs("model_x_knockoffs"),
+            "manova": lambda: from_p_values(problems.manova(X, Y), true),
+        }
+        return found | ({"fixed": signs("fixed_knockoffs")} if n > 2 * p else {})
+    found = {
+        "mirror": lambda: measures(from_mirror(X, Y), true),
+        "hidimstat": lambda: from_p_values(problems.hidimstat_p_values(X, Y), true),
     }
-    for name in (name for name in methods if name in which):
-        began = time.process_time()
-        found = methods[name]()
-        yield name, found, time.process_time() - began
+    return found | ({"one": lambda: measures(best_response(X, Y, true), true)} if n > 2 * p else {})
 
 
 def best_response(X: np.ndarray, Y: np.ndarray, true: np.ndarray) -> dict[float, np.ndarray]:
@@ -110,22 +104,18 @@ def best_response(X: np.ndarray, Y: np.ndarray, true: np.ndarray) -> dict[float,
     return {q: max((s[q] for s in found), key=lambda s: np.isin(s, true).sum()) for q in LEVELS}
 
 
-def record(run: int, seed: int, number: int, options: argparse.Namespace) -> dict:
-    cell = CELLS[number]
-    X, Y, true = problems.problem(seed, cell)
-    which = {"auto", "fixed", "model_x", "manova"}
-    if run < options.mirror_runs:
-        which |= {"mirror", "all"}
-    baselines = run < options.baseline_runs and cell["noise"] != "t5" and len(true)
-    if baselines and not options.without_hidimstat:
-        which.add("hidimstat")
-    found: dict = {"run": run, "cell": number}
+def record(part: str, run: int, number: int, options: argparse.Namespace) -> dict:
+    seed = options.first_seed + 1000 * number + run
+    X, Y, true = problems.problem(seed, problems.CELLS[number])
+    found: dict = {"part": part, "run": run, "cell": number}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, chosen, seconds in selections(X, Y, which):
-            found[name] = {"seconds": seconds, **measures(chosen, true)}
-        if baselines:
-            found["one"] = {"seconds": np.nan, **measures(best_response(X, Y, true), true)}
+        for name, method in methods_of(X, Y, true, part).items():
+            if name == "hidimstat" and options.without_hidimstat:
+                continue
+            began = time.process_time()
+            found[name] = method()
+            found[name]["seconds"] = time.process_time() - began
     return found
 
 
@@ -139,21 +129,29 @@ def measures(chosen: dict[float, np.ndarray], true: np.ndarray) -> dict:
     return found
 
 
+def hindsight(statistics: np.ndarray, true: np.ndarray) -> float:
+    """Power of the longest list, from the top of the ranking, with a proportion of at most 0.1."""
+    right = np.cumsum(np.isin(np.argsort(-statistics, kind="stable"), true))
+    good = np.flatnonzero(right >= 0.9 * np.arange(1, len(right) + 1))
+    return float(right[good[-1]] / max(len(true), 1)) if len(good) else 0.0
+
+
 def run_all(options: argparse.Namespace) -> list[dict]:
     records = []
     if options.records and options.records.exists():
         records = [json.loads(line) for line in options.records.read_text().splitlines()]
-    done = {(r["run"], r["cell"]) for r in records}
+    done = {(r["part"], r["run"], r["cell"]) for r in records}
     until = time.monotonic() + 60 * options.minutes
+    sizes = {"methods": options.runs, "baselines": min(options.baseline_runs, options.runs)}
     left = (
-        (run, number)
-        for run in range(options.runs)
-        for number in range(len(CELLS))
-        if (run, number) not in done and time.monotonic() < until
+        task
+        for part in options.parts
+        for run in range(sizes[part])
+        for task in ((part, run, number) for number in range(len(problems.CELLS)))
+        if task not in done and time.monotonic() < until
     )
     found = Parallel(options.jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")(
-        delayed(record)(run, options.first_seed + 1000 * number + run, number, options)
-        for run, number in left
+        delayed(record)(*task, options) for task in left
     )
     for one in found:
         records.append(one)
@@ -163,70 +161,11 @@ def run_all(options: argparse.Namespace) -> list[dict]:
     return records
 
 
-def lines_of(records: list[dict]) -> list[str]:
-    cells = defaultdict(list)
-    for r in records:
-        cells[r["cell"]].append(r)
-    fewest = min(map(len, cells.values()))
-    sizes = problems.SIZES
-    lines = [
-        f"n = {sizes['n']}, p = {sizes['p']}, k = {sizes['k']}, {sizes['rows']} predictors with "
-        f"effects, rank {sizes['rank']} unless noted; at least {fewest} runs per cell, mirror and "
-        "baselines fewer, as given in parentheses.",
-    ]
-    for q in LEVELS:
-        lines += ["", f"### q = {q}: false discovery rate ± standard error", ""]
-        lines += _block(cells, f"fdp {q}", True)
-        lines += ["", f"### q = {q}: power", ""]
-        lines += _block(cells, f"power {q}", False)
-    lines += ["", "Seconds of processor time per data set, mean: " + _seconds(records) + "."]
-    return lines
-
-
-def _block(cells: dict, key: str, errors: bool) -> list[str]:
-    rows = []
-    for number, part in sorted(cells.items()):
-        cell = CELLS[number]
-        if not errors and cell["signal"] == "none":
-            continue
-        signal = cell["signal"] + (f", rank {cell['rank']}" if "rank" in cell else "")
-        row = [cell["noise"], cell["rho"], signal, len(part)]
-        for name in NAMES:
-            values = np.array([r[name][key] for r in part if name in r])
-            row.append(_shown(values, len(part), errors))
-        rows.append(row)
-    pooled = [r for number in range(MAIN) for r in cells[number]]
-    rows.append([f"all of the first {MAIN}", "", "", len(pooled)])
-    for name in NAMES:
-        values = np.array([r[name][key] for r in pooled if name in r])
-        rows[-1].append(_shown(values, len(pooled), errors))
-    headings = ["noise", "ρ", "signal", "runs", *NAMES.values()]
-    return table(headings, rows, text=3)
-
-
-def _shown(values: np.ndarray, runs: int, errors: bool) -> str:
-    if len(values) == 0:
-        return "–"
-    text = f"{values.mean():.3f}"
-    if errors:
-        text += f" ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
-    return text + (f" ({len(values)})" if len(values) != runs else "")
-
-
-def _seconds(records: list[dict]) -> str:
-    means = {
-        name: np.mean([r[name]["seconds"] for r in records if name in r])
-        for name in NAMES
-        if name != "one" and any(name in r for r in records)
-    }
-    return ", ".join(f"{NAMES[name]} {value:.2f}" for name, value in means.items())
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--minutes", type=float, default=np.inf)
-    parser.add_argument("--mirror-runs", type=int, default=200)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--baseline-runs", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=600_000)
     parser.add_argument("--jobs", type=int, default=1)

@@ -29,7 +29,7 @@ def test_every_method_finds_strong_effects(method):
     right = set(found.selected) & set(range(12))
     # inclusion rates of mirror statistics leave out some of the weakest
     assert len(right) >= (8 if method == "mirror" else 10)
-    assert len(found.selected) <= len(right) + 3
+    assert len(found.selected) <= len(right) + 4
     assert found.statistics.shape == (25,)
     assert (found.statistics[found.selected] >= found.threshold).all()
     assert np.flatnonzero(found.statistics >= found.threshold).tolist() == found.selected.tolist()
@@ -87,6 +87,7 @@ def test_names_and_table():
     assert table["name"].tolist() == list(X.columns)
     assert np.flatnonzero(table["selected"]).tolist() == found.selected.tolist()
     assert ((table["adjusted_p_value"] <= 0.1) == table["selected"]).all()
+    np.testing.assert_array_equal(table["weight"], found.weights)
     assert "p_value" not in select(X, Y, 0.2, "fixed_knockoffs").to_frame()
     text, page = str(found), found._repr_html_()
     assert "gene <3>" in text
@@ -115,6 +116,12 @@ def test_auto_says_what_it_picked():
     found = select(X, Y)
     assert found.method == "model_x_knockoffs"
     assert "too few" in found.reason
+    # neighbours are many, but not very many
+    X = rng.standard_normal((150, 8)) @ rng.standard_normal((8, 110))
+    found = select(X + 0.5 * rng.standard_normal(X.shape), Y)
+    assert found.method == "row_tests"
+    assert "given its neighbours" in found.reason
+    assert 6 < float(found.reason.split("neighbours (")[1].split()[0]) < 12
 
 
 def test_few_rows_and_many_predictors_select_nothing_in_words():

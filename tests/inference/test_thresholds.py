@@ -9,6 +9,7 @@ from thinrank.inference.thresholds import (
     false_discovery_proportion,
     rates_cut,
     sign_threshold,
+    weighted_p_values,
 )
 
 
@@ -48,3 +49,15 @@ def test_rates_leave_out_the_smallest_that_sum_to_the_level():
     assert rates_cut(np.zeros(4), 0.1) == np.inf
     assert rates_cut(np.full(20, 0.05), 0.1) == 0.05  # equal rates stay together
     assert rates_cut(np.full(10, 0.002), 0.1) == np.inf  # one of 50 splits selects something
+
+
+def test_weighted_p_values():
+    p_values = np.array([0.001, 0.2, 0.6, 0.9])
+    # with equal weights: (1 + 2 large ones) / (0.5 · 4) is above 1
+    np.testing.assert_array_equal(weighted_p_values(p_values, np.ones(4)), p_values)
+    p_values, weights = np.array([0.001, 0.002, 0.01, 0.6]), np.array([1.8, 0.9, 0.9, 0.4])
+    part = (1.8 + 0.4) / 0.5 / 4
+    found = weighted_p_values(np.append(p_values, [0.001] * 4), np.append(weights, np.ones(4)))
+    np.testing.assert_allclose(found[:4], p_values / weights * part / 2)
+    assert len(weighted_p_values(np.zeros(0), np.zeros(0))) == 0
+    assert weighted_p_values(np.array([0.9]), np.array([0.5]))[0] == 1

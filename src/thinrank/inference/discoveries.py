@@ -20,13 +20,13 @@ __all__ = ["Discoveries"]
 # Predictors that the text shows.
 _MOST_SHOWN = 20
 _TITLES = {
-    "row_tests": "row tests with Benjamini–Hochberg",
+    "row_tests": "row tests with weighted Benjamini–Hochberg",
     "mirror": "mirror statistics over data splits",
     "fixed_knockoffs": "fixed-X knockoffs",
     "model_x_knockoffs": "model-X Gaussian knockoffs",
 }
 _STATISTICS = {
-    "row_tests": "−log10 p",
+    "row_tests": "−log10 weighted p",
     "mirror": "inclusion rate",
     "fixed_knockoffs": "W",
     "model_x_knockoffs": "W",
@@ -44,8 +44,8 @@ class Discoveries:
     names : list of str
         Their names: columns of the data frame, else "x0", "x1", ….
     statistics : ndarray of shape (n_features,)
-        One statistic per predictor, the larger the stronger the evidence: −log₁₀ of the p-value for
-        row tests, the inclusion rate for mirror statistics, W for knockoffs.
+        One statistic per predictor, the larger the stronger the evidence: −log₁₀ of the weighted
+        p-value for row tests, the inclusion rate for mirror statistics, W for knockoffs.
     method : str
         The method that was used, never "auto".
     reason : str
@@ -55,13 +55,20 @@ class Discoveries:
     threshold : float
         Smallest statistic that is selected; infinite if none is.
     estimated_fdp : float
-        Estimated proportion of false discoveries among the selected: the largest p-value times the
-        number of predictors over the number selected, the ratio with +1 for knockoffs, the sum of
-        the inclusion rates that are left out for mirror statistics. 0 if nothing is selected.
+        Estimated proportion of false discoveries among the selected: the largest weighted p-value
+        times the number of predictors over the number selected, the ratio with +1 for knockoffs,
+        the sum of the inclusion rates that are left out for mirror statistics. 0 if nothing is
+        selected.
     p_values : ndarray of shape (n_features,) or None
-        p-values of row tests; None for other methods.
+        p-values of row tests, without weights; None for other methods.
+    weights : ndarray of shape (n_features,) or None
+        Weights of the p-values, of mean 1: large for predictors whose neighbours together are
+        related to the responses as if this predictor had an effect. The weighted p-value is the
+        p-value over its weight, times the estimated part of the weight that predictors without
+        effect have.
     adjusted_p_values : ndarray of shape (n_features,) or None
-        p-values after Benjamini–Hochberg: the smallest rate with which a predictor is selected.
+        Weighted p-values after Benjamini–Hochberg: the smallest rate with which a predictor is
+        selected.
     feature_names : list of str
         Names of all predictors.
     remarks : list of str
@@ -77,6 +84,7 @@ class Discoveries:
     threshold: float
     estimated_fdp: float
     p_values: np.ndarray | None
+    weights: np.ndarray | None
     adjusted_p_values: np.ndarray | None
     feature_names: list[str]
     remarks: list[str]
@@ -98,13 +106,17 @@ class Discoveries:
         -------
         DataFrame
             With the columns ``name``, ``statistic`` and ``selected`` and, for row tests,
-            ``p_value`` and ``adjusted_p_value``.
+            ``p_value``, ``weight`` and ``adjusted_p_value``.
         """
         chosen = np.zeros(len(self.statistics), dtype=bool)
         chosen[self.selected] = True
         columns = {"name": self.feature_names, "statistic": self.statistics, "selected": chosen}
         if self.p_values is not None:
-            columns |= {"p_value": self.p_values, "adjusted_p_value": self.adjusted_p_values}
+            columns |= {
+                "p_value": self.p_values,
+                "weight": self.weights,
+                "adjusted_p_value": self.adjusted_p_values,
+            }
         return import_optional("pandas").DataFrame(columns)
 
     def __str__(self) -> str:
@@ -150,10 +162,12 @@ class Discoveries:
     def _table(self) -> tuple[list[str], list[list[str]]]:
         headers = ["predictor", self.statistic_name]
         rows = [[self.feature_names[j], f"{self.statistics[j]:.3g}"] for j in self._strongest()]
-        if self.p_values is not None and self.adjusted_p_values is not None:
-            headers += ["p-value", "adjusted"]
-            for row, j in zip(rows, self._strongest(), strict=True):
-                row += [f"{self.p_values[j]:.2g}", f"{self.adjusted_p_values[j]:.2g}"]
+        parts = (self.p_values, self.weights, self.adjusted_p_values)
+        for name, values in zip(("p-value", "weight", "adjusted"), parts, strict=True):
+            if values is not None:
+                headers.append(name)
+                for row, j in zip(rows, self._strongest(), strict=True):
+                    row.append(f"{values[j]:.2g}")
         return headers, rows
 
     def _more(self) -> list[str]:

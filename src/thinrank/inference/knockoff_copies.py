@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.blas import dger
 from sklearn.covariance import ledoit_wolf
 
 __all__ = ["fixed_knockoffs", "gaussian_knockoffs", "knockoff_variances"]
@@ -40,7 +41,8 @@ def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
     if p > _MOST_SWEPT:
         return np.full(p, min(2 * (1 - 1e-6) * smallest, 1.0))
     s = np.full(p, min(smallest, 1.0))
-    inverse = np.linalg.inv(2 * correlation - np.diag(s))
+    # in Fortran order, so that it is changed in place
+    inverse = np.asfortranarray(np.linalg.inv(2 * correlation - np.diag(s)))
     for _ in range(_SWEEPS):
         before = s.copy()
         for j in range(p):
@@ -48,7 +50,8 @@ def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
             slope = float(np.linalg.norm(column))
             change = (1 - slope * s[j]) / (slope + column[j])
             s[j] += change
-            inverse += np.outer(column, column * (change / (1 - change * column[j])))
+            factor = change / (1 - change * column[j])
+            inverse = dger(factor, column, column, a=inverse, overwrite_a=True)
         if np.max(np.abs(s - before)) < _TOLERANCE * np.max(s):
             break
     return s

@@ -58,7 +58,7 @@ def knockoff_statistics(X: np.ndarray, copies: np.ndarray, Y: np.ndarray) -> np.
 def _projected(both: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Responses in the shared directions, or in all, with noise of unit covariance."""
     norms = np.linalg.norm(both, axis=0)
-    support, directions, _ = find_structure(both / np.where(norms > 0, norms, 1.0), Y)
+    support, directions, *_ = find_structure(both / np.where(norms > 0, norms, 1.0), Y)
     basis = np.linalg.qr(both[:, support])[0]
     residual = Y - basis @ (basis.T @ Y)
     noise = residual.T @ residual / (len(Y) - 1 - len(support))

@@ -75,7 +75,7 @@ def mirror_statistics(
     """
     statistics = np.zeros(X.shape[1])
     Xa, Ya = _part(X, first), few_responses(_centred(Y[first]))
-    support, directions, _ = find_structure(Xa, Ya, _EXPECTED_FALSE, prune=False)
+    support, directions, *_ = find_structure(Xa, Ya, _EXPECTED_FALSE, prune=False)
     if len(support) == 0:
         return statistics
     # principal components of the first part are combinations of the responses in the second

@@ -6,9 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thinrank.inference.directed_tests import (
+    DirectedScores,
+    directed_p_values,
+    directed_scores,
+    prior_weights,
+)
+from thinrank.inference.neighbour_evidence import Products, residuals_given
 from thinrank.inference.neighbours import find_neighbours
-from thinrank.inference.row_scores import RowScores, combined_p_values, row_scores
-from thinrank.inference.structure import find_structure, structure_without
+from thinrank.inference.row_scores import combined_p_values, row_scores
+from thinrank.inference.structure import Structure, find_structure, structure_without
 
 __all__ = ["RowTests", "row_tests_given_all", "row_tests_given_selected"]
 
@@ -26,15 +33,18 @@ class RowTests(NamedTuple):
     ----------
     p_values : ndarray of shape (n_features,)
         One p-value per predictor.
+    weights : ndarray of shape (n_features,)
+        Weights of the p-values, from the evidence of neighbours; their mean is 1.
     rank : int
         Number of shared directions.
     n_working : int
         Number of predictors in the working set.
     n_neighbours : float
-        Mean number of neighbours; NaN for tests given all other predictors.
+        Mean number of neighbours.
     """
 
     p_values: np.ndarray
+    weights: np.ndarray
     rank: int
     n_working: int
     n_neighbours: float
@@ -46,7 +56,8 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
     For independent Gaussian rows of noise with any covariance the p-values are exact: the
     directions depend on the responses only through their projection on the other predictors and
     through the covariance of what is left, given which the direction of the predictor in question
-    is uniform (Läuter, Glimm and Kropf 1998). Both are found without that predictor.
+    is uniform (Läuter, Glimm and Kropf 1998). Both are found without that predictor, and so is the
+    evidence from its neighbours.
 
     Parameters
     ----------
@@ -61,7 +72,7 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
     """
     n, p = X.shape
     k = Y.shape[1]
-    structure = find_structure(X, Y)
+    data, structure = Products.of(X, Y), find_structure(X, Y)
     left, values, right = np.linalg.svd(X, full_matrices=False)
     rank = int(np.count_nonzero(values > np.sqrt(_DEPENDENT) * values[0]))
     basis = left[:, :rank]
@@ -70,16 +81,20 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
     cross = (own / np.linalg.norm(own, axis=0)).T @ Y
     fit = basis.T @ Y
     residual = Y.T @ Y - fit.T @ fit
-    shared, every = np.empty(p), np.empty(p)
-    ranks = np.empty(p, dtype=int)
-    for j in range(p):
-        directions = structure_without(X, Y, structure, j).directions
-        part = row_scores(cross[j : j + 1], residual + np.outer(cross[j], cross[j]), directions)
-        shared[j], every[j], ranks[j] = part.shared[0], part.all[0], directions.shape[1]
-    p_values = combined_p_values(RowScores(shared, every), ranks, k, n - rank)
+    neighbours = find_neighbours(X, np.arange(p))
+    scores = []
+    for j, near in enumerate(neighbours):
+        without = structure_without(X, Y, structure, j)
+        given = residuals_given(data, j, _apart(without.support, j, near), near)
+        covariance = residual + np.outer(cross[j], cross[j])
+        evidence = given.expected, given.alternatives
+        scores.append(
+            directed_scores(cross[j], covariance, without.directions, n - rank, p, *evidence)
+        )
+    p_values = directed_p_values(scores, k, np.full(p, n - rank))
     # predictors in a linear dependence cannot be told from the others in it
     p_values[np.any(np.abs(right[rank:]) > np.sqrt(_DEPENDENT), axis=0)] = 1.0
-    return RowTests(p_values, structure.directions.shape[1], len(structure.support), np.nan)
+    return _tests(p_values, scores, structure, neighbours)
 
 
 def row_tests_given_selected(X: np.ndarray, Y: np.ndarray) -> RowTests:
@@ -102,59 +117,62 @@ def row_tests_given_selected(X: np.ndarray, Y: np.ndarray) -> RowTests:
     -------
     RowTests
     """
-    p, k = X.shape[1], Y.shape[1]
-    structure = find_structure(X, Y)
+    (n, p), k = X.shape, Y.shape[1]
+    data, structure = Products.of(X, Y), find_structure(X, Y)
+    nodes = _candidates(X, Y, structure)
+    neighbours = find_neighbours(X, nodes)
+    scores = [DirectedScores(np.nan, 0.0, 0.0, 0, np.nan)] * p
+    freedom = np.full(p, n - 1)
+    for j, near in zip(nodes, neighbours, strict=True):
+        without = structure_without(X, Y, structure, j)
+        given = residuals_given(data, j, _apart(without.support, j, near), near)
+        freedom[j] -= given.n_given
+        if given.square > _DEPENDENT:
+            scores[j] = directed_scores(
+                given.cross / np.sqrt(given.square),
+                given.covariance,
+                without.directions,
+                freedom[j],
+                p,
+                given.expected,
+                given.alternatives,
+            )
+    return _tests(directed_p_values(scores, k, freedom), scores, structure, neighbours)
+
+
+def _apart(support: np.ndarray, j: int, near: np.ndarray) -> np.ndarray:
+    """The working set without a predictor and its neighbours."""
+    left_out = {j, *near.tolist()}
+    return np.array([i for i in support.tolist() if i not in left_out], dtype=np.intp)
+
+
+def _tests(
+    p_values: np.ndarray,
+    scores: list[DirectedScores],
+    structure: Structure,
+    neighbours: list[np.ndarray],
+) -> RowTests:
+    return RowTests(
+        p_values,
+        prior_weights(np.array([score.odds for score in scores])),
+        structure.directions.shape[1],
+        len(structure.support),
+        float(np.mean([len(near) for near in neighbours] or [0])),
+    )
+
+
+def _candidates(X: np.ndarray, Y: np.ndarray, structure: Structure) -> np.ndarray:
+    """Predictors that are tested: the working set and those of small preliminary p-value."""
+    (n, p), k = X.shape, Y.shape[1]
+    if p <= _MOST_NODES:
+        return np.arange(p)
     support, directions = structure.support, structure.directions
     basis = np.linalg.qr(X[:, support])[0]
     rest, residual = X - basis @ (basis.T @ X), Y - basis @ (basis.T @ Y)
-    nodes = _candidates(rest, residual, structure.directions, support)
-    neighbours = find_neighbours(X, nodes)
-    shared, every = np.zeros(p), np.zeros(p)
-    ranks, freedom = np.zeros(p, dtype=int), np.full(p, len(X) - 1)
-    in_support = np.isin(np.arange(p), support)
-    for j, near in zip(nodes, neighbours, strict=True):
-        if j in structure.order:
-            without = structure_without(X, Y, structure, j)
-            own = without.directions
-            part, used = _given(X[:, np.union1d(without.support, near)], X[:, j], Y, own)
-        else:
-            more = near[~in_support[near]]
-            own = directions
-            part, used = _given(rest[:, more], rest[:, j], residual, own)
-            used += len(support)
-        if part is not None:
-            shared[j], every[j] = part.shared[0], part.all[0]
-        ranks[j], freedom[j] = own.shape[1], len(X) - 1 - used
-    p_values = combined_p_values(RowScores(shared, every), ranks, k, freedom)
-    p_values[every == 0] = 1.0
-    sizes = [len(near) for near in neighbours]
-    return RowTests(p_values, directions.shape[1], len(support), float(np.mean(sizes or [0])))
-
-
-def _given(
-    others: np.ndarray, x: np.ndarray, Y: np.ndarray, directions: np.ndarray
-) -> tuple[RowScores | None, int]:
-    """Scores of a predictor given others (None if they explain it), and the number of these."""
-    if others.shape[1]:
-        basis = np.linalg.qr(others)[0]
-        x, Y = x - basis @ (basis.T @ x), Y - basis @ (basis.T @ Y)
-    square = float(x @ x)
-    if square < _DEPENDENT:
-        return None, others.shape[1]
-    return row_scores((x @ Y)[None] / np.sqrt(square), Y.T @ Y, directions), others.shape[1]
-
-
-def _candidates(
-    rest: np.ndarray, residual: np.ndarray, directions: np.ndarray, support: np.ndarray
-) -> np.ndarray:
-    """Predictors that are tested: the working set and those of small preliminary p-value."""
-    p, k = rest.shape[1], residual.shape[1]
-    if p <= _MOST_NODES:
-        return np.arange(p)
     norms = np.linalg.norm(rest, axis=0)
     norms[norms**2 < _DEPENDENT] = np.inf
     scores = row_scores((rest.T @ residual) / norms[:, None], residual.T @ residual, directions)
-    freedom = len(rest) - 1 - len(support)
+    freedom = n - 1 - len(support)
     p_values = combined_p_values(scores, directions.shape[1], k, freedom)
     p_values[support] = -1.0
     return np.sort(np.argsort(p_values, kind="stable")[:_MOST_NODES])

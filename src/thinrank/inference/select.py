@@ -21,6 +21,7 @@ from thinrank.inference.thresholds import (
     false_discovery_proportion,
     rates_cut,
     sign_threshold,
+    weighted_p_values,
 )
 from thinrank.minimize import check_size, seed_from
 
@@ -32,8 +33,13 @@ _ADJUSTMENTS = ("auto", "all", "selected")
 # and are exact.
 _MANY_ROWS = 10
 # Neighbourhoods of more predictors than this, and than this fraction of the rows, on average, are
-# taken for dense: double selection may miss some neighbours then.
+# taken for dense: double selection may miss some neighbours then, and tests given all others are
+# safer if they are possible.
 _MANY_NEIGHBOURS, _DENSE = 5, 0.04
+# Where they are not, knockoffs, which have little power then, are left to neighbourhoods that are
+# more than this fraction of the rows, or more than this number: below, rates of row tests are
+# right (benchmarks/inference_discoveries.py).
+_VERY_DENSE, _TOO_MANY_NEIGHBOURS = 0.08, 20
 # Tests given all others are possible, but too weak to be preferred, with fewer rows per predictor.
 _ENOUGH_ROWS = 1.5
 _GIVEN = "The method was given."  # the reason for it
@@ -46,6 +52,7 @@ class _Answer(NamedTuple):
     threshold: float
     estimated_fdp: float
     p_values: np.ndarray | None
+    weights: np.ndarray | None
     reason: str
     remarks: list[str]
 
@@ -73,6 +80,11 @@ def select_predictors(
     few directions of the responses in which these effects lie. A test in three directions has more
     power than one in twenty. Effects outside of the directions count too, with less weight.
 
+    Row tests also use evidence from neighbours. If a predictor with an effect is left out,
+    its neighbours take over this effect, which tells the direction in which the part of the
+    predictor that they do not explain is tested, and the weight of its p-value. Both are
+    independent of the p-value if there is no effect.
+
     Parameters
     ----------
     X : array, data frame or sparse matrix of shape (n_samples, n_features)
@@ -87,7 +99,8 @@ def select_predictors(
 
         "row_tests" has a p-value for each predictor, from the correlation of its residuals with
         those of the responses, given other predictors (``adjust_for``), and the procedure of
-        Benjamini and Hochberg [1]_. It is the only method that can select one or two predictors,
+        Benjamini and Hochberg with weights and an estimated proportion of predictors without
+        effect [1]_. It is the only method that can select one or two predictors,
         and the most powerful for weak effects.
 
         "mirror" compares estimates from two random halves of the data, ``n_splits`` times
@@ -105,8 +118,9 @@ def select_predictors(
         more, or none.
 
         "auto" is "row_tests", since the others find nothing where only a few effects are strong.
-        The exception: predictors with many neighbours and fewer than 1.5 rows per predictor, where
-        "model_x_knockoffs" is used. The result says what was used and why.
+        The exception: predictors with very many neighbours (more than 8 % of the rows on average,
+        or more than 20) and fewer than 1.5 rows per predictor, where "model_x_knockoffs" is used.
+        The result says what was used and why.
     adjust_for : {"auto", "all", "selected"}, default="auto"
         The other predictors given which "row_tests" tests one. "all" is exact for Gaussian noise
         (for given directions an F test) and needs more rows than predictors. "selected" takes
@@ -138,6 +152,9 @@ def select_predictors(
     .. [1] Y. Benjamini and Y. Hochberg, Controlling the false discovery rate, Journal of the Royal
        Statistical Society B 57 (1995). Directions: J. Läuter, E. Glimm and S. Kropf, Multivariate
        tests based on left-spherically distributed linear scores, Annals of Statistics 26 (1998).
+       Weights: C. Genovese, K. Roeder and L. Wasserman, False discovery control with p-value
+       weighting, Biometrika 93 (2006). Proportion: J. Storey, J. Taylor and D. Siegmund, Journal
+       of the Royal Statistical Society B 66 (2004).
        Double selection: A. Belloni, V. Chernozhukov and C. Hansen, Inference on treatment effects
        after selection among high-dimensional controls, Review of Economic Studies 81 (2014).
     .. [2] C. Dai, B. Lin, X. Xing and J. Liu, False discovery rate control via data splitting,
@@ -225,7 +242,7 @@ def _row_tests(
         if possible and n >= _ENOUGH_ROWS * p:
             why = f"Predictors have {near}, too many for double selection: tests given all others."
             return "row_tests", _from_p_values(row_tests_given_all(X, Y), fdr, why)
-        if method == "auto":
+        if method == "auto" and tests.n_neighbours > min(_VERY_DENSE * n, _TOO_MANY_NEIGHBOURS):
             why = (
                 f"Predictors have {near}, too many for double selection, and {n} rows are too few "
                 f"for tests given all {p} predictors."
@@ -239,15 +256,15 @@ def _row_tests(
 
 
 def _from_p_values(tests: RowTests, fdr: float, why: str) -> _Answer:
-    p_values = tests.p_values
-    chosen = adjusted_p_values(p_values) <= fdr
-    largest = float(p_values[chosen].max(initial=0.0))
-    statistics = -np.log10(np.maximum(p_values, np.finfo(float).tiny))
+    weighted = weighted_p_values(tests.p_values, tests.weights)
+    chosen = adjusted_p_values(weighted) <= fdr
+    statistics = -np.log10(np.maximum(weighted, np.finfo(float).tiny))
     threshold = float(statistics[chosen].min(initial=np.inf))
-    proportion = largest * len(p_values) / max(int(chosen.sum()), 1)
+    largest = float(weighted[chosen].max(initial=0.0))
+    proportion = largest * len(weighted) / max(int(chosen.sum()), 1)
     shared = f"Effects share {tests.rank} direction{'s' * (tests.rank != 1)} of the responses."
     remarks = [shared] if tests.rank else ["No shared direction of effects was found."]
-    return _Answer(statistics, threshold, proportion, p_values, why, remarks)
+    return _Answer(statistics, threshold, proportion, tests.p_values, tests.weights, why, remarks)
 
 
 def _from_rates(rates: np.ndarray, empty: int, fdr: float, n_splits: int) -> _Answer:
@@ -260,7 +277,7 @@ def _from_rates(rates: np.ndarray, empty: int, fdr: float, n_splits: int) -> _An
             f"{empty} of {n_splits} splits selected nothing: with the +1 in the threshold, a split "
             f"selects at least {int(np.ceil(1 / fdr))} predictors or none."
         )
-    return _Answer(rates, threshold, proportion, None, _GIVEN, remarks)
+    return _Answer(rates, threshold, proportion, None, None, _GIVEN, remarks)
 
 
 def _knockoffs(
@@ -287,13 +304,13 @@ def _knockoffs(
             f"With the +1 in the threshold, knockoffs select at least {int(np.ceil(1 / fdr))} "
             'predictors or none; method="row_tests" can select fewer.'
         )
-    return _Answer(statistics, threshold, proportion, None, why, remarks)
+    return _Answer(statistics, threshold, proportion, None, None, why, remarks)
 
 
 def _nothing_to_test(sample: Sample) -> _Answer:
     what = "predictors" if sample.X.shape[1] == 0 else "responses"
     p_values = np.ones(sample.X.shape[1])
-    return _Answer(0 * p_values, np.inf, 0.0, p_values, f"All {what} are constant.", [])
+    return _Answer(0 * p_values, np.inf, 0.0, p_values, p_values, f"All {what} are constant.", [])
 
 
 def _result(sample: Sample, method: str, fdr: float, answer: _Answer) -> Discoveries:
@@ -302,11 +319,12 @@ def _result(sample: Sample, method: str, fdr: float, answer: _Answer) -> Discove
     statistics = np.zeros(p)
     statistics[sample.varying] = answer.statistics
     selected = np.flatnonzero(statistics >= answer.threshold)
-    p_values = adjusted = None
-    if answer.p_values is not None and method == "row_tests":
-        p_values, adjusted = np.ones(p), np.ones(p)
-        p_values[sample.varying] = answer.p_values
-        adjusted[sample.varying] = adjusted_p_values(answer.p_values)
+    p_values = weights = adjusted = None
+    if answer.p_values is not None and answer.weights is not None and method == "row_tests":
+        p_values, weights, adjusted = np.ones(p), np.ones(p), np.ones(p)
+        p_values[sample.varying], weights[sample.varying] = answer.p_values, answer.weights
+        weighted = weighted_p_values(answer.p_values, answer.weights)
+        adjusted[sample.varying] = adjusted_p_values(weighted)
     remarks = list(answer.remarks)
     constant = p - len(sample.varying)
     if constant:
@@ -323,6 +341,7 @@ def _result(sample: Sample, method: str, fdr: float, answer: _Answer) -> Discove
         threshold=answer.threshold,
         estimated_fdp=answer.estimated_fdp,
         p_values=p_values,
+        weights=weights,
         adjusted_p_values=adjusted,
         feature_names=names,
         remarks=remarks,

@@ -16,9 +16,18 @@ _MOST_OF_ROWS = 4
 # covariance can be inverted.
 _ROWS_PER_RESPONSE = 4
 # Number of candidates, those with the largest scores, whose p-values are compared in a step.
-_LEADING = 10
-# A predictor with residual norm below this fraction of its norm depends on others.
-_DEPENDENT = 1e-7
+_LEADING = 5
+# A predictor with residual norm below this fraction of its norm depends on others. Squared norms
+# are differences, with errors of about 1e-15.
+_DEPENDENT = 1e-6
+
+
+class _Path(NamedTuple):
+    """What forward selection has computed: one entry per predictor that joined."""
+
+    basis: np.ndarray  # (n_samples, s): orthonormal, a predictor given the earlier ones
+    loadings: np.ndarray  # (n_features, s): products of all predictors with the basis
+    fits: np.ndarray  # (s, n_targets): products of the basis with the responses
 
 
 class Structure(NamedTuple):
@@ -32,11 +41,14 @@ class Structure(NamedTuple):
         Span of the coefficients of the working set, after reduction to its estimated rank.
     order : ndarray of int
         The predictors in the order in which they joined, with those that were removed later.
+    path : tuple of ndarray
+        What later selections that begin with the same predictors need not compute again.
     """
 
     support: np.ndarray
     directions: np.ndarray
     order: np.ndarray
+    path: _Path
 
 
 def few_responses(Y: np.ndarray) -> np.ndarray:
@@ -76,13 +88,17 @@ def shared_directions(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (k, rank)
     """
-    n, s = X.shape
-    k = Y.shape[1]
+    if X.shape[1] == 0:
+        return np.zeros((Y.shape[1], 0))
+    return _directions(np.linalg.qr(X)[0].T @ Y, Y.T @ Y, len(X))
+
+
+def _directions(fit: np.ndarray, products: np.ndarray, n: int) -> np.ndarray:
+    """The directions from QᵀY, for an orthonormal basis Q of the predictors, and YᵀY."""
+    s, k = fit.shape
     if s == 0:
         return np.zeros((k, 0))
-    basis = np.linalg.qr(X)[0]
-    fit = basis.T @ Y
-    noise = (Y.T @ Y - fit.T @ fit) / (n - 1 - s)
+    noise = (products - fit.T @ fit) / (n - 1 - s)
     root = np.linalg.cholesky(noise + NOISE_FLOOR * np.eye(k))
     _, values, right = np.linalg.svd(np.linalg.solve(root, fit.T).T, full_matrices=False)
     rank = max(int(np.count_nonzero(values > np.sqrt(s) + np.sqrt(k))), 1)
@@ -114,9 +130,9 @@ def find_structure(
     Structure
     """
     level = _level(X, expected_false)
-    order = _joined(X, Y, level)
+    order, path = _joined(X, Y, level)
     support = np.sort(_without_weakest(X, Y, order, level) if prune else order)
-    return Structure(support, shared_directions(X[:, support], Y), order)
+    return Structure(support, shared_directions(X[:, support], Y), order, path)
 
 
 def structure_without(
@@ -146,9 +162,8 @@ def structure_without(
     place = np.flatnonzero(structure.order == j)
     if len(place) == 0:
         return structure
-    order = _joined(X, Y, _level(X, expected_false), structure.order[: place[0]], banned=j)
-    support = np.sort(order)
-    return Structure(support, shared_directions(X[:, support], Y), order)
+    order, path = _joined(X, Y, _level(X, expected_false), structure, int(place[0]), banned=j)
+    return Structure(np.sort(order), _directions(path.fits, Y.T @ Y, len(Y)), order, path)
 
 
 def _level(X: np.ndarray, expected_false: float) -> float:
@@ -159,32 +174,40 @@ def _joined(
     X: np.ndarray,
     Y: np.ndarray,
     level: float,
-    first: np.ndarray | None = None,
+    known: Structure | None = None,
+    first: int = 0,
     banned: int | None = None,
-) -> np.ndarray:
-    """Forward selection, after the predictors in ``first`` and without the one that is banned."""
+) -> tuple[np.ndarray, _Path]:
+    """Forward selection, after the first predictors of a known one, without the one banned."""
     n, p = X.shape
     k = Y.shape[1]
-    support: list[int] = [] if first is None else first.tolist()
-    rest, residual = X.copy(), Y.copy()
+    most = min(n // _MOST_OF_ROWS, p)
+    support = np.empty(most, dtype=np.intp)
+    path = _Path(np.empty((n, most)), np.empty((p, most)), np.empty((most, k)))
+    if known is not None:
+        support[:first] = known.order[:first]
+        path.basis[:, :first] = known.path.basis[:, :first]
+        path.loadings[:, :first] = known.path.loadings[:, :first]
+        path.fits[:first] = known.path.fits[:first]
+    products = Y.T @ Y
+    # squared norms of predictors, and products with the responses, given those that joined
+    squares = np.einsum("ij,ij->j", X, X) - np.sum(path.loadings[:, :first] ** 2, axis=1)
+    cross = X.T @ Y - path.loadings[:, :first] @ path.fits[:first]
     free = np.ones(p, dtype=bool)
-    free[support] = False
+    free[support[:first]] = False
     if banned is not None:
         free[banned] = False
-    directions = shared_directions(X[:, support], Y)
-    if support:
-        basis = np.linalg.qr(X[:, support])[0]
-        rest -= basis @ (basis.T @ rest)
-        residual -= basis @ (basis.T @ residual)
-    for step in range(len(support), min(n // _MOST_OF_ROWS, p)):
-        norms = np.linalg.norm(rest, axis=0)
-        free &= norms > _DEPENDENT
+    size = first
+    while size < most:
+        free &= squares > _DEPENDENT**2
         left = np.flatnonzero(free)
-        freedom = n - 1 - step
+        freedom = n - 1 - size
         if len(left) == 0 or freedom <= k + 1:
             break
-        cross = (rest[:, left].T @ residual) / norms[left, None]
-        scores = row_scores(cross, residual.T @ residual, directions)
+        fit = path.fits[:size]
+        directions = _directions(fit, products, n)
+        scaled = cross[left] / np.sqrt(squares[left, None])
+        scores = row_scores(scaled, products - fit.T @ fit, directions)
         leading = _leading(scores)
         scores = RowScores(scores.shared[leading], scores.all[leading])
         p_values = combined_p_values(scores, directions.shape[1], k, freedom)
@@ -192,13 +215,17 @@ def _joined(
         if p_values[best] > level:
             break
         chosen = int(left[leading[best]])
-        support.append(chosen)
-        free[chosen] = False
-        step_out = rest[:, chosen] / norms[chosen]
-        rest -= np.outer(step_out, step_out @ rest)
-        residual -= np.outer(step_out, step_out @ residual)
-        directions = shared_directions(X[:, support], Y)
-    return np.asarray(support, dtype=np.intp)
+        basis = path.basis[:, :size]
+        own = X[:, chosen] - basis @ path.loadings[chosen, :size]
+        own -= basis @ (basis.T @ own)  # once more, against rounding errors
+        own /= np.linalg.norm(own)
+        support[size], free[chosen] = chosen, False
+        path.basis[:, size], path.loadings[:, size] = own, X.T @ own
+        path.fits[size] = own @ Y
+        squares -= path.loadings[:, size] ** 2
+        cross -= np.outer(path.loadings[:, size], path.fits[size])
+        size += 1
+    return support[:size], _Path(path.basis[:, :size], path.loadings[:, :size], path.fits[:size])
 
 
 def _leading(scores: RowScores) -> np.ndarray:

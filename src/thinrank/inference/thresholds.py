@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["adjusted_p_values", "false_discovery_proportion", "rates_cut", "sign_threshold"]
+__all__ = [
+    "adjusted_p_values",
+    "false_discovery_proportion",
+    "rates_cut",
+    "sign_threshold",
+    "weighted_p_values",
+]
+
+# p-values above this one are taken for those of predictors without effect (Storey 2002).
+_LARGE = 0.5
 
 
 def adjusted_p_values(p_values: np.ndarray) -> np.ndarray:
@@ -27,6 +36,31 @@ def adjusted_p_values(p_values: np.ndarray) -> np.ndarray:
     result = np.empty(len(p_values))
     result[order] = np.minimum(adjusted, 1.0)
     return result
+
+
+def weighted_p_values(p_values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """p-values over their weights, times the estimated weight of predictors without effect.
+
+    The procedure of Benjamini and Hochberg with these is the adaptive one with prior weights
+    (Genovese, Roeder and Wasserman 2006; Storey, Taylor and Siegmund 2004).
+
+    Parameters
+    ----------
+    p_values : ndarray of shape (n,)
+        The p-values.
+    weights : ndarray of shape (n,)
+        Positive weights of mean 1, each of which is independent of its p-value if there is no
+        effect.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    if len(p_values) == 0:
+        return p_values
+    without = (weights.max() + weights[p_values > _LARGE].sum()) / (1 - _LARGE)
+    scaled: np.ndarray = p_values / weights * min(without / len(p_values), 1.0)
+    return np.minimum(scaled, 1.0)
 
 
 def false_discovery_proportion(statistics: np.ndarray, threshold: float) -> float:

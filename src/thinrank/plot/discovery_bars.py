@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["discoveries"]
 
 _ROW = 0.19  # height of a name in a new figure, in inches
-_AXIS_TITLES = {"−log10 p": "−log₁₀ of the p-value", "W": "knockoff statistic W"}
+_AXIS_TITLES = {"−log10 weighted p": "−log₁₀ of the weighted p-value", "W": "knockoff statistic W"}
 
 
 def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> Axes:
@@ -47,7 +47,7 @@ def discoveries(result: Any, *, max_names: int = 40, ax: Axes | None = None) -> 
     ...                                               column_sparsity=5, random_state=0)
     >>> ax = tr.plot.discoveries(tr.inference.select_predictors(X, Y))
     >>> ax.get_xlabel()
-    '−log₁₀ of the p-value'
+    '−log₁₀ of the weighted p-value'
     """
     # imported here, so that other plots do not load the package
     from thinrank.inference.discoveries import Discoveries
