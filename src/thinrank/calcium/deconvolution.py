@@ -72,9 +72,7 @@ def _levels(trace: np.ndarray, decay: float) -> np.ndarray:
         # what comes half a stretch before or after no longer matters: it has decayed by 1e-30
         begin, end = max(first - half, 0), min(first + 2 * half, len(trace))
         powers = decay ** np.arange(end - begin, dtype=np.float64)
-        fitted = isotonic_regression(
-            trace[begin:end] / powers, sample_weight=powers**2, y_min=0.0
-        )
+        fitted = isotonic_regression(trace[begin:end] / powers, sample_weight=powers**2, y_min=0.0)
         last = min(first + half, len(trace))
         levels[first:last] = (fitted * powers)[first - begin : last - begin]
     return levels

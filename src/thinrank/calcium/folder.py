@@ -78,7 +78,7 @@ def check_destination(target: Path | str, overwrite: bool = False) -> None:
         return
     if not target.is_dir():
         raise FileExistsError(f"{target} is a file, not a folder")
-    there = sorted(path.name for path in target.iterdir())
+    there = _files(target)
     if there and not overwrite:
         raise FileExistsError(
             f"{target} exists and is not empty; choose another folder, or overwrite it "
@@ -95,9 +95,18 @@ def check_destination(target: Path | str, overwrite: bool = False) -> None:
 
 def write_summary(folder: Path, about: dict[str, Any]) -> None:
     """Write ``summary.json``: a description of the results, and the names of all files."""
-    files = sorted({SUMMARY, *(path.name for path in folder.iterdir())})
+    files = sorted({SUMMARY, *_files(folder)})
     text = json.dumps({**about, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+
+
+def _files(folder: Path) -> list[str]:
+    """Sorted paths of all files below a folder, and of empty folders, relative to it."""
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_symlink() or not path.is_dir() or not any(path.iterdir())
+    )
 
 
 def _written_here(folder: Path) -> set[str]:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -15,9 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.calcium.alternation import Alternation
 from thinrank.calcium.decay import estimate_decay, resolve_decay
+from thinrank.calcium.fitted import FittedMovie
+from thinrank.calcium.fluorescence import Fluorescence
+from thinrank.calcium.measures import check_measures, measured, steady
 from thinrank.calcium.movie import open_movie
 from thinrank.calcium.neurons import find_neurons
-from thinrank.calcium.preprocessing import PreparedMovie, interpolated
+from thinrank.calcium.preprocessing import PreparedMovie
+from thinrank.calcium.quality import Quality
 from thinrank.calcium.scores import Scores, score_regions
 from thinrank.calcium.settings import (
     as_preprocessing,
@@ -43,7 +46,7 @@ _MOST_PIXELS = 1 << 15
 _USUAL_DECAY = 0.9
 
 
-class CalciumImaging(BaseEstimator):
+class CalciumImaging(FittedMovie, BaseEstimator):
     r"""Find neurons, their footprints, traces and spikes in a calcium imaging movie.
 
     The movie is modelled as Y = G⁻¹SA + E (Pnevmatikakis et al. 2014; Yu, Gupta & Kolar 2020). Y
@@ -103,6 +106,11 @@ class CalciumImaging(BaseEstimator):
     region_threshold : float, default=0.4
         A region consists of the pixels at which a footprint is at least this fraction of its
         maximum.
+    neuropil : float, default=0.7
+        Fraction of the light around a neuron that is subtracted from its raw fluorescence for ΔF/F
+        and deconvolution; suite2p's neucoeff.
+    register : bool, default=False
+        Whether to correct rigid motion first, as :func:`thinrank.calcium.register` does.
     solver : {"pursuit", "gdt"}, default="pursuit"
         See :func:`thinrank.minimize`.
     max_iter : int, default=None
@@ -138,6 +146,14 @@ class CalciumImaging(BaseEstimator):
         0, or 1 plus the index of the neuron to whose region a pixel belongs.
     region_coordinates_ : list of ndarray of shape (n_pixels, 2)
         Rows and columns of the pixels of each region. Regions may overlap.
+    fluorescence_ : Fluorescence
+        Raw F, neuropil, F0, ΔF/F and deconvolved activity of each neuron, from the raw frames. F0
+        is the running ``percentile`` in windows of ``window`` seconds.
+    quality_ : Quality
+        Signal-to-noise ratio of each neuron, correlation of its trace with its raw light, and
+        whether it is doubtful.
+    shifts_ : ndarray of shape (n_frames, 2) or None
+        Displacement of each frame in pixels, if ``register=True``.
     decay_ : float
         γ.
     shape_ : tuple (n_frames, height, width)
@@ -180,6 +196,8 @@ class CalciumImaging(BaseEstimator):
         floor: float = 2.0,
         neuron_radius: float = 5.0,
         region_threshold: float = 0.4,
+        neuropil: float = 0.7,
+        register: bool = False,
         solver: str = "pursuit",
         max_iter: int | None = None,
         random_state: Any = None,
@@ -199,21 +217,21 @@ class CalciumImaging(BaseEstimator):
         self.floor = floor
         self.neuron_radius = neuron_radius
         self.region_threshold = region_threshold
+        self.neuropil = neuropil
+        self.register = register
         self.solver = solver
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
 
-    factors_: Factors
     status_: Status
-    decay_: float
-    shape_: tuple[int, int, int]
     mean_image_: np.ndarray
-    sparse_footprints_: csr_array
-    traces_: np.ndarray
     spike_trains_: np.ndarray
     regions_: np.ndarray
     region_coordinates_: list[np.ndarray]
+    fluorescence_: Fluorescence
+    quality_: Quality
+    shifts_: np.ndarray | None
 
     def fit(
         self,
@@ -229,8 +247,8 @@ class CalciumImaging(BaseEstimator):
         ----------
         movie : array or memmap of shape (n_frames, height, width), or path
             TIFF (multi-page and BigTIFF; memory-mapped if uncompressed and contiguous), NPY, NPZ,
-            HDF5, or NWB with a TwoPhotonSeries. The movie must be registered: motion is not
-            corrected.
+            HDF5, Zarr, or NWB with a TwoPhotonSeries. It must be registered, or ``register=True``.
+            It is read again at the end, for ``fluorescence_``.
         y : None
             Ignored; present for compatibility with scikit-learn.
         dataset : str, default=None
@@ -250,10 +268,12 @@ class CalciumImaging(BaseEstimator):
             If the movie cannot be used. A ValueError whose message names the file and the reason.
         """
         check_settings(self)
+        check_measures(self)
         decay = resolve_decay(self.decay, self.frame_rate)
         with reported_stages(progress, self.verbose) as stages:
-            with open_movie(movie, dataset) as source:
-                check_widths(self, source.shape)
+            with open_movie(movie, dataset) as opened:
+                check_widths(self, opened.shape)
+                source = steady(self, opened, stages)
                 sizes = given_sizes(self, source.shape, _MOST_PIXELS)
                 prepared = as_preprocessing(self, _MOST_PIXELS).prepare(
                     source, _USUAL_DECAY if decay is None else decay, stages.begin("reading")
@@ -264,62 +284,9 @@ class CalciumImaging(BaseEstimator):
             del prepared  # frees memory: the separation needs only Θ
             stages.begin("neurons")
             self._separate()
+            with open_movie(movie, dataset) as opened:
+                self.fluorescence_, self.quality_ = measured(self, opened, stages)
         return self
-
-    @property
-    def rank_(self) -> int:
-        """Rank of Θ."""
-        check_is_fitted(self, "factors_")
-        return self.factors_.rank
-
-    @property
-    def spike_frames_(self) -> np.ndarray:
-        """Sorted indices of the frames with spikes."""
-        check_is_fitted(self, "factors_")
-        return self.factors_.row_support
-
-    @property
-    def active_pixels_(self) -> np.ndarray:
-        """Sorted flat indices of the active pixels."""
-        check_is_fitted(self, "factors_")
-        return self.factors_.column_support
-
-    @property
-    def n_neurons_(self) -> int:
-        """Number of neurons."""
-        check_is_fitted(self, "factors_")
-        return len(self.traces_)
-
-    @property
-    def footprints_(self) -> np.ndarray:
-        """Footprints of shape (n_neurons, height, width); computed at each access."""
-        check_is_fitted(self, "factors_")
-        return self.sparse_footprints_.toarray().reshape(-1, *self.shape_[1:])
-
-    @property
-    def denoised_(self) -> np.ndarray:
-        """Baseline + G⁻¹Θ in the units of the movie; computed at each access.
-
-        An array of shape (n_frames, height, width), float32. If ``smoothing`` is not 0, it
-        approximates the smoothed movie. Pixels that are not active equal their baseline.
-        """
-        check_is_fitted(self, "factors_")
-        theta, (frames, height, width) = self.factors_, self.shape_
-        pixels = self.active_pixels_
-        movie = np.empty((frames, height * width), dtype=np.float32)
-        movie[:] = interpolated(self._baseline, self._knots, frames)
-        levels = RecursiveFilter(self.decay_, frames, np.float32) @ theta.U
-        movie[:, pixels] += levels @ (theta.V[pixels] * self._scale[pixels, None]).T
-        return movie.reshape(self.shape_)
-
-    @property
-    def pixel_energy_(self) -> np.ndarray:
-        """Activity of each pixel, the norm of its column of Θ; of shape (height, width)."""
-        check_is_fitted(self, "factors_")
-        theta = self.factors_
-        gram = theta.U.T @ theta.U
-        squares = np.einsum("ij,ij->i", theta.V @ gram, theta.V)
-        return np.sqrt(np.maximum(squares, 0)).reshape(self.shape_[1:])
 
     def score(self, regions: Any, y: Any = None, *, threshold: float = 5.0) -> Scores:
         """Compare ``region_coordinates_`` with labelled regions by NeuroFinder's scores.

@@ -1,4 +1,4 @@
-"""How far each neuron can be trusted: its signal-to-noise ratio, and its trace against raw light."""
+"""How far each neuron can be trusted: signal-to-noise ratio, and its trace against raw light."""
 
 from __future__ import annotations
 
@@ -10,24 +10,33 @@ from thinrank.calcium.fluorescence import Fluorescence, RestingLevel, noise_of
 
 __all__ = ["LEAST_CORRELATION", "LEAST_SNR", "Quality", "measure_quality"]
 
-LEAST_CORRELATION = 0.1
-"""Neurons whose traces correlate less with their raw light are doubtful."""
+LEAST_CORRELATION = 0.2
+"""Neurons whose traces correlate less with their raw light are doubtful. Rule of thumb: on movies
+that were made for it, wide changes of the light that are no neurons have correlations around 0,
+and neurons whose traces are right have more than 0.3."""
 LEAST_SNR = 2.0
-"""Neurons whose largest transients are less, in standard deviations of the noise, are doubtful."""
+"""Neurons whose largest transients are less, in standard deviations of the noise, are doubtful.
+Rule of thumb: noise exceeds it in 2 % of the frames."""
+# Largest gain of the neuropil in a region. More would remove a neuron's own light, a little of
+# which reaches its surroundings.
+_LARGEST_GAIN = 2.0
 
 
 @dataclass(frozen=True)
 class Quality:
     """Measures of each neuron.
 
+    Both compare its trace with its raw light, from which the neuropil was regressed out, with a
+    gain between 0 and 2, and the resting level subtracted.
+
     Attributes
     ----------
     snr : ndarray of shape (n_neurons,)
-        Height of the largest transient in the raw light minus neuropil, divided by the standard
-        deviation of the noise of that light. The height is that of the trace, scaled to the light
-        by least squares; it is negative if the light becomes darker where the trace is high.
+        Signal-to-noise ratio: height of the largest transient in the light, divided by the
+        standard deviation of the light's noise. The height is that of the trace, scaled to the
+        light by least squares; it is negative if the light is darker where the trace is high.
     correlation : ndarray of shape (n_neurons,)
-        Correlation of the trace with the raw light of the region minus its resting level.
+        Correlation of the trace with the light.
     """
 
     snr: np.ndarray
@@ -35,7 +44,7 @@ class Quality:
 
     @property
     def doubtful(self) -> np.ndarray:
-        """Whether a correlation is below 0.1 or a signal-to-noise ratio below 2."""
+        """Boolean array: whether the correlation is below 0.2 or the ratio below 2."""
         return (self.correlation < LEAST_CORRELATION) | (self.snr < LEAST_SNR)
 
     def of(self, neurons: np.ndarray) -> Quality:
@@ -55,27 +64,39 @@ def measure_quality(
     fluorescence : Fluorescence
         The light of the same neurons.
     resting : RestingLevel
-        The resting level that is subtracted from the raw light.
+        The resting level that is subtracted from the light.
 
     Returns
     -------
     Quality
     """
-    centred = traces - traces.mean(axis=1, keepdims=True)
-    energy = np.einsum("ij,ij->i", centred, centred)
-    light = fluorescence.raw - resting.of(fluorescence.raw)
-    change = fluorescence.corrected - fluorescence.baseline
-    slope = _ratio(np.einsum("ij,ij->i", centred, change), energy)
-    height = slope * traces.max(axis=1, initial=0.0)
-    light = light - light.mean(axis=1, keepdims=True)
-    spread = np.sqrt(energy * np.einsum("ij,ij->i", light, light))
+    light = _without_neuropil(fluorescence)
+    noise = noise_of(light)
+    trace, light = _centred(traces), _centred(light - resting.of(light))
+    shared, energy = _products(trace, light), _products(trace, trace)
+    height = _ratio(shared, energy) * np.max(traces, axis=1, initial=0.0)
     return Quality(
-        snr=_ratio(height, noise_of(fluorescence.corrected)),
-        correlation=_ratio(np.einsum("ij,ij->i", centred, light), spread),
+        snr=_ratio(height, noise),
+        correlation=_ratio(shared, np.sqrt(energy * _products(light, light))),
     )
+
+
+def _without_neuropil(fluorescence: Fluorescence) -> np.ndarray:
+    """Raw light minus the neuropil times its gain in each region, which is estimated."""
+    raw, neuropil = _centred(fluorescence.raw), _centred(fluorescence.neuropil)
+    gain = _ratio(_products(raw, neuropil), _products(neuropil, neuropil))
+    return raw - np.clip(gain, 0.0, _LARGEST_GAIN)[:, None] * neuropil
+
+
+def _centred(values: np.ndarray) -> np.ndarray:
+    values = np.asarray(values, dtype=np.float64)
+    return values - values.mean(axis=1, keepdims=True)
+
+
+def _products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->i", first, second)
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """The quotient, and 0 where the divisor is 0."""
-    above, below = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)

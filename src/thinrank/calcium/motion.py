@@ -1,0 +1,176 @@
+"""Shifts between frames by phase correlation, and a warning about movies that move."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.fft import fft2, fftfreq, ifft2
+
+from thinrank.calcium.movie import Movie
+
+__all__ = ["PhaseCorrelation", "sampled_frames", "typical_shift", "warn_of_motion"]
+
+# Standard deviation in pixels of the Gaussian filter of phase correlations, without which noise at
+# high frequencies dominates; suite2p's smooth_sigma.
+_SMOOTHING = 1.15
+# Fraction of each side over which images fade out to the edge, so that opposite edges, which the
+# Fourier transform joins, do not count as structure.
+_FADE = 0.1
+# Largest shift, as a fraction of the side (suite2p's maxregshift), and its smallest value in
+# pixels.
+_LARGEST, _LEAST = 0.1, 2
+# For the warning: number of frames that are read, largest side of their central part in use,
+# smallest side of one of its halves.
+_SAMPLE, _SIDE, _NARROWEST = 100, 256, 12
+# Shifts beyond this many pixels are told: they take most neurons of a movie.
+_TOLD = 1 / 3
+# Correlation between the shifts of two halves of the frames below which they are not the same
+# motion but noise. Of 100 independent pairs 0.1 % correlate more.
+_AGREEMENT = 0.3
+
+
+class PhaseCorrelation:
+    """Shifts of images against a reference.
+
+    Parameters
+    ----------
+    shape : tuple (height, width)
+        Shape of the images.
+    """
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self._window = np.outer(*(_faded(side) for side in shape)).astype(np.float32)
+        squares = fftfreq(shape[0])[:, None] ** 2 + fftfreq(shape[1]) ** 2
+        # the square root, since the product of two spectra is filtered
+        self._filter = np.exp(-((np.pi * _SMOOTHING) ** 2) * squares).astype(np.float32)
+        self.largest = tuple(max(_LEAST, int(_LARGEST * side)) for side in shape)
+
+    def spectrum(self, image: np.ndarray) -> np.ndarray:
+        """The phases of an image at each frequency, filtered.
+
+        Parameters
+        ----------
+        image : ndarray of shape (height, width)
+
+        Returns
+        -------
+        complex ndarray of shape (height, width)
+        """
+        values = fft2((image - image.mean()) * self._window)
+        size = np.abs(values)
+        return values * np.divide(
+            self._filter, size, out=np.zeros_like(self._filter), where=size > 0
+        )
+
+    def shift(self, reference: np.ndarray, spectrum: np.ndarray) -> np.ndarray:
+        """How far an image is displaced from the reference.
+
+        Parameters
+        ----------
+        reference, spectrum : complex ndarray of shape (height, width)
+            Spectra of the reference and of the image.
+
+        Returns
+        -------
+        ndarray of shape (2,)
+            Rows and columns, to a fraction of a pixel; at most ``largest``.
+        """
+        surface = np.real(ifft2(spectrum * reference.conj()))
+        (down, right) = self.largest
+        near = np.roll(surface, (down, right), axis=(0, 1))[: 2 * down + 1, : 2 * right + 1]
+        row, column = np.unravel_index(int(np.argmax(near)), near.shape)
+        peak = np.array([row - down, column - right])
+        around = np.array([-1, 0, 1])
+        height, width = surface.shape
+        below = _vertex(surface[(peak[0] + around) % height, peak[1]])
+        beside = _vertex(surface[peak[0], (peak[1] + around) % width])
+        return peak + np.array([below, beside])
+
+
+def sampled_frames(movie: Movie, most: int) -> np.ndarray:
+    """Some frames of a movie at equal intervals.
+
+    Parameters
+    ----------
+    movie : Movie
+    most : int
+        Number of frames, unless the movie has fewer.
+
+    Returns
+    -------
+    ndarray of shape (n_sampled, height, width), float32
+    """
+    frames, height, _ = movie.shape
+    chosen = np.unique(np.linspace(0, frames - 1, min(most, frames)).round().astype(int))
+    return np.concatenate([movie.lines(0, height, slice(i, i + 1)) for i in chosen.tolist()])
+
+
+def typical_shift(images: np.ndarray) -> float:
+    """Standard deviation of the shifts of some frames, in pixels.
+
+    The shifts of two halves of the frames are estimated separately. Motion moves both, while the
+    errors of the estimates are independent, so that their covariance is the variance of the
+    motion.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n_images, height, width)
+
+    Returns
+    -------
+    float
+        0 if the halves do not move together, or are too small for estimates.
+    """
+    longer = 1 if images.shape[1] >= images.shape[2] else 2
+    parts = np.array_split(images, 2, axis=longer)
+    if min(parts[1].shape[1:]) < _NARROWEST or len(images) < 3:
+        return 0.0
+    first, second = (_shifts(part) for part in parts)
+    first, second = first - first.mean(axis=0), second - second.mean(axis=0)
+    shared = float(np.vdot(first, second))
+    spread = float(np.linalg.norm(first) * np.linalg.norm(second))
+    if shared <= _AGREEMENT * spread:
+        return 0.0
+    return float(np.sqrt(shared / len(images)))
+
+
+def warn_of_motion(movie: Movie) -> None:
+    """Warn if the frames of a movie shift by more than a third of a pixel.
+
+    Parameters
+    ----------
+    movie : Movie
+        At most 100 of its frames are read.
+    """
+    _, height, width = movie.shape
+    top, left = (max(0, (side - _SIDE) // 2) for side in (height, width))
+    images = sampled_frames(movie, _SAMPLE)[:, top : top + _SIDE, left : left + _SIDE]
+    shift = typical_shift(images)
+    if shift > _TOLD:
+        warnings.warn(
+            f"The frames of the movie shift by about {shift:.1f} pixels (standard deviation), more "
+            "than a third of a pixel, so that neurons will be missed; register it first "
+            "(register=True; --register on the command line)",
+            stacklevel=3,
+        )
+
+
+def _shifts(images: np.ndarray) -> np.ndarray:
+    """Shifts of images against their mean; of shape (n_images, 2)."""
+    correlation = PhaseCorrelation(images.shape[1:])
+    reference = correlation.spectrum(images.mean(axis=0))
+    return np.array([correlation.shift(reference, correlation.spectrum(f)) for f in images])
+
+
+def _faded(side: int) -> np.ndarray:
+    """1 in the middle, down to 0 at both ends."""
+    from_end = np.minimum(np.arange(side), np.arange(side)[::-1]) + 1.0
+    return np.sin(np.pi / 2 * np.minimum(from_end / (_FADE * side + 1), 1))
+
+
+def _vertex(values: np.ndarray) -> float:
+    """Position of the maximum of the parabola through values at −1, 0 and 1."""
+    left, middle, right = values
+    bend = left - 2 * middle + right
+    return float(np.clip(0.5 * (left - right) / bend, -0.5, 0.5)) if bend < 0 else 0.0
