@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from thinrank.calcium.errors import MovieError
+from thinrank.calcium.readers import collected_log
 from thinrank.core.extras import import_optional
 
 __all__ = ["may_have_frame_rate", "read_frame_rate"]
@@ -47,9 +48,11 @@ def read_frame_rate(path: Path | str) -> float | None:
         return None
     tifffile = import_optional("tifffile")
     try:
-        with tifffile.TiffFile(path) as tiff:
+        with collected_log("tifffile"), tifffile.TiffFile(path) as tiff:
+            if not len(tiff.pages):
+                raise MovieError(str(path), "is corrupt or contains no image")
             return next(filter(None, map(_rate, _texts(tiff))), None)
-    except FileNotFoundError:
+    except (FileNotFoundError, MovieError):
         raise
     except Exception as error:  # tifffile raises many kinds, down to struct.error
         raise MovieError(
@@ -63,10 +66,9 @@ def _texts(tiff: Any) -> Iterator[str]:
     for values in data.values():
         if isinstance(values, dict):
             yield "\n".join(f"{name} = {value}" for name, value in values.items())
-    if len(tiff.pages):
-        page = tiff.pages.first
-        yield str(page.software)
-        yield str(page.description)
+    page = tiff.pages.first
+    yield str(page.software)
+    yield str(page.description)
 
 
 def _rate(text: str) -> float | None:

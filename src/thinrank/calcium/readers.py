@@ -20,7 +20,7 @@ from thinrank.calcium.zarr_movie import ZarrFrames, is_zarr, zarr_arrays
 from thinrank.core import memory
 from thinrank.core.extras import import_optional
 
-__all__ = ["opened"]
+__all__ = ["collected_log", "opened"]
 
 # Messages in tifffile's log about an incomplete file. tifffile reads the rest without an error.
 _BROKEN_TIFF = ("invalid page offset", "corrupted tag list", "failed to read", "missing")
@@ -88,7 +88,7 @@ def _tiff(path: Path, dataset: str | None) -> Iterator[Any]:
     name = str(path)
     if dataset is not None:
         raise MovieError(name, "a TIFF file has no named datasets; dataset must be None")
-    with _collected_log("tifffile") as messages:
+    with collected_log("tifffile") as messages:
         try:
             frames = _tiff_frames(tifffile, path, name)
         finally:  # if a page is missing, tifffile continues and may fail for another reason
@@ -138,7 +138,7 @@ def _check_tiff(all_series: Any, name: str) -> None:
 
 
 @contextmanager
-def _collected_log(logger: str) -> Iterator[list[str]]:
+def collected_log(logger: str) -> Iterator[list[str]]:
     """Collect the log messages of a library instead of showing them on standard error."""
     messages: list[str] = []
 
