@@ -34,6 +34,12 @@ def first(film, tmp_path_factory):
     return out
 
 
+@pytest.fixture
+def no_page(monkeypatch):
+    """Figures take longer than everything else."""
+    monkeypatch.setattr(command, "write_movie_page", lambda analysis, path: path.touch())
+
+
 def run(*arguments):
     return runner.invoke(app, ["calcium", *map(str, arguments)])
 
@@ -69,7 +75,7 @@ def test_all_files(first):
     assert (summary["neurons_found"], summary["numbers_before"]) == (3, [1, 2, 3])
 
 
-def test_decisions_of_the_page_are_fed_back(film, first, tmp_path):
+def test_decisions_of_the_page_are_fed_back(film, first, tmp_path, no_page):
     decisions = decisions_of(first / "page.html", rejected={2})
     assert decisions["movie"].endswith("film.npy")
     (tmp_path / "decisions.json").write_text(json.dumps(decisions))
@@ -89,7 +95,7 @@ def test_decisions_of_the_page_are_fed_back(film, first, tmp_path):
     np.testing.assert_allclose(traces[:, 3], whole[:, 4])
 
 
-def test_neurons_without_a_decision_are_left_out(film, first, tmp_path):
+def test_neurons_without_a_decision_are_left_out(film, first, tmp_path, no_page):
     decisions = decisions_of(first / "page.html", rejected=())
     decisions["neurons"] = decisions["neurons"][1:]
     (tmp_path / "decisions.json").write_text(json.dumps(decisions))
@@ -143,7 +149,7 @@ def test_doubtful_neurons(film, tmp_path, monkeypatch):
     assert len(read_regions(tmp_path / "some" / "regions.json")) == 2
 
 
-def test_frame_rate_of_scanimage(film, tmp_path):
+def test_frame_rate_of_scanimage(film, tmp_path, no_page):
     about = "SI.VERSION_MAJOR = 5\nSI.hRoiManager.scanFrameRate = 7.5"
     tifffile.imwrite(tmp_path / "scan.tif", np.load(film), software=about)
     result = run(tmp_path / "scan.tif", "-o", tmp_path / "out")
@@ -171,7 +177,9 @@ def test_motion(tmp_path, monkeypatch):
     moves = rng.integers(-1, 2, (90, 2)).tolist()
     moved = np.stack([np.roll(f, by, (0, 1)) for f, by in zip(movie, moves, strict=True)])
     np.save(tmp_path / "moved.npy", moved)
-    result = run(tmp_path / "moved.npy", "--frame-rate", 7, "-o", tmp_path / "out")
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "write_movie_page", lambda analysis, path: path.touch())
+        result = run(tmp_path / "moved.npy", "--frame-rate", 7, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert "note: The frames of the movie shift by about 1." in words(result)
     assert "--register" in result.output

@@ -64,17 +64,12 @@ def write_suite2p(folder: Path | str, imaging: Any) -> None:
     for each in stat:
         each["npix_norm"] = each["npix_norm_no_crop"] = each["npix"] / typical
     cells = np.column_stack([~quality.doubtful, np.clip(quality.correlation, 0, 1)])
-    _save(place / "stat.npy", stat)
-    _save(place / "F.npy", light.raw)
-    _save(place / "Fneu.npy", light.neuropil)
-    _save(place / "spks.npy", light.deconvolved)
-    _save(place / "iscell.npy", cells.astype(np.float32))
-    _save(place / "ops.npy", np.array(_settings(imaging, shape, typical), dtype=object))
-
-
-def _save(path: Path, values: np.ndarray) -> None:
-    with path.open("wb") as file:
-        np.lib.format.write_array(file, values, allow_pickle=values.dtype == object)
+    np.save(place / "stat.npy", stat)
+    np.save(place / "F.npy", light.raw)
+    np.save(place / "Fneu.npy", light.neuropil)
+    np.save(place / "spks.npy", light.deconvolved)
+    np.save(place / "iscell.npy", cells.astype(np.float32))
+    np.save(place / "ops.npy", np.array(_settings(imaging, shape, typical), dtype=object))
 
 
 def _statistics(region: np.ndarray, footprint: np.ndarray, covered: np.ndarray) -> dict[str, Any]:

@@ -78,13 +78,18 @@ def check_destination(target: Path | str, overwrite: bool = False) -> None:
         return
     if not target.is_dir():
         raise FileExistsError(f"{target} is a file, not a folder")
-    there = _files(target)
+    there = sorted(path.name for path in target.iterdir())
     if there and not overwrite:
         raise FileExistsError(
             f"{target} exists and is not empty; choose another folder, or overwrite it "
             "(overwrite=True; --overwrite on the command line)"
         )
-    foreign = [name for name in there if name not in _written_here(target)]
+    written = _written_here(target)
+    ours = {name.partition("/")[0] for name in written}
+    # folders are searched only if they are ours: the target may be the root of a disk
+    foreign = [name for name in there if name not in ours] or [
+        name for name in _files(target) if name not in written
+    ]
     if foreign:
         more = len(foreign) - _NAMED_IN_ERRORS
         names = ", ".join(foreign[:_NAMED_IN_ERRORS]) + (f" and {more} more" if more > 0 else "")
@@ -112,6 +117,6 @@ def _files(folder: Path) -> list[str]:
 def _written_here(folder: Path) -> set[str]:
     try:
         content = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        return set(content["files"])
+        return set(map(str, content["files"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return set()
