@@ -228,7 +228,6 @@ def _settings(
         "command": f"`{request.command}`",
         **{name.replace("_", " "): value for name, value in asked.items()},
         **moved,
-        "neuropil subtracted": f"{imaging.fluorescence_.coefficient:g}",
         "decay per frame": f"{imaging.decay_:.4f}",
         "rank of the fit": str(imaging.factors_.rank),
         "frames with spikes": str(len(imaging.spike_frames_)),
