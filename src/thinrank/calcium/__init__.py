@@ -2,7 +2,6 @@
 
 from thinrank.calcium.chosen import select_neurons
 from thinrank.calcium.decisions import Decision, Decisions, accepted_neurons, read_decisions
-from thinrank.calcium.deconvolution import deconvolve
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.export import (
     export_results,
@@ -18,6 +17,7 @@ from thinrank.calcium.export_suite2p import write_suite2p
 from thinrank.calcium.fluorescence import Fluorescence
 from thinrank.calcium.frame_rate import read_frame_rate
 from thinrank.calcium.imaging import CalciumImaging
+from thinrank.calcium.nonnegative_deconvolution import deconvolve
 from thinrank.calcium.quality import Quality
 from thinrank.calcium.registration import Registration, register
 from thinrank.calcium.scores import Scores, match_regions, pixel_auc, score_regions

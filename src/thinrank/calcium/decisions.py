@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DECISIONS", "Decision", "Decisions", "accepted_neurons", "centres_of", "read_decisions"]
+__all__ = [
+    "DECISIONS",
+    "Decision",
+    "Decisions",
+    "accepted_neurons",
+    "centres_of",
+    "check_movie",
+    "read_decisions",
+]
 
 DECISIONS = "thinrank decisions"
 """The entry "format" of a file of decisions."""
@@ -124,11 +132,7 @@ def accepted_neurons(
     ValueError
         If the decisions are about another movie or another fit. The message names the file.
     """
-    if decisions.shape != tuple(shape):
-        raise ValueError(
-            f"{decisions.source}: made for a movie of {_words(decisions.shape)}, but this one has "
-            f"{_words(tuple(shape))}"
-        )
+    check_movie(decisions, shape)
     centres = centres_of(regions)
     found: dict[int, Decision] = {}
     for decision in decisions.neurons:
@@ -142,6 +146,22 @@ def accepted_neurons(
             )
         found[nearest] = decision
     return np.array(sorted(i for i, decision in found.items() if decision.accepted), dtype=int)
+
+
+def check_movie(decisions: Decisions, shape: tuple[int, int, int]) -> None:
+    """Raise a ValueError if decisions are about a movie of another shape.
+
+    Parameters
+    ----------
+    decisions : Decisions
+    shape : tuple (n_frames, height, width)
+        Shape of the movie.
+    """
+    if decisions.shape != tuple(shape):
+        raise ValueError(
+            f"{decisions.source}: made for a movie of {_words(decisions.shape)}, but this one has "
+            f"{_words(tuple(shape))}"
+        )
 
 
 def centres_of(regions: list[np.ndarray]) -> np.ndarray:

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 from scipy.special import ndtri
 
-from thinrank.calcium.deconvolution import deconvolve
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.neuropil import surroundings
+from thinrank.calcium.nonnegative_deconvolution import deconvolve
 from thinrank.calcium.preprocessing import interpolated
 from thinrank.calcium.stages import StageProgress
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -14,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.calcium.alternation import Alternation
 from thinrank.calcium.decay import estimate_decay, resolve_decay
-from thinrank.calcium.fitted import FittedMovie
 from thinrank.calcium.fluorescence import Fluorescence
 from thinrank.calcium.measures import check_measures, measured, steady
 from thinrank.calcium.movie import open_movie
 from thinrank.calcium.neurons import find_neurons
-from thinrank.calcium.preprocessing import PreparedMovie
+from thinrank.calcium.preprocessing import PreparedMovie, interpolated
 from thinrank.calcium.quality import Quality
 from thinrank.calcium.scores import Scores, score_regions
 from thinrank.calcium.settings import (
@@ -46,7 +46,7 @@ _MOST_PIXELS = 1 << 15
 _USUAL_DECAY = 0.9
 
 
-class CalciumImaging(FittedMovie, BaseEstimator):
+class CalciumImaging(BaseEstimator):
     r"""Find neurons, their footprints, traces and spikes in a calcium imaging movie.
 
     The movie is modelled as Y = G⁻¹SA + E (Pnevmatikakis et al. 2014; Yu, Gupta & Kolar 2020). Y
@@ -224,8 +224,13 @@ class CalciumImaging(FittedMovie, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    factors_: Factors
     status_: Status
+    decay_: float
+    shape_: tuple[int, int, int]
     mean_image_: np.ndarray
+    sparse_footprints_: csr_array
+    traces_: np.ndarray
     spike_trains_: np.ndarray
     regions_: np.ndarray
     region_coordinates_: list[np.ndarray]
@@ -270,23 +275,79 @@ class CalciumImaging(FittedMovie, BaseEstimator):
         check_settings(self)
         check_measures(self)
         decay = resolve_decay(self.decay, self.frame_rate)
-        with reported_stages(progress, self.verbose) as stages:
-            with open_movie(movie, dataset) as opened:
-                check_widths(self, opened.shape)
-                source = steady(self, opened, stages)
-                sizes = given_sizes(self, source.shape, _MOST_PIXELS)
-                prepared = as_preprocessing(self, _MOST_PIXELS).prepare(
-                    source, _USUAL_DECAY if decay is None else decay, stages.begin("reading")
-                )
+        with (
+            reported_stages(progress, self.verbose) as stages,
+            open_movie(movie, dataset) as opened,
+        ):
+            check_widths(self, opened.shape)
+            sizes = given_sizes(self, opened.shape, _MOST_PIXELS)
+            source = steady(self, opened, stages)
+            prepared = as_preprocessing(self, _MOST_PIXELS).prepare(
+                source, _USUAL_DECAY if decay is None else decay, stages.begin("reading")
+            )
             self.decay_ = estimate_decay(prepared.Y) if decay is None else decay
             solution = self._solve(prepared, sizes, stages)
             self._keep(prepared, solution)
             del prepared  # frees memory: the separation needs only Θ
             stages.begin("neurons")
             self._separate()
-            with open_movie(movie, dataset) as opened:
-                self.fluorescence_, self.quality_ = measured(self, opened, stages)
+            self.fluorescence_, self.quality_ = measured(self, source, stages)
         return self
+
+    @property
+    def rank_(self) -> int:
+        """Rank of Θ."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.rank
+
+    @property
+    def spike_frames_(self) -> np.ndarray:
+        """Sorted indices of the frames with spikes."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.row_support
+
+    @property
+    def active_pixels_(self) -> np.ndarray:
+        """Sorted flat indices of the active pixels."""
+        check_is_fitted(self, "factors_")
+        return self.factors_.column_support
+
+    @property
+    def n_neurons_(self) -> int:
+        """Number of neurons."""
+        check_is_fitted(self, "factors_")
+        return len(self.traces_)
+
+    @property
+    def footprints_(self) -> np.ndarray:
+        """Footprints of shape (n_neurons, height, width); computed at each access."""
+        check_is_fitted(self, "factors_")
+        return self.sparse_footprints_.toarray().reshape(-1, *self.shape_[1:])
+
+    @property
+    def denoised_(self) -> np.ndarray:
+        """Baseline + G⁻¹Θ in the units of the movie; computed at each access.
+
+        An array of shape (n_frames, height, width), float32. If ``smoothing`` is not 0, it
+        approximates the smoothed movie. Pixels that are not active equal their baseline.
+        """
+        check_is_fitted(self, "factors_")
+        theta, (frames, height, width) = self.factors_, self.shape_
+        pixels = self.active_pixels_
+        movie = np.empty((frames, height * width), dtype=np.float32)
+        movie[:] = interpolated(self._baseline, self._knots, frames)
+        levels = RecursiveFilter(self.decay_, frames, np.float32) @ theta.U
+        movie[:, pixels] += levels @ (theta.V[pixels] * self._scale[pixels, None]).T
+        return movie.reshape(self.shape_)
+
+    @property
+    def pixel_energy_(self) -> np.ndarray:
+        """Activity of each pixel, the norm of its column of Θ; of shape (height, width)."""
+        check_is_fitted(self, "factors_")
+        theta = self.factors_
+        gram = theta.U.T @ theta.U
+        squares = np.einsum("ij,ij->i", theta.V @ gram, theta.V)
+        return np.sqrt(np.maximum(squares, 0)).reshape(self.shape_[1:])
 
     def score(self, regions: Any, y: Any = None, *, threshold: float = 5.0) -> Scores:
         """Compare ``region_coordinates_`` with labelled regions by NeuroFinder's scores.

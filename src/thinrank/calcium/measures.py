@@ -42,7 +42,7 @@ def check_measures(imaging: Any) -> None:
 def steady(imaging: Any, movie: Movie, stages: Stages) -> Movie:
     """The movie as it is fitted: registered if that was asked for.
 
-    Sets ``shifts_`` and ``_reference``. A movie that moves and is not registered gets a warning.
+    Sets ``shifts_``. A movie that moves and is not registered gets a warning.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def steady(imaging: Any, movie: Movie, stages: Stages) -> Movie:
     Movie
     """
     if not imaging.register:
-        imaging.shifts_ = imaging._reference = None
+        imaging.shifts_ = None
         warn_of_motion(movie)
         return movie
-    imaging.shifts_, imaging._reference = find_shifts(movie, stages.begin("registration"))
-    return RegisteredMovie(movie, imaging.shifts_, imaging._reference)
+    imaging.shifts_, reference = find_shifts(movie, stages.begin("registration"))
+    return RegisteredMovie(movie, imaging.shifts_, reference)
 
 
 def measured(imaging: Any, movie: Movie, stages: Stages) -> tuple[Fluorescence, Quality]:
@@ -68,9 +68,9 @@ def measured(imaging: Any, movie: Movie, stages: Stages) -> tuple[Fluorescence, 
     Parameters
     ----------
     imaging : CalciumImaging
-        With footprints, regions, traces and ``shifts_``.
+        With footprints, regions and traces.
     movie : Movie
-        The movie of the fit, as it was before it was registered.
+        The movie as it was fitted, see :func:`steady`.
     stages : Stages
 
     Returns
@@ -78,8 +78,6 @@ def measured(imaging: Any, movie: Movie, stages: Stages) -> tuple[Fluorescence, 
     fluorescence : Fluorescence
     quality : Quality
     """
-    if imaging.shifts_ is not None:
-        movie = RegisteredMovie(movie, imaging.shifts_, imaging._reference)
     resting = RestingLevel(
         float(imaging.percentile), max(2, round(imaging.window * imaging.frame_rate))
     )

@@ -58,7 +58,9 @@ class PhaseCorrelation:
         -------
         complex ndarray of shape (height, width)
         """
-        values = fft2((image - image.mean()) * self._window)
+        seen = np.isfinite(image)  # margins may be missing
+        change = np.where(seen, image - np.mean(image, where=seen), 0)
+        values = fft2(change * self._window)
         size = np.abs(values)
         return values * np.divide(
             self._filter, size, out=np.zeros_like(self._filter), where=size > 0
@@ -153,7 +155,7 @@ def warn_of_motion(movie: Movie) -> None:
             f"The frames of the movie shift by about {shift:.1f} pixels (standard deviation), more "
             "than a third of a pixel, so that neurons will be missed; register it first "
             "(register=True; --register on the command line)",
-            stacklevel=3,
+            stacklevel=4,  # the call of fit
         )
 
 

@@ -23,8 +23,10 @@ from thinrank.calcium import (
     read_regions,
     select_neurons,
 )
+from thinrank.calcium.decisions import check_movie
 from thinrank.calcium.export import describe, write_results
 from thinrank.calcium.folder import check_destination, whole_folder, write_summary
+from thinrank.calcium.movie import open_movie
 from thinrank.calcium.windows import mask_of
 from thinrank.cli.exit_codes import Output, UnusableArgumentError
 from thinrank.cli.output_place import check_output_folder
@@ -103,6 +105,9 @@ def run_calcium(console: Console, request: CalciumRequest, output: Output) -> No
     _check_libraries(request)
     labelled = None if request.labels is None else read_regions(request.labels)
     decisions = None if request.accept is None else read_decisions(request.accept)
+    if decisions is not None and request.movie is not None:
+        with open_movie(request.movie, request.dataset) as opened:
+            check_movie(decisions, opened.shape)
     settings = request.settings | {"frame_rate": _frame_rate(request, output)}
     imaging = CalciumImaging(**settings, verbose=1)
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import nnls
 from scipy.signal import lfilter
 
-from thinrank.calcium import deconvolution
-from thinrank.calcium.deconvolution import deconvolve
+from thinrank.calcium import nonnegative_deconvolution as module
+from thinrank.calcium.nonnegative_deconvolution import deconvolve
 
 
 def noisy(rng, frames, decay):
@@ -25,9 +25,9 @@ def test_the_same_as_non_negative_least_squares(rng, decay):
 
 def test_stretches_make_no_difference(rng, monkeypatch):
     values = noisy(rng, 900, 0.8)
-    monkeypatch.setattr(deconvolution, "_SPAN", 1e-18)  # 92 frames of influence instead of 309
+    monkeypatch.setattr(module, "_SPAN", 1e-18)  # 92 frames of influence instead of 309
     short = deconvolve(values, 0.8)
-    monkeypatch.setattr(deconvolution, "_SPAN", 1e-150)  # one stretch
+    monkeypatch.setattr(module, "_SPAN", 1e-150)  # one stretch
     np.testing.assert_allclose(short, deconvolve(values, 0.8), atol=1e-6)
 
 
