@@ -37,9 +37,6 @@ def test_pixels_of_each_cell(imaging, plane):
         assert cell["npix"] == len(region) == len(cell["lam"])
         np.testing.assert_allclose(cell["lam"], imaging.footprints_[n][tuple(region.T)])
         assert cell["med"] in region.tolist()
-        assert 0.6 < cell["radius"] / np.sqrt(len(region) / np.pi) < 2
-        assert 1 <= cell["aspect_ratio"] < 2
-        assert 0.5 < cell["solidity"] <= 1
         assert {"compact", "footprint", "npix_norm", "overlap", "skew", "std"} <= set(cell)
     shared = sum(cell["overlap"].sum() for cell in stat)
     counts = np.zeros((40, 44), dtype=int)
@@ -78,6 +75,25 @@ def test_no_neuron(imaging, tmp_path):
     place = tmp_path / "suite2p" / "plane0"
     assert np.load(place / "stat.npy", allow_pickle=True).shape == (0,)
     assert np.load(place / "iscell.npy").shape == (0, 2)
+
+
+def test_shapes_of_a_disc_and_an_ellipse(imaging, tmp_path):
+    rows, columns = np.mgrid[:40, :44]
+    shaped = select_neurons(imaging, [0, 1])
+    shaped.region_coordinates_ = [
+        np.argwhere((rows - 20) ** 2 + (columns - 20) ** 2 <= 8**2),
+        np.argwhere(((rows - 20) / 12) ** 2 + ((columns - 20) / 6) ** 2 <= 1),
+    ]
+    write_suite2p(tmp_path, shaped)
+    disc, ellipse = np.load(tmp_path / "suite2p" / "plane0" / "stat.npy", allow_pickle=True)
+    assert disc["med"] == ellipse["med"] == [20, 20]
+    assert disc["radius"] == pytest.approx(8, rel=0.05)
+    assert ellipse["radius"] == pytest.approx(12, rel=0.05)
+    assert disc["aspect_ratio"] == pytest.approx(1, abs=0.01)
+    assert ellipse["aspect_ratio"] == pytest.approx(4 / 3, rel=0.02)
+    assert disc["compact"] == pytest.approx(1, abs=0.02)
+    assert ellipse["compact"] > 1.05
+    assert min(disc["solidity"], ellipse["solidity"]) > 0.85
 
 
 def test_a_region_of_one_pixel_and_a_line(imaging, tmp_path):
