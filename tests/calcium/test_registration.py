@@ -8,7 +8,7 @@ import pytest
 from scipy.ndimage import gaussian_filter, shift
 
 from thinrank.calcium import CalciumImaging, make_movie, registration
-from thinrank.calcium.motion import PhaseCorrelation, typical_shift
+from thinrank.calcium.motion import PhaseCorrelation, sampled_frames, typical_shift
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.registration import RegisteredMovie, register
 
@@ -113,7 +113,32 @@ def test_shifts_are_limited(scene):
     correlation = PhaseCorrelation((48, 56))
     far = np.roll(scene[0][0], 20, axis=0)
     found = correlation.shift(correlation.spectrum(scene[0][0]), correlation.spectrum(far))
-    assert abs(found[0]) <= correlation.largest[0] + 0.5
+    assert np.isnan(found).all()
+    assert correlation.largest == (4, 5)
+
+
+def test_frames_without_structure_take_the_shifts_of_their_neighbours(scene):
+    frames = np.roll(scene[0][:40], 2, axis=1)
+    frames[20:] = scene[0][20:40]
+    frames[10], frames[30] = 0, 0  # the light was off
+    shifts = register(frames).shifts
+    assert np.ptp(shifts[:20], axis=0).max() < 0.5
+    assert np.ptp(shifts[20:], axis=0).max() < 0.5
+    assert shifts[5, 0] - shifts[35, 0] == pytest.approx(2, abs=0.3)
+
+
+@pytest.mark.parametrize("shape", [(20, 1, 1), (20, 1, 30), (9, 3, 3), (40, 24, 24)])
+def test_noise_is_hardly_moved(rng, shape):
+    noise = rng.standard_normal(shape).astype(np.float32)
+    result = register(noise)
+    assert np.mean(np.abs(result.shifts)) < 0.2
+    assert np.isfinite(result.movie).all()
+
+
+def test_large_frames_are_sampled_in_the_middle(rng):
+    movie = Movie(rng.standard_normal((9, 20, 30)).astype(np.float32), "movie")
+    images = sampled_frames(movie, 3, 12)
+    np.testing.assert_array_equal(images, movie.frames[[0, 4, 8], 4:16, 9:21])
 
 
 def test_the_extra_is_named_before_any_work(scene, monkeypatch):

@@ -18,6 +18,8 @@ __all__ = ["RegisteredMovie", "Registration", "find_shifts", "register"]
 # Number of frames of which the reference is made, and of those that are averaged first, the most
 # alike. Rules of thumb, half of suite2p's nimg_init and its 20.
 _SAMPLE, _ALIKE = 100, 20
+# Largest number of entries of the frames of the reference, unless they are the fewest: 64 MiB.
+_SAMPLE_ENTRIES = 1 << 24
 # Number of times that the frames of the reference are shifted and averaged again.
 _ROUNDS = 3
 # Shifts are computed to 1/20 pixel.
@@ -60,8 +62,9 @@ def register(
     """Correct the rigid motion of a movie by phase correlation.
 
     Shifts are estimated to a twentieth of a pixel and at most a tenth of each side, by
-    :func:`skimage.registration.phase_cross_correlation`. Frames are interpolated between pixels by
-    a windowed sinc (Lanczos). Rotations and deformations are not corrected.
+    :func:`skimage.registration.phase_cross_correlation`. Frames without enough structure for an
+    estimate get shifts interpolated from those before and after. Pixels are interpolated by a
+    windowed sinc (Lanczos). Rotations and deformations are not corrected.
 
     Parameters
     ----------
@@ -118,7 +121,8 @@ def find_shifts(movie: Movie, progress: StageProgress) -> tuple[np.ndarray, np.n
     refine = import_optional("skimage.registration").phase_cross_correlation
     frames, height, width = movie.shape
     correlation = PhaseCorrelation((height, width))
-    reference = _reference(sampled_frames(movie, _SAMPLE), correlation)
+    sample = min(_SAMPLE, max(_ALIKE, _SAMPLE_ENTRIES // (height * width)))
+    reference = _reference(sampled_frames(movie, sample), correlation)
     spectrum = correlation.spectrum(reference)
     shifts = np.empty((frames, 2))
     step = max(1, _BLOCK_ENTRIES // (height * width))
@@ -128,12 +132,23 @@ def find_shifts(movie: Movie, progress: StageProgress) -> tuple[np.ndarray, np.n
         for number, frame in enumerate(block, start=first):
             own = correlation.spectrum(frame)
             shifts[number] = coarse = correlation.shift(spectrum, own)
+            if np.isnan(coarse).any():
+                continue
             fine = -refine(
                 spectrum, own, space="fourier", upsample_factor=_UPSAMPLING, normalization=None
             )[0]
             if np.all(np.abs(fine - coarse) < 1):  # otherwise beyond the largest shift
                 shifts[number] = fine
-    return shifts, reference
+    return _filled(shifts), reference
+
+
+def _filled(shifts: np.ndarray) -> np.ndarray:
+    """Shifts with those that are not known interpolated between frames; 0 if none is known."""
+    known = np.flatnonzero(np.isfinite(shifts).all(axis=1))
+    if len(known) == 0:
+        return np.zeros_like(shifts)
+    frames = np.arange(len(shifts))
+    return np.column_stack([np.interp(frames, known, shifts[known, axis]) for axis in (0, 1)])
 
 
 class RegisteredMovie(Movie):
@@ -187,9 +202,11 @@ class RegisteredMovie(Movie):
 
 def _reference(images: np.ndarray, correlation: PhaseCorrelation) -> np.ndarray:
     """Mean of images after they were shifted to fit it."""
-    flat = images.reshape(len(images), -1) - images.mean(axis=(1, 2))[:, None]
-    norms = np.linalg.norm(flat, axis=1)
-    likeness = (flat @ flat.T) / np.maximum(np.outer(norms, norms), np.finfo(np.float32).tiny)
+    flat = images.reshape(len(images), -1)
+    flat = flat - flat.mean(axis=1, keepdims=True, dtype=np.float64)  # squares may be large
+    norms = np.linalg.norm(flat, axis=1, keepdims=True)
+    flat = np.divide(flat, norms, out=np.zeros_like(flat), where=norms > 0)
+    likeness = flat @ flat.T
     alike = np.sort(likeness, axis=1)[:, -_ALIKE:].mean(axis=1)
     nearest = np.argsort(-likeness[np.argmax(alike)], kind="stable")[:_ALIKE]
     reference = images[nearest].mean(axis=0)
@@ -197,7 +214,7 @@ def _reference(images: np.ndarray, correlation: PhaseCorrelation) -> np.ndarray:
     rows, columns = (np.arange(side) for side in reference.shape)
     for _ in range(_ROUNDS):
         spectrum = correlation.spectrum(reference)
-        shifts = np.array([correlation.shift(spectrum, own) for own in spectra])
+        shifts = _filled(np.array([correlation.shift(spectrum, own) for own in spectra]))
         shifts -= np.median(shifts, axis=0)  # the middle of the field stays where it is
         reference = np.mean(
             [
