@@ -84,10 +84,10 @@ def open_movie(movie: Any, dataset: str | None = None) -> Iterator[Movie]:
     Parameters
     ----------
     movie : array or memmap of shape (n_frames, height, width), or path
-        TIFF (.tif, .tiff), NumPy (.npy, .npz), HDF5 (.h5, .hdf5, .hdf) or NWB (.nwb).
+        TIFF (.tif, .tiff), NumPy (.npy, .npz), HDF5 (.h5, .hdf5, .hdf), NWB (.nwb) or Zarr.
     dataset : str, default=None
-        Name of the array in an NPZ or HDF5 file, or of the TwoPhotonSeries in an NWB file. Needed
-        if there are several.
+        Name of the array in an NPZ, HDF5 or Zarr file, or of the TwoPhotonSeries in an NWB file.
+        Needed if there are several.
 
     Yields
     ------
