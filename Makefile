@@ -128,6 +128,8 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_separation.py \
 		--markdown $(RESULTS)/calcium_separation.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_motion.py \
+		--markdown $(RESULTS)/calcium_motion.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/matrix_sensing.py \
 		--markdown $(RESULTS)/matrix_sensing.md
 	OMP_NUM_THREADS=1 $(OTHERS)/bin/python benchmarks/other_packages.py \

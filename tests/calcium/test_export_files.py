@@ -12,6 +12,8 @@ import pytest
 import tifffile
 
 from thinrank.calcium import (
+    Fluorescence,
+    Quality,
     export_results,
     read_regions,
     write_footprints,
@@ -19,6 +21,7 @@ from thinrank.calcium import (
     write_spikes,
     write_traces,
 )
+from thinrank.calcium.export import light_by_file
 from thinrank.calcium.folder import SUMMARY, check_destination, whole_folder, write_summary
 
 
@@ -128,6 +131,46 @@ def test_nwb(tmp_path, imaging):
         assert series.rois.data[:].tolist() == [0, 1]
         assert "time of writing" in session.session_description
     assert not pynwb.validate(path=str(tmp_path / "regions.nwb"))
+
+
+def test_light_and_quality(tmp_path, imaging, rng):
+    raw, neuropil, level = rng.random((3, 2, 9)).astype(np.float32) + 1
+    level[1, 3] = -1  # no ratio to it
+    imaging.fluorescence_ = Fluorescence(raw, neuropil, level, raw / 2, 0.7)
+    imaging.quality_ = Quality(np.array([5.0, 1.5]), np.array([0.75, 0.5]))
+    export_results(imaging, tmp_path / "out", nwb=True)
+    for name, values in light_by_file(imaging.fluorescence_).items():
+        with (tmp_path / "out" / f"{name}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        cells = [[row[f"neuron_{n}"] for row in rows] for n in (1, 2)]
+        assert (cells[1][3] == "") == (name == "dff")
+        read = np.array([[float(cell or "nan") for cell in line] for line in cells])
+        np.testing.assert_allclose(read, values, rtol=1e-5)
+    with (tmp_path / "out" / "quality.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["doubtful"] for row in rows] == ["0", "1"]
+    assert rows[0] | {"snr": "5", "correlation": "0.75", "pixels": "6", "row": "1.50"} == rows[0]
+    with pynwb.NWBHDF5IO(tmp_path / "out" / "regions.nwb", "r") as file:
+        module = file.read().processing["ophys"]
+        light = module["Fluorescence"].roi_response_series
+        expected = {
+            "RoiResponseSeries": imaging.traces_,
+            "raw": raw,
+            "neuropil": neuropil,
+            "baseline": level,
+            "deconvolved": raw / 2,
+            "spikes": imaging.spike_trains_,
+        }
+        assert set(light) == set(expected)
+        for name, values in expected.items():
+            np.testing.assert_allclose(light[name].data[:], values.T, rtol=1e-6)
+        ratio = module["DfOverF"]["dff"]
+        np.testing.assert_allclose(ratio.data[:], imaging.fluorescence_.dff.T, rtol=1e-6)
+        assert "0.7 * neuropil" in ratio.description
+        regions = module["ImageSegmentation"]["PlaneSegmentation"]
+        assert regions["snr"][:].tolist() == [5.0, 1.5]
+        assert regions["doubtful"][:].tolist() == [False, True]
+    assert not pynwb.validate(path=str(tmp_path / "out" / "regions.nwb"))
 
 
 def test_nwb_needs_a_neuron(tmp_path):

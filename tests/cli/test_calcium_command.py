@@ -42,8 +42,14 @@ def test_from_movie_to_neurons(tmp_path, film, small):
     assert result.exit_code == 0, result.output
     assert "3 neurons; 3 of 3 labelled regions found" in result.output
     assert names(out) == [
+        "deconvolved.csv",
+        "dff.csv",
+        "f0.csv",
+        "fluorescence.csv",
         "footprints.tif",
+        "neuropil.csv",
         "page.html",
+        "quality.csv",
         "regions.json",
         "spikes.csv",
         "summary.json",

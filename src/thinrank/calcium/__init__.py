@@ -1,33 +1,55 @@
 """Calcium imaging: find neurons, their traces and spikes in a fluorescence movie."""
 
+from thinrank.calcium.chosen import select_neurons
+from thinrank.calcium.decisions import Decision, Decisions, accepted_neurons, read_decisions
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.export import (
     export_results,
     read_regions,
     write_footprints,
+    write_quality,
     write_regions,
     write_spikes,
     write_traces,
 )
 from thinrank.calcium.export_nwb import write_nwb
+from thinrank.calcium.export_suite2p import write_suite2p
+from thinrank.calcium.fluorescence import Fluorescence
+from thinrank.calcium.frame_rate import read_frame_rate
 from thinrank.calcium.imaging import CalciumImaging
+from thinrank.calcium.nonnegative_deconvolution import deconvolve
+from thinrank.calcium.quality import Quality
+from thinrank.calcium.registration import Registration, register
 from thinrank.calcium.scores import Scores, match_regions, pixel_auc, score_regions
 from thinrank.calcium.simulate import MovieTruth, make_movie
 
 __all__ = [
     "CalciumImaging",
+    "Decision",
+    "Decisions",
+    "Fluorescence",
     "MovieError",
     "MovieTruth",
+    "Quality",
+    "Registration",
     "Scores",
+    "accepted_neurons",
+    "deconvolve",
     "export_results",
     "make_movie",
     "match_regions",
     "pixel_auc",
+    "read_decisions",
+    "read_frame_rate",
     "read_regions",
+    "register",
     "score_regions",
+    "select_neurons",
     "write_footprints",
     "write_nwb",
+    "write_quality",
     "write_regions",
     "write_spikes",
+    "write_suite2p",
     "write_traces",
 ]

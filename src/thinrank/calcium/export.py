@@ -9,7 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from thinrank.calcium.export_suite2p import write_suite2p
+from thinrank.calcium.fluorescence import Fluorescence
 from thinrank.calcium.folder import whole_folder, write_summary
+from thinrank.calcium.quality import Quality
 from thinrank.calcium.scores import as_regions
 from thinrank.core.extras import import_optional
 
@@ -18,6 +21,7 @@ __all__ = [
     "export_results",
     "read_regions",
     "write_footprints",
+    "write_quality",
     "write_regions",
     "write_results",
     "write_spikes",
@@ -26,7 +30,10 @@ __all__ = [
 
 
 class Segmentation(Protocol):
-    """The attributes that are exported; a fitted ``CalciumImaging`` has them."""
+    """The attributes that are exported; a fitted ``CalciumImaging`` has them.
+
+    If there are ``fluorescence_`` and ``quality_`` too, they are exported.
+    """
 
     frame_rate: float
     decay_: float
@@ -42,7 +49,12 @@ class Segmentation(Protocol):
 
 
 def export_results(
-    imaging: Segmentation, folder: Path | str, *, nwb: bool = False, overwrite: bool = False
+    imaging: Segmentation,
+    folder: Path | str,
+    *,
+    nwb: bool = False,
+    suite2p: bool = False,
+    overwrite: bool = False,
 ) -> None:
     """Write all results of a fit into a new folder.
 
@@ -53,8 +65,16 @@ def export_results(
     regions.json       pixels of each region, in NeuroFinder's format
     traces.csv         one line per frame: its number from 0, its time in seconds, all traces
     spikes.csv         one line per spike: neuron, frame, time in seconds, size
+    fluorescence.csv   raw F of each neuron; like the next four, with the columns of traces.csv
+    neuropil.csv       light around each neuron
+    f0.csv             F0, the resting level of F minus neuropil
+    dff.csv            ΔF/F; empty where F0 is not positive
+    deconvolved.csv    deconvolved activity
+    quality.csv        one line per neuron: centre, signal-to-noise ratio, correlation of the trace
+                       with the raw light, whether it is doubtful
     footprints.tif     one page per neuron, float32
-    regions.nwb        with ``nwb=True``: a ``PlaneSegmentation`` and the traces
+    regions.nwb        with ``nwb=True``: a ``PlaneSegmentation`` and all of these
+    suite2p/plane0     with ``suite2p=True``: see :func:`write_suite2p`
     summary.json       numbers of neurons and frames, and the names of the files
     ================== =========================================================================
 
@@ -68,26 +88,57 @@ def export_results(
         The folder to create. After an error it does not exist.
     nwb : bool, default=False
         Whether to write an NWB file too, which needs ``thinrank[nwb]``.
+    suite2p : bool, default=False
+        Whether to write the files of suite2p too.
     overwrite : bool, default=False
         Whether to replace a folder that this function wrote earlier. A folder that contains any
         other file is never replaced.
     """
     with whole_folder(folder, overwrite) as place:
-        write_results(imaging, place, nwb=nwb)
+        write_results(imaging, place, nwb=nwb, suite2p=suite2p)
         write_summary(place, describe(imaging))
 
 
-def write_results(imaging: Segmentation, folder: Path, *, nwb: bool = False) -> None:
+def write_results(
+    imaging: Segmentation, folder: Path, *, nwb: bool = False, suite2p: bool = False
+) -> None:
     """Write the files of :func:`export_results` into a folder, except the summary."""
     footprints = imaging.footprints_
+    light, quality = (getattr(imaging, name, None) for name in ("fluorescence_", "quality_"))
     write_regions(folder / "regions.json", imaging.region_coordinates_)
     write_traces(folder / "traces.csv", imaging.traces_, imaging.frame_rate)
     write_spikes(folder / "spikes.csv", imaging.spike_trains_, imaging.frame_rate)
+    if light is not None:
+        for name, values in light_by_file(light).items():
+            write_traces(folder / f"{name}.csv", values, imaging.frame_rate)
+    if quality is not None:
+        write_quality(folder / "quality.csv", imaging.region_coordinates_, quality)
     write_footprints(folder / "footprints.tif", footprints)
+    if suite2p:
+        write_suite2p(folder, imaging)
     if nwb and len(footprints):
         from thinrank.calcium.export_nwb import write_nwb  # pynwb is slow to import
 
-        write_nwb(folder / "regions.nwb", footprints, imaging.traces_, imaging.frame_rate)
+        write_nwb(
+            folder / "regions.nwb",
+            footprints,
+            imaging.traces_,
+            imaging.frame_rate,
+            spike_trains=imaging.spike_trains_,
+            fluorescence=light,
+            quality=quality,
+        )
+
+
+def light_by_file(light: Fluorescence) -> dict[str, np.ndarray]:
+    """Measured light by the name of its file without the suffix."""
+    return {
+        "fluorescence": light.raw,
+        "neuropil": light.neuropil,
+        "f0": light.baseline,
+        "dff": light.dff,
+        "deconvolved": light.deconvolved,
+    }
 
 
 def describe(imaging: Segmentation) -> dict[str, Any]:
@@ -163,7 +214,7 @@ def write_traces(path: Path | str, traces: Any, frame_rate: float) -> None:
     path : path
     traces : array of shape (n_neurons, n_frames)
     frame_rate : float
-        Frames per second; ``time`` is in seconds since the first frame.
+        Frames per second; ``time`` is in seconds since the first frame. NaN is an empty cell.
     """
     values = np.asarray(traces)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
@@ -171,7 +222,9 @@ def write_traces(path: Path | str, traces: Any, frame_rate: float) -> None:
         writer.writerow(["frame", "time", *(f"neuron_{i}" for i in range(1, len(values) + 1))])
         for frame, column in enumerate(values.T):
             time = f"{frame / frame_rate:.6f}"
-            writer.writerow([frame, time, *(f"{value:.6g}" for value in column)])
+            writer.writerow(
+                [frame, time, *("" if value != value else f"{value:.6g}" for value in column)]
+            )
 
 
 def write_spikes(path: Path | str, spike_trains: Any, frame_rate: float) -> None:
@@ -194,6 +247,29 @@ def write_spikes(path: Path | str, spike_trains: Any, frame_rate: float) -> None
         for neuron, frame in np.argwhere(trains > 0).tolist():
             size = f"{trains[neuron, frame]:.6g}"
             writer.writerow([neuron + 1, frame, f"{frame / frame_rate:.6f}", size])
+
+
+def write_quality(path: Path | str, regions: list[np.ndarray], quality: Quality) -> None:
+    """Write the quality of each neuron to a CSV file.
+
+    The columns are ``neuron``, ``row``, ``column``, ``pixels``, ``snr``, ``correlation`` and
+    ``doubtful``, which is 1 or 0.
+
+    Parameters
+    ----------
+    path : path
+    regions : list of ndarray of shape (n_pixels, 2)
+        Rows and columns of the pixels of each neuron.
+    quality : Quality
+    """
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["neuron", "row", "column", "pixels", "snr", "correlation", "doubtful"])
+        for i, region in enumerate(regions):
+            row, column = region.mean(axis=0)
+            measures = (f"{quality.snr[i]:.4g}", f"{quality.correlation[i]:.4g}")
+            where = (i + 1, f"{row:.2f}", f"{column:.2f}", len(region))
+            writer.writerow([*where, *measures, int(quality.doubtful[i])])
 
 
 def write_footprints(path: Path | str, footprints: Any) -> None:

@@ -9,6 +9,8 @@ from uuid import uuid4
 
 import numpy as np
 
+from thinrank.calcium.fluorescence import Fluorescence
+from thinrank.calcium.quality import Quality
 from thinrank.core.extras import import_optional
 
 __all__ = ["write_nwb"]
@@ -23,13 +25,18 @@ def write_nwb(
     frame_rate: float,
     *,
     session_start_time: datetime | None = None,
+    spike_trains: Any = None,
+    fluorescence: Fluorescence | None = None,
+    quality: Quality | None = None,
 ) -> None:
     """Write an NWB file with a ``PlaneSegmentation`` and the traces of its regions.
 
-    Both are in the processing module ``ophys``: the footprints as image masks of
-    ``ImageSegmentation/PlaneSegmentation``, in the orientation of a frame, and the traces as
-    ``Fluorescence/RoiResponseSeries``. Required metadata that a movie does not contain, such as
-    the indicator and the brain area, are written as "unknown".
+    All are in the processing module ``ophys``: the footprints as image masks of
+    ``ImageSegmentation/PlaneSegmentation``, in the orientation of a frame, with the columns
+    ``snr``, ``correlation`` and ``doubtful``; the traces as ``Fluorescence/RoiResponseSeries``,
+    beside ``Fluorescence/raw``, ``neuropil``, ``baseline``, ``deconvolved`` and ``spikes``; and
+    ΔF/F as ``DfOverF/dff``. Required metadata that a movie does not contain, such as the indicator
+    and the brain area, are written as "unknown".
 
     Parameters
     ----------
@@ -41,6 +48,12 @@ def write_nwb(
     session_start_time : datetime, default=None
         Start of the recording, with a time zone. NWB requires it. If None, the time of writing is
         used, and the session description says so.
+    spike_trains : array of shape (n_neurons, n_frames), default=None
+        Size of the spike in each frame.
+    fluorescence : Fluorescence, default=None
+        The light of each neuron.
+    quality : Quality, default=None
+        The quality of each neuron.
 
     Raises
     ------
@@ -50,7 +63,7 @@ def write_nwb(
         If there is no neuron: NWB requires at least one region.
     """
     pynwb = import_optional("pynwb")
-    masks, responses = np.asarray(footprints, np.float32), np.asarray(traces, np.float32)
+    masks = np.asarray(footprints, np.float32)
     if not len(masks):
         raise ValueError("an NWB file needs at least one neuron, and none was found")
     description = "Neurons of a calcium imaging movie, found by thinrank."
@@ -62,8 +75,8 @@ def write_nwb(
         session_start_time=session_start_time or datetime.now(UTC),
     )
     module = file.create_processing_module("ophys", "Neurons of a calcium imaging movie")
-    segmentation, fluorescence = pynwb.ophys.ImageSegmentation(), pynwb.ophys.Fluorescence()
-    module.add([segmentation, fluorescence])
+    segmentation = pynwb.ophys.ImageSegmentation()
+    module.add(segmentation)
     regions = segmentation.create_plane_segmentation(
         name="PlaneSegmentation",
         description="Footprints by two-way sparse low-rank regression",
@@ -71,16 +84,57 @@ def write_nwb(
     )
     for mask in masks:
         regions.add_roi(image_mask=mask)
-    fluorescence.create_roi_response_series(
-        name="RoiResponseSeries",
-        data=np.ascontiguousarray(responses.T),
-        rois=regions.create_roi_table_region("all neurons", region=list(range(len(masks)))),
-        unit="a.u.",
-        rate=float(frame_rate),
-        starting_time=0.0,
-    )
+    if quality is not None:
+        regions.add_column("snr", "Signal-to-noise ratio", data=quality.snr.tolist())
+        about = "Correlation of the trace with the raw fluorescence"
+        regions.add_column("correlation", about, data=quality.correlation.tolist())
+        about = "Whether snr or correlation is low"
+        regions.add_column("doubtful", about, data=quality.doubtful.tolist())
+    for container, series in _responses(traces, spike_trains, fluorescence).items():
+        place = getattr(pynwb.ophys, container)()
+        module.add(place)
+        for name, (values, description, unit) in series.items():
+            place.create_roi_response_series(
+                name=name,
+                data=np.ascontiguousarray(np.asarray(values, np.float32).T),
+                rois=regions.create_roi_table_region("all neurons", region=list(range(len(masks)))),
+                unit=unit,
+                rate=float(frame_rate),
+                starting_time=0.0,
+                description=description,
+            )
     with pynwb.NWBHDF5IO(str(path), "w") as io:
         io.write(file)
+
+
+def _responses(
+    traces: Any, spike_trains: Any, light: Fluorescence | None
+) -> dict[str, dict[str, tuple[Any, str, str]]]:
+    """Values, descriptions and units of all series, by container and name."""
+    units = "a.u."
+    fluorescence: dict[str, tuple[Any, str, str]] = {
+        "RoiResponseSeries": (traces, "Denoised fluorescence above the baseline", units)
+    }
+    if spike_trains is not None:
+        fluorescence["spikes"] = (spike_trains, "Size of the spike in each frame, or 0", units)
+    if light is None:
+        return {"Fluorescence": fluorescence}
+    fluorescence |= {
+        "raw": (light.raw, "Mean over the region, weighted by the footprint", units),
+        "neuropil": (light.neuropil, "Mean over the pixels around the region", units),
+        "baseline": (
+            light.baseline,
+            f"F0, the resting level of raw - {light.coefficient:g} * neuropil",
+            units,
+        ),
+        "deconvolved": (
+            light.deconvolved,
+            f"Non-negative deconvolution of raw - {light.coefficient:g} * neuropil - baseline",
+            units,
+        ),
+    }
+    about = f"(raw - {light.coefficient:g} * neuropil - baseline) / baseline"
+    return {"Fluorescence": fluorescence, "DfOverF": {"dff": (light.dff, about, "ratio")}}
 
 
 def _imaging_plane(pynwb: Any, file: Any, frame_rate: float) -> Any:

@@ -84,7 +84,12 @@ def check_destination(target: Path | str, overwrite: bool = False) -> None:
             f"{target} exists and is not empty; choose another folder, or overwrite it "
             "(overwrite=True; --overwrite on the command line)"
         )
-    foreign = [name for name in there if name not in _written_here(target)]
+    written = _written_here(target)
+    ours = {name.partition("/")[0] for name in written}
+    # folders are searched only if they are ours: the target may be the root of a disk
+    foreign = [name for name in there if name not in ours] or [
+        name for name in _files(target) if name not in written
+    ]
     if foreign:
         more = len(foreign) - _NAMED_IN_ERRORS
         names = ", ".join(foreign[:_NAMED_IN_ERRORS]) + (f" and {more} more" if more > 0 else "")
@@ -95,14 +100,23 @@ def check_destination(target: Path | str, overwrite: bool = False) -> None:
 
 def write_summary(folder: Path, about: dict[str, Any]) -> None:
     """Write ``summary.json``: a description of the results, and the names of all files."""
-    files = sorted({SUMMARY, *(path.name for path in folder.iterdir())})
+    files = sorted({SUMMARY, *_files(folder)})
     text = json.dumps({**about, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+
+
+def _files(folder: Path) -> list[str]:
+    """Sorted paths of all files below a folder, and of empty folders, relative to it."""
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_symlink() or not path.is_dir() or not any(path.iterdir())
+    )
 
 
 def _written_here(folder: Path) -> set[str]:
     try:
         content = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        return set(content["files"])
+        return set(map(str, content["files"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return set()

@@ -15,9 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.calcium.alternation import Alternation
 from thinrank.calcium.decay import estimate_decay, resolve_decay
+from thinrank.calcium.fluorescence import Fluorescence
+from thinrank.calcium.measures import check_measures, measured, steady
 from thinrank.calcium.movie import open_movie
 from thinrank.calcium.neurons import find_neurons
 from thinrank.calcium.preprocessing import PreparedMovie, interpolated
+from thinrank.calcium.quality import Quality
 from thinrank.calcium.scores import Scores, score_regions
 from thinrank.calcium.settings import (
     as_preprocessing,
@@ -103,6 +106,11 @@ class CalciumImaging(BaseEstimator):
     region_threshold : float, default=0.4
         A region consists of the pixels at which a footprint is at least this fraction of its
         maximum.
+    neuropil : float, default=0.7
+        Fraction of the light around a neuron that is subtracted from its raw fluorescence for ΔF/F
+        and deconvolution; suite2p's neucoeff.
+    register : bool, default=False
+        Whether to correct rigid motion first, as :func:`thinrank.calcium.register` does.
     solver : {"pursuit", "gdt"}, default="pursuit"
         See :func:`thinrank.minimize`.
     max_iter : int, default=None
@@ -138,6 +146,14 @@ class CalciumImaging(BaseEstimator):
         0, or 1 plus the index of the neuron to whose region a pixel belongs.
     region_coordinates_ : list of ndarray of shape (n_pixels, 2)
         Rows and columns of the pixels of each region. Regions may overlap.
+    fluorescence_ : Fluorescence
+        Raw F, neuropil, F0, ΔF/F and deconvolved activity of each neuron, from the raw frames. F0
+        is the running ``percentile`` in windows of ``window`` seconds.
+    quality_ : Quality
+        Signal-to-noise ratio of each neuron, correlation of its trace with its raw light, and
+        whether it is doubtful.
+    shifts_ : ndarray of shape (n_frames, 2) or None
+        Displacement of each frame in pixels, if ``register=True``.
     decay_ : float
         γ.
     shape_ : tuple (n_frames, height, width)
@@ -180,6 +196,8 @@ class CalciumImaging(BaseEstimator):
         floor: float = 2.0,
         neuron_radius: float = 5.0,
         region_threshold: float = 0.4,
+        neuropil: float = 0.7,
+        register: bool = False,
         solver: str = "pursuit",
         max_iter: int | None = None,
         random_state: Any = None,
@@ -199,6 +217,8 @@ class CalciumImaging(BaseEstimator):
         self.floor = floor
         self.neuron_radius = neuron_radius
         self.region_threshold = region_threshold
+        self.neuropil = neuropil
+        self.register = register
         self.solver = solver
         self.max_iter = max_iter
         self.random_state = random_state
@@ -214,6 +234,9 @@ class CalciumImaging(BaseEstimator):
     spike_trains_: np.ndarray
     regions_: np.ndarray
     region_coordinates_: list[np.ndarray]
+    fluorescence_: Fluorescence
+    quality_: Quality
+    shifts_: np.ndarray | None
 
     def fit(
         self,
@@ -229,8 +252,8 @@ class CalciumImaging(BaseEstimator):
         ----------
         movie : array or memmap of shape (n_frames, height, width), or path
             TIFF (multi-page and BigTIFF; memory-mapped if uncompressed and contiguous), NPY, NPZ,
-            HDF5, or NWB with a TwoPhotonSeries. The movie must be registered: motion is not
-            corrected.
+            HDF5, Zarr, or NWB with a TwoPhotonSeries. It must be registered, or ``register=True``.
+            It is read again at the end, for ``fluorescence_``.
         y : None
             Ignored; present for compatibility with scikit-learn.
         dataset : str, default=None
@@ -250,20 +273,25 @@ class CalciumImaging(BaseEstimator):
             If the movie cannot be used. A ValueError whose message names the file and the reason.
         """
         check_settings(self)
+        check_measures(self)
         decay = resolve_decay(self.decay, self.frame_rate)
-        with reported_stages(progress, self.verbose) as stages:
-            with open_movie(movie, dataset) as source:
-                check_widths(self, source.shape)
-                sizes = given_sizes(self, source.shape, _MOST_PIXELS)
-                prepared = as_preprocessing(self, _MOST_PIXELS).prepare(
-                    source, _USUAL_DECAY if decay is None else decay, stages.begin("reading")
-                )
+        with (
+            reported_stages(progress, self.verbose) as stages,
+            open_movie(movie, dataset) as opened,
+        ):
+            check_widths(self, opened.shape)
+            sizes = given_sizes(self, opened.shape, _MOST_PIXELS)
+            source = steady(self, opened, stages)
+            prepared = as_preprocessing(self, _MOST_PIXELS).prepare(
+                source, _USUAL_DECAY if decay is None else decay, stages.begin("reading")
+            )
             self.decay_ = estimate_decay(prepared.Y) if decay is None else decay
             solution = self._solve(prepared, sizes, stages)
             self._keep(prepared, solution)
             del prepared  # frees memory: the separation needs only Θ
             stages.begin("neurons")
             self._separate()
+            self.fluorescence_, self.quality_ = measured(self, source, stages)
         return self
 
     @property

@@ -48,10 +48,10 @@ class Movie:
         self.name = name
         self.shape: tuple[int, int, int] = shape
 
-    def lines(self, first: int, last: int) -> np.ndarray:
-        """Lines ``first`` to ``last`` − 1 of all frames, as a new float32 array."""
+    def lines(self, first: int, last: int, frames: slice = slice(None)) -> np.ndarray:
+        """Lines ``first`` to ``last`` − 1 of all frames or of some, as a new float32 array."""
         try:
-            block = np.array(self.frames[:, first:last, :], dtype=np.float32, order="C")
+            block = np.array(self.frames[frames, first:last, :], dtype=np.float32, order="C")
         except (OSError, RuntimeError) as error:  # what h5py raises about a damaged file
             raise MovieError(self.name, f"cannot be read to the end ({error})") from error
         except MemoryError:
@@ -63,16 +63,17 @@ class Movie:
         with np.errstate(over="ignore", invalid="ignore"):
             suspect = not np.isfinite(block.sum())
         if suspect:
-            self._check_finite(block, first)
+            self._check_finite(block, first, frames.start or 0)
         return block
 
-    def _check_finite(self, block: np.ndarray, first: int) -> None:
+    def _check_finite(self, block: np.ndarray, first: int, earliest: int) -> None:
         bad = np.argwhere(~np.isfinite(block))
         if len(bad):
             frame, line, column = (int(i) for i in bad[0])
             raise MovieError(
                 self.name,
-                f"contains NaN or infinity: frame {frame}, row {first + line}, column {column}",
+                f"contains NaN or infinity: frame {earliest + frame}, row {first + line}, "
+                f"column {column}",
             )
 
 
@@ -83,10 +84,10 @@ def open_movie(movie: Any, dataset: str | None = None) -> Iterator[Movie]:
     Parameters
     ----------
     movie : array or memmap of shape (n_frames, height, width), or path
-        TIFF (.tif, .tiff), NumPy (.npy, .npz), HDF5 (.h5, .hdf5, .hdf) or NWB (.nwb).
+        TIFF (.tif, .tiff), NumPy (.npy, .npz), HDF5 (.h5, .hdf5, .hdf), NWB (.nwb) or Zarr.
     dataset : str, default=None
-        Name of the array in an NPZ or HDF5 file, or of the TwoPhotonSeries in an NWB file. Needed
-        if there are several.
+        Name of the array in an NPZ, HDF5 or Zarr file, or of the TwoPhotonSeries in an NWB file.
+        Needed if there are several.
 
     Yields
     ------

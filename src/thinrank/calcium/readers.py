@@ -1,4 +1,4 @@
-"""Readers for movies in TIFF, NumPy, HDF5 and NWB files."""
+"""Readers for movies in TIFF, NumPy, HDF5, Zarr and NWB files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ import numpy as np
 
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.hdf5_storage import check_storage
+from thinrank.calcium.zarr_movie import ZarrFrames, is_zarr, zarr_arrays
 from thinrank.core import memory
 from thinrank.core.extras import import_optional
 
-__all__ = ["opened"]
+__all__ = ["collected_log", "opened"]
 
 # Messages in tifffile's log about an incomplete file. tifffile reads the rest without an error.
 _BROKEN_TIFF = ("invalid page offset", "corrupted tag list", "failed to read", "missing")
@@ -61,13 +62,17 @@ def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
     name = str(path)
     if not path.exists():
         raise FileNotFoundError(f"{name}: no such file")
+    if is_zarr(path):
+        with _zarr(path, dataset) as frames:
+            yield frames
+        return
     if not path.is_file():
         raise MovieError(name, "is not a file")
     if path.stat().st_size == 0:
         raise MovieError(name, "the file is empty (0 bytes)")
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        known = ", ".join(_READERS)
+        known = ", ".join((*_READERS, "Zarr folders"))
         raise MovieError(name, f"unknown file type {path.suffix!r}; supported types are {known}")
     with reader(path, dataset) as frames:
         yield frames
@@ -83,7 +88,7 @@ def _tiff(path: Path, dataset: str | None) -> Iterator[Any]:
     name = str(path)
     if dataset is not None:
         raise MovieError(name, "a TIFF file has no named datasets; dataset must be None")
-    with _collected_log("tifffile") as messages:
+    with collected_log("tifffile") as messages:
         try:
             frames = _tiff_frames(tifffile, path, name)
         finally:  # if a page is missing, tifffile continues and may fail for another reason
@@ -133,7 +138,7 @@ def _check_tiff(all_series: Any, name: str) -> None:
 
 
 @contextmanager
-def _collected_log(logger: str) -> Iterator[list[str]]:
+def collected_log(logger: str) -> Iterator[list[str]]:
     """Collect the log messages of a library instead of showing them on standard error."""
     messages: list[str] = []
 
@@ -290,6 +295,24 @@ def _in_memory_if_small(dataset: Any, name: str) -> Any:
         return dataset
     with _readable(name):
         return dataset[...]
+
+
+# --------------------------------------------------------------------------- Zarr
+
+
+@contextmanager
+def _zarr(path: Path, dataset: str | None) -> Iterator[Any]:
+    """One array of a Zarr folder: the named one, or the only one with three axes."""
+    name = str(path)
+    arrays = {key: ZarrFrames(array, name) for key, array in zarr_arrays(path).items()}
+    if dataset is not None and list(arrays) == [""]:
+        raise MovieError(name, "is a single Zarr array; dataset must be None")
+    shapes = {key: array.shape for key, array in arrays.items()}
+    chosen = dataset.strip("/") if dataset is not None else _only_movie(shapes, name)
+    if chosen not in arrays:
+        raise MovieError(name, _no_such(chosen, list(arrays)))
+    arrays[chosen].check_chunks()
+    yield _in_memory_if_small(arrays[chosen], name)
 
 
 # --------------------------------------------------------------------------- choosing

@@ -203,10 +203,11 @@ def rl(
 def calcium(
     movie: Annotated[
         Path | None,
-        typer.Argument(help="The movie: TIFF, NPY, NPZ, HDF5 or NWB.", show_default=False),
+        typer.Argument(help="The movie: TIFF, NPY, NPZ, HDF5, Zarr or NWB.", show_default=False),
     ] = None,
     frame_rate: Annotated[
-        float | None, typer.Option(min=0, help="Frames per second.", show_default=False)
+        float | None,
+        typer.Option(min=0, help="Frames per second.", show_default="metadata of ScanImage"),
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder of the results; must be new or empty.")
@@ -240,14 +241,31 @@ def calcium(
             show_default="2",
         ),
     ] = None,
+    register: Annotated[
+        bool, typer.Option("--register", help="Correct rigid motion of the frames first.")
+    ] = False,
+    neuropil: Annotated[
+        float,
+        typer.Option(min=0, max=2, help="Fraction of the light around a neuron to subtract."),
+    ] = 0.7,
     dataset: Annotated[
-        str | None, typer.Option(help="Name of the array in an NPZ, HDF5 or NWB file.")
+        str | None, typer.Option(help="Name of the array in an NPZ, HDF5, Zarr or NWB file.")
     ] = None,
     labels: Annotated[
         Path | None,
         typer.Option(help="Labelled regions to compare with, in NeuroFinder's JSON format."),
     ] = None,
+    accept: Annotated[
+        Path | None,
+        typer.Option(help="Write the neurons accepted in this file only, saved on the page."),
+    ] = None,
+    hide_doubtful: Annotated[
+        bool, typer.Option("--hide-doubtful", help="Leave out doubtful neurons.")
+    ] = False,
     nwb: Annotated[bool, typer.Option("--nwb", help="Also write an NWB file.")] = False,
+    suite2p: Annotated[
+        bool, typer.Option("--suite2p", help="Also write the files of suite2p.")
+    ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the results of an earlier run.")
     ] = False,
@@ -259,25 +277,28 @@ def calcium(
 ) -> None:
     """Find the neurons of a calcium imaging movie, with their traces and spikes.
 
-    Writes regions (JSON), traces (CSV), footprints (TIFF) and an HTML page to one folder, which is
-    created when everything is finished.
+    Writes regions (JSON), traces and fluorescence (CSV), footprints (TIFF) and an HTML page to one
+    folder, which is created when everything is finished.
     """
-    from thinrank.cli.calcium import SIMULATED_FRAME_RATE, CalciumRequest, run_calcium
+    from thinrank.calcium.frame_rate import may_have_frame_rate
+    from thinrank.cli.calcium import CalciumRequest, run_calcium
     from thinrank.cli.plain_console import plain_console
 
     if simulate == (movie is not None):
         raise typer.BadParameter("give either a movie or --simulate", param_hint="MOVIE")
-    if frame_rate is None and not simulate:
+    if frame_rate is None and movie is not None and not may_have_frame_rate(movie):
         raise typer.BadParameter(
             "the number of frames per second is required", param_hint="--frame-rate"
         )
     settings = {
-        "frame_rate": SIMULATED_FRAME_RATE if frame_rate is None else frame_rate,
+        "frame_rate": frame_rate,
         "rank": number(rank, int, ("auto",), "--rank"),
         "row_sparsity": number(rows, int, ("auto",), "--rows"),
         "column_sparsity": number(columns, int, ("auto",), "--columns"),
         "decay": None if decay is None else number(decay, float, ("estimate",), "--decay"),
         "baseline": baseline,
+        "neuropil": neuropil,
+        "register": register,
     }
     optional = {"neuron_radius": neuron_radius, "smoothing": smoothing}
     settings |= {name: value for name, value in optional.items() if value is not None}
@@ -288,6 +309,9 @@ def calcium(
         dataset=dataset,
         labels=labels,
         nwb=nwb,
+        suite2p=suite2p,
+        accept=accept,
+        hide_doubtful=hide_doubtful,
         overwrite=overwrite,
         seed=seed,
         command=typed_command(),

@@ -23,6 +23,7 @@ _EXTRAS = {
     "markupsafe": ("Pages", "report"),
     "tifffile": ("TIFF files", "calcium"),
     "h5py": ("HDF5 and NWB files", "calcium"),
+    "skimage": ("Motion corrections of movies", "register"),
     "pynwb": ("Exports to NWB files", "nwb"),
     "gymnasium": ("Gymnasium environments", "rl"),
     "dask": ("Arrays and data frames of Dask", "dask"),

@@ -129,6 +129,20 @@ def _check_imaging(model: Any) -> None:
                 raise ModelFileError(f"{name} must have the shape {shape}")
         if len(model.region_coordinates_) != neurons:
             raise ModelFileError(f"region_coordinates_ must have {neurons} regions")
+        _check_measures(model, neurons, frames)
+
+
+def _check_measures(model: Any, neurons: int, frames: int) -> None:
+    """Check what is measured in the raw frames; models of earlier versions do not have it."""
+    expected = {
+        "fluorescence_": (("raw", "neuropil", "baseline", "deconvolved"), (neurons, frames)),
+        "quality_": (("snr", "correlation"), (neurons,)),
+    }
+    for attribute, (names, shape) in expected.items():
+        measure = getattr(model, attribute, None)
+        for name in names if measure is not None else ():
+            if np.shape(getattr(measure, name)) != shape:
+                raise ModelFileError(f"{attribute}.{name} must have the shape {shape}")
 
 
 # The check of each class of models, and the attribute that a fitted one has.

@@ -80,6 +80,8 @@ _OBJECTS = {
     "starts.ProximalSteps": "thinrank.starts.proximal",
     "starts.Screening": "thinrank.starts.screening",
     "starts.Spectral": "thinrank.starts.spectral",
+    "calcium.Fluorescence": "thinrank.calcium.fluorescence",
+    "calcium.Quality": "thinrank.calcium.quality",
     "rl.Fourier": "thinrank.rl.features",
     "rl.Identity": "thinrank.rl.features",
     "rl.Lookup": "thinrank.rl.features",

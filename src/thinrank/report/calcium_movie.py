@@ -11,6 +11,7 @@ from thinrank.calcium import Scores, match_regions
 from thinrank.calcium.export import Segmentation
 from thinrank.calcium.windows import mask_of, window
 from thinrank.core.whole_file import write_text
+from thinrank.report.calcium_neurons import neuron_blocks
 from thinrank.report.calcium_pictures import (
     ESTIMATED,
     LABELLED,
@@ -32,7 +33,6 @@ __all__ = ["MovieAnalysis", "movie_page", "score_table", "write_movie_page"]
 
 _TRACES_PER_FIGURE = 10
 _MOST_TRACES = 100  # drawn in total; all neurons are in the table and in the files
-_CLEAR = 0.2  # fraction of a neuron's largest spike from which the table counts a spike
 _PAIRS = 5  # labelled regions that are shown, as in the paper's figure
 
 
@@ -52,6 +52,8 @@ class MovieAnalysis:
         Scores of the estimated regions against the labelled ones.
     settings : dict of str to str, default={}
         Settings of the fit by name, for the last table.
+    review : bool, default=False
+        Whether neurons can be accepted or rejected on the page, and the decisions saved.
     """
 
     name: str
@@ -59,6 +61,7 @@ class MovieAnalysis:
     labelled: list[np.ndarray] | None = None
     scores: Scores | None = None
     settings: dict[str, str] = field(default_factory=dict)
+    review: bool = False
 
 
 def write_movie_page(analysis: MovieAnalysis, path: Path | str) -> None:
@@ -88,7 +91,8 @@ def movie_page(analysis: MovieAnalysis) -> Page:
     page = Page(f"Neurons in {analysis.name}")
     page.add(Text(_verdict(analysis), stress=True), *_places(analysis), *_agreement(analysis))
     if len(analysis.imaging.traces_):
-        page.add(*_activity(analysis), *_neurons(analysis))
+        page.add(*_activity(analysis))
+        page.add(*neuron_blocks(analysis.imaging, analysis.name, analysis.review))
     page.add(Section("Settings"), Table(("item", "value"), list(analysis.settings.items()), left=2))
     return page
 
@@ -126,6 +130,9 @@ def _verdict(analysis: MovieAnalysis) -> str:
     height, width = imaging.mean_image_.shape
     count, frames = len(imaging.traces_), imaging.traces_.shape[1]
     noun = "neuron" if count == 1 else "neurons"
+    quality = getattr(imaging, "quality_", None)
+    doubtful = 0 if quality is None else int(quality.doubtful.sum())
+    noun += f", {doubtful} of them doubtful," if doubtful else ""
     text = f"{count or 'No'} {noun} in {frames} frames of {height} × {width} pixels"
     if analysis.scores is None:
         return f"{text}."
@@ -197,6 +204,7 @@ def _pairs(analysis: MovieAnalysis) -> list[Pair]:
 def _activity(analysis: MovieAnalysis) -> list[Block]:
     imaging = analysis.imaging
     peaks, footprints = np.max(imaging.traces_, axis=1), imaging.footprints_
+    light = getattr(imaging, "fluorescence_", None)
     drawn = np.sort(np.argsort(-peaks, kind="stable")[:_MOST_TRACES])
     lines = [
         Trace(
@@ -204,6 +212,7 @@ def _activity(analysis: MovieAnalysis) -> list[Block]:
             footprint=window(footprints[i], imaging.region_coordinates_[i].mean(axis=0)),
             values=imaging.traces_[i],
             spikes=imaging.spike_trains_[i],
+            light=None if light is None else light.corrected[i] - light.baseline[i],
         )
         for i in drawn
     ]
@@ -220,28 +229,8 @@ def _activity(analysis: MovieAnalysis) -> list[Block]:
             f"Footprints and traces of neurons {some[0].title} to {some[-1].title}, each on its "
             "own scale. The heights of the red ticks are the sizes of the spikes, relative to the "
             "largest spike of the neuron."
+            + ("" if light is None else " Grey: raw fluorescence minus neuropil and F0.")
         )
         name = f"traces_{begin // _TRACES_PER_FIGURE + 1}"
         blocks.append(Picture(name, traces(some, imaging.frame_rate), caption))
     return blocks
-
-
-def _neurons(analysis: MovieAnalysis) -> list[Block]:
-    imaging = analysis.imaging
-    rows = []
-    for i, region in enumerate(imaging.region_coordinates_):
-        row, column = region.mean(axis=0)
-        peak = float(np.max(imaging.traces_[i]))
-        train = imaging.spike_trains_[i]
-        spikes = np.count_nonzero(train > _CLEAR * np.max(train, initial=0.0))
-        where = (str(i + 1), f"{row:.1f}", f"{column:.1f}", str(len(region)))
-        rows.append((*where, f"{peak:.3g}", str(spikes)))
-    header = ("neuron", "row", "column", "pixels", "peak", "clear spikes")
-    return [
-        Section("Neurons"),
-        Table(header, list(rows)),
-        Text(
-            "Row and column of the centre, number of pixels of the region, maximum of the trace, "
-            f"and number of spikes larger than {_CLEAR:.0%} of the neuron's largest spike."
-        ),
-    ]

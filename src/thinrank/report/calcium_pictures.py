@@ -97,12 +97,15 @@ class Trace:
         The trace.
     spikes : ndarray of shape (n_frames,)
         Size of the spike in each frame; 0 if there is none.
+    light : ndarray of shape (n_frames,), default=None
+        The measured fluorescence, drawn behind the trace on its own scale.
     """
 
     title: str
     footprint: np.ndarray
     values: np.ndarray
     spikes: np.ndarray
+    light: np.ndarray | None = None
 
 
 def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
@@ -175,6 +178,9 @@ def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
     for (left, right), line in zip(axes, lines, strict=True):
         _show(left, line.footprint, "magma")
         left.set_ylabel(line.title, fontsize=_NUMBER_SIZE, rotation=0, ha="right", va="center")
+        if line.light is not None:
+            times, values = _thinned(_on_scale(line.light, line.values))
+            right.plot(times / frame_rate, values, color=_REFERENCE, lw=0.5)
         times, values = _thinned(line.values)
         right.plot(times / frame_rate, values, color=_TRACE, lw=0.8)
         frames = np.flatnonzero(line.spikes > 0)
@@ -247,6 +253,14 @@ def _show(axis: Axes, image: np.ndarray, colours: str) -> None:
     axis.set_autoscale_on(False)  # an outline at the edge must not widen the image
     axis.set(xticks=[], yticks=[])
     axis.spines[:].set_visible(False)
+
+
+def _on_scale(light: np.ndarray, trace: np.ndarray) -> np.ndarray:
+    """Light with the unit in which its deviations from the trace are smallest."""
+    fit = float(light @ trace) / max(float(light @ light), np.finfo(float).tiny)
+    # where the two do not agree, the maxima do: the light would be a flat line otherwise
+    unit = float(np.max(np.abs(trace))) / max(float(np.max(np.abs(light))), np.finfo(float).tiny)
+    return light * max(fit, unit)
 
 
 def _thinned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import math
 import re
 from importlib.resources import files
@@ -12,6 +13,8 @@ from typing import Any
 from thinrank.core.extras import import_optional
 from thinrank.report.page import (
     Cell,
+    Choice,
+    Choices,
     Link,
     Number,
     Page,
@@ -55,7 +58,9 @@ def render_html(page: Page, drawings: dict[str, bytes]) -> str:
         lstrip_blocks=True,
     )
     environment.filters["code"] = _with_code
-    style, script = _template("style.css"), _template("tables.js") if page.is_sortable else ""
+    style = _template("style.css")
+    scripts = {"tables.js": page.is_sortable, "choices.js": page.has_choices}
+    script = "\n".join(_template(name) for name, needed in scripts.items() if needed)
     document: str = environment.get_template("page.html.j2").render(
         title=page.title,
         up=page.up,
@@ -109,6 +114,9 @@ def _plain(block: Any, drawings: dict[str, bytes], index: int) -> dict[str, Any]
             plain = {name: getattr(block, name) for name in block.__dataclass_fields__}
             rows = [[_cell(cell, block.literal) for cell in row] for row in block.rows]
             return plain | {"kind": "table", "rows": rows}
+        case Choices():
+            plain = {name: getattr(block, name) for name in block.__dataclass_fields__}
+            return plain | {"kind": "choices", "about": json.dumps(block.about)}
     raise TypeError(f"a page cannot hold {type(block).__name__}")
 
 
@@ -130,6 +138,10 @@ def _cell(cell: Cell, literal: bool) -> dict[str, Any]:
             tone = {True: "good", False: "bad", None: "none"}[good]
             mark = markup('<span class="verdict {}"><span aria-hidden="true">{}</span> {}</span>')
             return {"html": mark.format(tone, cell.mark, text), "number": None}
+        case Choice(label, chosen, about):
+            box = markup('<input type="checkbox" aria-label="{}" data-choice="{}"{}>')
+            ticked = markup(" checked") if chosen else ""
+            return {"html": box.format(label, json.dumps(about), ticked), "number": None}
     return {"html": cell if literal else _with_code(cell), "number": None}
 
 

@@ -7,6 +7,8 @@ import re
 from thinrank.report.page import (
     Block,
     Cell,
+    Choice,
+    Choices,
     Link,
     Number,
     Page,
@@ -41,7 +43,7 @@ def render_markdown(page: Page) -> str:
     """
     up = [f"[← {_escape(page.up.text)}]({page.up.target}.md)"] if page.up else []
     parts = [_FRONT_MATTER, f"# {_escape(page.title)}", *up, *map(_block, page.blocks)]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _block(block: Block) -> str:
@@ -57,6 +59,8 @@ def _block(block: Block) -> str:
             return f"![{caption}]({name}.svg)\n\n*{caption}*"
         case Table():
             return _table(block)
+        case Choices():
+            return ""  # needs the script of the HTML page
 
 
 def _table(table: Table) -> str:
@@ -75,6 +79,8 @@ def _cell(cell: Cell) -> str:
             return f"{cell.mark} {_escape(text)}"
         case Number(_, text):
             return _escape(text)
+        case Choice():
+            return "yes" if cell.chosen else "no"
     return _escape(cell).replace("|", "\\|")
 
 

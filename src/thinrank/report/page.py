@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Block",
     "Cell",
+    "Choice",
+    "Choices",
     "Link",
     "Number",
     "Page",
@@ -115,7 +117,26 @@ class Verdict:
         return {True: "✓", False: "✗", None: "–"}[self.good]
 
 
-Cell = str | Link | Number | Verdict
+@dataclass(frozen=True)
+class Choice:
+    """A table cell with a box that the reader can tick.
+
+    Parameters
+    ----------
+    label : str
+        What is chosen, for readers who do not see the table.
+    chosen : bool
+        Whether the box is ticked at first.
+    about : dict
+        What :class:`Choices` saves with it, of texts and numbers.
+    """
+
+    label: str
+    chosen: bool
+    about: dict[str, str | int | float]
+
+
+Cell = str | Link | Number | Verdict | Choice
 
 
 @dataclass(frozen=True)
@@ -177,7 +198,29 @@ class Picture:
     literal: bool = False
 
 
-Block = Text | Points | Section | Table | Picture
+@dataclass(frozen=True)
+class Choices:
+    """Buttons that tick all boxes of the page or none, and save the choices as a JSON file.
+
+    Parameters
+    ----------
+    file_name : str
+        Name of the file.
+    entry : str
+        Name of the list of choices in the file.
+    key : str
+        Name of the entry of each choice that is true if its box is ticked.
+    about : dict
+        Other entries of the file, of texts and numbers.
+    """
+
+    file_name: str
+    entry: str
+    key: str
+    about: dict[str, str | int | float]
+
+
+Block = Text | Points | Section | Table | Picture | Choices
 
 
 @dataclass
@@ -216,3 +259,8 @@ class Page:
         tables = [block for block in self.blocks if isinstance(block, Table)]
         tables += [picture.table for picture in self.pictures if picture.table]
         return any(table.sortable for table in tables)
+
+    @property
+    def has_choices(self) -> bool:
+        """Whether the reader can save choices."""
+        return any(isinstance(block, Choices) for block in self.blocks)

@@ -1,0 +1,196 @@
+"""Decisions of a person about neurons, which the page of a movie saves as ``decisions.json``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "DECISIONS",
+    "Decision",
+    "Decisions",
+    "accepted_neurons",
+    "centres_of",
+    "check_movie",
+    "read_decisions",
+]
+
+DECISIONS = "thinrank decisions"
+"""The entry "format" of a file of decisions."""
+# Distance in pixels between the centres of a neuron in two fits to the same movie. Fits are
+# reproducible up to rounding, and neurons are farther apart.
+_NEAR = 1.0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a neuron was accepted.
+
+    Attributes
+    ----------
+    number : int
+        Number of the neuron on the page, from 1.
+    row, column : float
+        Centre of its region.
+    accepted : bool
+        False if it was rejected.
+    """
+
+    number: int
+    row: float
+    column: float
+    accepted: bool
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions about the neurons of a movie.
+
+    Attributes
+    ----------
+    source : str
+        The file.
+    shape : tuple (n_frames, height, width)
+        Shape of the movie.
+    neurons : tuple of Decision
+        In the order of the file.
+    """
+
+    source: str
+    shape: tuple[int, int, int]
+    neurons: tuple[Decision, ...]
+
+
+def read_decisions(path: Path | str) -> Decisions:
+    """Read decisions from a JSON file that was saved on the page of a movie.
+
+    The content is ``{"format": "thinrank decisions", "frames": …, "height": …, "width": …,
+    "neurons": [{"id": 1, "row": 10.5, "column": 20.0, "accepted": true}, …]}``.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Decisions
+
+    Raises
+    ------
+    ValueError
+        If the file does not have this format. The message names the file and the entry.
+    """
+    path = Path(path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not JSON, or nested too deeply ({error})") from error
+    if not isinstance(content, dict) or content.get("format") != DECISIONS:
+        raise ValueError(
+            f"{path}: expected the decisions that the page of a movie saves, with the entry "
+            f'"format": "{DECISIONS}"'
+        )
+    sides = tuple(_whole(content, name, f"{path}") for name in ("frames", "height", "width"))
+    entries = content.get("neurons")
+    if not isinstance(entries, list):
+        raise ValueError(f"{path}: the entry neurons must be a list")
+    neurons = tuple(_decision(entry, f"{path}: neurons[{i}]") for i, entry in enumerate(entries))
+    numbers = [decision.number for decision in neurons]
+    twice = sorted({number for number in numbers if numbers.count(number) > 1})
+    if twice:
+        raise ValueError(f"{path}: neuron {twice[0]} has more than one decision")
+    return Decisions(str(path), (sides[0], sides[1], sides[2]), neurons)
+
+
+def accepted_neurons(
+    decisions: Decisions, regions: list[np.ndarray], shape: tuple[int, int, int]
+) -> np.ndarray:
+    """Indices of the neurons of a fit that were accepted.
+
+    Neurons are recognised by their centres, so that decisions stay valid if others are left out.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        Made on a page of a fit to the same movie with the same settings.
+    regions : list of ndarray of shape (n_pixels, 2)
+        Rows and columns of the pixels of each neuron of the fit.
+    shape : tuple (n_frames, height, width)
+        Shape of the movie.
+
+    Returns
+    -------
+    ndarray of int
+        Sorted. Neurons without a decision are not accepted.
+
+    Raises
+    ------
+    ValueError
+        If the decisions are about another movie or another fit. The message names the file.
+    """
+    check_movie(decisions, shape)
+    centres = centres_of(regions)
+    found: dict[int, Decision] = {}
+    for decision in decisions.neurons:
+        gaps = np.linalg.norm(centres - [decision.row, decision.column], axis=1)
+        nearest = int(np.argmin(gaps)) if len(gaps) else -1
+        if nearest < 0 or gaps[nearest] > _NEAR or nearest in found:
+            raise ValueError(
+                f"{decisions.source}: there is no neuron {decision.number} at row "
+                f"{decision.row:.1f}, column {decision.column:.1f}; use the settings with which "
+                "the page was made"
+            )
+        found[nearest] = decision
+    return np.array(sorted(i for i, decision in found.items() if decision.accepted), dtype=int)
+
+
+def check_movie(decisions: Decisions, shape: tuple[int, int, int]) -> None:
+    """Raise a ValueError if decisions are about a movie of another shape.
+
+    Parameters
+    ----------
+    decisions : Decisions
+    shape : tuple (n_frames, height, width)
+        Shape of the movie.
+    """
+    if decisions.shape != tuple(shape):
+        raise ValueError(
+            f"{decisions.source}: made for a movie of {_words(decisions.shape)}, but this one has "
+            f"{_words(tuple(shape))}"
+        )
+
+
+def centres_of(regions: list[np.ndarray]) -> np.ndarray:
+    """Mean row and column of each region; of shape (n_regions, 2)."""
+    return np.array([region.mean(axis=0) for region in regions]).reshape(-1, 2)
+
+
+def _decision(entry: Any, name: str) -> Decision:
+    if not isinstance(entry, dict):
+        raise ValueError(f"{name}: expected an object with id, row, column and accepted")
+    row, column = (_number(entry, key, name) for key in ("row", "column"))
+    if not isinstance(entry.get("accepted"), bool):
+        raise ValueError(f"{name}: accepted must be true or false, got {entry.get('accepted')!r}")
+    return Decision(_whole(entry, "id", name), row, column, entry["accepted"])
+
+
+def _whole(entry: dict[str, Any], key: str, name: str) -> int:
+    value = entry.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}: {key} must be a whole number of at least 1, got {value!r:.60}")
+    return value
+
+
+def _number(entry: dict[str, Any], key: str, name: str) -> float:
+    value = entry.get(key)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9:
+        return float(value)
+    raise ValueError(f"{name}: {key} must be a number, got {value!r:.60}")
+
+
+def _words(shape: tuple[int, ...]) -> str:
+    return f"{shape[0]} frames of {shape[1]} × {shape[2]} pixels"

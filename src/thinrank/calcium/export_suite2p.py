@@ -1,0 +1,151 @@
+"""Export of neurons as suite2p writes them, for programs that read its results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+__all__ = ["write_suite2p"]
+
+# Cells of suite2p have a radius of twice the standard deviation of their pixels.
+_RADIUS = 2.0
+
+
+def write_suite2p(folder: Path | str, imaging: Any) -> None:
+    """Write ``suite2p/plane0`` with the files that readers of suite2p expect.
+
+    ============ ===========================================================================
+    stat.npy     one dictionary per neuron: ypix, xpix, lam, med, npix, radius, …
+    F.npy        raw fluorescence, of shape (n_neurons, n_frames), float32
+    Fneu.npy     neuropil, of the same shape
+    spks.npy     deconvolved activity, of the same shape
+    iscell.npy   two columns: 1, or 0 for doubtful neurons; and the correlation of the trace
+                 with the raw light in place of a probability
+    ops.npy      a dictionary of settings and images: Ly, Lx, fs, nframes, meanImg, …
+    ============ ===========================================================================
+
+    As in suite2p, ``stat.npy`` and ``ops.npy`` are pickled objects, which readers load with
+    ``allow_pickle=True``. The neurons are in the order of all other files. In ``ops``,
+    ``neucoeff`` is the fraction of the neuropil that was subtracted for ``spks.npy``.
+
+    Parameters
+    ----------
+    folder : path
+        An existing folder, in which ``suite2p`` is made.
+    imaging : CalciumImaging
+        A fitted estimator.
+
+    Raises
+    ------
+    ValueError
+        If it was fitted by an earlier version, which did not measure fluorescence.
+    """
+    if not hasattr(imaging, "fluorescence_"):
+        raise ValueError("imaging has no fluorescence_: it was fitted by an earlier version")
+    place = Path(folder) / "suite2p" / "plane0"
+    place.mkdir(parents=True)
+    light, quality = imaging.fluorescence_, imaging.quality_
+    corrected = light.corrected.astype(np.float64)
+    footprints, shape = imaging.footprints_, imaging.mean_image_.shape
+    covered = np.zeros(shape, dtype=int)
+    for region in imaging.region_coordinates_:
+        covered[tuple(region.T)] += 1
+    stat = np.empty(len(footprints), dtype=object)
+    for i, region in enumerate(imaging.region_coordinates_):
+        stat[i] = _statistics(region, footprints[i], covered) | {
+            "skew": _skewness(corrected[i]),
+            "std": float(corrected[i].std()),
+            "snr": float(quality.snr[i]),
+        }
+    typical = float(np.median([each["npix"] for each in stat])) if len(stat) else 1.0
+    for each in stat:
+        each["npix_norm"] = each["npix_norm_no_crop"] = each["npix"] / typical
+    cells = np.column_stack([~quality.doubtful, np.clip(quality.correlation, 0, 1)])
+    np.save(place / "stat.npy", stat)
+    np.save(place / "F.npy", light.raw)
+    np.save(place / "Fneu.npy", light.neuropil)
+    np.save(place / "spks.npy", light.deconvolved)
+    np.save(place / "iscell.npy", cells.astype(np.float32))
+    np.save(place / "ops.npy", np.array(_settings(imaging, shape, typical), dtype=object))
+
+
+def _statistics(region: np.ndarray, footprint: np.ndarray, covered: np.ndarray) -> dict[str, Any]:
+    """Pixels and shape of a neuron."""
+    rows, columns = region[:, 0].astype(np.int32), region[:, 1].astype(np.int32)
+    weights = np.maximum(footprint[rows, columns], np.finfo(np.float32).tiny).astype(np.float32)
+    centre = np.median(rows), np.median(columns)
+    middle = int(np.argmin((rows - centre[0]) ** 2 + (columns - centre[1]) ** 2))
+    # the variance of a coordinate within one pixel is 1/12, so that single pixels have a radius
+    spread = np.cov(region.T, bias=True) + np.eye(2) / 12
+    axes = np.sqrt(np.linalg.eigvalsh(spread))
+    distances = np.hypot(rows - rows[middle], columns - columns[middle])
+    return {
+        "ypix": rows,
+        "xpix": columns,
+        "lam": weights,
+        "med": [int(rows[middle]), int(columns[middle])],
+        "npix": len(region),
+        "npix_soma": len(region),
+        "soma_crop": np.ones(len(region), dtype=bool),
+        "overlap": covered[rows, columns] > 1,
+        "radius": float(_RADIUS * axes[1]),
+        "aspect_ratio": float(2 * axes[1] / (axes[0] + axes[1])),
+        "mrs": float(distances.mean()),
+        "mrs0": float(_mean_distance_of_disc(len(region))),
+        "compact": float(max(1.0, distances.mean() / _mean_distance_of_disc(len(region)))),
+        "solidity": _solidity(region),
+        "footprint": 1.0,
+    }
+
+
+def _mean_distance_of_disc(pixels: int) -> float:
+    """Mean distance to the centre of a disc with this number of pixels."""
+    return float(2 / 3 * np.sqrt(pixels / np.pi))
+
+
+def _solidity(region: np.ndarray) -> float:
+    """Number of pixels divided by the area of their convex hull."""
+    corners = np.concatenate([region + step for step in ([0, 0], [0, 1], [1, 0], [1, 1])])
+    try:
+        return float(min(1.0, len(region) / ConvexHull(corners).volume))
+    except QhullError:
+        return 1.0
+
+
+def _skewness(values: np.ndarray) -> float:
+    spread = values.std()
+    return float(np.mean((values - values.mean()) ** 3) / spread**3) if spread > 0 else 0.0
+
+
+def _settings(imaging: Any, shape: tuple[int, int], typical: float) -> dict[str, Any]:
+    """The entries of ``ops`` that readers use."""
+    height, width = shape
+    frame_rate = float(imaging.frame_rate)
+    return {
+        "Ly": height,
+        "Lx": width,
+        "yrange": [0, height],
+        "xrange": [0, width],
+        "fs": frame_rate,
+        "nframes": int(imaging.traces_.shape[1]),
+        "nplanes": 1,
+        "nchannels": 1,
+        "functional_chan": 1,
+        "tau": float(-1 / (frame_rate * np.log(imaging.decay_))) if imaging.decay_ > 0 else 0.0,
+        "neucoeff": float(imaging.fluorescence_.coefficient),
+        # the defaults of suite2p, for programs that deconvolve again
+        "baseline": "maximin",
+        "win_baseline": 60.0,
+        "sig_baseline": 10.0,
+        "prctile_baseline": 8.0,
+        "diameter": round(2 * float(np.sqrt(typical / np.pi))),
+        "aspect": 1.0,
+        "meanImg": np.asarray(imaging.mean_image_, dtype=np.float32),
+        "Vcorr": np.asarray(imaging.pixel_energy_, dtype=np.float32),
+        "badframes": np.zeros(imaging.traces_.shape[1], dtype=bool),
+        "save_path": "",
+        "suite2p_version": "written by thinrank",
+    }

@@ -1,0 +1,207 @@
+"""Raw fluorescence of each neuron, of the neuropil around it, its resting level and ΔF/F."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+from scipy.special import ndtri
+
+from thinrank.calcium.movie import Movie
+from thinrank.calcium.neuropil import surroundings
+from thinrank.calcium.nonnegative_deconvolution import deconvolve
+from thinrank.calcium.preprocessing import interpolated
+from thinrank.calcium.stages import StageProgress
+
+__all__ = ["Fluorescence", "RestingLevel", "measure_fluorescence", "noise_of"]
+
+# Number of entries of a block of lines: 16 MiB in single precision, as in the preprocessing.
+_BLOCK_ENTRIES = 1 << 22
+# For independent standard normal a and b, E|a − b| = 2/√π; this is its inverse.
+_FROM_MEAN_DIFFERENCE = np.pi**0.5 / 2
+
+
+@dataclass(frozen=True)
+class Fluorescence:
+    """Light of each neuron in the units of the movie, measured in the raw frames.
+
+    Attributes
+    ----------
+    raw : ndarray of shape (n_neurons, n_frames), float32
+        F, the mean over the pixels of the region, weighted by the footprint.
+    neuropil : ndarray of shape (n_neurons, n_frames), float32
+        Mean over the pixels around the region that belong to no region; 0 if there are none.
+    baseline : ndarray of shape (n_neurons, n_frames), float32
+        F0, the resting level of ``corrected``: a running percentile, raised to the median of the
+        noise.
+    deconvolved : ndarray of shape (n_neurons, n_frames), float32
+        Non-negative deconvolution of ``corrected`` − F0; see :func:`deconvolve`. Unlike spike
+        trains, it has values in many frames.
+    coefficient : float
+        Fraction of the neuropil that is subtracted.
+    """
+
+    raw: np.ndarray
+    neuropil: np.ndarray
+    baseline: np.ndarray
+    deconvolved: np.ndarray
+    coefficient: float
+
+    @property
+    def corrected(self) -> np.ndarray:
+        """F − coefficient × neuropil; of shape (n_neurons, n_frames)."""
+        return self.raw - np.float32(self.coefficient) * self.neuropil
+
+    @property
+    def dff(self) -> np.ndarray:
+        """ΔF/F = (``corrected`` − F0) / F0; of shape (n_neurons, n_frames).
+
+        NaN where F0 is not positive, for example because an offset was subtracted from the movie:
+        a ratio to it has no meaning.
+        """
+        change, positive = self.corrected - self.baseline, self.baseline > 0
+        return np.divide(change, self.baseline, out=np.full_like(change, np.nan), where=positive)
+
+    def of(self, neurons: np.ndarray) -> Fluorescence:
+        """The same for some of the neurons, given by their indices."""
+        return Fluorescence(
+            self.raw[neurons],
+            self.neuropil[neurons],
+            self.baseline[neurons],
+            self.deconvolved[neurons],
+            self.coefficient,
+        )
+
+
+@dataclass(frozen=True)
+class RestingLevel:
+    """A running percentile, raised to the median of the noise.
+
+    Parameters
+    ----------
+    percentile : float
+        Above 0 and below 100.
+    window : int
+        Number of frames of a window. Windows overlap by half, and the level is interpolated
+        between their centres.
+    """
+
+    percentile: float
+    window: int
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """The level of each trace.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_neurons, n_frames)
+
+        Returns
+        -------
+        ndarray of shape (n_neurons, n_frames), float32
+        """
+        frames = values.shape[1]
+        window = min(self.window, frames)
+        starts = np.array([0])
+        if window < frames:
+            spaced = np.linspace(0, frames - window, max(2, round(2 * frames / window) - 1))
+            starts = np.round(spaced).astype(int)
+        spans = [values[:, start : start + window] for start in starts]
+        levels = np.stack([np.percentile(span, self.percentile, axis=1) for span in spans])
+        levels -= noise_of(values) * ndtri(self.percentile / 100)
+        running = interpolated(levels.astype(np.float32), starts + window // 2, frames)
+        return np.ascontiguousarray(np.broadcast_to(running, (frames, len(values))).T)
+
+
+def measure_fluorescence(
+    movie: Movie,
+    footprints: csr_array,
+    regions: list[np.ndarray],
+    usable: np.ndarray,
+    *,
+    coefficient: float,
+    resting: RestingLevel,
+    decay: float,
+    progress: StageProgress,
+) -> Fluorescence:
+    """Measure the light of each neuron and of its surroundings in the raw frames.
+
+    Parameters
+    ----------
+    movie : Movie
+        It is read once, a few lines of all frames at a time.
+    footprints : csr_array of shape (n_neurons, height * width)
+        Brightness of each pixel.
+    regions : list of ndarray of shape (n_pixels, 2)
+        Rows and columns of the pixels of each neuron.
+    usable : boolean ndarray of shape (height, width)
+        False for pixels without a signal, which are not part of the surroundings.
+    coefficient : float
+        Fraction of the neuropil that is subtracted.
+    resting : RestingLevel
+        F0.
+    decay : float
+        γ, for the deconvolution.
+    progress : callable
+        Called with the fraction of the work that is done.
+
+    Returns
+    -------
+    Fluorescence
+    """
+    shape = movie.shape[1:]
+    inside, around = _in_regions(footprints, regions, shape), surroundings(regions, shape, usable)
+    means = _weighted_sums(movie, csr_array(vstack([inside, around])), progress)
+    raw, neuropil = means[: len(regions)], means[len(regions) :]
+    corrected = raw - np.float32(coefficient) * neuropil
+    baseline = resting.of(corrected)
+    return Fluorescence(
+        raw, neuropil, baseline, deconvolve(corrected - baseline, decay), float(coefficient)
+    )
+
+
+def noise_of(values: np.ndarray) -> np.ndarray:
+    """Standard deviation of the noise of each trace, from differences of successive frames.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_neurons, n_frames)
+
+    Returns
+    -------
+    ndarray of shape (n_neurons,)
+    """
+    return np.mean(np.abs(np.diff(values, axis=1)), axis=1) * _FROM_MEAN_DIFFERENCE
+
+
+def _in_regions(
+    footprints: csr_array, regions: list[np.ndarray], shape: tuple[int, int]
+) -> csr_array:
+    """Footprints inside their regions, as weights that sum to 1."""
+    rows = []
+    for number, region in enumerate(regions):
+        pixels = region[:, 0] * shape[1] + region[:, 1]
+        weights = np.maximum(footprints[[number]][:, pixels].toarray().ravel(), 0).astype(float)
+        weights = weights if weights.sum() > 0 else np.ones(len(pixels))
+        where = (np.zeros(len(pixels), dtype=int), pixels)
+        size = (1, shape[0] * shape[1])
+        rows.append(csr_array((weights / weights.sum(), where), shape=size))
+    return csr_array(vstack(rows)) if rows else csr_array((0, shape[0] * shape[1]))
+
+
+def _weighted_sums(movie: Movie, weights: csr_array, progress: StageProgress) -> np.ndarray:
+    """Sums over the pixels of every frame, weighted; of shape (n_rows_of_weights, n_frames)."""
+    frames, height, width = movie.shape
+    sums = np.zeros((weights.shape[0], frames))
+    columns = weights.tocsc()
+    lines = max(_BLOCK_ENTRIES // (frames * width), 1)
+    for first in range(0, height, lines):
+        progress(first / height)
+        last = min(first + lines, height)
+        part = columns[:, first * width : last * width]
+        used = np.flatnonzero(np.diff(part.indptr))
+        if len(used):
+            block = movie.lines(first, last).reshape(frames, -1)
+            sums += csr_array(part[:, used]) @ np.ascontiguousarray(block[:, used].T)
+    return sums.astype(np.float32)

@@ -1,0 +1,78 @@
+"""Non-negative deconvolution of fluorescence: the increments that decay by γ per frame."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+__all__ = ["deconvolve"]
+
+# The powers of γ of one stretch of frames span at most this factor, far inside floating point.
+_SPAN = 1e-60
+
+
+def deconvolve(values: Any, decay: float) -> np.ndarray:
+    """Non-negative increments whose decaying sum is nearest to some traces.
+
+    For every trace y, the sum of squares of y − c is minimised over c with the increments
+    s_t = c_t − γ c_{t−1} ≥ 0 and c_0 ≥ 0. There is no penalty on the increments, so that noise
+    leaves small ones in many frames. With u_t = c_t γ^{−t} the problem is a weighted isotonic
+    regression, which is solved in overlapping stretches, since powers of γ soon leave the range of
+    floating point.
+
+    Parameters
+    ----------
+    values : array of shape (n_neurons, n_frames)
+        Fluorescence above its baseline.
+    decay : float
+        γ, the fraction of the fluorescence that is left after one frame; at least 0, below 1.
+
+    Returns
+    -------
+    ndarray of shape (n_neurons, n_frames), float32
+        The increments, in the units of the values.
+
+    References
+    ----------
+    J. Friedrich, P. Zhou and L. Paninski, Fast online deconvolution of calcium imaging data, PLOS
+    Computational Biology 13 (2017).
+
+    Examples
+    --------
+    >>> from thinrank.calcium import deconvolve
+    >>> deconvolve([[0, 2, 1, 0.5, 4.25]], 0.5).tolist()
+    [[0.0, 2.0, 0.0, 0.0, 4.0]]
+    """
+    if not isinstance(decay, Real) or isinstance(decay, bool) or not 0 <= decay < 1:
+        raise ValueError(f"decay must be a number at least 0 and below 1, got {decay!r}")
+    traces = np.asarray(values, dtype=np.float64)
+    if traces.ndim != 2:
+        raise ValueError(
+            f"values must have the shape (n_neurons, n_frames), got shape {traces.shape}"
+        )
+    if not np.isfinite(traces).all():
+        raise ValueError("values must not contain NaN or infinity")
+    if decay == 0:
+        return np.maximum(traces, 0).astype(np.float32)
+    levels = np.stack([_levels(trace, float(decay)) for trace in traces]) if len(traces) else traces
+    increments = levels.copy()
+    increments[:, 1:] -= decay * levels[:, :-1]
+    return np.maximum(increments, 0).astype(np.float32)
+
+
+def _levels(trace: np.ndarray, decay: float) -> np.ndarray:
+    """The non-negative decaying trace that is nearest to a trace."""
+    half = max(1, int(math.log(_SPAN) / math.log(decay)) // 2)
+    levels = np.empty_like(trace)
+    for first in range(0, len(trace), half):
+        # what comes half a stretch before or after no longer matters: it has decayed by 1e-30
+        begin, end = max(first - half, 0), min(first + 2 * half, len(trace))
+        powers = decay ** np.arange(end - begin, dtype=np.float64)
+        fitted = isotonic_regression(trace[begin:end] / powers, sample_weight=powers**2, y_min=0.0)
+        last = min(first + half, len(trace))
+        levels[first:last] = (fitted * powers)[first - begin : last - begin]
+    return levels

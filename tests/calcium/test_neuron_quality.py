@@ -1,0 +1,67 @@
+"""Neurons and what is none have different quality."""
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+from thinrank.calcium import CalciumImaging, make_movie
+from thinrank.calcium.fluorescence import Fluorescence, RestingLevel
+from thinrank.calcium.quality import Quality, measure_quality
+
+RESTING = RestingLevel(20.0, 200)
+
+
+@pytest.fixture
+def activity(rng):
+    return lfilter([1.0], [1.0, -0.9], rng.random((1, 2000)) < 0.02, axis=1)
+
+
+def quality(trace, raw, neuropil):
+    level = np.zeros_like(raw)
+    return measure_quality(trace, Fluorescence(raw, neuropil, level, level, 0.7), RESTING)
+
+
+def test_height_and_correlation_of_a_neuron(rng, activity):
+    background = 3 * lfilter([1.0], [1.0, -0.99], rng.standard_normal((1, 2000)), axis=1)
+    noise = rng.standard_normal((1, 2000))
+    measured = quality(activity, 50 + 5 * activity + 0.8 * background + noise, background)
+    assert measured.snr[0] == pytest.approx(5 * activity.max(), rel=0.15)
+    expected = np.corrcoef(activity[0], (5 * activity + noise)[0])[0, 1]
+    assert measured.correlation[0] == pytest.approx(expected, abs=0.05)
+    assert not measured.doubtful[0]
+
+
+@pytest.mark.parametrize("gain", [0.5, 1.5])
+def test_a_pixel_with_another_gain_of_the_background_is_no_neuron(rng, activity, gain):
+    """The background minus itself with gain 1 is a trace, with either sign, but no neuron."""
+    raw = 50 + gain * 10 * activity + rng.standard_normal((1, 2000))
+    trace = np.maximum((gain - 1) * (activity - np.median(activity)), 0)
+    measured = quality(trace, raw, 10 * activity + 0.1 * rng.standard_normal((1, 2000)))
+    assert abs(measured.correlation[0]) < 0.1
+    assert measured.doubtful[0]
+
+
+def test_light_that_is_dark_where_the_trace_is_high(rng, activity):
+    raw = 50 - 5 * activity + rng.standard_normal((1, 2000))
+    measured = quality(activity, raw, np.zeros_like(raw))
+    assert measured.snr[0] < -5
+    assert measured.correlation[0] < -0.5
+    assert measured.doubtful[0]
+
+
+def test_a_trace_that_is_zero(activity):
+    measured = quality(0 * activity, activity, activity)
+    assert measured.snr.tolist() == measured.correlation.tolist() == [0]
+
+
+def test_either_measure_makes_a_neuron_doubtful():
+    both = Quality(np.array([5.0, 1.9, 5.0]), np.array([0.6, 0.6, 0.19]))
+    assert both.doubtful.tolist() == [False, True, True]
+
+
+def test_neurons_of_a_simulated_movie_are_not_doubtful():
+    movie, _ = make_movie(200, (48, 48), 4, n_close_pairs=1, amplitude=1.5, random_state=30041)
+    imaging = CalciumImaging(frame_rate=7).fit(movie)
+    assert imaging.n_neurons_ == 4
+    assert not imaging.quality_.doubtful.any()
+    assert imaging.quality_.snr.min() > 4

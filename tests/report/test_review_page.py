@@ -1,0 +1,99 @@
+"""Accepting and rejecting neurons on the page of a movie."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from page_parser import ParsedPage, assert_self_contained
+
+from thinrank.calcium import Fluorescence, Quality, accepted_neurons, make_movie, read_decisions
+from thinrank.report import MovieAnalysis, write_movie_page
+from thinrank.report.calcium_movie import movie_page
+from thinrank.report.calcium_pictures import _on_scale
+from thinrank.report.markdown import render_markdown
+from thinrank.report.style import drawing
+
+HOSTILE = '"><script>document.title="taken"</script><img src=x onerror=alert(1)>.tif'
+
+
+@pytest.fixture(scope="module")
+def analysis():
+    movie, truth = make_movie(60, (40, 44), 3, n_close_pairs=1, random_state=30070)
+    raw = truth.traces.astype(np.float32) + 10
+    imaging = SimpleNamespace(
+        frame_rate=7.0,
+        decay_=truth.decay,
+        mean_image_=movie.mean(axis=0),
+        footprints_=truth.footprints,
+        traces_=truth.traces,
+        spike_trains_=3.0 * truth.spikes,
+        region_coordinates_=truth.regions,
+        fluorescence_=Fluorescence(raw, 0 * raw, 0 * raw + 10, raw, 0.7),
+        quality_=Quality(np.array([9.0, 1.0, 5.0]), np.array([0.9, 0.1, 0.5])),
+    )
+    return MovieAnalysis(HOSTILE, imaging, review=True)
+
+
+def test_a_box_for_every_neuron(analysis, tmp_path):
+    write_movie_page(analysis, tmp_path / "page.html")
+    page = ParsedPage((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert_self_contained(page)
+    assert len(page.named("script")) == 1
+    assert HOSTILE in page.text
+    boxes = page.named("input")
+    assert [json.loads(box["data-choice"])["id"] for box in boxes] == [1, 2, 3]
+    assert ["checked" in box for box in boxes] == [True, False, True]  # the second is doubtful
+    (bar,) = [part for part in page.named("div") if "data-choices" in part]
+    about = json.loads(bar["data-choices"])
+    assert about["movie"] == HOSTILE
+    assert (about["frames"], about["height"], about["width"]) == (60, 40, 44)
+
+
+def test_a_page_without_review_has_no_script(analysis, tmp_path):
+    plain = MovieAnalysis("film.tif", analysis.imaging)
+    write_movie_page(plain, tmp_path / "page.html")
+    page = ParsedPage((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert not page.named("script")
+    assert not page.named("input")
+
+
+def test_quality_in_the_table(analysis):
+    with drawing():
+        text = render_markdown(movie_page(analysis))
+    assert "3 neurons, 1 of them doubtful, in 60 frames" in text
+    assert "| SNR | correlation | doubtful | accept |" in text
+    assert "| 1.0 | 0.10 | doubtful | no |" in text
+
+
+def test_light_is_drawn_on_the_scale_of_the_trace(rng):
+    trace = np.abs(rng.standard_normal(200))
+    np.testing.assert_allclose(_on_scale(5 * trace, trace), trace)
+    assert np.max(np.abs(_on_scale(-3 * trace, trace))) == pytest.approx(trace.max())
+
+
+@pytest.mark.browser
+def test_decisions_are_saved(analysis, tmp_path, browser):
+    write_movie_page(analysis, tmp_path / "page.html")
+    context = browser.new_context(accept_downloads=True)
+    page = context.new_page()
+    problems = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto((tmp_path / "page.html").absolute().as_uri())
+    assert page.title() == f"Neurons in {HOSTILE}"
+    assert page.locator(".choices output").inner_text() == "2 of 3 accepted"
+    page.get_by_role("button", name="Tick all").click()
+    assert page.locator(".choices output").inner_text() == "3 of 3 accepted"
+    page.get_by_label("accept neuron 1").uncheck()
+    page.get_by_role("button", name="SNR").click()  # sorts the rows
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save decisions.json").click()
+    assert saved.value.suggested_filename == "decisions.json"
+    saved.value.save_as(tmp_path / "decisions.json")
+    context.close()
+    decisions = read_decisions(tmp_path / "decisions.json")
+    assert [(d.number, d.accepted) for d in decisions.neurons] == [(1, False), (2, True), (3, True)]
+    regions = analysis.imaging.region_coordinates_
+    assert accepted_neurons(decisions, regions, (60, 40, 44)).tolist() == [1, 2]
+    assert problems == []
