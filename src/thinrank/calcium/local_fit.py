@@ -1,0 +1,119 @@
+"""Joint fit of footprints and traces of many neurons, each in its own window."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.ndimage import gaussian_filter, label
+
+from thinrank.calcium.seeds import LocalNeuron, matched
+
+__all__ = ["fit_jointly", "merged", "pruned", "subtract"]
+
+# The median of |z| of a standard normal variable z.
+_NORMAL_MEDIAN = 0.6745
+# Bins below this many standard deviations of a trace's noise are not used for its footprint.
+_ACTIVE = 2.0
+_LEAST_PEAK = 6.5
+# Standard errors below which a pixel of a footprint is taken for zero.
+_CERTAIN = 1.5
+
+
+def subtract(values: np.ndarray, neurons: list[LocalNeuron], sign: int = 1) -> None:
+    """Subtract neurons from a movie of shape (height, width, n_bins), or add them, in place."""
+    for neuron in neurons:
+        neuron.window(values)[...] -= neuron.footprint[..., None] * (sign * neuron.trace)
+
+
+def fit_jointly(rest: np.ndarray, neurons: list[LocalNeuron], rounds: int) -> None:
+    """Improve footprints and traces, one neuron at a time, in place.
+
+    Parameters
+    ----------
+    rest : ndarray of shape (height, width, n_bins)
+        The movie minus all neurons, with noise of variance 1; updated.
+    neurons : list of LocalNeuron
+        Updated.
+    rounds : int
+        Number of passes over all neurons.
+    """
+    for _ in range(rounds):
+        for neuron in neurons:
+            here = neuron.window(rest)
+            here += neuron.footprint[..., None] * neuron.trace
+            _update(neuron, here)
+            here -= neuron.footprint[..., None] * neuron.trace
+
+
+def _update(neuron: LocalNeuron, here: np.ndarray) -> None:
+    footprint = neuron.footprint
+    size = float(np.vdot(footprint, footprint))
+    if size == 0:
+        return
+    target = np.tensordot(footprint, here, axes=2) / np.float32(size)
+    level = float(np.median(np.abs(target - np.median(target)))) / _NORMAL_MEDIAN
+    strong = np.where(target > _ACTIVE * level, target, 0)
+    energy = float(strong @ strong)
+    if energy == 0:
+        neuron.footprint = np.zeros_like(footprint)
+        neuron.trace = np.zeros_like(neuron.trace)
+        return
+    raw = here @ strong / np.float32(energy)
+    raw[raw < _CERTAIN / energy**0.5] = 0
+    neuron.footprint = _connected(raw * neuron.mask)
+    neuron.trace = np.maximum(target, 0)
+    neuron.target = target
+
+
+def _connected(footprint: np.ndarray) -> np.ndarray:
+    """The connected part of a footprint that contains the maximum of the smoothed footprint."""
+    smooth = gaussian_filter(footprint, 1.0)
+    pieces, count = label(smooth > 0.1 * smooth.max())
+    if count <= 1:
+        return footprint * (pieces > 0)
+    return footprint * (pieces == pieces[np.unravel_index(int(smooth.argmax()), smooth.shape)])
+
+
+def pruned(neurons: list[LocalNeuron], radius: float, decay: float) -> list[LocalNeuron]:
+    """Leave out components that are too small, too large, too elongated or too faint."""
+    return [
+        neuron
+        for neuron in neurons
+        if _is_body(neuron.footprint, radius) and peak_of(neuron, decay) >= _LEAST_PEAK
+    ]
+
+
+def peak_of(neuron: LocalNeuron, decay: float) -> float:
+    """The highest output of the matched filter of a trace, in robust standard deviations."""
+    output = matched(neuron.target - np.median(neuron.target), decay)
+    spread = float(np.median(np.abs(output))) / _NORMAL_MEDIAN
+    return float(output.max()) / spread if spread > 0 else 0.0
+
+
+def _is_body(footprint: np.ndarray, radius: float) -> bool:
+    smooth = gaussian_filter(footprint, 0.2 * radius)
+    if not smooth.any():
+        return False
+    body = smooth >= 0.5 * smooth.max()
+    area = np.count_nonzero(body) / (np.pi * radius**2)
+    if not 0.25 <= area <= 2.5:
+        return False
+    short, long = np.linalg.eigvalsh(np.cov(np.argwhere(body).T))
+    return bool(long <= 2.5**2 * max(short, 1e-12))
+
+
+def merged(neurons: list[LocalNeuron], radius: float) -> list[LocalNeuron]:
+    """Drop the fainter of two components that are the same neuron."""
+    order = sorted(neurons, key=lambda n: -float((n.footprint**2).sum() * (n.trace @ n.trace)))
+    kept: list[LocalNeuron] = []
+    for neuron in order:
+        if not any(_same(neuron, other, radius) for other in kept):
+            kept.append(neuron)
+    return kept
+
+
+def _same(first: LocalNeuron, second: LocalNeuron, radius: float) -> bool:
+    distance = np.linalg.norm(first.centre - second.centre)
+    if distance > 4 * radius:
+        return False
+    together = np.corrcoef(first.trace, second.trace)[0, 1]
+    return bool(together > (0.4 if distance < 1.2*radius else 0.6) or distance < 0.5 * radius)

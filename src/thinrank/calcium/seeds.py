@@ -1,0 +1,197 @@
+"""Neurons one after another: the most active place of what is left of a binned movie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import label
+from scipy.signal import lfilter
+
+from thinrank.calcium.stages import StageProgress
+
+__all__ = ["LocalNeuron", "SeedSearch", "activity", "matched"]
+
+# Matched-filter outputs below this many standard deviations of the noise do not count as activity.
+_ACTIVE = 3.0
+# A neuron must have a bin above √(2 log(number of bins times places)) standard deviations times
+# this factor. Noise exceeds the bound itself in about half of the movies.
+_MARGIN = 1.15
+# Half the side of the window around a seed, in radii.
+_REACH = 2.2
+# Alternations between footprint and trace of a seed.
+_ROUNDS = 4
+# A footprint ends where it is below this fraction of its maximum.
+_EDGE = 0.15
+# Bins in which the seed is less bright than this fraction of the brightest pixel nearby belong to
+# a neighbour.
+_OWN = 0.75
+# Smallest and largest area at half maximum, relative to a disc of the given radius.
+_LEAST_AREA, _LARGEST_AREA = 0.3, 2.5
+
+
+@dataclass(eq=False)
+class LocalNeuron:
+    """A neuron in a window of the frame.
+
+    Attributes
+    ----------
+    rows, columns : slice
+        The window.
+    footprint : ndarray of shape (window_height, window_width), float32
+    trace : ndarray of shape (n_bins,), float32
+    mask : boolean ndarray of shape (window_height, window_width)
+        Where the footprint may differ from zero.
+    target : ndarray of shape (n_bins,), float32
+        What the trace approximates, with its noise on both sides of zero.
+    """
+
+    rows: slice
+    columns: slice
+    footprint: np.ndarray
+    trace: np.ndarray
+    mask: np.ndarray
+    target: np.ndarray
+
+    def window(self, values: np.ndarray) -> np.ndarray:
+        """The window of an array of shape (height, width, …), as a view."""
+        return values[self.rows, self.columns]
+
+    @property
+    def centre(self) -> np.ndarray:
+        """Centre of mass of the footprint: row and column."""
+        mass = self.footprint / self.footprint.sum()
+        places = np.indices(mass.shape)
+        corner = np.array([self.rows.start, self.columns.start])
+        return (places * mass).sum(axis=(1, 2)) + corner
+
+
+def matched(values: np.ndarray, decay: float) -> np.ndarray:
+    """Matched filter along the last axis, for a jump that decays; noise keeps its variance."""
+    forward = lfilter([np.float32((1 - decay**2) ** 0.5)], [1, -decay], values[..., ::-1], axis=-1)
+    return np.asarray(forward[..., ::-1], dtype=np.float32)
+
+
+def activity(values: np.ndarray, decay: float) -> tuple[np.ndarray, np.ndarray]:
+    """Sum of squared excesses of each pixel, and the highest output of the matched filter."""
+    total = np.empty(values.shape[:2], dtype=np.float32)
+    highest = np.empty_like(total)
+    for i, line in enumerate(values):
+        output = matched(line, decay)
+        spread = np.median(np.abs(output), axis=-1) / np.float32(0.6745)
+        output /= np.maximum(spread, 1)[:, None]
+        highest[i] = output.max(axis=-1)
+        output -= np.float32(_ACTIVE)
+        np.maximum(output, 0, out=output)
+        total[i] = np.einsum("ij,ij->i", output, output)
+    return total, highest
+
+
+@dataclass(frozen=True)
+class SeedSearch:
+    """Greedy search for neurons.
+
+    Parameters
+    ----------
+    radius : float
+        Radius of a neuron, in pixels.
+    decay : float
+        Fraction of the fluorescence that is left after one bin.
+    """
+
+    radius: float
+    decay: float
+
+    def least_height(self, shape: tuple[int, ...]) -> float:
+        """Smallest highest output of the matched filter: what noise of this size hardly reaches."""
+        places = max(np.prod(shape, dtype=float) / (self.radius**2), 2.0)
+        return _MARGIN * float(np.sqrt(2 * np.log(places)))
+
+    def run(self, values: np.ndarray, progress: StageProgress) -> list[LocalNeuron]:
+        """Find neurons and subtract them from the movie.
+
+        Parameters
+        ----------
+        values : ndarray of shape (height, width, n_bins)
+            A smoothed movie with noise of variance 1. What the neurons explain is subtracted in
+            place.
+        progress : callable
+            Called with the fraction of the work that is done.
+
+        Returns
+        -------
+        list of LocalNeuron
+        """
+        least = self.least_height(values.shape)
+        total, highest = activity(values, self.decay)
+        open_places = np.ones(total.shape, dtype=bool)
+        found: list[LocalNeuron] = []
+        first = None
+        while True:
+            score = np.where(open_places & (highest >= least), total, 0)
+            place = np.unravel_index(int(np.argmax(score)), score.shape)
+            if score[place] <= 0:
+                break
+            first = float(score[place]) if first is None else first
+            progress(min(1 - float(score[place]) / first, 1.0))
+            seed = (int(place[0]), int(place[1]))
+            neuron = self._grown(values, seed)
+            if neuron is None:
+                self._close(open_places, seed, 0.7)
+                continue
+            self._close(open_places, seed, 0.4)
+            neuron.window(values)[...] -= neuron.footprint[..., None] * neuron.trace
+            found.append(neuron)
+            window = neuron.rows, neuron.columns
+            total[window], highest[window] = activity(neuron.window(values), self.decay)
+        return found
+
+    def _close(self, open_places: np.ndarray, seed: tuple[int, int], radii: float) -> None:
+        """No second seed within some radii."""
+        near = max(1, int(self.radius * radii))
+        rows, columns = (slice(max(i - near, 0), i + near + 1) for i in seed)
+        open_places[rows, columns] = False
+
+    def _grown(self, values: np.ndarray, seed: tuple[int, int]) -> LocalNeuron | None:
+        """Footprint and trace around a seed, or None if there is no neuron."""
+        reach = int(np.ceil(_REACH * self.radius))
+        rows, columns = (
+            slice(max(i - reach, 0), min(i + reach + 1, side))
+            for i, side in zip(seed, values.shape, strict=False)
+        )
+        here = values[rows, columns]
+        own = (seed[0] - rows.start, seed[1] - columns.start)
+        distance = np.hypot(*(np.indices(here.shape[:2]) - np.array(own)[:, None, None]))
+        mask = distance <= reach
+        close = here[distance <= self.radius]
+        output = matched(here[own], self.decay)
+        weights = np.maximum(output - np.float32(_ACTIVE), 0)
+        weights[here[own] < _OWN * close.max(axis=0)] = 0
+        if not weights.any():
+            return None
+        footprint = np.maximum(here @ weights, 0) * mask
+        trace = weights
+        for _ in range(_ROUNDS):
+            footprint = _body(footprint, own)
+            size = float(np.vdot(footprint, footprint))
+            if size == 0:
+                return None
+            trace = np.tensordot(footprint, here, axes=2) / size
+            level = 2 * float(np.median(np.abs(trace))) / 0.6745
+            strong = np.where(trace > level, trace, 0)
+            energy = float(strong @ strong)
+            if energy == 0:
+                return None
+            footprint = np.maximum(here @ strong / np.float32(energy), 0) * mask
+        footprint = _body(footprint, own)
+        area = np.count_nonzero(footprint >= 0.5 * footprint.max())
+        if not _LEAST_AREA <= area / (np.pi * self.radius**2) <= _LARGEST_AREA:
+            return None
+        return LocalNeuron(rows, columns, footprint, np.maximum(trace, 0), mask, trace)
+
+
+def _body(footprint: np.ndarray, own: tuple[int, int]) -> np.ndarray:
+    """The connected part of a footprint around a pixel, without its faint edge."""
+    pieces, _ = label(footprint > _EDGE * footprint.max(initial=0))
+    piece = pieces[own]
+    return footprint * (pieces == piece) if piece else np.zeros_like(footprint)
