@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter
 from thinrank.calcium.binning import BinnedMovie, noise_level
 from thinrank.calcium.local_background import LocalBackground, fit_background
 from thinrank.calcium.local_fit import fit_jointly, merged, pruned, subtract
-from thinrank.calcium.seeds import LocalNeuron, SeedSearch
+from thinrank.calcium.seeds import LocalNeuron, SeedSearch, local_spread
 from thinrank.calcium.stages import StageProgress
 
 __all__ = ["LocalDetection", "LocalResult"]
@@ -97,19 +97,20 @@ class LocalDetection:
             smooth = self._smooth(rest)
             smooth -= np.median(smooth, axis=2, keepdims=True)
             smooth /= level[..., None]
+            spread = local_spread(smooth, self.decay, self.radius)
             begin = turn / _ROUNDS
 
             def part(share: float, begin: float = begin) -> None:
                 progress(begin + share * 0.5 / _ROUNDS)
 
-            new = search.run(smooth, part)
+            new = search.run(smooth, spread, part)
             del smooth
             neurons += started(rest, new)
             fit_jointly(rest, neurons, _PASSES)
-            kept = merged(pruned(neurons, self.radius, self.decay), self.radius)
+            kept = merged(pruned(neurons, self.radius, self.decay, spread), self.radius)
             subtract(rest, [neuron for neuron in neurons if neuron not in kept], sign=-1)
             fit_jointly(rest, kept, _PASSES_AFTER)
-            neurons = pruned(kept, self.radius, self.decay)
+            neurons = pruned(kept, self.radius, self.decay, spread)
             progress((turn + 1) / _ROUNDS)
             if turn and not new:
                 break

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import gaussian_filter, label
 
+from thinrank.calcium.deconvolution import trace_noise
 from thinrank.calcium.seeds import LocalNeuron, matched
 
 __all__ = ["fit_jointly", "merged", "pruned", "subtract"]
@@ -73,20 +74,23 @@ def _connected(footprint: np.ndarray) -> np.ndarray:
     return footprint * (pieces == pieces[np.unravel_index(int(smooth.argmax()), smooth.shape)])
 
 
-def pruned(neurons: list[LocalNeuron], radius: float, decay: float) -> list[LocalNeuron]:
+def pruned(
+    neurons: list[LocalNeuron], radius: float, decay: float, spread: np.ndarray
+) -> list[LocalNeuron]:
     """Leave out components that are too small, too large, too elongated or too faint."""
     return [
         neuron
         for neuron in neurons
-        if _is_body(neuron.footprint, radius) and peak_of(neuron, decay) >= _LEAST_PEAK
+        if _is_body(neuron.footprint, radius) and peak_of(neuron, decay, spread) >= _LEAST_PEAK
     ]
 
 
-def peak_of(neuron: LocalNeuron, decay: float) -> float:
-    """The highest output of the matched filter of a trace, in robust standard deviations."""
+def peak_of(neuron: LocalNeuron, decay: float, spread: np.ndarray) -> float:
+    """The highest output of the matched filter of a trace, in units of noise and background."""
     output = matched(neuron.target - np.median(neuron.target), decay)
-    spread = float(np.median(np.abs(output))) / _NORMAL_MEDIAN
-    return float(output.max()) / spread if spread > 0 else 0.0
+    noise = trace_noise(neuron.target)
+    row, column = np.round(neuron.centre).astype(int)
+    return float(output.max()) / (noise * float(spread[row, column])) if noise > 0 else 0.0
 
 
 def _is_body(footprint: np.ndarray, radius: float) -> bool:
@@ -95,10 +99,10 @@ def _is_body(footprint: np.ndarray, radius: float) -> bool:
         return False
     body = smooth >= 0.5 * smooth.max()
     area = np.count_nonzero(body) / (np.pi * radius**2)
-    if not 0.25 <= area <= 2.5:
+    if not 0.15 <= area <= 2.5:
         return False
     short, long = np.linalg.eigvalsh(np.cov(np.argwhere(body).T))
-    return bool(long <= 2.5**2 * max(short, 1e-12))
+    return bool(long <= 3.0**2 * max(short, 1e-12))
 
 
 def merged(neurons: list[LocalNeuron], radius: float) -> list[LocalNeuron]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import label
+from scipy.ndimage import label, median_filter
 from scipy.signal import lfilter
 
 from thinrank.calcium.stages import StageProgress
 
-__all__ = ["LocalNeuron", "SeedSearch", "activity", "matched"]
+__all__ = ["LocalNeuron", "SeedSearch", "local_spread", "matched"]
 
 # Matched-filter outputs below this many standard deviations of the noise do not count as activity.
 _ACTIVE = 3.0
@@ -19,6 +19,10 @@ _ACTIVE = 3.0
 _MARGIN = 1.15
 # Half the side of the window around a seed, in radii.
 _REACH = 2.2
+# Half the side of the surroundings in which the spread is judged, in radii.
+_AROUND = 5.0
+# The median of |z| of a standard normal variable z.
+_NORMAL_MEDIAN = 0.6745
 # Alternations between footprint and trace of a seed.
 _ROUNDS = 4
 # A footprint ends where it is below this fraction of its maximum.
@@ -27,7 +31,7 @@ _EDGE = 0.15
 # a neighbour.
 _OWN = 0.75
 # Smallest and largest area at half maximum, relative to a disc of the given radius.
-_LEAST_AREA, _LARGEST_AREA = 0.3, 2.5
+_LEAST_AREA, _LARGEST_AREA = 0.2, 2.5
 
 
 @dataclass(eq=False)
@@ -72,14 +76,44 @@ def matched(values: np.ndarray, decay: float) -> np.ndarray:
     return np.asarray(forward[..., ::-1], dtype=np.float32)
 
 
-def activity(values: np.ndarray, decay: float) -> tuple[np.ndarray, np.ndarray]:
+def local_spread(values: np.ndarray, decay: float, radius: float) -> np.ndarray:
+    """Spread of the matched filter around each pixel: 1 for noise, more where background is left.
+
+    Neurons cover the smaller part of their surroundings, so that even one that is always active
+    hardly changes the median of the spreads of all pixels there.
+
+    Parameters
+    ----------
+    values : ndarray of shape (height, width, n_bins)
+        A smoothed movie with noise of variance 1.
+    decay : float
+        Fraction of the fluorescence that is left after one bin.
+    radius : float
+        Radius of a neuron, in pixels.
+
+    Returns
+    -------
+    ndarray of shape (height, width)
+        At least 1.
+    """
+    own = np.empty(values.shape[:2], dtype=np.float32)
+    for i, line in enumerate(values):
+        own[i] = np.median(np.abs(matched(line, decay)), axis=-1) / np.float32(_NORMAL_MEDIAN)
+    step = max(1, round(radius / 2))  # the median of a part of the pixels is as good
+    coarse = median_filter(own[::step, ::step], 2 * int(_AROUND * radius / step) + 1)
+    wide = np.repeat(np.repeat(coarse, step, axis=0), step, axis=1)
+    return np.maximum(wide[: own.shape[0], : own.shape[1]], 1)
+
+
+def activity(
+    values: np.ndarray, decay: float, spread: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Sum of squared excesses of each pixel, and the highest output of the matched filter."""
     total = np.empty(values.shape[:2], dtype=np.float32)
     highest = np.empty_like(total)
     for i, line in enumerate(values):
         output = matched(line, decay)
-        spread = np.median(np.abs(output), axis=-1) / np.float32(0.6745)
-        output /= np.maximum(spread, 1)[:, None]
+        output /= spread[i][:, None]
         highest[i] = output.max(axis=-1)
         output -= np.float32(_ACTIVE)
         np.maximum(output, 0, out=output)
@@ -107,7 +141,9 @@ class SeedSearch:
         places = max(np.prod(shape, dtype=float) / (self.radius**2), 2.0)
         return _MARGIN * float(np.sqrt(2 * np.log(places)))
 
-    def run(self, values: np.ndarray, progress: StageProgress) -> list[LocalNeuron]:
+    def run(
+        self, values: np.ndarray, spread: np.ndarray, progress: StageProgress
+    ) -> list[LocalNeuron]:
         """Find neurons and subtract them from the movie.
 
         Parameters
@@ -115,6 +151,8 @@ class SeedSearch:
         values : ndarray of shape (height, width, n_bins)
             A smoothed movie with noise of variance 1. What the neurons explain is subtracted in
             place.
+        spread : ndarray of shape (height, width)
+            From :func:`local_spread`.
         progress : callable
             Called with the fraction of the work that is done.
 
@@ -123,7 +161,7 @@ class SeedSearch:
         list of LocalNeuron
         """
         least = self.least_height(values.shape)
-        total, highest = activity(values, self.decay)
+        total, highest = activity(values, self.decay, spread)
         open_places = np.ones(total.shape, dtype=bool)
         found: list[LocalNeuron] = []
         first = None
@@ -143,7 +181,9 @@ class SeedSearch:
             neuron.window(values)[...] -= neuron.footprint[..., None] * neuron.trace
             found.append(neuron)
             window = neuron.rows, neuron.columns
-            total[window], highest[window] = activity(neuron.window(values), self.decay)
+            total[window], highest[window] = activity(
+                neuron.window(values), self.decay, spread[window]
+            )
         return found
 
     def _close(self, open_places: np.ndarray, seed: tuple[int, int], radii: float) -> None:
@@ -177,7 +217,7 @@ class SeedSearch:
             if size == 0:
                 return None
             trace = np.tensordot(footprint, here, axes=2) / size
-            level = 2 * float(np.median(np.abs(trace))) / 0.6745
+            level = 2 * float(np.median(np.abs(trace))) / _NORMAL_MEDIAN
             strong = np.where(trace > level, trace, 0)
             energy = float(strong @ strong)
             if energy == 0:
