@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 
-from thinrank.calcium.binning import BinnedMovie, noise_level
+from thinrank.calcium.binning import BinnedMovie, middle, noise_level
 from thinrank.calcium.local_background import LocalBackground, fit_background
 from thinrank.calcium.local_fit import fit_jointly, merged, pruned, subtract
 from thinrank.calcium.seeds import LocalNeuron, SeedSearch, local_spread
+from thinrank.calcium.smoothing import smooth_frames
 from thinrank.calcium.stages import StageProgress
 
 __all__ = ["LocalDetection", "LocalResult"]
@@ -19,7 +19,7 @@ __all__ = ["LocalDetection", "LocalResult"]
 # does not. Later rounds change little.
 _ROUNDS = 3
 # Passes of the joint fit before and after components are dropped.
-_PASSES, _PASSES_AFTER = 5, 3
+_PASSES, _PASSES_AFTER = 4, 2
 # Largest gain of the background in the first round, when neurons still raise it, and later.
 _GAINS = (1.0, 1.5)
 
@@ -83,7 +83,7 @@ class LocalDetection:
         noise = unit_noise(movie, self.noise_scaling)
         inverse = np.divide(1, noise, out=np.zeros_like(noise), where=noise > 0)[..., None]
         values *= inverse
-        level = noise_level(self._smooth(movie.rough * inverse))
+        level = noise_level(smooth_frames(movie.rough * inverse, self.smoothing))
         level[noise == 0] = np.inf
         search = SeedSearch(self.radius, self.decay)
         neurons: list[LocalNeuron] = []
@@ -94,8 +94,8 @@ class LocalDetection:
             if self.background:
                 background = fit_background(rest, self.background, _GAINS[min(turn, 1)])
             fit_jointly(rest, neurons, 1 if turn else 0)
-            smooth = self._smooth(rest)
-            smooth -= np.median(smooth, axis=2, keepdims=True)
+            smooth = smooth_frames(rest, self.smoothing)
+            smooth -= middle(smooth)[..., None]
             smooth /= level[..., None]
             spread = local_spread(smooth, self.decay, self.radius)
             begin = turn / _ROUNDS
@@ -115,12 +115,6 @@ class LocalDetection:
             if turn and not new:
                 break
         return LocalResult(neurons, noise, background)
-
-    def _smooth(self, values: np.ndarray) -> np.ndarray:
-        if self.smoothing == 0:
-            return values.copy()
-        widths = (self.smoothing, self.smoothing, 0)
-        return np.asarray(gaussian_filter(values, widths, mode="nearest", truncate=3.0))
 
 
 def unit_noise(movie: BinnedMovie, own: bool) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.ndimage import label, median_filter
 from scipy.signal import lfilter
 
+from thinrank.calcium.binning import middle
 from thinrank.calcium.stages import StageProgress
 
 __all__ = ["LocalNeuron", "SeedSearch", "local_spread", "matched"]
@@ -96,13 +97,12 @@ def local_spread(values: np.ndarray, decay: float, radius: float) -> np.ndarray:
     ndarray of shape (height, width)
         At least 1.
     """
-    own = np.empty(values.shape[:2], dtype=np.float32)
-    for i, line in enumerate(values):
-        own[i] = np.median(np.abs(matched(line, decay)), axis=-1) / np.float32(_NORMAL_MEDIAN)
     step = max(1, round(radius / 2))  # the median of a part of the pixels is as good
-    coarse = median_filter(own[::step, ::step], 2 * int(_AROUND * radius / step) + 1)
+    some = matched(values[::step, ::step], decay)
+    own = middle(np.abs(some)) / np.float32(_NORMAL_MEDIAN)
+    coarse = median_filter(own, 2 * int(_AROUND * radius / step) + 1)
     wide = np.repeat(np.repeat(coarse, step, axis=0), step, axis=1)
-    return np.maximum(wide[: own.shape[0], : own.shape[1]], 1)
+    return np.maximum(wide[: values.shape[0], : values.shape[1]], 1)
 
 
 def activity(

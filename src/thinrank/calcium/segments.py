@@ -92,7 +92,7 @@ class Segments:
         return jumps
 
 
-def segment_gains(Z: np.ndarray, decay: float, positive: bool = False) -> np.ndarray:
+def segment_gains(Z: np.ndarray, decay: float) -> np.ndarray:
     """Sum of squares of Z that a segment explains, for all segments [a, b).
 
     g(a, b) = ‖Σ_{a≤t<b} γ^{t−a} z_t‖² / Σ_{a≤t<b} γ^{2(t−a)}, where z_t are the rows of Z. After L
@@ -104,8 +104,6 @@ def segment_gains(Z: np.ndarray, decay: float, positive: bool = False) -> np.nda
     Z : ndarray of shape (n_frames, n_directions)
     decay : float
         γ.
-    positive : bool, default=False
-        Whether only segments with positive levels explain anything, for a single direction.
 
     Returns
     -------
@@ -123,8 +121,7 @@ def segment_gains(Z: np.ndarray, decay: float, positive: bool = False) -> np.nda
         weight = decay**lag
         energy += weight**2
         sums[lag:] = (sums[lag - 1 : -1] if lag else 0) + weight * Z[lag:]
-        counted = np.maximum(sums[lag:], 0) if positive else sums[lag:]
-        gains[lag:, lag] = np.einsum("ij,ij->i", counted, counted) / energy
+        gains[lag:, lag] = np.einsum("ij,ij->i", sums[lag:], sums[lag:]) / energy
     return gains
 
 

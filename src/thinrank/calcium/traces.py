@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from thinrank.calcium.deconvolution import deconvolved
+from thinrank.calcium.deconvolution import deconvolve
 from thinrank.calcium.local_background import LocalBackground
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.stages import StageProgress
@@ -17,7 +17,7 @@ __all__ = ["FrameTraces", "extract_targets", "spikes_of"]
 # Number of entries that are read at a time: 16 MiB in single precision.
 _BLOCK_ENTRIES = 1 << 22
 # Passes over all neurons with traces at least 0, and with spikes at least 0. Rules of thumb.
-_PASSES, _SPIKE_PASSES = 20, 2
+_PASSES, _SPIKE_PASSES = 10, 2
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,21 @@ def spikes_of(
     size = np.diag(traces.overlap).copy()
     seen = traces.seen - np.median(traces.seen, axis=1, keepdims=True)
     C = np.maximum(seen / size[:, None], 0)
-    spikes = np.zeros_like(C)
-    for turn in range(_PASSES + _SPIKE_PASSES):
+    for turn in range(_PASSES):
         for n in range(len(C)):
-            target = C[n] + (seen[n] - traces.overlap[n] @ C) / size[n]
-            target -= np.median(target)
-            if turn < _PASSES:
-                C[n] = np.maximum(target, 0)
-            else:
-                spikes[n], C[n] = deconvolved(target, decay)
+            C[n] = np.maximum(_target(traces.overlap, size, seen, C, n), 0)
         progress((turn + 1) / (_PASSES + _SPIKE_PASSES))
+    spikes = np.zeros_like(C)
+    for turn in range(_SPIKE_PASSES):
+        targets = np.stack([_target(traces.overlap, size, seen, C, n) for n in range(len(C))])
+        spikes, C = deconvolve(targets, decay)
+        progress((_PASSES + turn + 1) / (_PASSES + _SPIKE_PASSES))
     return spikes, C
+
+
+def _target(
+    overlap: np.ndarray, size: np.ndarray, seen: np.ndarray, C: np.ndarray, n: int
+) -> np.ndarray:
+    """What the movie shows of a neuron if all other traces are right; its median is 0."""
+    target = C[n] + (seen[n] - overlap[n] @ C) / size[n]
+    return np.asarray(target - np.median(target))
