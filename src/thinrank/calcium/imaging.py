@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from thinrank import arrays
-from thinrank.calcium.alternation import Alternation
-from thinrank.calcium.decay import estimate_decay, resolve_decay
+from thinrank.calcium.decay import resolve_decay
+from thinrank.calcium.local_search import fit_locally
+from thinrank.calcium.low_rank_fit import fit_low_rank
 from thinrank.calcium.movie import open_movie
-from thinrank.calcium.neurons import find_neurons
-from thinrank.calcium.preprocessing import PreparedMovie, interpolated
+from thinrank.calcium.movie_fit import MovieFit
+from thinrank.calcium.preprocessing import interpolated
 from thinrank.calcium.scores import Scores, score_regions
-from thinrank.calcium.settings import (
-    as_preprocessing,
-    check_settings,
-    check_widths,
-    given_sizes,
-    smoothing_width,
-)
-from thinrank.calcium.sizes import MovieSizes
-from thinrank.calcium.stages import Stages, reported_stages
+from thinrank.calcium.settings import check_settings, check_widths, fits_low_rank
+from thinrank.calcium.stages import reported_stages
 from thinrank.core.factors import Factors
-from thinrank.core.result import Outcome, Solution, Status
-from thinrank.designs import Dense, RecursiveFilter
-from thinrank.losses import LeastSquares
-from thinrank.minimize import minimize, seed_from
+from thinrank.core.result import Status
+from thinrank.designs import RecursiveFilter
 
 __all__ = ["CalciumImaging"]
-
-# Largest number of pixels in use; larger frames are screened. For 3000 frames, Y then takes 400 MB.
-_MOST_PIXELS = 1 << 15
-# Decay for the screening of large frames if it is estimated, which happens later. The paper's
-# 1 − 1/frame_rate at 10 frames per second.
-_USUAL_DECAY = 0.9
 
 
 class CalciumImaging(BaseEstimator):
@@ -178,8 +161,9 @@ class CalciumImaging(BaseEstimator):
         background: float | str = "auto",
         noise_scaling: bool = True,
         floor: float = 2.0,
-        neuron_radius: float = 5.0,
+        neuron_radius: float | str = "auto",
         region_threshold: float = 0.4,
+        detection: str = "auto",
         solver: str = "pursuit",
         max_iter: int | None = None,
         random_state: Any = None,
@@ -199,6 +183,7 @@ class CalciumImaging(BaseEstimator):
         self.floor = floor
         self.neuron_radius = neuron_radius
         self.region_threshold = region_threshold
+        self.detection = detection
         self.solver = solver
         self.max_iter = max_iter
         self.random_state = random_state
@@ -207,6 +192,7 @@ class CalciumImaging(BaseEstimator):
     factors_: Factors
     status_: Status
     decay_: float
+    radius_: float
     shape_: tuple[int, int, int]
     mean_image_: np.ndarray
     sparse_footprints_: csr_array
@@ -251,19 +237,11 @@ class CalciumImaging(BaseEstimator):
         """
         check_settings(self)
         decay = resolve_decay(self.decay, self.frame_rate)
-        with reported_stages(progress, self.verbose) as stages:
-            with open_movie(movie, dataset) as source:
-                check_widths(self, source.shape)
-                sizes = given_sizes(self, source.shape, _MOST_PIXELS)
-                prepared = as_preprocessing(self, _MOST_PIXELS).prepare(
-                    source, _USUAL_DECAY if decay is None else decay, stages.begin("reading")
-                )
-            self.decay_ = estimate_decay(prepared.Y) if decay is None else decay
-            solution = self._solve(prepared, sizes, stages)
-            self._keep(prepared, solution)
-            del prepared  # frees memory: the separation needs only Θ
-            stages.begin("neurons")
-            self._separate()
+        fit = fit_low_rank if fits_low_rank(self) else fit_locally
+        with reported_stages(progress, self.verbose) as stages, open_movie(movie, dataset) as source:
+            check_widths(self, source.shape)
+            self.shape_ = source.shape
+            self._keep(fit(self, source, decay, stages))
         return self
 
     @property
@@ -342,58 +320,13 @@ class CalciumImaging(BaseEstimator):
             self.region_coordinates_, regions, threshold, energy=self.pixel_energy_
         )
 
-    # ----------------------------------------------------------------------- stages
-
-    def _solve(self, prepared: PreparedMovie, sizes: MovieSizes, stages: Stages) -> Solution:
-        """Fit Θ over the pixels in use."""
-        Y = prepared.Y
-        seed = seed_from(self.random_state)
-        alternation = Alternation(self.decay_, smoothing_width(self), seed)
-        start, found = alternation.run(Y, sizes, stages.begin("spike frames"))
-        if start.rank == 0:
-            message = (
-                "No frame explains more than noise would: no spikes were found, and Θ has rank 0."
-            )
-            return Solution(
-                start, 0.5 * float(np.vdot(Y, Y)) / len(Y), Status(Outcome.ZERO, message)
-            )
-        loss = LeastSquares(RecursiveFilter(self.decay_, len(Y), np.float32), Dense(Y))
-        stages.begin("factors")
-        solution = minimize(
-            loss,
-            rank=found.rank,
-            row_sparsity=found.rows,
-            column_sparsity=found.columns,
-            start=start,
-            solver=self.solver,
-            max_iter=self.max_iter,
-            random_state=seed,
-        )
-        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
-            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=3)
-        return solution
-
-    def _keep(self, prepared: PreparedMovie, solution: Solution) -> None:
-        """Store Θ over all pixels, and what converts it to the units of the movie."""
-        _, height, width = self.shape_ = prepared.shape
-        theta = solution.factors
-        V = arrays.scatter_rows(theta.V, prepared.pixels, height * width)
-        self.factors_ = Factors(theta.U, V)
-        self.status_ = solution.status
-        self.mean_image_ = prepared.mean_image
-        self._knots, self._baseline = prepared.knots, prepared.baseline
-        self._scale = prepared.scale
-
-    def _separate(self) -> None:
-        """Compute and store footprints, traces and regions."""
-        neurons = find_neurons(
-            self.factors_,
-            self.decay_,
-            self._scale,
-            self.shape_,
-            float(self.neuron_radius),
-            float(self.region_threshold),
-        )
+    def _keep(self, fit: MovieFit) -> None:
+        """Store a fit, and what converts it to the units of the movie."""
+        self.factors_, self.status_ = fit.factors, fit.status
+        self.decay_, self.radius_ = fit.decay, fit.radius
+        self.mean_image_ = fit.mean_image
+        self._knots, self._baseline, self._scale = fit.knots, fit.baseline, fit.scale
+        neurons = fit.neurons
         self.sparse_footprints_ = neurons.footprints
         self.spike_trains_, self.traces_ = neurons.spikes, neurons.traces
         self.region_coordinates_, self.regions_ = neurons.regions, neurons.labels

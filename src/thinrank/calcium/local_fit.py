@@ -8,13 +8,20 @@ from scipy.ndimage import gaussian_filter, label
 from thinrank.calcium.deconvolution import trace_noise
 from thinrank.calcium.seeds import LocalNeuron, matched
 
-__all__ = ["fit_jointly", "merged", "pruned", "subtract"]
+__all__ = ["body_of", "fit_jointly", "merged", "pruned", "subtract"]
 
 # The median of |z| of a standard normal variable z.
 _NORMAL_MEDIAN = 0.6745
 # Bins below this many standard deviations of a trace's noise are not used for its footprint.
 _ACTIVE = 2.0
+# Smallest height of the largest transient of a neuron, in units of noise and background.
 _LEAST_PEAK = 6.5
+# Standard deviation of the Gaussian filter of a footprint before its body is measured, in radii.
+_BODY_WIDTH = 0.2
+# Smallest and largest area of the body, relative to a disc of the given radius, and its largest
+# ratio of length to width. Others are taken for dendrites or background.
+_LEAST_AREA, _LARGEST_AREA = 0.15, 2.5
+_LONGEST = 3.0
 # Standard errors below which a pixel of a footprint is taken for zero.
 _CERTAIN = 1.5
 
@@ -93,16 +100,19 @@ def peak_of(neuron: LocalNeuron, decay: float, spread: np.ndarray) -> float:
     return float(output.max()) / (noise * float(spread[row, column])) if noise > 0 else 0.0
 
 
+def body_of(footprint: np.ndarray, radius: float) -> np.ndarray:
+    """Where the slightly smoothed footprint is at least half its maximum, as a boolean image."""
+    smooth = gaussian_filter(footprint, _BODY_WIDTH * radius)
+    return np.asarray((smooth >= 0.5 * smooth.max()) & (smooth > 0))
+
+
 def _is_body(footprint: np.ndarray, radius: float) -> bool:
-    smooth = gaussian_filter(footprint, 0.2 * radius)
-    if not smooth.any():
-        return False
-    body = smooth >= 0.5 * smooth.max()
-    area = np.count_nonzero(body) / (np.pi * radius**2)
-    if not 0.15 <= area <= 2.5:
+    body = body_of(footprint, radius)
+    area = np.count_nonzero(body)
+    if area < 3 or not _LEAST_AREA <= area / (np.pi * radius**2) <= _LARGEST_AREA:
         return False
     short, long = np.linalg.eigvalsh(np.cov(np.argwhere(body).T))
-    return bool(long <= 3.0**2 * max(short, 1e-12))
+    return bool(long <= _LONGEST**2 * max(short, 1e-12))
 
 
 def merged(neurons: list[LocalNeuron], radius: float) -> list[LocalNeuron]:

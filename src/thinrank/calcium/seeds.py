@@ -9,7 +9,6 @@ from scipy.ndimage import label, median_filter
 from scipy.signal import lfilter
 
 from thinrank.calcium.binning import middle
-from thinrank.calcium.stages import StageProgress
 
 __all__ = ["LocalNeuron", "SeedSearch", "local_spread", "matched"]
 
@@ -33,6 +32,8 @@ _EDGE = 0.15
 _OWN = 0.75
 # Smallest and largest area at half maximum, relative to a disc of the given radius.
 _LEAST_AREA, _LARGEST_AREA = 0.2, 2.5
+# The largest area if the radius is a guess.
+_WIDE = 4.0
 
 
 @dataclass(eq=False)
@@ -142,7 +143,7 @@ class SeedSearch:
         return _MARGIN * float(np.sqrt(2 * np.log(places)))
 
     def run(
-        self, values: np.ndarray, spread: np.ndarray, progress: StageProgress
+        self, values: np.ndarray, spread: np.ndarray, *, wide: bool = False
     ) -> list[LocalNeuron]:
         """Find neurons and subtract them from the movie.
 
@@ -153,8 +154,8 @@ class SeedSearch:
             place.
         spread : ndarray of shape (height, width)
             From :func:`local_spread`.
-        progress : callable
-            Called with the fraction of the work that is done.
+        wide : bool, default=False
+            Whether to keep places that are wider than a neuron, for a radius that is a guess.
 
         Returns
         -------
@@ -164,16 +165,13 @@ class SeedSearch:
         total, highest = activity(values, self.decay, spread)
         open_places = np.ones(total.shape, dtype=bool)
         found: list[LocalNeuron] = []
-        first = None
         while True:
             score = np.where(open_places & (highest >= least), total, 0)
             place = np.unravel_index(int(np.argmax(score)), score.shape)
             if score[place] <= 0:
                 break
-            first = float(score[place]) if first is None else first
-            progress(min(1 - float(score[place]) / first, 1.0))
             seed = (int(place[0]), int(place[1]))
-            neuron = self._grown(values, seed)
+            neuron = self._grown(values, seed, _WIDE if wide else _LARGEST_AREA)
             if neuron is None:
                 self._close(open_places, seed, 0.7)
                 continue
@@ -192,7 +190,9 @@ class SeedSearch:
         rows, columns = (slice(max(i - near, 0), i + near + 1) for i in seed)
         open_places[rows, columns] = False
 
-    def _grown(self, values: np.ndarray, seed: tuple[int, int]) -> LocalNeuron | None:
+    def _grown(
+        self, values: np.ndarray, seed: tuple[int, int], largest: float
+    ) -> LocalNeuron | None:
         """Footprint and trace around a seed, or None if there is no neuron."""
         reach = int(np.ceil(_REACH * self.radius))
         rows, columns = (
@@ -225,7 +225,7 @@ class SeedSearch:
             footprint = np.maximum(here @ strong / np.float32(energy), 0) * mask
         footprint = _body(footprint, own)
         area = np.count_nonzero(footprint >= 0.5 * footprint.max())
-        if not _LEAST_AREA <= area / (np.pi * self.radius**2) <= _LARGEST_AREA:
+        if not _LEAST_AREA <= area / (np.pi * self.radius**2) <= largest:
             return None
         return LocalNeuron(rows, columns, footprint, np.maximum(trace, 0), mask, trace)
 

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from thinrank.calcium.deconvolution import deconvolve
 from thinrank.calcium.local_background import LocalBackground
 from thinrank.calcium.movie import Movie
+from thinrank.calcium.preprocessing import interpolated
 from thinrank.calcium.stages import StageProgress
 
 __all__ = ["FrameTraces", "extract_targets", "spikes_of"]
@@ -27,7 +28,7 @@ class FrameTraces:
     Attributes
     ----------
     seen : ndarray of shape (n_neurons, n_frames)
-        Inner products of the footprints and the frames without background.
+        Inner products of the footprints and the frames, without baseline and background.
     overlap : ndarray of shape (n_neurons, n_neurons)
         The same inner products for the footprints themselves.
     """
@@ -35,12 +36,36 @@ class FrameTraces:
     seen: np.ndarray
     overlap: np.ndarray
 
+    def targets(self) -> np.ndarray:
+        """Traces with noise, at least 0 where neurons overlap; of shape (n_neurons, n_frames)."""
+        return self.without_others(self.separated(lambda _: None))
+
+    def without_others(self, traces: np.ndarray) -> np.ndarray:
+        """What the movie shows of each neuron if the other traces are right; medians are 0."""
+        size = np.diag(self.overlap)[:, None]
+        targets = traces + (self.seen - self.overlap @ traces) / size
+        return np.asarray(targets - np.median(targets, axis=1, keepdims=True))
+
+    def separated(self, progress: StageProgress) -> np.ndarray:
+        """Traces at least 0, one neuron after another until they hardly change."""
+        size = np.diag(self.overlap)
+        seen = self.seen - np.median(self.seen, axis=1, keepdims=True)
+        traces = np.maximum(seen / size[:, None], 0)
+        near = [np.flatnonzero(row) for row in self.overlap]
+        for turn in range(_PASSES):
+            progress(turn / _PASSES)
+            for n, others in enumerate(near):
+                rest = seen[n] - self.overlap[n, others] @ traces[others]
+                traces[n] = np.maximum(traces[n] + rest / size[n], 0)
+        return traces
+
 
 def extract_targets(
     movie: Movie,
     footprints: csr_array,
     weights: np.ndarray,
     background: LocalBackground | None,
+    baseline: tuple[np.ndarray, np.ndarray],
     progress: StageProgress,
 ) -> FrameTraces:
     """Read a movie once and collect the inner products of its frames with the footprints.
@@ -49,12 +74,13 @@ def extract_targets(
     ----------
     movie : Movie
     footprints : csr_array of shape (n_neurons, height * width)
-        In the units of the movie.
     weights : ndarray of shape (height * width,)
         Weight of each pixel, the inverse of the variance of its noise.
     background : LocalBackground or None
         Its time course is computed from the frames; what the footprints add to it is accounted for
         in ``overlap``.
+    baseline : tuple of ndarray of shape (n_knots,) and (n_knots, height * width)
+        Knots and levels.
     progress : callable
         Called with the fraction of the work that is done.
 
@@ -63,7 +89,7 @@ def extract_targets(
     FrameTraces
     """
     frames, height, width = movie.shape
-    weighted = csr_array(footprints * weights[None, :])
+    weighted = csr_array(footprints.multiply(weights[None, :]))
     seen = np.zeros((frames, footprints.shape[0]))
     cell = 1 if background is None else background.grid.cell
     wide = None if background is None else np.empty((*background.grid.cells, frames), np.float32)
@@ -75,26 +101,34 @@ def extract_targets(
         flat = block.reshape(frames, -1)
         here = by_pixel[first * width : first * width + flat.shape[1]]
         used = np.flatnonzero(np.diff(here.indptr))
-        seen += flat[:, used] @ here[used].toarray()
+        near = np.unique(here.indices)
+        seen[:, near] += flat[:, used] @ here[used][:, near].toarray()
         if background is not None and wide is not None:
             means = background.grid.means(np.moveaxis(block, 0, 2), first)
             wide[first // cell : first // cell + len(means)] = means
+    knots, levels = baseline
     overlap = (weighted @ footprints.T).toarray()
+    rest = (weighted @ levels.T).T
     if background is not None and wide is not None:
         grid = background.grid
-        spread = csr_array(weighted * background.gain.ravel()[None, :]) @ grid.interpolation()
-        smooth = grid.smoothed(wide).reshape(-1, frames)
-        seen -= (spread @ smooth).T
+        spread = csr_array(weighted.multiply(background.gain.ravel()[None, :]))
+        spread = spread @ grid.interpolation()
+        seen -= (spread @ grid.smoothed(wide).reshape(-1, frames)).T
         own = np.stack(
-            [grid.means(image.toarray().reshape(height, width)) for image in footprints], axis=2
+            [grid.means(row.toarray().reshape(height, width)) for row in _rows(footprints)], axis=2
         )
         overlap -= spread @ grid.smoothed(own).reshape(-1, footprints.shape[0])
+        flat_levels = levels.reshape(-1, height, width).transpose(1, 2, 0)
+        rest -= (spread @ grid.smoothed(grid.means(flat_levels)).reshape(-1, len(knots))).T
+    seen -= interpolated(rest, knots, frames)
     return FrameTraces(np.ascontiguousarray(seen.T), overlap)
 
 
-def spikes_of(
-    traces: FrameTraces, decay: float, progress: StageProgress
-) -> tuple[np.ndarray, np.ndarray]:
+def _rows(matrix: csr_array) -> list[csr_array]:
+    return [matrix[[n]] for n in range(matrix.shape[0])]
+
+
+def spikes_of(traces: FrameTraces, decay: float, progress: StageProgress) -> np.ndarray:
     """Separate the traces of overlapping neurons and find their spikes.
 
     Parameters
@@ -107,27 +141,12 @@ def spikes_of(
 
     Returns
     -------
-    spikes, denoised : ndarray of shape (n_neurons, n_frames)
+    ndarray of shape (n_neurons, n_frames)
         At least 0.
     """
-    size = np.diag(traces.overlap).copy()
-    seen = traces.seen - np.median(traces.seen, axis=1, keepdims=True)
-    C = np.maximum(seen / size[:, None], 0)
-    for turn in range(_PASSES):
-        for n in range(len(C)):
-            C[n] = np.maximum(_target(traces.overlap, size, seen, C, n), 0)
-        progress((turn + 1) / (_PASSES + _SPIKE_PASSES))
-    spikes = np.zeros_like(C)
+    clean = traces.separated(lambda share: progress(share / 2))
+    spikes = np.zeros_like(clean)
     for turn in range(_SPIKE_PASSES):
-        targets = np.stack([_target(traces.overlap, size, seen, C, n) for n in range(len(C))])
-        spikes, C = deconvolve(targets, decay)
-        progress((_PASSES + turn + 1) / (_PASSES + _SPIKE_PASSES))
-    return spikes, C
-
-
-def _target(
-    overlap: np.ndarray, size: np.ndarray, seen: np.ndarray, C: np.ndarray, n: int
-) -> np.ndarray:
-    """What the movie shows of a neuron if all other traces are right; its median is 0."""
-    target = C[n] + (seen[n] - overlap[n] @ C) / size[n]
-    return np.asarray(target - np.median(target))
+        progress((1 + turn / _SPIKE_PASSES) / 2)
+        spikes, clean = deconvolve(traces.without_others(clean), decay)
+    return spikes
