@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
+from scipy.signal import lfilter
 from scipy.sparse import csr_array
 
 from thinrank.calcium.binning import BinnedMovie, bin_length, bin_movie
@@ -35,6 +36,9 @@ _TOLERANCE, _MOST_TRIALS = 1.5, 3
 _BODY = 1.2
 # Smallest and largest radius that is estimated, in pixels, and the smallest number of neurons.
 _RADII, _FEWEST = (1.5, 15.0), 3
+# A neuron is taken for a part of another one if it is nearer than this, in radii, its largest
+# transient is below this fraction of the other one's, and its trace has at least this correlation.
+_SATELLITE_DISTANCE, _SATELLITE_PEAK, _SATELLITE_LIKENESS = 5.0, 0.4, 0.5
 # Standard deviation of the Gaussian filter of the final footprints, in radii: single pixels of a
 # faint neuron are noisy.
 _FOOTPRINT_WIDTH = 0.2
@@ -83,8 +87,11 @@ def fit_locally(imaging: Any, movie: Movie, decay: float | None, stages: Stages)
             decay = estimate_decay(traces.targets().T.astype(np.float32))
         spikes = spikes_of(traces, decay, stages.begin("spikes"))
     decay = usual if decay is None else decay
+    bodies = _not_satellites(footprints, spikes, decay, (height, width), radius)
     threshold = float(imaging.region_threshold)
-    neurons = as_neurons(footprints, spikes, decay, (height, width), threshold)
+    neurons = as_neurons(
+        csr_array(footprints[bodies]), spikes[bodies], decay, (height, width), threshold
+    )
     theta = _theta(neurons, scale, movie.shape)
     return MovieFit(
         theta, _status(neurons), decay, radius, image, knots, baseline, scale, neurons
@@ -158,6 +165,33 @@ def _footprints(found: LocalResult, noise: np.ndarray, radius: float) -> csr_arr
         return csr_array((0, shape[0] * shape[1]), dtype=np.float32)
     parts = (np.concatenate(data), np.concatenate(index), np.array(starts))
     return csr_array(parts, shape=(len(data), shape[0] * shape[1]))
+
+
+def _not_satellites(
+    footprints: csr_array,
+    spikes: np.ndarray,
+    decay: float,
+    shape: tuple[int, int],
+    radius: float,
+) -> np.ndarray:
+    """Indices of the neurons that are not a faint part of a brighter one nearby, such as a dendrite.
+
+    The trace of such a part is that of its neuron.
+    """
+    traces = lfilter([1.0], [1.0, -decay], spikes, axis=1)
+    peaks = traces.max(axis=1, initial=0.0)
+    places = np.stack(np.divmod(np.arange(shape[0] * shape[1]), shape[1]), axis=1)
+    centres = (footprints @ places) / np.maximum(footprints.sum(axis=1), 1e-30)[:, None]
+    centred = traces - traces.mean(axis=1, keepdims=True)
+    norms = np.maximum(np.linalg.norm(centred, axis=1), 1e-30)
+    kept = []
+    for n, (centre, peak) in enumerate(zip(centres, peaks, strict=True)):
+        near = np.linalg.norm(centres - centre, axis=1) < _SATELLITE_DISTANCE * radius
+        owners = np.flatnonzero(near & (peak < _SATELLITE_PEAK * peaks))
+        alike = centred[owners] @ centred[n] / (norms[owners] * norms[n])
+        if peak > 0 and not np.any(alike > _SATELLITE_LIKENESS):
+            kept.append(n)
+    return np.array(kept, dtype=int)
 
 
 def _theta(neurons: Neurons, scale: np.ndarray, shape: tuple[int, int, int]) -> Factors:
