@@ -12,8 +12,8 @@ from thinrank.calcium.stages import StageProgress
 
 __all__ = ["BinnedMovie", "bin_length", "bin_movie", "middle", "noise_level"]
 
-# Number of bins per decay time. Rule of thumb: with three, a transient spans several bins.
-_PER_DECAY = 3.0
+# Number of bins per decay time. Rule of thumb: with two, a transient spans a few bins.
+_PER_DECAY = 2.0
 # Bins are shorter in movies that would have fewer than this many of them.
 _FEWEST_BINS = 200
 # Largest number of entries of the binned movie: 512 MiB in single precision. Longer bins are used
@@ -56,7 +56,7 @@ class BinnedMovie:
 
 
 def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
-    """Number of frames of a bin: a third of the decay time, unless the movie is short or large.
+    """Number of frames of a bin: half the decay time, unless the movie is short or large.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
     --------
     >>> from thinrank.calcium.binning import bin_length
     >>> bin_length(0.9, (3000, 170, 170)), bin_length(0.9, (250, 170, 170))
-    (3, 1)
+    (4, 1)
     """
     frames, height, width = shape
     time = -1 / np.log(decay) if decay > 0 else 0.0

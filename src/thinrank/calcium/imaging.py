@@ -36,19 +36,26 @@ class CalciumImaging(BaseEstimator):
     reduced-rank regression on X = G⁻¹. The matrix X is never formed: products with it are recursive
     filters (:class:`thinrank.designs.RecursiveFilter`).
 
-    Θ shows which frames and pixels are active, but not which neuron they belong to. A row of Θ is
-    the image of what one frame adds, usually one neuron or a few that are far apart. The peaks of
-    these images vote for locations. Each location with enough votes is the start of a neuron, and
-    footprints and spikes, both at least 0, are fitted to XΘ alternately. In this way neurons that
-    overlap are separated by their spike frames; connected components of the active pixels, or peaks
-    of their energy, would join them.
+    There are two ways to find the neurons. By default they are found locally: frames are averaged
+    over bins of half a decay time; the place that is most active, relative to the noise and the
+    remaining background around it, is the start of a neuron; its footprint and trace are fitted and
+    subtracted, until no place is left; then all footprints and traces, both at least 0, are fitted
+    jointly, without the smoothing that the search uses. Traces and spikes are finally computed in
+    all frames. Θ is the product of spikes and footprints.
+
+    If sizes are given, or with ``detection="low_rank"``, Θ is fitted to the whole movie as in the
+    paper. A row of Θ is the image of what one frame adds, usually one neuron or a few that are far
+    apart. The peaks of these images vote for locations. Each location with enough votes is the
+    start of a neuron, and footprints and spikes, both at least 0, are fitted to XΘ alternately. In
+    either way neurons that overlap are separated by their spike frames.
 
     Parameters
     ----------
     frame_rate : float
         Frames per second.
     rank : int or "auto", default="auto"
-        Largest rank of Θ. "auto" is the number of directions of Y that exceed the noise.
+        Largest rank of Θ. "auto" is the number of neurons or, with ``detection="low_rank"``, the
+        number of directions of Y that exceed the noise.
     row_sparsity : int or "auto", default="auto"
         Largest number of frames with spikes. "auto" is the number of frames that explain more than
         noise would.
@@ -67,12 +74,14 @@ class CalciumImaging(BaseEstimator):
         Length of the windows for ``baseline="percentile"``, in seconds.
     smoothing : float or "auto", default="auto"
         Standard deviation of a Gaussian filter of each frame, in pixels. A neuron covers many
-        pixels, whose noise is independent. "auto" is 0.4 times ``neuron_radius``; 0 means no
-        smoothing, as in the paper.
+        pixels, whose noise is independent. "auto" is half the radius of a neuron (0.4 times with
+        ``detection="low_rank"``); 0 means no smoothing, as in the paper. In the local search only
+        the search uses it; footprints and traces are fitted to the movie itself.
     background : float or "auto", default="auto"
         Standard deviation of a wider Gaussian filter, in pixels. Changes of the filtered movie over
-        time, such as neuropil or changes of the illumination, are subtracted from each pixel.
-        "auto" is 3 times ``neuron_radius``; 0 means that nothing is subtracted.
+        time, such as neuropil or changes of the illumination, are subtracted from each pixel; the
+        local search fits a gain for each pixel. "auto" is 3 times the radius of a neuron; 0 means
+        that nothing is subtracted.
     noise_scaling : bool, default=True
         Whether each pixel is divided by the standard deviation of its noise. Bright pixels are
         noisier and could otherwise be mistaken for active ones.
@@ -80,14 +89,20 @@ class CalciumImaging(BaseEstimator):
         Values more than this many standard deviations of the noise below the baseline are replaced
         by that bound. Calcium makes pixels brighter; darker pixels result from the background
         filter around bright neurons, or from motion, and should not count as activity. Infinity
-        for no bound.
-    neuron_radius : float, default=5.0
-        Approximate radius of a neuron, in pixels.
-    region_threshold : float, default=0.4
+        for no bound. Not used by the local search.
+    neuron_radius : float or "auto", default="auto"
+        Approximate radius of a neuron, in pixels. "auto" is 5 pixels unless the neurons that the
+        local search finds first are larger or smaller than that by more than a factor of 1.5; then
+        it is theirs. With ``detection="low_rank"`` it is 5 pixels.
+    region_threshold : float, default=0.5
         A region consists of the pixels at which a footprint is at least this fraction of its
         maximum.
+    detection : {"auto", "local", "low_rank"}, default="auto"
+        How neurons are found. "local" searches for them one by one; "low_rank" fits Θ to the whole
+        movie, as in the paper. "auto" is "low_rank" if a size, another solver or an iteration limit
+        is given, and "local" otherwise.
     solver : {"pursuit", "gdt"}, default="pursuit"
-        See :func:`thinrank.minimize`.
+        See :func:`thinrank.minimize`; for ``detection="low_rank"``.
     max_iter : int, default=None
         Iteration limit of the solver.
     random_state : int, Generator or None, default=None
@@ -112,9 +127,9 @@ class CalciumImaging(BaseEstimator):
         Brightness of each pixel, 1 at the brightest one. Computed at each access from
         ``sparse_footprints_``, a sparse array of shape (n_neurons, height * width).
     traces_ : ndarray of shape (n_neurons, n_frames), float32
-        Denoised fluorescence of each neuron above the baseline, at its brightest pixel in the
-        smoothed movie, in the units of the movie. Smoothing lowers peaks, by about a third for
-        footprints with a standard deviation of 3 pixels.
+        Denoised fluorescence of each neuron above the baseline, at its brightest pixel, in the
+        units of the movie. With ``detection="low_rank"`` it is that of the smoothed movie, in which
+        peaks are lower, by about a third for footprints with a standard deviation of 3 pixels.
     spike_trains_ : ndarray of shape (n_neurons, n_frames), float32
         Spikes of each neuron, at least 0. Filtering them by G⁻¹ gives ``traces_``.
     regions_ : ndarray of shape (height, width) of int
@@ -123,6 +138,8 @@ class CalciumImaging(BaseEstimator):
         Rows and columns of the pixels of each region. Regions may overlap.
     decay_ : float
         γ.
+    radius_ : float
+        Radius of a neuron that was used, in pixels.
     shape_ : tuple (n_frames, height, width)
         Shape of the movie.
     mean_image_ : ndarray of shape (height, width), float32
@@ -162,7 +179,7 @@ class CalciumImaging(BaseEstimator):
         noise_scaling: bool = True,
         floor: float = 2.0,
         neuron_radius: float | str = "auto",
-        region_threshold: float = 0.4,
+        region_threshold: float = 0.5,
         detection: str = "auto",
         solver: str = "pursuit",
         max_iter: int | None = None,

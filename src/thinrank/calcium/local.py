@@ -17,8 +17,8 @@ from thinrank.calcium.stages import StageProgress
 __all__ = ["LocalDetection", "LocalResult", "unit_noise"]
 
 # Rounds of background, search and joint fit. The first background includes the neurons; the second
-# does not. Later rounds change little.
-_ROUNDS = 3
+# does not. A third round changes little.
+_ROUNDS = 2
 # Passes of the joint fit before and after components are dropped.
 _PASSES, _PASSES_AFTER = 4, 2
 # Largest gain of the background in the first round, when neurons still raise it, and later.
@@ -83,7 +83,7 @@ class LocalDetection:
             Noise alone, as in :class:`~thinrank.calcium.binning.BinnedMovie`, in the same units.
         progress : callable
             Called with the fraction of the work that is done.
-        first, last : int, default=0 and 3
+        first, last : int, default=0 and 2
             The rounds to run; the last one is not included.
         neurons : sequence of LocalNeuron, default=()
             Neurons that earlier rounds have found. They are changed.

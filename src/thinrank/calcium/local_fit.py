@@ -15,13 +15,16 @@ _NORMAL_MEDIAN = 0.6745
 # Bins below this many standard deviations of a trace's noise are not used for its footprint.
 _ACTIVE = 2.0
 # Smallest height of the largest transient of a neuron, in units of noise and background.
-_LEAST_PEAK = 6.5
-# Standard deviation of the Gaussian filter of a footprint before its body is measured, in radii.
+_LEAST_PEAK = 7.0
+# Standard deviation of the Gaussian filter of a footprint before its radius is measured, in radii.
 _BODY_WIDTH = 0.2
-# Smallest and largest area of the body, relative to a disc of the given radius, and its largest
-# ratio of length to width. Others are taken for dendrites or background.
-_LEAST_AREA, _LARGEST_AREA = 0.15, 2.5
-_LONGEST = 3.0
+# The shape of a footprint is that of its pixels above this fraction of its maximum, after a
+# Gaussian filter of this width in radii.
+_BODY, _SHAPE_WIDTH = 0.4, 0.4
+# Smallest and largest area, relative to a disc of the given radius, and largest ratio of length to
+# width. Others are taken for dendrites or background.
+_LEAST_AREA, _LARGEST_AREA = 0.5, 2.5
+_LONGEST = 1.9
 # Standard errors below which a pixel of a footprint is taken for zero.
 _CERTAIN = 1.5
 
@@ -106,13 +109,21 @@ def body_of(footprint: np.ndarray, radius: float) -> np.ndarray:
     return np.asarray((smooth >= 0.5 * smooth.max()) & (smooth > 0))
 
 
-def _is_body(footprint: np.ndarray, radius: float) -> bool:
-    body = body_of(footprint, radius)
-    area = np.count_nonzero(body)
-    if area < 3 or not _LEAST_AREA <= area / (np.pi * radius**2) <= _LARGEST_AREA:
-        return False
+def _shape_of(footprint: np.ndarray, radius: float) -> tuple[float, float]:
+    """Area, in discs of the given radius, and ratio of length to width of a smoothed footprint."""
+    margin = int(np.ceil(radius))
+    smooth = gaussian_filter(np.pad(footprint, margin), _SHAPE_WIDTH * radius)
+    body = (smooth >= _BODY * smooth.max()) & (smooth > 0)
+    if np.count_nonzero(body) < 3:
+        return 0.0, np.inf
     short, long = np.linalg.eigvalsh(np.cov(np.argwhere(body).T))
-    return bool(long <= _LONGEST**2 * max(short, 1e-12))
+    area = np.count_nonzero(body) / (np.pi * radius**2)
+    return float(area), float((long / max(short, 1e-12)) ** 0.5)
+
+
+def _is_body(footprint: np.ndarray, radius: float) -> bool:
+    area, ratio = _shape_of(footprint, radius)
+    return _LEAST_AREA <= area <= _LARGEST_AREA and ratio <= _LONGEST
 
 
 def merged(neurons: list[LocalNeuron], radius: float) -> list[LocalNeuron]:

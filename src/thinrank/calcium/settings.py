@@ -109,8 +109,11 @@ def in_radii(value: Any, radii: float, radius: float) -> float:
 
 
 def smoothing_width(imaging: Any, radius: float) -> float:
-    """Standard deviation of the Gaussian filter of the frames, in pixels."""
-    return in_radii(imaging.smoothing, 0.4, radius)
+    """Standard deviation of the Gaussian filter of the frames, in pixels.
+
+    The local search, whose footprints are not smoothed, can afford a wider filter.
+    """
+    return in_radii(imaging.smoothing, 0.4 if fits_low_rank(imaging) else 0.5, radius)
 
 
 def given_radius(imaging: Any) -> float:
