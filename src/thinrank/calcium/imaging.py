@@ -74,8 +74,8 @@ class CalciumImaging(BaseEstimator):
         Length of the windows for ``baseline="percentile"``, in seconds.
     smoothing : float or "auto", default="auto"
         Standard deviation of a Gaussian filter of each frame, in pixels. A neuron covers many
-        pixels, whose noise is independent. "auto" is half the radius of a neuron (0.4 times with
-        ``detection="low_rank"``); 0 means no smoothing, as in the paper. In the local search only
+        pixels, whose noise is independent. "auto" is 0.45 times the radius of a neuron (0.4 times
+        with ``detection="low_rank"``); 0 means no smoothing, as in the paper. In the local search only
         the search uses it; footprints and traces are fitted to the movie itself.
     background : float or "auto", default="auto"
         Standard deviation of a wider Gaussian filter, in pixels. Changes of the filtered movie over
@@ -91,9 +91,11 @@ class CalciumImaging(BaseEstimator):
         filter around bright neurons, or from motion, and should not count as activity. Infinity
         for no bound. Not used by the local search.
     neuron_radius : float or "auto", default="auto"
-        Approximate radius of a neuron, in pixels. "auto" is 5 pixels unless the neurons that the
-        local search finds first are larger or smaller than that by more than a factor of 1.5; then
-        it is theirs. With ``detection="low_rank"`` it is 5 pixels.
+        Approximate radius of a neuron, in pixels. The local search finds neurons whose radii differ
+        from the one it uses by a factor of up to 1.5, and it works best with 5 pixels. It uses
+        another radius only if the given one, or for "auto" that of the neurons it finds first,
+        differs from 5 pixels by more than this factor. With ``detection="low_rank"``, a given
+        radius is always used, and "auto" is 5 pixels.
     region_threshold : float, default=0.5
         A region consists of the pixels at which a footprint is at least this fraction of its
         maximum.

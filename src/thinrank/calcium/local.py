@@ -22,7 +22,7 @@ _ROUNDS = 2
 # Passes of the joint fit before and after components are dropped.
 _PASSES, _PASSES_AFTER = 4, 2
 # Largest gain of the background in the first round, when neurons still raise it, and later.
-_GAINS = (1.0, 1.5)
+_GAINS = (1.2, 1.5)
 # Smallest noise level of a pixel, relative to the median. Without it, pixels at the margin of a
 # registered movie, which hardly have any noise, would be scaled up. Rule of thumb.
 _LEAST_NOISE = 0.1
@@ -101,6 +101,7 @@ class LocalDetection:
             subtract(rest, found)
             if self.background:
                 background = fit_background(rest, self.background, _GAINS[min(turn, 1)])
+            rest -= middle(rest)[..., None]  # what the baseline and the background have left
             fit_jointly(rest, found, 1)
             smooth = smooth_frames(rest, self.smoothing)
             smooth -= middle(smooth)[..., None]

@@ -19,9 +19,6 @@ __all__ = ["CellGrid", "LocalBackground", "fit_background"]
 # Cells of the coarse grid per standard deviation of the filter. Rule of thumb: with three, linear
 # interpolation between the cells is accurate.
 _CELLS = 3.0
-# Standard deviation of the Gaussian filter of the gains, in pixels; the gain of a single pixel is
-# noisy. Rule of thumb.
-_GAIN_WIDTH = 1.0
 
 
 @dataclass(frozen=True)
@@ -153,7 +150,6 @@ def fit_background(rest: np.ndarray, width: float, largest_gain: float) -> Local
         wide = cells.line(grid, row)
         shared[row] = np.einsum("ij,ij->i", line, wide)
         own[row] = np.einsum("ij,ij->i", wide, wide)
-    shared, own = (gaussian_filter(part, _GAIN_WIDTH) for part in (shared, own))
     gain = np.divide(shared, own, out=np.zeros_like(own), where=own > 0)
     gain = np.clip(gain, 0, largest_gain).astype(np.float32)
     for row, line in enumerate(rest):

@@ -29,8 +29,10 @@ __all__ = ["fit_locally"]
 # Decay that the length of the bins is chosen for if it is estimated, which happens later. The
 # paper's 1 − 1/frame_rate at 10 frames per second.
 _USUAL_DECAY = 0.9
-# The search begins with the usual radius. If the bodies that it finds differ from that radius by
-# more than this factor, it begins again with theirs, and at most this many times in all.
+# Radius of a neuron that the search uses, in pixels, unless it is told or sees otherwise.
+_USUAL_RADIUS = 5.0
+# Radii that differ by less than this factor are not told apart. If the bodies that the search finds
+# differ by more from its radius, it begins again with theirs, at most this many times in all.
 _TOLERANCE, _MOST_TRIALS = 1.5, 3
 # Radius of a neuron relative to its body, which ends at half the maximum. Rule of thumb.
 _BODY = 1.2
@@ -106,10 +108,13 @@ def _detected(
     binned.values[...] *= inverse
     binned.rough[...] *= inverse
     radius = given_radius(imaging)
+    if _USUAL_RADIUS / _TOLERANCE <= radius <= _USUAL_RADIUS * _TOLERANCE:
+        radius = _USUAL_RADIUS
     neurons: list[LocalNeuron] = []
     for _ in range(_MOST_TRIALS if is_auto(imaging.neuron_radius) else 0):
         trial = _detection(imaging, radius, decay)
-        neurons = trial.run(binned.values, binned.rough, lambda part: progress(0.3 * part), last=1).neurons
+        first = trial.run(binned.values, binned.rough, lambda part: progress(0.3 * part), last=1)
+        neurons = first.neurons
         seen = _radius_of(neurons, radius)
         if radius / _TOLERANCE <= seen <= radius * _TOLERANCE:
             break

@@ -113,7 +113,7 @@ def smoothing_width(imaging: Any, radius: float) -> float:
 
     The local search, whose footprints are not smoothed, can afford a wider filter.
     """
-    return in_radii(imaging.smoothing, 0.4 if fits_low_rank(imaging) else 0.5, radius)
+    return in_radii(imaging.smoothing, 0.4 if fits_low_rank(imaging) else 0.45, radius)
 
 
 def given_radius(imaging: Any) -> float:
