@@ -93,7 +93,9 @@ def labelled_neurons(folder: Path, frames: int) -> tuple[np.ndarray, np.ndarray]
 def cut(footprint: np.ndarray) -> np.ndarray:
     """The window of a footprint around its centre of mass."""
     mass = footprint**2
-    centre = [int(round((np.indices(footprint.shape)[i] * mass).sum() / mass.sum())) for i in (0, 1)]
+    centre = [
+        round(float((np.indices(footprint.shape)[i] * mass).sum() / mass.sum())) for i in (0, 1)
+    ]
     padded = np.pad(footprint, WINDOW)
     return padded[centre[0] : centre[0] + 2 * WINDOW + 1, centre[1] : centre[1] + 2 * WINDOW + 1]
 
@@ -107,7 +109,9 @@ def background(
         pattern = gaussian_filter(rng.standard_normal(shape), BACKGROUND_WIDTH)
         pattern = (pattern - pattern.min()) / np.ptp(pattern)
         course = gaussian_filter1d(rng.standard_normal(frames), 30)
-        light += (course / course.std()).astype(np.float32)[:, None, None] * pattern.astype(np.float32)
+        light += (course / course.std()).astype(np.float32)[:, None, None] * pattern.astype(
+            np.float32
+        )
     return light * np.float32(size / light.std())
 
 
@@ -151,7 +155,9 @@ def large_movie(
         padded[n, row : row + 2 * WINDOW + 1, column : column + 2 * WINDOW + 1] = image
         # two stretches of the same neuron, each begun at random
         course = courses[rng.integers(len(courses))]
-        parts = [np.roll(course, rng.integers(len(course))) for _ in range(-(-frames // len(course)))]
+        parts = [
+            np.roll(course, rng.integers(len(course))) for _ in range(-(-frames // len(course)))
+        ]
         traces[n] = np.concatenate(parts)[:frames]
     footprints = padded[:, WINDOW:-WINDOW, WINDOW:-WINDOW]
     footprints = footprints / footprints.max(axis=(1, 2), keepdims=True)

@@ -37,8 +37,8 @@ class BinnedMovie:
     values : ndarray of shape (height, width, n_bins), float32
         Means of the frames of each bin.
     rough : ndarray of shape (height, width, n_noise_bins), float32
-        For some of the bins, half the difference between the means of even and of odd frames of each bin, in which
-        slow signals cancel: noise with the variance of ``values``. For bins of one frame,
+        For some of the bins, half the difference between the means of even and of odd frames, in
+        which slow signals cancel: noise with the variance of ``values``. For bins of one frame,
         differences of successive frames divided by √2.
     length : int
         Number of frames of a bin.
@@ -112,7 +112,7 @@ def bin_movie(movie: Movie, length: int, progress: StageProgress) -> BinnedMovie
         parts = block[: bins * length].reshape(bins, length, *block.shape[1:])
         values[here] = np.moveaxis(parts.mean(axis=1), 0, 2)
         if length == 1:
-            difference = np.diff(block[: bins], axis=0, append=block[bins - 2 : bins - 1])[::every]
+            difference = np.diff(block[:bins], axis=0, append=block[bins - 2 : bins - 1])[::every]
             rough[here] = np.moveaxis(difference, 0, 2) / np.float32(2**0.5)
         else:
             even = length // 2 * 2  # as many even as odd frames

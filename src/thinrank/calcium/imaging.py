@@ -75,8 +75,8 @@ class CalciumImaging(BaseEstimator):
     smoothing : float or "auto", default="auto"
         Standard deviation of a Gaussian filter of each frame, in pixels. A neuron covers many
         pixels, whose noise is independent. "auto" is 0.45 times the radius of a neuron (0.4 times
-        with ``detection="low_rank"``); 0 means no smoothing, as in the paper. In the local search only
-        the search uses it; footprints and traces are fitted to the movie itself.
+        with ``detection="low_rank"``); 0 means no smoothing, as in the paper. In the local search
+        only the search uses it; footprints and traces are fitted to the movie itself.
     background : float or "auto", default="auto"
         Standard deviation of a wider Gaussian filter, in pixels. Changes of the filtered movie over
         time, such as neuropil or changes of the illumination, are subtracted from each pixel; the
@@ -257,7 +257,10 @@ class CalciumImaging(BaseEstimator):
         check_settings(self)
         decay = resolve_decay(self.decay, self.frame_rate)
         fit = fit_low_rank if fits_low_rank(self) else fit_locally
-        with reported_stages(progress, self.verbose) as stages, open_movie(movie, dataset) as source:
+        with (
+            reported_stages(progress, self.verbose) as stages,
+            open_movie(movie, dataset) as source,
+        ):
             check_widths(self, source.shape)
             self.shape_ = source.shape
             self._keep(fit(self, source, decay, stages))

@@ -72,6 +72,7 @@ class LocalDetection:
         first: int = 0,
         last: int = _ROUNDS,
         neurons: Sequence[LocalNeuron] = (),
+        any_shape: bool = False,
     ) -> LocalResult:
         """Find the neurons.
 
@@ -87,6 +88,8 @@ class LocalDetection:
             The rounds to run; the last one is not included.
         neurons : sequence of LocalNeuron, default=()
             Neurons that earlier rounds have found. They are changed.
+        any_shape : bool, default=False
+            Whether to keep components whatever their size and shape, for a radius that is a guess.
 
         Returns
         -------
@@ -108,24 +111,25 @@ class LocalDetection:
             smooth /= level[..., None]
             spread = local_spread(smooth, self.decay, self.radius)
             progress(begin + 0.3 / (last - first))
-            new = SeedSearch(self.radius, self.decay).run(smooth, spread, wide=turn == 0)
+            new = SeedSearch(self.radius, self.decay).run(smooth, spread, wide=any_shape)
             del smooth
             progress(begin + 0.6 / (last - first))
-            found = self._refined(rest, found + started(rest, new), spread)
+            found = self._refined(rest, found + started(rest, new), spread, any_shape)
             progress(begin + 1 / (last - first))
             if turn and not new:
                 break
         return LocalResult(found, background)
 
     def _refined(
-        self, rest: np.ndarray, neurons: list[LocalNeuron], spread: np.ndarray
+        self, rest: np.ndarray, neurons: list[LocalNeuron], spread: np.ndarray, any_shape: bool
     ) -> list[LocalNeuron]:
         """Fit all neurons jointly, and leave out components that are not neurons."""
         fit_jointly(rest, neurons, _PASSES)
-        kept = merged(pruned(neurons, self.radius, self.decay, spread), self.radius)
+        radius = None if any_shape else self.radius
+        kept = merged(pruned(neurons, radius, self.decay, spread), self.radius)
         subtract(rest, [neuron for neuron in neurons if neuron not in kept], sign=-1)
         fit_jointly(rest, kept, _PASSES_AFTER)
-        return pruned(kept, self.radius, self.decay, spread)
+        return pruned(kept, radius, self.decay, spread)
 
 
 def unit_noise(movie: BinnedMovie, own: bool) -> np.ndarray:

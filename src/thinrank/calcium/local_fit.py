@@ -25,6 +25,11 @@ _BODY, _SHAPE_WIDTH = 0.4, 0.4
 # width. Others are taken for dendrites or background.
 _LEAST_AREA, _LARGEST_AREA = 0.5, 2.5
 _LONGEST = 1.9
+# Two components are the same neuron if their centres are nearer than the first distance, in radii,
+# or if the correlation of their traces exceeds the first value within the second distance or the
+# second value within the third distance. Rules of thumb.
+_SAME_PLACE, _NEAR, _FAR = 0.5, 1.2, 4.0
+_SAME_NEAR, _SAME_TRACE = 0.4, 0.6
 # Standard errors below which a pixel of a footprint is taken for zero.
 _CERTAIN = 1.5
 
@@ -85,20 +90,37 @@ def _connected(footprint: np.ndarray) -> np.ndarray:
 
 
 def pruned(
-    neurons: list[LocalNeuron], radius: float, decay: float, spread: np.ndarray
+    neurons: list[LocalNeuron], radius: float | None, decay: float, spread: np.ndarray
 ) -> list[LocalNeuron]:
-    """Leave out components that are too small, too large, too elongated or too faint."""
+    """Leave out components that are too small, too large, too elongated or too faint.
+
+    Parameters
+    ----------
+    neurons : list of LocalNeuron
+    radius : float or None
+        Radius of a neuron, in pixels; None if any size and shape is right.
+    decay : float
+        Fraction of the fluorescence that is left after one bin.
+    spread : ndarray of shape (height, width)
+        From :func:`~thinrank.calcium.seeds.local_spread`.
+
+    Returns
+    -------
+    list of LocalNeuron
+    """
     return [
         neuron
         for neuron in neurons
-        if _is_body(neuron.footprint, radius) and peak_of(neuron, decay, spread) >= _LEAST_PEAK
+        if neuron.footprint.any()
+        and (radius is None or _is_body(neuron.footprint, radius))
+        and peak_of(neuron, decay, spread) >= _LEAST_PEAK
     ]
 
 
 def peak_of(neuron: LocalNeuron, decay: float, spread: np.ndarray) -> float:
     """The highest output of the matched filter of a trace, in units of noise and background."""
     output = matched(neuron.target - np.median(neuron.target), decay)
-    noise = trace_noise(neuron.target)
+    noise = float(trace_noise(neuron.target))
     row, column = np.round(neuron.centre).astype(int)
     return float(output.max()) / (noise * float(spread[row, column])) if noise > 0 else 0.0
 
@@ -138,7 +160,9 @@ def merged(neurons: list[LocalNeuron], radius: float) -> list[LocalNeuron]:
 
 def _same(first: LocalNeuron, second: LocalNeuron, radius: float) -> bool:
     distance = np.linalg.norm(first.centre - second.centre)
-    if distance > 4 * radius:
+    if distance > _FAR * radius:
         return False
+    if distance < _SAME_PLACE * radius:
+        return True
     together = np.corrcoef(first.trace, second.trace)[0, 1]
-    return bool(together > (0.4 if distance < 1.2*radius else 0.6) or distance < 0.5 * radius)
+    return bool(together > (_SAME_NEAR if distance < _NEAR * radius else _SAME_TRACE))

@@ -95,9 +95,7 @@ def fit_locally(imaging: Any, movie: Movie, decay: float | None, stages: Stages)
         csr_array(footprints[bodies]), spikes[bodies], decay, (height, width), threshold
     )
     theta = _theta(neurons, scale, movie.shape)
-    return MovieFit(
-        theta, _status(neurons), decay, radius, image, knots, baseline, scale, neurons
-    )
+    return MovieFit(theta, _status(neurons), decay, radius, image, knots, baseline, scale, neurons)
 
 
 def _detected(
@@ -113,7 +111,11 @@ def _detected(
     neurons: list[LocalNeuron] = []
     for _ in range(_MOST_TRIALS if is_auto(imaging.neuron_radius) else 0):
         trial = _detection(imaging, radius, decay)
-        first = trial.run(binned.values, binned.rough, lambda part: progress(0.3 * part), last=1)
+        first = trial.run(
+            *(binned.values, binned.rough, lambda part: progress(0.3 * part)),
+            last=1,
+            any_shape=True,
+        )
         neurons = first.neurons
         seen = _radius_of(neurons, radius)
         if radius / _TOLERANCE <= seen <= radius * _TOLERANCE:
@@ -179,7 +181,7 @@ def _not_satellites(
     shape: tuple[int, int],
     radius: float,
 ) -> np.ndarray:
-    """Indices of the neurons that are not a faint part of a brighter one nearby, such as a dendrite.
+    """Indices of the neurons that are not a faint part, such as a dendrite, of a brighter one.
 
     The trace of such a part is that of its neuron.
     """

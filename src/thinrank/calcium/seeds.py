@@ -106,9 +106,7 @@ def local_spread(values: np.ndarray, decay: float, radius: float) -> np.ndarray:
     return np.maximum(wide[: values.shape[0], : values.shape[1]], 1)
 
 
-def activity(
-    values: np.ndarray, decay: float, spread: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def activity(values: np.ndarray, decay: float, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sum of squared excesses of each pixel, and the highest output of the matched filter."""
     total = np.empty(values.shape[:2], dtype=np.float32)
     highest = np.empty_like(total)
