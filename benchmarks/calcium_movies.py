@@ -246,7 +246,7 @@ def main() -> None:
     lines = [
         *table(headings, rows, text=3),
         "",
-        f"Means over {options.small} draws of the small movie and {options.large} large movies;"
+        f"Means over {options.small} draws of the small movie and {options.large} large movie(s);"
         " right traces and regions are sums. GiB: peak resident set, the movie included.",
         f"Machine: {machine()}.",
         f"Command: `{command}`.",

@@ -109,7 +109,7 @@ def _detected(
     if _USUAL_RADIUS / _TOLERANCE <= radius <= _USUAL_RADIUS * _TOLERANCE:
         radius = _USUAL_RADIUS
     neurons: list[LocalNeuron] = []
-    for _ in range(_MOST_TRIALS if is_auto(imaging.neuron_radius) else 0):
+    for _ in range(_MOST_TRIALS):
         trial = _detection(imaging, radius, decay)
         first = trial.run(
             *(binned.values, binned.rough, lambda part: progress(0.3 * part)),
@@ -118,7 +118,8 @@ def _detected(
         )
         neurons = first.neurons
         seen = _radius_of(neurons, radius)
-        if radius / _TOLERANCE <= seen <= radius * _TOLERANCE:
+        right = radius / _TOLERANCE <= seen <= radius * _TOLERANCE
+        if right or not is_auto(imaging.neuron_radius):
             break
         radius, neurons = seen, []
     found = _detection(imaging, radius, decay).run(
