@@ -126,6 +126,9 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sparse_pca.py --markdown $(RESULTS)/sparse_pca.md
 	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
+	if [ -n "$$THINRANK_DATA" ] && [ -n "$$THINRANK_DEMO_MOVIE" ]; then OMP_NUM_THREADS=1 \
+		$(BIN)/python benchmarks/calcium_movies.py --seed 40000 --small 3 --large 1 \
+		--markdown $(RESULTS)/calcium_movies.md; fi
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_separation.py \
 		--markdown $(RESULTS)/calcium_separation.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_motion.py \

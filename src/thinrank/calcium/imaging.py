@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from thinrank import arrays
-from thinrank.calcium.alternation import Alternation
-from thinrank.calcium.decay import estimate_decay, resolve_decay
+from thinrank.calcium.decay import resolve_decay
 from thinrank.calcium.fluorescence import Fluorescence
+from thinrank.calcium.local_search import fit_locally
+from thinrank.calcium.low_rank_fit import fit_low_rank
 from thinrank.calcium.measures import check_measures, measured, steady
 from thinrank.calcium.movie import open_movie
-from thinrank.calcium.neurons import find_neurons
-from thinrank.calcium.preprocessing import PreparedMovie, interpolated
+from thinrank.calcium.movie_fit import MovieFit
+from thinrank.calcium.preprocessing import interpolated
 from thinrank.calcium.quality import Quality
 from thinrank.calcium.scores import Scores, score_regions
-from thinrank.calcium.settings import (
-    as_preprocessing,
-    check_settings,
-    check_widths,
-    given_sizes,
-    smoothing_width,
-)
-from thinrank.calcium.sizes import MovieSizes
-from thinrank.calcium.stages import Stages, reported_stages
+from thinrank.calcium.settings import check_settings, check_widths, fits_low_rank
+from thinrank.calcium.stages import reported_stages
 from thinrank.core.factors import Factors
-from thinrank.core.result import Outcome, Solution, Status
-from thinrank.designs import Dense, RecursiveFilter
-from thinrank.losses import LeastSquares
-from thinrank.minimize import minimize, seed_from
+from thinrank.core.result import Status
+from thinrank.designs import RecursiveFilter
 
 __all__ = ["CalciumImaging"]
-
-# Largest number of pixels in use; larger frames are screened. For 3000 frames, Y then takes 400 MB.
-_MOST_PIXELS = 1 << 15
-# Decay for the screening of large frames if it is estimated, which happens later. The paper's
-# 1 − 1/frame_rate at 10 frames per second.
-_USUAL_DECAY = 0.9
 
 
 class CalciumImaging(BaseEstimator):
@@ -56,19 +39,26 @@ class CalciumImaging(BaseEstimator):
     reduced-rank regression on X = G⁻¹. The matrix X is never formed: products with it are recursive
     filters (:class:`thinrank.designs.RecursiveFilter`).
 
-    Θ shows which frames and pixels are active, but not which neuron they belong to. A row of Θ is
-    the image of what one frame adds, usually one neuron or a few that are far apart. The peaks of
-    these images vote for locations. Each location with enough votes is the start of a neuron, and
-    footprints and spikes, both at least 0, are fitted to XΘ alternately. In this way neurons that
-    overlap are separated by their spike frames; connected components of the active pixels, or peaks
-    of their energy, would join them.
+    There are two ways to find the neurons. By default they are found locally: frames are averaged
+    over bins of half a decay time; the place that is most active, relative to the noise and the
+    remaining background around it, is the start of a neuron; its footprint and trace are fitted and
+    subtracted, until no place is left; then all footprints and traces, both at least 0, are fitted
+    jointly, without the smoothing that the search uses. Traces and spikes are finally computed in
+    all frames. Θ is the product of spikes and footprints.
+
+    If sizes are given, or with ``detection="low_rank"``, Θ is fitted to the whole movie as in the
+    paper. A row of Θ is the image of what one frame adds, usually one neuron or a few that are far
+    apart. The peaks of these images vote for locations. Each location with enough votes is the
+    start of a neuron, and footprints and spikes, both at least 0, are fitted to XΘ alternately. In
+    either way neurons that overlap are separated by their spike frames.
 
     Parameters
     ----------
     frame_rate : float
         Frames per second.
     rank : int or "auto", default="auto"
-        Largest rank of Θ. "auto" is the number of directions of Y that exceed the noise.
+        Largest rank of Θ. "auto" is the number of neurons or, with ``detection="low_rank"``, the
+        number of directions of Y that exceed the noise.
     row_sparsity : int or "auto", default="auto"
         Largest number of frames with spikes. "auto" is the number of frames that explain more than
         noise would.
@@ -87,12 +77,14 @@ class CalciumImaging(BaseEstimator):
         Length of the windows for ``baseline="percentile"``, in seconds.
     smoothing : float or "auto", default="auto"
         Standard deviation of a Gaussian filter of each frame, in pixels. A neuron covers many
-        pixels, whose noise is independent. "auto" is 0.4 times ``neuron_radius``; 0 means no
-        smoothing, as in the paper.
+        pixels, whose noise is independent. "auto" is 0.45 times the radius of a neuron (0.4 times
+        with ``detection="low_rank"``); 0 means no smoothing, as in the paper. In the local search
+        only the search uses it; footprints and traces are fitted to the movie itself.
     background : float or "auto", default="auto"
         Standard deviation of a wider Gaussian filter, in pixels. Changes of the filtered movie over
-        time, such as neuropil or changes of the illumination, are subtracted from each pixel.
-        "auto" is 3 times ``neuron_radius``; 0 means that nothing is subtracted.
+        time, such as neuropil or changes of the illumination, are subtracted from each pixel; the
+        local search fits a gain for each pixel. "auto" is 3 times the radius of a neuron; 0 means
+        that nothing is subtracted.
     noise_scaling : bool, default=True
         Whether each pixel is divided by the standard deviation of its noise. Bright pixels are
         noisier and could otherwise be mistaken for active ones.
@@ -100,10 +92,14 @@ class CalciumImaging(BaseEstimator):
         Values more than this many standard deviations of the noise below the baseline are replaced
         by that bound. Calcium makes pixels brighter; darker pixels result from the background
         filter around bright neurons, or from motion, and should not count as activity. Infinity
-        for no bound.
-    neuron_radius : float, default=5.0
-        Approximate radius of a neuron, in pixels.
-    region_threshold : float, default=0.4
+        for no bound. Not used by the local search.
+    neuron_radius : float or "auto", default="auto"
+        Approximate radius of a neuron, in pixels. The local search finds neurons whose radii differ
+        from the one it uses by a factor of up to 1.5, and it works best with 5 pixels. It uses
+        another radius only if the given one, or for "auto" that of the neurons it finds first,
+        differs from 5 pixels by more than this factor. With ``detection="low_rank"``, a given
+        radius is always used, and "auto" is 5 pixels.
+    region_threshold : float, default=0.5
         A region consists of the pixels at which a footprint is at least this fraction of its
         maximum.
     neuropil : float, default=0.7
@@ -111,8 +107,12 @@ class CalciumImaging(BaseEstimator):
         and deconvolution; suite2p's neucoeff.
     register : bool, default=False
         Whether to correct rigid motion first, as :func:`thinrank.calcium.register` does.
+    detection : {"auto", "local", "low_rank"}, default="auto"
+        How neurons are found. "local" searches for them one by one; "low_rank" fits Θ to the whole
+        movie, as in the paper. "auto" is "low_rank" if a size, another solver or an iteration limit
+        is given, and "local" otherwise.
     solver : {"pursuit", "gdt"}, default="pursuit"
-        See :func:`thinrank.minimize`.
+        See :func:`thinrank.minimize`; for ``detection="low_rank"``.
     max_iter : int, default=None
         Iteration limit of the solver.
     random_state : int, Generator or None, default=None
@@ -137,9 +137,9 @@ class CalciumImaging(BaseEstimator):
         Brightness of each pixel, 1 at the brightest one. Computed at each access from
         ``sparse_footprints_``, a sparse array of shape (n_neurons, height * width).
     traces_ : ndarray of shape (n_neurons, n_frames), float32
-        Denoised fluorescence of each neuron above the baseline, at its brightest pixel in the
-        smoothed movie, in the units of the movie. Smoothing lowers peaks, by about a third for
-        footprints with a standard deviation of 3 pixels.
+        Denoised fluorescence of each neuron above the baseline, at its brightest pixel, in the
+        units of the movie. With ``detection="low_rank"`` it is that of the smoothed movie, in which
+        peaks are lower, by about a third for footprints with a standard deviation of 3 pixels.
     spike_trains_ : ndarray of shape (n_neurons, n_frames), float32
         Spikes of each neuron, at least 0. Filtering them by G⁻¹ gives ``traces_``.
     regions_ : ndarray of shape (height, width) of int
@@ -156,6 +156,8 @@ class CalciumImaging(BaseEstimator):
         Displacement of each frame in pixels, if ``register=True``.
     decay_ : float
         γ.
+    radius_ : float
+        Radius of a neuron that was used, in pixels.
     shape_ : tuple (n_frames, height, width)
         Shape of the movie.
     mean_image_ : ndarray of shape (height, width), float32
@@ -194,10 +196,11 @@ class CalciumImaging(BaseEstimator):
         background: float | str = "auto",
         noise_scaling: bool = True,
         floor: float = 2.0,
-        neuron_radius: float = 5.0,
-        region_threshold: float = 0.4,
+        neuron_radius: float | str = "auto",
+        region_threshold: float = 0.5,
         neuropil: float = 0.7,
         register: bool = False,
+        detection: str = "auto",
         solver: str = "pursuit",
         max_iter: int | None = None,
         random_state: Any = None,
@@ -219,6 +222,7 @@ class CalciumImaging(BaseEstimator):
         self.region_threshold = region_threshold
         self.neuropil = neuropil
         self.register = register
+        self.detection = detection
         self.solver = solver
         self.max_iter = max_iter
         self.random_state = random_state
@@ -227,6 +231,7 @@ class CalciumImaging(BaseEstimator):
     factors_: Factors
     status_: Status
     decay_: float
+    radius_: float
     shape_: tuple[int, int, int]
     mean_image_: np.ndarray
     sparse_footprints_: csr_array
@@ -275,22 +280,15 @@ class CalciumImaging(BaseEstimator):
         check_settings(self)
         check_measures(self)
         decay = resolve_decay(self.decay, self.frame_rate)
+        fit = fit_low_rank if fits_low_rank(self) else fit_locally
         with (
             reported_stages(progress, self.verbose) as stages,
             open_movie(movie, dataset) as opened,
         ):
             check_widths(self, opened.shape)
-            sizes = given_sizes(self, opened.shape, _MOST_PIXELS)
+            self.shape_ = opened.shape
             source = steady(self, opened, stages)
-            prepared = as_preprocessing(self, _MOST_PIXELS).prepare(
-                source, _USUAL_DECAY if decay is None else decay, stages.begin("reading")
-            )
-            self.decay_ = estimate_decay(prepared.Y) if decay is None else decay
-            solution = self._solve(prepared, sizes, stages)
-            self._keep(prepared, solution)
-            del prepared  # frees memory: the separation needs only Θ
-            stages.begin("neurons")
-            self._separate()
+            self._keep(fit(self, source, decay, stages))
             self.fluorescence_, self.quality_ = measured(self, source, stages)
         return self
 
@@ -370,58 +368,13 @@ class CalciumImaging(BaseEstimator):
             self.region_coordinates_, regions, threshold, energy=self.pixel_energy_
         )
 
-    # ----------------------------------------------------------------------- stages
-
-    def _solve(self, prepared: PreparedMovie, sizes: MovieSizes, stages: Stages) -> Solution:
-        """Fit Θ over the pixels in use."""
-        Y = prepared.Y
-        seed = seed_from(self.random_state)
-        alternation = Alternation(self.decay_, smoothing_width(self), seed)
-        start, found = alternation.run(Y, sizes, stages.begin("spike frames"))
-        if start.rank == 0:
-            message = (
-                "No frame explains more than noise would: no spikes were found, and Θ has rank 0."
-            )
-            return Solution(
-                start, 0.5 * float(np.vdot(Y, Y)) / len(Y), Status(Outcome.ZERO, message)
-            )
-        loss = LeastSquares(RecursiveFilter(self.decay_, len(Y), np.float32), Dense(Y))
-        stages.begin("factors")
-        solution = minimize(
-            loss,
-            rank=found.rank,
-            row_sparsity=found.rows,
-            column_sparsity=found.columns,
-            start=start,
-            solver=self.solver,
-            max_iter=self.max_iter,
-            random_state=seed,
-        )
-        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
-            warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=3)
-        return solution
-
-    def _keep(self, prepared: PreparedMovie, solution: Solution) -> None:
-        """Store Θ over all pixels, and what converts it to the units of the movie."""
-        _, height, width = self.shape_ = prepared.shape
-        theta = solution.factors
-        V = arrays.scatter_rows(theta.V, prepared.pixels, height * width)
-        self.factors_ = Factors(theta.U, V)
-        self.status_ = solution.status
-        self.mean_image_ = prepared.mean_image
-        self._knots, self._baseline = prepared.knots, prepared.baseline
-        self._scale = prepared.scale
-
-    def _separate(self) -> None:
-        """Compute and store footprints, traces and regions."""
-        neurons = find_neurons(
-            self.factors_,
-            self.decay_,
-            self._scale,
-            self.shape_,
-            float(self.neuron_radius),
-            float(self.region_threshold),
-        )
+    def _keep(self, fit: MovieFit) -> None:
+        """Store a fit, and what converts it to the units of the movie."""
+        self.factors_, self.status_ = fit.factors, fit.status
+        self.decay_, self.radius_ = fit.decay, fit.radius
+        self.mean_image_ = fit.mean_image
+        self._knots, self._baseline, self._scale = fit.knots, fit.baseline, fit.scale
+        neurons = fit.neurons
         self.sparse_footprints_ = neurons.footprints
         self.spike_trains_, self.traces_ = neurons.spikes, neurons.traces
         self.region_coordinates_, self.regions_ = neurons.regions, neurons.labels

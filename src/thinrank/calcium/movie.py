@@ -49,7 +49,10 @@ class Movie:
         self.shape: tuple[int, int, int] = shape
 
     def lines(self, first: int, last: int, frames: slice = slice(None)) -> np.ndarray:
-        """Lines ``first`` to ``last`` − 1 of all frames or of some, as a new float32 array."""
+        """Lines ``first`` to ``last`` − 1 of all frames or of some, as a new float32 array.
+
+        Pixels of margins that are NaN in one of these frames are zero in all of them.
+        """
         try:
             block = np.array(self.frames[frames, first:last, :], dtype=np.float32, order="C")
         except (OSError, RuntimeError) as error:  # what h5py raises about a damaged file
@@ -63,6 +66,7 @@ class Movie:
         with np.errstate(over="ignore", invalid="ignore"):
             suspect = not np.isfinite(block.sum())
         if suspect:
+            _clear_margins(block)
             self._check_finite(block, first, frames.start or 0)
         return block
 
@@ -75,6 +79,24 @@ class Movie:
                 f"contains NaN or infinity: frame {earliest + frame}, row {first + line}, "
                 f"column {column}",
             )
+
+
+def _clear_margins(block: np.ndarray) -> None:
+    """Set pixels at the margins of the lines to zero in all frames if they are NaN in any.
+
+    Registration leaves such margins. A pixel belongs to a margin if it and all pixels between it
+    and the left or the right edge are NaN in at least one frame; so do all pixels of a line that
+    has nothing else. Pixels that never change are not used.
+
+    Parameters
+    ----------
+    block : ndarray of shape (n_frames, n_lines, width)
+        Changed in place.
+    """
+    missing = np.isnan(block).any(axis=0)
+    left = np.logical_and.accumulate(missing, axis=1)
+    right = np.logical_and.accumulate(missing[:, ::-1], axis=1)[:, ::-1]
+    block[:, left | right] = 0
 
 
 @contextmanager

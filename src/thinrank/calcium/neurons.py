@@ -15,7 +15,7 @@ from thinrank.calcium.separation import Separation
 from thinrank.core.factors import Factors
 from thinrank.designs import RecursiveFilter
 
-__all__ = ["Neurons", "find_neurons"]
+__all__ = ["Neurons", "as_neurons", "find_neurons"]
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,59 @@ def find_neurons(
     levels = split.traces / np.sqrt(segments.energies)[:, None] * peaks
     spikes = np.zeros((len(A), frames), dtype=np.float32)
     spikes[:, rows] = np.maximum(segments.spikes(levels), 0).T
-    traces = np.ascontiguousarray((design @ np.ascontiguousarray(spikes.T)).T)
     footprints = _spread(A / peaks[:, None], pixels, height * width)
-    images = [row.reshape(height, width) for row in _rows(footprints)]
+    return _neurons(footprints, spikes, decay, (height, width), threshold)
+
+
+def as_neurons(
+    footprints: csr_array,
+    spikes: np.ndarray,
+    decay: float,
+    shape: tuple[int, int],
+    threshold: float,
+) -> Neurons:
+    """Neurons from footprints and spikes; those that explain the most come first.
+
+    Parameters
+    ----------
+    footprints : csr_array of shape (n_neurons, height * width), float32
+        Brightness of each pixel, 1 at the brightest one.
+    spikes : ndarray of shape (n_neurons, n_frames)
+        Increase of the fluorescence by spikes. Neurons without a spike are left out.
+    decay : float
+        γ, the fraction of the fluorescence that is left after one frame.
+    shape : tuple (height, width)
+        Shape of a frame.
+    threshold : float
+        A region consists of the pixels at which a footprint is at least this fraction of its
+        maximum.
+
+    Returns
+    -------
+    Neurons
+    """
+    design = RecursiveFilter(decay, spikes.shape[1], np.float32)
+    traces = design @ np.ascontiguousarray(spikes.T, dtype=np.float32)
+    energy = footprints.multiply(footprints).sum(axis=1) * (traces**2).sum(axis=0)
+    order = np.argsort(-energy, kind="stable")
+    order = order[energy[order] > 0]
+    chosen = spikes[order].astype(np.float32)
+    return _neurons(csr_array(footprints[order]), chosen, decay, shape, threshold)
+
+
+def _neurons(
+    footprints: csr_array,
+    spikes: np.ndarray,
+    decay: float,
+    shape: tuple[int, int],
+    threshold: float,
+) -> Neurons:
+    """Traces and regions of known footprints and spikes."""
+    design = RecursiveFilter(decay, spikes.shape[1], np.float32)
+    traces = np.ascontiguousarray((design @ np.ascontiguousarray(spikes.T)).T)
+    images = [row.reshape(shape) for row in _rows(footprints)]
     regions = [region_of(image, threshold) for image in images]
-    labels = label_image(images, regions, (height, width))
+    labels = label_image(images, regions, shape)
     return Neurons(footprints, spikes, traces, regions, labels)
 
 

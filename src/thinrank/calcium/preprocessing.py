@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -101,6 +101,10 @@ class Preprocessing:
     floor: float
     most_pixels: int
 
+    def in_bins(self, length: int) -> Preprocessing:
+        """The same steps for a movie in bins of ``length`` frames."""
+        return replace(self, window=max(2, round(self.window / length)))
+
     def prepare(self, movie: Movie, decay: float, progress: StageProgress) -> PreparedMovie:
         """Prepare a movie.
 
@@ -120,7 +124,7 @@ class Preprocessing:
         frames, height, width = movie.shape
         size = height * width
         large = size > self.most_pixels
-        knots = self._knots(frames)
+        knots = self.knots(frames)
         Y = np.empty((frames, 0 if large else size), dtype=np.float32)
         baseline = np.empty((len(knots), size), dtype=np.float32)
         noise, mean = np.empty(size, dtype=np.float32), np.empty(size, dtype=np.float32)
@@ -130,7 +134,7 @@ class Preprocessing:
             here = block.pixels
             progress(here.start / size / (2 if large else 1))
             mean[here] = block.mean
-            baseline[:, here], values = self._without_baseline(block.values, knots)
+            baseline[:, here], values = self.without_baseline(block.values, knots)
             noise[here] = _noise(values)
             if large:
                 activity[here] = _activity(values, noise[here], decay)
@@ -193,7 +197,7 @@ class Preprocessing:
             values[:, dead] = mean[dead]  # the filters mix in the changes of its neighbours
             yield _Lines(slice(first * width, last * width), values, mean)
 
-    def _knots(self, frames: int) -> np.ndarray:
+    def knots(self, frames: int) -> np.ndarray:
         """Centres of the windows; a single knot for a constant baseline."""
         window = min(self.window, frames)
         if self.baseline != "percentile" or window == frames:
@@ -201,14 +205,14 @@ class Preprocessing:
         starts = np.linspace(0, frames - window, max(2, round(2 * frames / window) - 1))
         return np.round(starts).astype(int) + window // 2
 
-    def _without_baseline(
+    def without_baseline(
         self, values: np.ndarray, knots: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The baseline at the knots, and the values minus the baseline (in place)."""
         frames = len(values)
         if self.baseline == "none":
             return np.zeros((1, values.shape[1]), dtype=np.float32), values
-        by_pixel = np.ascontiguousarray(values.T)  # contiguous in time
+        by_pixel = np.array(values.T, order="C")  # contiguous in time; the median reorders it
         if self.baseline == "median":
             levels = np.median(by_pixel, axis=1, overwrite_input=True)[None]
         else:

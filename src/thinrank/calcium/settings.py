@@ -17,6 +17,8 @@ __all__ = [
     "as_preprocessing",
     "check_settings",
     "check_widths",
+    "fits_low_rank",
+    "given_radius",
     "given_sizes",
     "in_radii",
     "smoothing_width",
@@ -24,6 +26,10 @@ __all__ = [
 
 # Names of the baselines of the fluorescence, see Preprocessing.
 _BASELINES = ("median", "percentile", "none")
+# Ways of finding neurons, see CalciumImaging.
+_DETECTIONS = ("auto", "local", "low_rank")
+# Radius of a neuron in the fit of the whole movie if none is given, in pixels.
+_USUAL_RADIUS = 5.0
 # Frames per second, far above any camera. With more, the decay of one frame is 1 in floating point.
 _MOST_FRAMES = 1e9
 # Widths of filters, in sides of the frames: far wider than makes a difference.
@@ -46,12 +52,16 @@ def check_settings(imaging: Any) -> None:
         ("frame_rate", _MOST_FRAMES),
         ("percentile", 100.0),
         ("window", _LONGEST),
-        ("neuron_radius", np.inf),
         ("region_threshold", 1.0),
     ):
         value = getattr(imaging, name)
         if not _is_number(value) or not 0 < value < most:
             raise ValueError(f"{name} must be above 0 and below {most:g}, got {value!r}")
+    if imaging.detection not in _DETECTIONS:
+        raise ValueError(f"detection must be one of {_DETECTIONS}, got {imaging.detection!r}")
+    radius = imaging.neuron_radius
+    if not is_auto(radius) and not (_is_number(radius) and 0 < radius < np.inf):
+        raise ValueError(f'neuron_radius must be a number above 0 or "auto", got {radius!r}')
     if not _is_number(imaging.floor) or not imaging.floor >= 0:
         raise ValueError(f"floor must be a number at least 0, got {imaging.floor!r}")
     for name in ("smoothing", "background"):
@@ -98,12 +108,42 @@ def in_radii(value: Any, radii: float, radius: float) -> float:
     return radii * radius if is_auto(value) else float(value)
 
 
-def smoothing_width(imaging: Any) -> float:
-    """Standard deviation of the Gaussian filter of the frames, in pixels."""
-    return in_radii(imaging.smoothing, 0.4, imaging.neuron_radius)
+def smoothing_width(imaging: Any, radius: float) -> float:
+    """Standard deviation of the Gaussian filter of the frames, in pixels.
+
+    The local search, whose footprints are not smoothed, can afford a wider filter.
+    """
+    return in_radii(imaging.smoothing, 0.4 if fits_low_rank(imaging) else 0.45, radius)
 
 
-def as_preprocessing(imaging: Any, most_pixels: int) -> Preprocessing:
+def given_radius(imaging: Any) -> float:
+    """Radius of a neuron in pixels: the one that was given, or the usual one for "auto"."""
+    return _USUAL_RADIUS if is_auto(imaging.neuron_radius) else float(imaging.neuron_radius)
+
+
+def fits_low_rank(imaging: Any) -> bool:
+    """Whether Θ is fitted to the whole movie: if asked for, or if a parameter of that fit is given.
+
+    Parameters
+    ----------
+    imaging : CalciumImaging
+
+    Returns
+    -------
+    bool
+    """
+    sizes = (imaging.rank, imaging.row_sparsity, imaging.column_sparsity)
+    given = not all(map(is_auto, sizes))
+    if imaging.detection == "local" and given:
+        raise ValueError(
+            'detection must be "auto" or "low_rank" if rank, row_sparsity or column_sparsity is '
+            'given, got "local"'
+        )
+    other = imaging.solver != "pursuit" or imaging.max_iter is not None
+    return imaging.detection == "low_rank" or (imaging.detection == "auto" and (given or other))
+
+
+def as_preprocessing(imaging: Any, most_pixels: int, radius: float) -> Preprocessing:
     """The preprocessing that the parameters describe.
 
     Parameters
@@ -111,6 +151,8 @@ def as_preprocessing(imaging: Any, most_pixels: int) -> Preprocessing:
     imaging : CalciumImaging
     most_pixels : int
         Largest number of pixels in use.
+    radius : float
+        Radius of a neuron, in pixels.
 
     Returns
     -------
@@ -120,8 +162,8 @@ def as_preprocessing(imaging: Any, most_pixels: int) -> Preprocessing:
         baseline=imaging.baseline,
         percentile=float(imaging.percentile),
         window=max(2, round(imaging.window * imaging.frame_rate)),
-        smoothing=smoothing_width(imaging),
-        background=in_radii(imaging.background, 3.0, imaging.neuron_radius),
+        smoothing=smoothing_width(imaging, radius),
+        background=in_radii(imaging.background, 3.0, radius),
         noise_scaling=bool(imaging.noise_scaling),
         floor=float(imaging.floor),
         most_pixels=most_pixels,

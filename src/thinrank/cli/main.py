@@ -214,7 +214,9 @@ def calcium(
     ] = Path("neurons"),
     neuron_radius: Annotated[
         float | None,
-        typer.Option(min=0, help="Approximate radius of a neuron in pixels.", show_default="5"),
+        typer.Option(
+            min=0, help="Approximate radius of a neuron in pixels.", show_default="from the movie"
+        ),
     ] = None,
     rank: Annotated[str, typer.Option(help="Rank of the fit: a number or auto.")] = "auto",
     rows: Annotated[
@@ -238,7 +240,15 @@ def calcium(
         typer.Option(
             min=0,
             help="Standard deviation of the Gaussian filter in pixels; 0 for none.",
-            show_default="2",
+            show_default="half the radius",
+        ),
+    ] = None,
+    background: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Standard deviation in pixels of the filter of the background; 0 for none.",
+            show_default="3 radii",
         ),
     ] = None,
     register: Annotated[
@@ -300,7 +310,11 @@ def calcium(
         "neuropil": neuropil,
         "register": register,
     }
-    optional = {"neuron_radius": neuron_radius, "smoothing": smoothing}
+    optional = {
+        "neuron_radius": neuron_radius,
+        "smoothing": smoothing,
+        "background": background,
+    }
     settings |= {name: value for name, value in optional.items() if value is not None}
     request = CalciumRequest(
         movie=movie,

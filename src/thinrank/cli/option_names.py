@@ -20,7 +20,7 @@ _OPTIONS = {
 # Parameters that are also words of sentences are options only where a message begins with them.
 _WORDS = (
     *("rank", "ridge", "criterion", "cv", "family", "loss", "threshold"),
-    *("decay", "baseline", "smoothing", "neuropil"),
+    *("decay", "baseline", "smoothing", "background", "neuropil"),
 )
 _PHRASES = {
     "an integer": "a whole number",

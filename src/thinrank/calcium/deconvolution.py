@@ -1,0 +1,135 @@
+"""Spikes of single traces: exact ℓ₀ deconvolution of each neuron."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thinrank.calcium.demixing import rising_levels
+from thinrank.calcium.segments import Segments
+
+__all__ = ["deconvolve", "trace_noise"]
+
+# The median of |z| of a standard normal variable z.
+_NORMAL_MEDIAN = 0.6745
+# A spike must explain this many times log(n_frames) variances of the noise. Rule of thumb: 2 is
+# about what the largest of n_frames squared normal variables reaches.
+_PENALTY = 2.0
+# A segment is truncated where its decay is below this fraction: what it explains after that is
+# below 10⁻⁴ of the whole.
+_FADED = 1e-2
+# Number of entries of the gains of all traces that are computed at once: 64 MiB.
+_MOST_ENTRIES = 1 << 24
+
+
+def trace_noise(traces: np.ndarray) -> np.ndarray:
+    """Standard deviation of the noise of traces, from differences of successive frames.
+
+    Parameters
+    ----------
+    traces : ndarray of shape (…, n_frames)
+
+    Returns
+    -------
+    ndarray of shape (…)
+    """
+    differences = np.abs(np.diff(traces, axis=-1))
+    return np.asarray(np.median(differences, axis=-1) / (_NORMAL_MEDIAN * 2**0.5))
+
+
+def deconvolve(traces: np.ndarray, decay: float) -> tuple[np.ndarray, np.ndarray]:
+    """The spikes of traces, and the traces without noise.
+
+    Among all sets of spike frames, the one is chosen for which the sum of squares that is left,
+    plus a penalty for each spike, is smallest (Jewell & Witten 2018). The spikes are then fitted
+    with the condition that they are at least 0.
+
+    Parameters
+    ----------
+    traces : ndarray of shape (n_neurons, n_frames)
+        Fluorescence above the baseline, with noise.
+    decay : float
+        γ, the fraction of the fluorescence that is left after one frame.
+
+    Returns
+    -------
+    spikes : ndarray of shape (n_neurons, n_frames)
+        At least 0.
+    denoised : ndarray of shape (n_neurons, n_frames)
+        The filtered spikes.
+    """
+    total = traces.shape[1]
+    spikes, denoised = np.zeros(traces.shape), np.zeros(traces.shape)
+    penalties = _PENALTY * float(np.log(total)) * trace_noise(traces) ** 2
+    longest = 1
+    if decay > 0:
+        longest = min(total, int(np.ceil(np.log(_FADED) / np.log(decay))) + 1)
+    at_once = max(1, _MOST_ENTRIES // (total * longest))
+    for first in range(0, len(traces), at_once):
+        here = slice(first, first + at_once)
+        chosen = _spike_frames(traces[here], decay, longest, penalties[here])
+        for n, frames in enumerate(chosen, start=first):
+            if len(frames) == 0:
+                continue
+            segments = Segments(frames, decay, total)
+            basis = segments.basis(np.float64)
+            levels = rising_levels(basis @ traces[n], segments)
+            denoised[n] = basis.T @ levels
+            heights = levels / np.sqrt(segments.energies)
+            spikes[n, frames] = np.maximum(segments.spikes(heights[:, None])[:, 0], 0)
+    return spikes, denoised
+
+
+def _spike_frames(
+    traces: np.ndarray, decay: float, longest: int, penalties: np.ndarray
+) -> list[np.ndarray]:
+    """The best spike frames of each trace, by dynamic programming over the last spike frame."""
+    count, total = traces.shape
+    gains = _gains(traces, decay, longest)
+    # best[:, longest + t] is the optimum over the frames before t; before the movie it is −∞
+    best = np.full((count, longest + total + 1), -np.inf)
+    best[:, longest] = 0
+    came = np.full((count, total + 1), -1)
+    faded = np.full(count, -np.inf)  # the best segment so far that has decayed completely
+    faded_from = np.full(count, -1)
+    every = np.arange(count)
+    for t in range(total):
+        if t >= longest:
+            value = best[:, t] + gains[t - 1, :, -1]
+            better = value > faded
+            faded[better], faded_from[better] = value[better], t - longest
+        totals = best[:, t + longest : t : -1] + gains[t]
+        lag = totals.argmax(axis=1)
+        value, start = totals[every, lag], t - lag
+        older = faded > value
+        value, start = np.where(older, faded, value), np.where(older, faded_from, start)
+        spike = value - penalties > best[:, longest + t]
+        best[:, longest + t + 1] = np.where(spike, value - penalties, best[:, longest + t])
+        came[:, t + 1] = np.where(spike, start, -2)
+    return [_traced_back(row) for row in came]
+
+
+def _traced_back(came: np.ndarray) -> np.ndarray:
+    """First frames of the segments; −2 stands for a frame outside all segments."""
+    chosen, end = [], len(came) - 1
+    while end > 0:
+        if came[end] == -2:
+            end -= 1
+        else:
+            end = int(came[end])
+            chosen.append(end)
+    return np.array(chosen[::-1], dtype=int)
+
+
+def _gains(traces: np.ndarray, decay: float, longest: int) -> np.ndarray:
+    """What the segments explain: entry (t, n, l) is for the segment from t − l to t of trace n."""
+    count, total = traces.shape
+    columns = np.asarray(traces.T, dtype=float)
+    gains = np.zeros((total, count, longest), dtype=np.float32)
+    sums = np.zeros_like(columns)
+    energy = 0.0
+    for lag in range(longest):
+        weight = decay**lag
+        energy += weight**2
+        sums[lag:] = (sums[lag - 1 : -1] if lag else 0) + weight * columns[lag:]
+        gains[lag:, :, lag] = np.maximum(sums[lag:], 0) ** 2 / energy
+    return gains

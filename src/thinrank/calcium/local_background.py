@@ -1,0 +1,157 @@
+"""Background with a gain for each pixel: light that changes on a scale wider than any neuron.
+
+The means of coarse cells are smoothed by a Gaussian filter G, twice over: 2G − G² has a much
+smaller bias than G where the background is curved, and neurons pass it almost as little. What is
+subtracted from a pixel is this background times the pixel's gain, its regression coefficient.
+Without a gain, dark pixels would show the background upside down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+from scipy.sparse import csr_array
+
+__all__ = ["CellGrid", "LocalBackground", "fit_background"]
+
+# Cells of the coarse grid per standard deviation of the filter. Rule of thumb: with three, linear
+# interpolation between the cells is accurate.
+_CELLS = 3.0
+
+
+@dataclass(frozen=True)
+class CellGrid:
+    """Square cells that cover a frame.
+
+    Parameters
+    ----------
+    shape : tuple (height, width)
+        Shape of a frame.
+    width : float
+        Standard deviation of the filter, in pixels.
+    """
+
+    shape: tuple[int, int]
+    width: float
+
+    @property
+    def cell(self) -> int:
+        """Side length of a cell, in pixels."""
+        return max(1, round(self.width / _CELLS))
+
+    @property
+    def cells(self) -> tuple[int, int]:
+        """Numbers of rows and columns of cells."""
+        height, width = self.shape
+        return -(-height // self.cell), -(-width // self.cell)
+
+    def means(self, values: np.ndarray, first: int = 0) -> np.ndarray:
+        """Means of the cells.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_lines, width, …)
+            Lines of the frame; whole cells, except at the end of the frame.
+        first : int, default=0
+            Number of the first line, a multiple of the side length of a cell.
+
+        Returns
+        -------
+        ndarray of shape (n_cell_rows, n_cell_columns, …)
+        """
+        if first % self.cell:
+            raise ValueError(f"first must be a multiple of {self.cell}, got {first}")
+        down, across = (np.arange(0, side, self.cell) for side in values.shape[:2])
+        sums = np.add.reduceat(np.add.reduceat(values, down, axis=0), across, axis=1)
+        counts = [
+            np.diff(np.append(edges, side))
+            for edges, side in zip((down, across), values.shape, strict=False)
+        ]
+        counted = np.outer(*counts).reshape(len(down), len(across), *[1] * (values.ndim - 2))
+        return np.asarray(sums / counted.astype(values.dtype))
+
+    def smoothed(self, grid: np.ndarray) -> np.ndarray:
+        """The filter 2G − G² of a grid of shape (n_cell_rows, n_cell_columns, …)."""
+        widths = (self.width / self.cell,) * 2 + (0,) * (grid.ndim - 2)
+        once = gaussian_filter(grid, widths, mode="nearest", truncate=3.0)
+        return 2 * once - gaussian_filter(once, widths, mode="nearest", truncate=3.0)
+
+    def line(self, grid: np.ndarray, row: int) -> np.ndarray:
+        """Linear interpolation of a grid along one line of the frame."""
+        upper, lower, share = (part[row] for part in self._between(0))
+        here = grid[upper] * (1 - share) + grid[lower] * share
+        left, right, shares = self._between(1)
+        shares = shares.reshape(-1, *[1] * (grid.ndim - 2))
+        return np.asarray(here[left] * (1 - shares) + here[right] * shares)
+
+    def interpolation(self) -> csr_array:
+        """The interpolation as a matrix of shape (height * width, n_cells)."""
+        (upper, lower, down), (left, right, across) = self._between(0), self._between(1)
+        columns = self.cells[1]
+        index, weights = [], []
+        for i, v in ((upper, 1 - down), (lower, down)):
+            for j, h in ((left, 1 - across), (right, across)):
+                index.append((i[:, None] * columns + j).ravel())
+                weights.append(np.outer(v, h).ravel())
+        rows = np.tile(np.arange(self.shape[0] * self.shape[1]), 4)
+        shape = (self.shape[0] * self.shape[1], self.cells[0] * columns)
+        return csr_array((np.concatenate(weights), (rows, np.concatenate(index))), shape=shape)
+
+    def _between(self, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For each line or column: the cells before and after it, and the share of the second."""
+        side, count = self.shape[axis], self.cells[axis]
+        edges = np.append(np.arange(count) * self.cell, side)
+        middles = (edges[:-1] + edges[1:] - 1) / 2
+        places = np.clip(np.arange(side), middles[0], middles[-1])
+        before = np.clip(np.searchsorted(middles, places, side="right") - 1, 0, max(count - 2, 0))
+        after = np.minimum(before + 1, count - 1)
+        gap = np.where(after > before, middles[after] - middles[before], 1.0)
+        return before, after, ((places - middles[before]) / gap).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class LocalBackground:
+    """The background of a binned movie.
+
+    Attributes
+    ----------
+    grid : CellGrid
+    gain : ndarray of shape (height, width), float32
+        Factor of each pixel.
+    """
+
+    grid: CellGrid
+    gain: np.ndarray
+
+
+def fit_background(rest: np.ndarray, width: float, largest_gain: float) -> LocalBackground:
+    """Fit the background of a movie without neurons, and subtract it in place.
+
+    Parameters
+    ----------
+    rest : ndarray of shape (height, width, n_bins)
+        The movie minus its baseline and minus the neurons that are known.
+    width : float
+        Standard deviation of the filter, in pixels.
+    largest_gain : float
+        Gains are between 0 and this value.
+
+    Returns
+    -------
+    LocalBackground
+    """
+    cells = CellGrid((rest.shape[0], rest.shape[1]), width)
+    grid = cells.smoothed(cells.means(rest))
+    grid -= np.median(grid, axis=2, keepdims=True)
+    shared, own = np.empty(rest.shape[:2]), np.empty(rest.shape[:2])
+    for row, line in enumerate(rest):
+        wide = cells.line(grid, row)
+        shared[row] = np.einsum("ij,ij->i", line, wide)
+        own[row] = np.einsum("ij,ij->i", wide, wide)
+    gain = np.divide(shared, own, out=np.zeros_like(own), where=own > 0)
+    gain = np.clip(gain, 0, largest_gain).astype(np.float32)
+    for row, line in enumerate(rest):
+        line -= gain[row][:, None] * cells.line(grid, row)
+    return LocalBackground(cells, gain)

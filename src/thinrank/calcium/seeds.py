@@ -1,0 +1,235 @@
+"""Neurons one after another: the most active place of what is left of a binned movie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import label, median_filter
+from scipy.signal import lfilter
+
+from thinrank.calcium.binning import middle
+
+__all__ = ["LocalNeuron", "SeedSearch", "local_spread", "matched"]
+
+# Matched-filter outputs below this many standard deviations of the noise do not count as activity.
+_ACTIVE = 3.0
+# A neuron must have a bin above √(2 log(number of bins times places)) standard deviations times
+# this factor. Noise exceeds the bound itself in about half of the movies.
+_MARGIN = 1.15
+# Half the side of the window around a seed, in radii.
+_REACH = 2.2
+# Half the side of the surroundings in which the spread is judged, in radii.
+_AROUND = 5.0
+# The median of |z| of a standard normal variable z.
+_NORMAL_MEDIAN = 0.6745
+# Alternations between footprint and trace of a seed.
+_ROUNDS = 4
+# A footprint ends where it is below this fraction of its maximum.
+_EDGE = 0.15
+# Bins in which the seed is less bright than this fraction of the brightest pixel nearby belong to
+# a neighbour.
+_OWN = 0.75
+# Smallest and largest area at half maximum, relative to a disc of the given radius.
+_LEAST_AREA, _LARGEST_AREA = 0.2, 2.5
+# The largest area if the radius is a guess.
+_WIDE = 4.0
+
+
+@dataclass(eq=False)
+class LocalNeuron:
+    """A neuron in a window of the frame.
+
+    Attributes
+    ----------
+    rows, columns : slice
+        The window.
+    footprint : ndarray of shape (window_height, window_width), float32
+    trace : ndarray of shape (n_bins,), float32
+    mask : boolean ndarray of shape (window_height, window_width)
+        Where the footprint may differ from zero.
+    target : ndarray of shape (n_bins,), float32
+        What the trace approximates, with its noise on both sides of zero.
+    """
+
+    rows: slice
+    columns: slice
+    footprint: np.ndarray
+    trace: np.ndarray
+    mask: np.ndarray
+    target: np.ndarray
+
+    def window(self, values: np.ndarray) -> np.ndarray:
+        """The window of an array of shape (height, width, …), as a view."""
+        return values[self.rows, self.columns]
+
+    @property
+    def centre(self) -> np.ndarray:
+        """Centre of mass of the footprint: row and column."""
+        mass = self.footprint / self.footprint.sum()
+        places = np.indices(mass.shape)
+        corner = np.array([self.rows.start, self.columns.start])
+        return (places * mass).sum(axis=(1, 2)) + corner
+
+
+def matched(values: np.ndarray, decay: float) -> np.ndarray:
+    """Matched filter along the last axis, for a jump that decays; noise keeps its variance."""
+    forward = lfilter([np.float32((1 - decay**2) ** 0.5)], [1, -decay], values[..., ::-1], axis=-1)
+    return np.asarray(forward[..., ::-1], dtype=np.float32)
+
+
+def local_spread(values: np.ndarray, decay: float, radius: float) -> np.ndarray:
+    """Spread of the matched filter around each pixel: 1 for noise, more where background is left.
+
+    Neurons cover the smaller part of their surroundings, so that even one that is always active
+    hardly changes the median of the spreads of all pixels there.
+
+    Parameters
+    ----------
+    values : ndarray of shape (height, width, n_bins)
+        A smoothed movie with noise of variance 1.
+    decay : float
+        Fraction of the fluorescence that is left after one bin.
+    radius : float
+        Radius of a neuron, in pixels.
+
+    Returns
+    -------
+    ndarray of shape (height, width)
+        At least 1.
+    """
+    step = max(1, round(radius / 2))  # the median of a part of the pixels is as good
+    some = matched(values[::step, ::step], decay)
+    own = middle(np.abs(some)) / np.float32(_NORMAL_MEDIAN)
+    coarse = median_filter(own, 2 * int(_AROUND * radius / step) + 1)
+    wide = np.repeat(np.repeat(coarse, step, axis=0), step, axis=1)
+    return np.maximum(wide[: values.shape[0], : values.shape[1]], 1)
+
+
+def activity(values: np.ndarray, decay: float, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sum of squared excesses of each pixel, and the highest output of the matched filter."""
+    total = np.empty(values.shape[:2], dtype=np.float32)
+    highest = np.empty_like(total)
+    for i, line in enumerate(values):
+        output = matched(line, decay)
+        output /= spread[i][:, None]
+        highest[i] = output.max(axis=-1)
+        output -= np.float32(_ACTIVE)
+        np.maximum(output, 0, out=output)
+        total[i] = np.einsum("ij,ij->i", output, output)
+    return total, highest
+
+
+@dataclass(frozen=True)
+class SeedSearch:
+    """Greedy search for neurons.
+
+    Parameters
+    ----------
+    radius : float
+        Radius of a neuron, in pixels.
+    decay : float
+        Fraction of the fluorescence that is left after one bin.
+    """
+
+    radius: float
+    decay: float
+
+    def least_height(self, shape: tuple[int, ...]) -> float:
+        """Smallest highest output of the matched filter: what noise of this size hardly reaches."""
+        places = max(np.prod(shape, dtype=float) / (self.radius**2), 2.0)
+        return _MARGIN * float(np.sqrt(2 * np.log(places)))
+
+    def run(
+        self, values: np.ndarray, spread: np.ndarray, *, wide: bool = False
+    ) -> list[LocalNeuron]:
+        """Find neurons and subtract them from the movie.
+
+        Parameters
+        ----------
+        values : ndarray of shape (height, width, n_bins)
+            A smoothed movie with noise of variance 1. What the neurons explain is subtracted in
+            place.
+        spread : ndarray of shape (height, width)
+            From :func:`local_spread`.
+        wide : bool, default=False
+            Whether to keep places that are wider than a neuron, for a radius that is a guess.
+
+        Returns
+        -------
+        list of LocalNeuron
+        """
+        least = self.least_height(values.shape)
+        total, highest = activity(values, self.decay, spread)
+        open_places = np.ones(total.shape, dtype=bool)
+        found: list[LocalNeuron] = []
+        while True:
+            score = np.where(open_places & (highest >= least), total, 0)
+            place = np.unravel_index(int(np.argmax(score)), score.shape)
+            if score[place] <= 0:
+                break
+            seed = (int(place[0]), int(place[1]))
+            neuron = self._grown(values, seed, _WIDE if wide else _LARGEST_AREA)
+            if neuron is None:
+                self._close(open_places, seed, 0.7)
+                continue
+            self._close(open_places, seed, 0.4)
+            neuron.window(values)[...] -= neuron.footprint[..., None] * neuron.trace
+            found.append(neuron)
+            window = neuron.rows, neuron.columns
+            total[window], highest[window] = activity(
+                neuron.window(values), self.decay, spread[window]
+            )
+        return found
+
+    def _close(self, open_places: np.ndarray, seed: tuple[int, int], radii: float) -> None:
+        """No second seed within some radii."""
+        near = max(1, int(self.radius * radii))
+        rows, columns = (slice(max(i - near, 0), i + near + 1) for i in seed)
+        open_places[rows, columns] = False
+
+    def _grown(
+        self, values: np.ndarray, seed: tuple[int, int], largest: float
+    ) -> LocalNeuron | None:
+        """Footprint and trace around a seed, or None if there is no neuron."""
+        reach = int(np.ceil(_REACH * self.radius))
+        rows, columns = (
+            slice(max(i - reach, 0), min(i + reach + 1, side))
+            for i, side in zip(seed, values.shape, strict=False)
+        )
+        here = values[rows, columns]
+        own = (seed[0] - rows.start, seed[1] - columns.start)
+        distance = np.hypot(*(np.indices(here.shape[:2]) - np.array(own)[:, None, None]))
+        mask = distance <= reach
+        close = here[distance <= self.radius]
+        output = matched(here[own], self.decay)
+        weights = np.maximum(output - np.float32(_ACTIVE), 0)
+        weights[here[own] < _OWN * close.max(axis=0)] = 0
+        if not weights.any():
+            return None
+        footprint = np.maximum(here @ weights, 0) * mask
+        trace = weights
+        for _ in range(_ROUNDS):
+            footprint = _body(footprint, own)
+            size = float(np.vdot(footprint, footprint))
+            if size == 0:
+                return None
+            trace = np.tensordot(footprint, here, axes=2) / size
+            level = 2 * float(np.median(np.abs(trace))) / _NORMAL_MEDIAN
+            strong = np.where(trace > level, trace, 0)
+            energy = float(strong @ strong)
+            if energy == 0:
+                return None
+            footprint = np.maximum(here @ strong / np.float32(energy), 0) * mask
+        footprint = _body(footprint, own)
+        area = np.count_nonzero(footprint >= 0.5 * footprint.max())
+        if not _LEAST_AREA <= area / (np.pi * self.radius**2) <= largest:
+            return None
+        return LocalNeuron(rows, columns, footprint, np.maximum(trace, 0), mask, trace)
+
+
+def _body(footprint: np.ndarray, own: tuple[int, int]) -> np.ndarray:
+    """The connected part of a footprint around a pixel, without its faint edge."""
+    pieces, _ = label(footprint > _EDGE * footprint.max(initial=0))
+    piece = pieces[own]
+    return footprint * (pieces == piece) if piece else np.zeros_like(footprint)
