@@ -294,6 +294,10 @@ class MultiTaskFQI(BaseEstimator):
             warm_start=self.warm_start,
             seed=seed,
         )
+        prepare = getattr(regression, "prepare", None)
+        if prepare is not None:
+            prepare(targets)
+        self.best_params_ = getattr(regression, "best_params", None)
         zero = LinearValues.zero(self.features, targets.rows)
         with with_progress_bar(
             self.callback,
