@@ -107,7 +107,5 @@ def _parts(
             X = features[rows] - mean
             eigenvalues, vectors = np.linalg.eigh(X.T @ X)
             columns = slice(None) if task is None else slice(task, task + 1)
-            found.append(
-                _Part(action, columns, rows, X, mean, np.maximum(eigenvalues, 0), vectors)
-            )
+            found.append(_Part(action, columns, rows, X, mean, np.maximum(eigenvalues, 0), vectors))
     return found

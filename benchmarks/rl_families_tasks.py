@@ -32,6 +32,7 @@ class Features:
         object.__setattr__(self, "waves", np.array(waves, dtype=float).T)
 
     def __call__(self, states: np.ndarray) -> np.ndarray:
+        """All features."""
         size = len(self.low)
         scaled = np.clip((states[:, :size] - self.low) / (self.high - self.low), 0, 1)
         return np.concatenate([np.cos(np.pi * scaled @ self.waves), states[:, size:]], axis=1)
@@ -132,9 +133,7 @@ def _cart_pole(name: str, rng: np.random.Generator) -> Family:
         own["reversed"] = (_signs(rng) > 0).astype(float)
     with_goal = name in ("own goals", "either side")
 
-    def outcome(
-        states: np.ndarray, own: dict[str, np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def outcome(states: np.ndarray, own: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         ended = (np.abs(states[:, 0]) > 2.4) | (np.abs(states[:, 2]) > 0.2095)
         near = np.clip(1 - np.abs(states[:, 0] - own["goal"]), 0, 1)
         return np.where(ended, 0.0, near if with_goal else 1.0), ended
@@ -181,9 +180,7 @@ def _mountain_car(name: str, rng: np.random.Generator) -> Family:
     if name == "reversed":
         own["reversed"] = (_signs(rng) > 0).astype(float)
 
-    def outcome(
-        states: np.ndarray, own: dict[str, np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def outcome(states: np.ndarray, own: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         return np.full(len(states), -1.0), own["side"] * (states[:, 0] - _VALLEY) >= own["goal"]
 
     def start(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -241,18 +238,14 @@ def _acrobot_move(
 
 
 def _acrobot(name: str, rng: np.random.Generator) -> Family:
-    own = _own(
-        rng, 0.2 if name == "physics" else 0.0, mass1=1.0, mass2=1.0, length=1.0, torque=1.0
-    )
+    own = _own(rng, 0.2 if name == "physics" else 0.0, mass1=1.0, mass2=1.0, length=1.0, torque=1.0)
     own["goal"] = np.ones(TASKS)
     if name == "own goals":
         own["goal"] = rng.uniform(0.3, 1.3, TASKS)
     if name == "reversed":
         own["reversed"] = (_signs(rng) > 0).astype(float)
 
-    def outcome(
-        states: np.ndarray, own: dict[str, np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def outcome(states: np.ndarray, own: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         a, b = states[:, 0], states[:, 1]
         height = -own["length"] * (np.cos(a) + np.cos(a + b))
         return np.full(len(states), -1.0), height > own["goal"]

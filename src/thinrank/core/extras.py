@@ -25,6 +25,7 @@ _EXTRAS = {
     "h5py": ("HDF5 and NWB files", "calcium"),
     "pynwb": ("Exports to NWB files", "nwb"),
     "gymnasium": ("Gymnasium environments", "rl"),
+    "minari": ("Datasets of Minari", "minari"),
     "dask": ("Arrays and data frames of Dask", "dask"),
     "zarr": ("Zarr arrays", "zarr"),
     "distributed": ("Studies run with Dask", "dask"),

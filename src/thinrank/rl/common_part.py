@@ -24,7 +24,7 @@ __all__ = ["AnyRank", "CommonPartFit", "LowRank", "Parts", "Setting"]
 # Added to the diagonal of linear systems, relative to their largest entry: columns may be equal.
 _JITTER = 1e-10
 # Sweeps of alternating least squares: at the first targets, and at later ones, which are similar.
-_FIRST_SWEEPS, _SWEEPS = 10, 2
+_FIRST_SWEEPS, _SWEEPS = 10, 1
 
 Parts = tuple[list[np.ndarray], list[np.ndarray], np.ndarray]
 """Common parts c of shape (q,) and loadings U of shape (q, r) per action, and V of shape (k, r)."""

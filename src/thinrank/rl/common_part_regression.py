@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.rl.action_values import LinearValues
-from thinrank.rl.common_part import CommonPartFit, Setting
+from thinrank.rl.common_part import CommonPartFit
 from thinrank.rl.features import Features
 from thinrank.rl.row_tests import select_rows
 from thinrank.rl.rows import Rows
@@ -50,8 +50,9 @@ class CommonPart(BaseEstimator):
         β, in units of the mean number of rows of a task and action.
     common_ridge : float or "auto", default="auto"
         α, in the same unit. ``float("inf")`` for no common part beside the intercepts.
-    noise_level : float, default=0.05
-        Expected fraction of features that are noise among those in use.
+    noise_level : float, default=0.1
+        Level of the tests that select features. A feature is used if its p-value, given those in
+        use, is below this divided by the number of features.
     cv : int, default=5
         Number of folds of the choice. A fold holds out whole episodes, or states.
 
@@ -81,7 +82,7 @@ class CommonPart(BaseEstimator):
         ridge: float | str = "auto",
         common_ridge: float | str = "auto",
         *,
-        noise_level: float = 0.05,
+        noise_level: float = 0.1,
         cv: int = 5,
     ) -> None:
         self.rank = rank
@@ -95,8 +96,8 @@ class CommonPart(BaseEstimator):
         """Raise a ValueError that names a parameter with an invalid value."""
         for name, least in (("rank", 0), ("row_sparsity", 1)):
             value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
-            if not (value is None or is_auto(value) or whole):
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not (value is None or is_auto(value) or (whole and int(value) >= least)):
                 raise ValueError(
                     f'{name} must be an integer of at least {least}, "auto" or None, got {value!r}'
                 )
@@ -108,7 +109,7 @@ class CommonPart(BaseEstimator):
             raise ValueError("ridge and common_ridge must not both be infinite")
         if not (isinstance(self.noise_level, Real) and 0 < float(self.noise_level) < 1):
             raise ValueError(f"noise_level must be between 0 and 1, got {self.noise_level!r}")
-        if not isinstance(self.cv, Integral) or self.cv < 2:
+        if not isinstance(self.cv, Integral) or int(self.cv) < 2:
             raise ValueError(f"cv must be an integer of at least 2, got {self.cv!r}")
 
 

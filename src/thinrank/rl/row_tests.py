@@ -38,9 +38,9 @@ def select_rows(
     use, the score of another feature in a task is its covariance with the residuals. If the
     feature is noise, the squared sum of the scores over the tasks (a common effect), and the sum of
     their squares about it (effects that differ), have χ² distributions. Features enter, most
-    significant first, while their p-value is below ``level`` times the number of features in use,
-    plus one, divided by the number of all features. This is the rule of Benjamini and Hochberg, so
-    that a fraction of about ``level`` of the features in use is noise.
+    significant first, while their p-value is below ``level`` divided by the number of features
+    (the rule of Bonferroni): ``level`` is the probability that a noise feature enters next if all
+    others are in use.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def select_rows(
     products, squares : sequence of ndarray
         Xᵀy over all columns and yᵀy, of shapes (n_tasks, q) and (n_tasks,).
     level : float
-        Expected fraction of noise; infinity for no limit.
+        Level of the tests; infinity for no limit.
     most : int or None
         Largest number of rows: of features times actions.
 
@@ -67,9 +67,7 @@ def select_rows(
         p = np.where(remaining, _p_values(rows, products, squares, used), 1.0)
         order = np.argsort(p, kind="stable")[: max(1, len(used) // _BATCH)]
         order = order[: limit - len(used)]
-        # each feature is compared with the bound at its place in the order
-        bounds = level * (len(used) + 1 + np.arange(len(order))) / total
-        chosen = order[np.cumprod(p[order] <= bounds).astype(bool) & remaining[order]]
+        chosen = order[(p[order] <= level / total) & remaining[order]]
         if not len(chosen):
             break
         remaining[chosen] = False

@@ -146,6 +146,25 @@ class Transitions:
         episodes = np.concatenate([part.episodes for part in parts])
         return cls(**joined, tasks=tasks, episodes=episodes)
 
+    def of_task(self, task: int) -> Transitions:
+        """The log of one task.
+
+        Parameters
+        ----------
+        task : int
+            Number of the task.
+
+        Returns
+        -------
+        Transitions
+            With the single task 0.
+        """
+        own = self.tasks == task
+        if not own.any():
+            raise ValueError(f"task must be from 0 to {self.n_tasks - 1}, got {task!r}")
+        names = ("states", "actions", "rewards", "next_states", "terminated", "episodes")
+        return Transitions(**{name: getattr(self, name)[own] for name in names})
+
     def __len__(self) -> int:
         return len(self.states)
 
