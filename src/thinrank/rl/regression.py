@@ -24,11 +24,11 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.estimators.base import FactorRegressor
-from thinrank.losses import PerTask
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
 from thinrank.rl.common_part_regression import CommonPart, CommonPartRegression
 from thinrank.rl.features import Features
 from thinrank.rl.own_rows import OwnRows, cannot_take_own_rows
+from thinrank.rl.own_rows_loss import EpisodeLoss
 from thinrank.rl.rows import Rows
 from thinrank.solvers import Pursuit, as_solver
 
@@ -98,7 +98,7 @@ class JointRegression:
         """Fit the sum of the tasks' own least squares."""
         if self._own is None:
             self._own = OwnRows(self._regressor)
-        loss = PerTask(rows.design, targets, rows.owner, rows.n_tasks)
+        loss = EpisodeLoss(rows, targets)
         start = self._start(self._regressor.get_params(deep=False)["start"])
         return self._kept(self._own.fit(loss, start, tune), 0.0, rows)
 

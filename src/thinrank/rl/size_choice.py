@@ -5,13 +5,14 @@ values of the last iteration: settings that fit given targets best may lead to v
 from iteration to iteration. Therefore every setting is judged by its own values. A trial runs
 fitted Q-iteration with the setting, and then measures how well the setting predicts its own next
 targets in held-out episodes, relative to the variance of these targets within the tasks: the
-relative held-out Bellman error.
+relative held-out Bellman error. Since values can be arbitrary and still predict themselves, the
+error at the targets of the best pooled model counts as much.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -29,7 +30,7 @@ _MIDDLE = 1.0
 # Iterations of a trial, from the values of the pilot run.
 _TRIAL = 12
 # The penalties to choose from, in units of the rows of a task and action.
-_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+_ALPHAS = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 0.3, 1.0, 3.0, 10.0)
 _BETAS = (1e-2, 1e-1, 1.0, 10.0)
 # Held-out errors that differ by less than this factor count as equal. Rule of thumb.
 _EQUAL = 1.05
@@ -122,7 +123,7 @@ def choose_setting(
     every = [np.append(0, np.flatnonzero(action.varies) + 1) for action in rows.actions]
     fewer = any(len(some) < len(whole) for some, whole in zip(used, every, strict=True))
     if every_row and fewer and max(map(len, every)) <= _MOST_COLUMNS:
-        whole = _Trials(rows, frozen, every, begin, few.found)
+        whole = _Trials(rows, frozen, every, begin, few.reference)
         # in most problems one trial is enough to see that further features do not help
         whole.run([few.best])
         if whole.errors[few.best] < few.errors[few.best]:
@@ -145,7 +146,7 @@ def _rounds(
     def same(best: Setting) -> Iterable[Setting]:
         if 0 in ranks:
             return [Setting(0, a, inf) for a in every_alpha]
-        return [Setting(first[0], a, b) for a in every_alpha for b in every_beta]
+        return [Setting(first[0], a, b) for a in every_alpha[::2] for b in every_beta]
 
     def different(best: Setting) -> Iterable[Setting]:
         return [Setting(r, best.alpha, b) for r in first for b in every_beta]
@@ -161,15 +162,23 @@ def _rounds(
         return [Setting(r, best.alpha, b) for r in low[1:] for b in near]
 
     def nearby(best: Setting) -> Iterable[Setting]:
-        return [replace(best, alpha=a) for a in every_alpha if 0.05 < a / best.alpha < 20]
+        return [replace(best, alpha=a) for a in every_alpha if 0.2 < a / best.alpha < 5]
 
     return [same, different, separate, further, nearby]
 
 
-class _Trials:
-    """Runs of settings, with their errors and the variances of their targets.
+@dataclass(frozen=True, eq=False)
+class _Reference:
+    """Targets by which all settings are judged, beside their own, and their sum of squares."""
 
-    ``others`` are trials of other columns, whose variances are the standard for these, too.
+    targets: list[np.ndarray]
+    spread: float
+
+
+class _Trials:
+    """Runs of settings and their errors.
+
+    The reference is the same for trials with other columns.
     """
 
     def __init__(
@@ -178,29 +187,31 @@ class _Trials:
         frozen: FrozenTransitions,
         used: list[np.ndarray],
         begin: tuple[np.ndarray, np.ndarray],
-        others: dict[Setting, tuple[float, float]] | None = None,
+        reference: _Reference | None = None,
     ) -> None:
-        self._others = others or {}
         self._rows, self._frozen, self._used, self._begin = rows, frozen, used, begin
         self._columns = rows.columns(used)
         self._grams = [c.gram for c in self._columns]
         self._k = rows.rows.n_tasks
-        self.found: dict[Setting, tuple[float, float]] = {}
+        self.reference = reference
+        self._own: dict[Setting, tuple[float, float]] = {}
+        self._common: dict[Setting, float] = {}
+        self._targets: dict[Setting, list[np.ndarray]] = {}
 
     @property
     def errors(self) -> dict[Setting, float]:
-        """Held-out errors relative to the variance of the targets, at most the median variance.
+        """Mean of the relative errors at the own targets and at those of the reference.
 
-        A setting whose values are too large is compared with the variance of other targets: large
+        The variance of the own targets counts at most as much as that of the reference: large
         arbitrary values are easy to predict, relative to their own variance, because next states
         are similar to states.
         """
-        known = (self._others or self.found).values()
-        variances = [variance for _, variance in known if variance < inf]
-        median = float(np.median(variances)) if variances else inf
+        if self.reference is None:
+            return {s: error / max(spread, 1e-300) for s, (error, spread) in self._own.items()}
+        scale = max(self.reference.spread, 1e-300)
         return {
-            setting: error / max(min(variance, median), 1e-300)
-            for setting, (error, variance) in self.found.items()
+            s: 0.5 * (error / max(min(spread, scale), 1e-300) + self._common[s] / scale)
+            for s, (error, spread) in self._own.items()
         }
 
     @property
@@ -220,14 +231,30 @@ class _Trials:
         betas: Sequence[float] | None,
     ) -> None:
         """Measure the errors of several settings, first far apart and then close to the best."""
-        for settings in _rounds(ranks, alphas, betas):
+        first, *others = _rounds(ranks, alphas, betas)
+        self.run(first(self.best))
+        if self.reference is None:
+            self._refer()
+        for settings in others:
             self.run(settings(self.best))
 
     def run(self, settings: Iterable[Setting]) -> None:
         """Measure the errors of settings that are not known yet."""
         for setting in settings:
-            if setting not in self.found:
-                self.found[setting] = self._trial(setting)
+            if setting not in self._own:
+                self._own[setting] = self._trial(setting)
+                if self.reference is not None:
+                    self._common[setting] = self._held_out(setting, self.reference.targets)[0]
+
+    def _refer(self) -> None:
+        """Make the targets of the best setting so far the reference."""
+        best = self.best
+        if best not in self._targets:
+            return
+        self.reference = _Reference(self._targets[best], self._own[best][1])
+        for setting in self._own:
+            self._common[setting] = self._held_out(setting, self.reference.targets)[0]
+        self._targets.clear()
 
     def _trial(self, setting: Setting) -> tuple[float, float]:
         coefficients, intercepts = self._begin
@@ -239,10 +266,12 @@ class _Trials:
             if not np.abs(coefficients).max(initial=0.0) < _LARGEST:
                 return inf, inf
         y = self._rows.by_action(self._frozen.targets(coefficients, intercepts))
+        if self.reference is None:
+            self._targets[setting] = y
         return self._held_out(setting, y)
 
     def _held_out(self, setting: Setting, y: list[np.ndarray]) -> tuple[float, float]:
-        """Squared error of the targets in held-out rows, and their variance within tasks."""
+        """Squared error of targets in held-out rows, and their sum of squares within tasks."""
         found = [c.fold_products(part) for c, part in zip(self._columns, y, strict=True)]
         error = 0.0
         for fold in range(self._rows.n_folds):
