@@ -123,6 +123,8 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	$(BIN)/python benchmarks/hindsight.py --markdown $(RESULTS)/hindsight.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/sparse_pca.py --markdown $(RESULTS)/sparse_pca.md
 	$(BIN)/python benchmarks/rl_speed.py --markdown $(RESULTS)/rl_speed.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rl_families.py \
+		--markdown $(RESULTS)/rl_families.md
 	$(BIN)/python benchmarks/calcium.py --large --markdown $(RESULTS)/calcium.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_separation.py \
 		--markdown $(RESULTS)/calcium_separation.md

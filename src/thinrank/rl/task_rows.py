@@ -76,13 +76,15 @@ class ActionRows:
         return np.broadcast_to(sizes, (self.n_folds, self.n_tasks))
 
     def squares(self, targets: np.ndarray) -> np.ndarray:
-        """yᵀy of every task, of shape (n_tasks,), for targets in the order of the rows."""
+        """YᵀY of the tasks, of shape (n_tasks, n_tasks), for targets in the order of the rows.
+
+        Tasks with rows of their own have no products with each other: the matrix is diagonal.
+        """
         y = targets[self.order]
         if self.shared:
-            return np.sum(y**2, axis=0)
-        return np.add.reduceat(np.append(y**2, 0.0), self.ends[: -1 : self.n_folds]) * (
-            self.counts.sum(axis=0) > 0
-        )
+            return y.T @ y
+        sums = np.add.reduceat(np.append(y**2, 0.0), self.ends[: -1 : self.n_folds])
+        return np.diag(np.where(self.counts.sum(axis=0) > 0, sums, 0.0))
 
     @cached_property
     def whole_gram(self) -> np.ndarray:
