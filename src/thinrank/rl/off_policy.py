@@ -166,7 +166,8 @@ def importance_sampling(
         Whether the weights of every step are divided by their mean over the episodes. This has a
         small bias and a much smaller variance.
     level : float, default=0.95
-        Level of the interval, by Student's t over the episodes.
+        Level of the interval, by Student's t over the episodes. It is too narrow if few episodes
+        have most of the weight.
 
     Returns
     -------
