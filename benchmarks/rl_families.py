@@ -120,6 +120,14 @@ def _line(name: str, episodes: int, records: list[dict[str, Any]]) -> tuple[list
     return cells, failed
 
 
+def _options(given: argparse.Namespace) -> str:
+    """The options that change the figures."""
+    told = "" if given.seeds == SEEDS else f" --seeds {given.seeds}"
+    told += "" if given.first_seed == REPORT_SEED else f" --first-seed {given.first_seed}"
+    told += f" --only {given.only}" if given.only else ""
+    return told + (" --no-trees" if given.no_trees else "")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--markdown", type=Path)
@@ -174,7 +182,7 @@ def main() -> None:
             f"where tasks differ, or more than a tenth of noise: {verdict}.",
             "",
             f"Machine: {machine()}.",
-            "Command: `python benchmarks/rl_families.py`.",
+            f"Command: `python benchmarks/rl_families.py{_options(options)}`.",
         ],
         options.markdown,
     )

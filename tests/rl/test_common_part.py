@@ -186,6 +186,22 @@ def test_common_states_keep_to_the_active_features():
     assert np.sqrt(np.mean(np.square(errors))) < 0.1
 
 
+def test_constant_rewards_are_learned():
+    """The first targets are constants, which leave no residuals to test."""
+    logs = [Line(1.0).log(6, seed) for seed in range(3)]
+    costs = [
+        Transitions(
+            log.states, log.actions, np.full(len(log), -1.0), log.next_states, log.terminated
+        )
+        for log in logs
+    ]
+    fqi = MultiTaskFQI(features, 2, 0.9, n_iterations=6).fit_batch(costs)
+    line = np.zeros((2, 21))
+    line[:, 0] = -0.5, 0.7
+    far, near = fqi.q_values(0, line).max(axis=1)
+    assert far < near < 0
+
+
 def test_given_sizes():
     log = [Line(goal).log(6, seed) for seed, goal in enumerate((-1.0, 1.0, 1.0))]
     given = CommonPart(rank=1, row_sparsity=8, ridge=0.1, common_ridge=0.01)

@@ -111,7 +111,8 @@ def _p_values(
         new = np.maximum(_new_variance(action, columns), _LEAST_NEW)[1:]
         same += scores.sum(axis=0) ** 2 / (max(float(errors.sum()), floor) * new)
         each += np.sum(scores**2 / size[:, None], axis=0) / new
-        correlation = errors / np.outer(size**0.5, size**0.5)
+        correlation = np.clip(errors / np.outer(size**0.5, size**0.5), -1.0, 1.0)
+        np.fill_diagonal(correlation, 1.0)  # also of residuals that are rounding errors
         mean += len(size)
         variance += 2 * float(np.sum(correlation**2))
     p = chi2.sf(same, len(rows.actions))
