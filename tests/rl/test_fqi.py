@@ -378,7 +378,9 @@ def test_a_choice_of_rank_0_is_not_kept():
     """Chosen in iteration 1, where there was nothing to learn."""
     family = LinearFamily(tasks=6, states=200)
     tasks = [Late(table, asks=2) for table in family.tasks]
-    fqi = MultiTaskFQI(family.features, 2, 0.5, n_iterations=3, tune_at=[1])
+    auto = {"column_sparsity": None, "ridge": 0.0, "criterion": "pic"}
+    sizes = tr.SparseReducedRankRegressor(**auto, **LITERAL)
+    fqi = MultiTaskFQI(family.features, 2, 0.5, sizes, n_iterations=3, tune_at=[1])
     ranks = [r.rank for r in fqi.fit(tasks, np.arange(200)).history_]
     assert ranks[0] == 0 < ranks[2]
 

@@ -26,6 +26,7 @@ _EXTRAS = {
     "skimage": ("Motion corrections of movies", "register"),
     "pynwb": ("Exports to NWB files", "nwb"),
     "gymnasium": ("Gymnasium environments", "rl"),
+    "minari": ("Datasets of Minari", "minari"),
     "dask": ("Arrays and data frames of Dask", "dask"),
     "zarr": ("Zarr arrays", "zarr"),
     "distributed": ("Studies run with Dask", "dask"),

@@ -45,6 +45,7 @@ _ESTIMATORS = {
     "baselines.refitted.ShortPathLassos": "thinrank.baselines.refitted",
     "baselines.compact_lassos.CompactGroupLasso": "thinrank.baselines.compact_lassos",
     "baselines.compact_lassos.CompactLassos": "thinrank.baselines.compact_lassos",
+    "rl.CommonPart": "thinrank.rl.common_part_regression",
     "rl.MultiTaskFQI": "thinrank.rl.fqi",
     "calcium.CalciumImaging": "thinrank.calcium.imaging",
 }

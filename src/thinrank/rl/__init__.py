@@ -1,23 +1,30 @@
 """Reinforcement learning: fitted Q-iteration for several related Markov decision processes."""
 
-from thinrank.rl import blackjack, gym
+from thinrank.rl import blackjack, gym, minari
 from thinrank.rl.bound import q_error_bound
+from thinrank.rl.common_part_regression import CommonPart
+from thinrank.rl.estimates import PolicyValue, evaluate
 from thinrank.rl.families import Family, make_linear_family, make_optimal_value_family
 from thinrank.rl.features import Fourier, Identity, Lookup, RadialBasis, Tabular
 from thinrank.rl.fqi import MultiTaskFQI
+from thinrank.rl.greedy_policy import GreedyPolicy
 from thinrank.rl.history import QHistory, QRecord
+from thinrank.rl.off_policy import fitted_q_evaluation, importance_sampling
 from thinrank.rl.tabular import TabularMDP, value_error
 from thinrank.rl.tasks import ExpectedTask, GenerativeTask
 from thinrank.rl.transitions import Transitions
 
 __all__ = [
+    "CommonPart",
     "ExpectedTask",
     "Family",
     "Fourier",
     "GenerativeTask",
+    "GreedyPolicy",
     "Identity",
     "Lookup",
     "MultiTaskFQI",
+    "PolicyValue",
     "QHistory",
     "QRecord",
     "RadialBasis",
@@ -25,9 +32,13 @@ __all__ = [
     "TabularMDP",
     "Transitions",
     "blackjack",
+    "evaluate",
+    "fitted_q_evaluation",
     "gym",
+    "importance_sampling",
     "make_linear_family",
     "make_optimal_value_family",
+    "minari",
     "q_error_bound",
     "value_error",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -12,15 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.factors import Factors
 from thinrank.core.progress import with_progress_bar
-from thinrank.minimize import check_size, seed_from
+from thinrank.minimize import seed_from
+from thinrank.rl import fqi_inputs
 from thinrank.rl.action_values import ActionValues, LinearValues
+from thinrank.rl.episodes import is_environment
+from thinrank.rl.estimates import PolicyValue, evaluate
 from thinrank.rl.features import Features
+from thinrank.rl.greedy_policy import GreedyPolicy
+from thinrank.rl.gym import log_episodes
 from thinrank.rl.history import QCallback, QHistory, describe, warn_of_failure
 from thinrank.rl.iteration import iterate
 from thinrank.rl.regression import as_regression
 from thinrank.rl.targets import GenerativeTargets, LoggedTargets, Targets
-from thinrank.rl.tasks import Policy, check_discounts
-from thinrank.rl.transitions import Transitions
 
 __all__ = ["MultiTaskFQI"]
 
@@ -45,10 +49,9 @@ class MultiTaskFQI(BaseEstimator):
     discount : float or sequence of float
         The discount γ in (0, 1], one for all tasks or one per task; 1 only for episodic tasks.
     regressor : regressor, default=None
-        Fits Θ to the targets. If None, a :class:`~thinrank.SparseReducedRankRegressor` with sparse
-        rows, all columns and automatic sizes. Any estimator or baseline of thinrank is allowed, and
-        any regressor of scikit-learn, which is fitted separately for each task and action; see
-        Notes.
+        Fits Θ to the targets. If None, :class:`~thinrank.rl.CommonPart` with automatic sizes. Any
+        estimator or baseline of thinrank is allowed, and any regressor of scikit-learn, which is
+        fitted separately for each task and action; see Notes.
     n_iterations : int, default=50
         Largest number of iterations.
     pooled : bool, default=False
@@ -61,7 +64,7 @@ class MultiTaskFQI(BaseEstimator):
     tune_at : "every", "doubling" or collection of int, default="every"
         The iterations in which automatic parameters of the regressor are chosen; the other
         iterations use the last choice. "doubling" means iterations 1, 2, 4, 8 and so on. Only for
-        regressors with ``best_params_``.
+        regressors with ``best_params_``; the default regressor chooses once, before the iterations.
     warm_start : bool, default=True
         Whether a regression with ``start="auto"`` starts from the last solution.
     tol : float, default=0.0
@@ -94,6 +97,8 @@ class MultiTaskFQI(BaseEstimator):
         Numbers of iterations and tasks.
     n_features_ : int
         Number of features of a state.
+    best_params_ : dict or None
+        Sizes and penalties that the default regressor chose; None with other regressors.
 
     Notes
     -----
@@ -167,66 +172,76 @@ class MultiTaskFQI(BaseEstimator):
     n_iterations_: int
     n_tasks_: int
     n_features_: int
+    state_shape_: tuple[int, ...]
+    best_params_: dict[str, Any] | None
 
-    def fit(self, tasks: Sequence[Any], states: Any) -> MultiTaskFQI:
-        """Learn from generative models, with new samples in every iteration.
+    def fit(
+        self, tasks: Sequence[Any], states: Any = None, *, n_episodes: int = 100
+    ) -> MultiTaskFQI:
+        """Learn from generative models, with new samples in every iteration, or environments.
 
         Parameters
         ----------
-        tasks : sequence of GenerativeTask
+        tasks : sequence of GenerativeTask, or of Gymnasium environments or their names
             Objects with a method ``sample(states, action, rng)`` that returns rewards, next states
-            and whether the episode ended.
-        states : array of shape (n_states, ...), or list of such arrays
-            Design states, for all actions or one array per action.
+            and whether the episode ended. Environments cannot be sampled in given states: logs of
+            random actions are collected, as by :func:`thinrank.rl.gym.log_episodes`.
+        states : array of shape (n_states, ...), or list of such arrays, default=None
+            Design states, for all actions or one array per action; None for environments.
+        n_episodes : int, default=100
+            Number of episodes that are logged in each environment.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        self._check()
+        fqi_inputs.check_parameters(self.get_params(deep=False))
         tasks = list(tasks)
         if not tasks:
             raise ValueError("tasks must contain at least one task, but it is empty")
+        if all(is_environment(task) for task in tasks):
+            return self._fit_environments(tasks, states, n_episodes)
+        if states is None:
+            raise ValueError(
+                "states must be given: the design states, at which the tasks are sampled"
+            )
         ends = [bool(getattr(task, "episodic", False)) for task in tasks]
-        discounts = self._discounts(ends)
+        discounts = fqi_inputs.discounts_of(self.discount, self.episodic, ends)
         seed = seed_from(self.random_state)
-        targets = GenerativeTargets(
-            tasks, self._design_states(states), self.features, discounts, self.expectation, seed
-        )
-        return self._iterate(targets, seed)
+        design = fqi_inputs.design_states(states, self.n_actions)
+        targets = GenerativeTargets(tasks, design, self.features, discounts, self.expectation, seed)
+        return self._iterate(targets, seed, design[0].shape[1:])
 
-    def fit_batch(self, transitions: Transitions) -> MultiTaskFQI:
+    def fit_batch(self, transitions: Any) -> MultiTaskFQI:
         """Learn from logged data, the same in every iteration.
 
-        If tasks have transitions at different states, the loss is
-        :class:`thinrank.losses.PerTask`. This is possible for SparseReducedRankRegressor and
-        SparseReducedRankRegressorCV without standardisation and intercept, whose sizes may be
-        "auto" (they are then chosen by the loss on held-out transitions, whatever the criterion),
-        for regressors of scikit-learn, and for all regressors with ``pooled=True``.
+        If tasks have transitions at different states, the default regressor, regressors of
+        scikit-learn and, with ``pooled=True``, all regressors can be fitted. For
+        SparseReducedRankRegressor and SparseReducedRankRegressorCV the loss is then
+        :class:`thinrank.losses.PerTask`, which needs ``standardize=False`` and
+        ``fit_intercept=False``; sizes that are "auto" are chosen by the loss on held-out
+        episodes, whatever the criterion.
 
         Parameters
         ----------
-        transitions : Transitions
-            The logged data.
+        transitions : Transitions, minari.MinariDataset, or list of them
+            The logged data of all tasks, or one log per task.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        self._check()
-        if not isinstance(transitions, Transitions):
-            raise TypeError(
-                f"transitions must be tr.rl.Transitions, got {type(transitions).__name__}"
-            )
+        fqi_inputs.check_parameters(self.get_params(deep=False))
+        log = fqi_inputs.as_transitions(transitions)
         if self.expectation:
             raise ValueError(
                 "expectation=True needs tasks; expectations cannot be computed from logged data"
             )
-        discounts = self._discounts([False] * transitions.n_tasks)
-        targets = LoggedTargets(transitions, self.features, self.n_actions, discounts)
-        return self._iterate(targets, seed_from(self.random_state))
+        discounts = fqi_inputs.discounts_of(self.discount, self.episodic, [False] * log.n_tasks)
+        targets = LoggedTargets(log, self.features, self.n_actions, discounts)
+        return self._iterate(targets, seed_from(self.random_state), log.states.shape[1:])
 
     def q_values(self, task: int, states: Any) -> np.ndarray:
         """Action values Q(s, ·) of a task.
@@ -245,7 +260,7 @@ class MultiTaskFQI(BaseEstimator):
         check_is_fitted(self, "values_")
         return self.values_.values(self._task(task), np.asarray(states))
 
-    def policy(self, task: int) -> Policy:
+    def policy(self, task: int) -> GreedyPolicy:
         """The greedy policy of a task.
 
         Parameters
@@ -255,16 +270,43 @@ class MultiTaskFQI(BaseEstimator):
 
         Returns
         -------
-        callable
-            ``policy(states)`` returns the actions, an array of shape (n_states,).
+        GreedyPolicy
+            ``policy(states)`` returns the actions, an array of shape (n_states,), and
+            ``policy(state)`` the action of one state.
         """
         check_is_fitted(self, "values_")
-        values, index = self.values_, self._task(task)
+        return GreedyPolicy(self.values_, self._task(task), self.state_shape_)
 
-        def greedy(states: Any) -> np.ndarray:
-            return np.argmax(values.values(index, np.asarray(states)), axis=1)
+    def evaluate(
+        self,
+        env: Any,
+        n_episodes: int = 100,
+        *,
+        task: int = 0,
+        discount: float = 1.0,
+        level: float = 0.95,
+        seed: int = 0,
+    ) -> PolicyValue:
+        """Play episodes with the greedy policy of a task, and estimate its mean return.
 
-        return greedy
+        Parameters
+        ----------
+        env : str, gymnasium.Env or gymnasium.vector.VectorEnv
+            The environment.
+        n_episodes : int, default=100
+            Number of episodes.
+        task : int, default=0
+            Number of the task.
+        discount, level, seed
+            As for :func:`thinrank.rl.evaluate`.
+
+        Returns
+        -------
+        PolicyValue
+            The mean return with an interval.
+        """
+        policy = self.policy(task)
+        return evaluate(env, policy, n_episodes, discount=discount, level=level, seed=seed)
 
     @property
     def factors_(self) -> Factors:
@@ -286,7 +328,24 @@ class MultiTaskFQI(BaseEstimator):
         """Intercepts of shape (n_actions, n_tasks)."""
         return self._linear().intercept
 
-    def _iterate(self, targets: Targets, seed: int) -> MultiTaskFQI:
+    def _fit_environments(
+        self, environments: Sequence[Any], states: Any, n_episodes: int
+    ) -> MultiTaskFQI:
+        """Learn from logs of random actions."""
+        if states is not None:
+            raise ValueError(
+                "states must be left out for environments, which cannot be sampled in given "
+                "states: fit(environments, n_episodes=...) logs random actions, and "
+                "fit_batch([log_episodes(env, policy), ...]) learns from other logs"
+            )
+        seed = seed_from(self.random_state)
+        logs = [
+            log_episodes(env, n_episodes=n_episodes, seed=seed + number)
+            for number, env in enumerate(environments)
+        ]
+        return self.fit_batch(logs)
+
+    def _iterate(self, targets: Targets, seed: int, state_shape: tuple[int, ...]) -> MultiTaskFQI:
         regression = as_regression(
             self.regressor,
             self.features,
@@ -294,6 +353,10 @@ class MultiTaskFQI(BaseEstimator):
             warm_start=self.warm_start,
             seed=seed,
         )
+        prepare = getattr(regression, "prepare", None)
+        if prepare is not None:
+            prepare(targets)
+        self.best_params_ = getattr(regression, "best_params", None)
         zero = LinearValues.zero(self.features, targets.rows)
         with with_progress_bar(
             self.callback,
@@ -308,67 +371,14 @@ class MultiTaskFQI(BaseEstimator):
                 regression,
                 zero,
                 n_iterations=self.n_iterations,
-                tunes=self._tunes,
+                tunes=partial(fqi_inputs.tunes, self.tune_at),
                 tol=self.tol,
                 callback=callback,
             )
         warn_of_failure(self.history_, float(np.abs(self.values_.at(targets.rows)).max()))
-        self.n_iterations_ = len(self.history_)
+        self.n_iterations_, self.state_shape_ = len(self.history_), tuple(state_shape)
         self.n_tasks_, self.n_features_ = targets.rows.n_tasks, targets.rows.n_features
         return self
-
-    def _tunes(self, iteration: int) -> bool:
-        if isinstance(self.tune_at, str):
-            return self.tune_at == "every" or iteration & (iteration - 1) == 0
-        return iteration in self.tune_at or iteration == 1
-
-    def _check(self) -> None:
-        check_size("n_actions", self.n_actions, 10**9, "actions")
-        check_size("n_iterations", self.n_iterations, 10**9, "iterations")
-        if not callable(self.features):
-            raise TypeError(
-                "features must be a function of states, such as tr.rl.Identity(), got "
-                f"{type(self.features).__name__}"
-            )
-        if isinstance(self.tune_at, str) and self.tune_at not in ("every", "doubling"):
-            raise ValueError(
-                f'tune_at must be "every", "doubling" or iterations, got {self.tune_at!r}'
-            )
-        if not isinstance(self.tune_at, Collection):
-            raise ValueError(
-                'tune_at must be "every", "doubling" or a collection of iterations, such as '
-                f"[{self.tune_at!r}]; got {self.tune_at!r}"
-            )
-        if not 0 <= self.tol < float("inf"):
-            raise ValueError(f"tol must be at least 0 and finite, got {self.tol!r}")
-
-    def _discounts(self, declared: list[bool]) -> np.ndarray:
-        episodic = declared
-        if self.episodic is not None:
-            given = np.asarray(self.episodic)
-            if given.dtype != np.bool_ or given.shape not in ((), (len(declared),)):
-                raise ValueError(
-                    f"episodic must be a bool or {len(declared)} bools, one per task, got "
-                    f"{self.episodic!r}"
-                )
-            episodic = np.broadcast_to(given, (len(declared),)).tolist()
-        return check_discounts(self.discount, episodic)
-
-    def _design_states(self, states: Any) -> list[np.ndarray]:
-        """Design states of each action; the same object if they are the same."""
-        listed = isinstance(states, list) and all(isinstance(s, np.ndarray) for s in states)
-        each = states if listed and states else [np.asarray(states)] * self.n_actions
-        if len(each) != self.n_actions:
-            raise ValueError(
-                f"states must be one array, or a list of {self.n_actions} arrays, one per "
-                f"action; got a list of {len(each)}"
-            )
-        for action, array in enumerate(each):
-            if array.ndim == 0 or len(array) == 0:
-                raise ValueError(
-                    f"states must contain at least one state; action {action} has none"
-                )
-        return each
 
     def _task(self, task: Any) -> int:
         if isinstance(task, Integral) and 0 <= int(task) < self.n_tasks_:

@@ -7,15 +7,13 @@ installed by ``pip install 'thinrank[rl]'``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from itertools import product
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.rl.episodes import opened, play_episodes
 from thinrank.rl.kernels import DenseKernel
 from thinrank.rl.tabular import TabularMDP
 from thinrank.rl.transitions import Transitions
@@ -39,7 +37,7 @@ def from_transition_table(env: Any) -> TabularMDP:
         episode. If such a state is also entered without an end, as in the table of Taxi, all
         transitions that end the episode lead to one additional state instead, the last one.
     """
-    with _opened(env) as environment:
+    with opened(env) as environment:
         table = getattr(environment.unwrapped, "P", None)
         if table is None:
             raise ValueError(
@@ -122,13 +120,15 @@ def log_episodes(
 
     Parameters
     ----------
-    env : str or gymnasium.Env
+    env : str, gymnasium.Env or gymnasium.vector.VectorEnv
         The environment.
     policy : callable, default=None
-        ``policy(state) -> action`` for one state; uniformly random actions if None. Actions are
-        numbered from 0, here and in the log, even if the environment numbers them differently.
+        ``policy(state) -> action`` for one state, or for several states in a vector environment;
+        uniformly random actions if None. Actions are numbered from 0, here and in the log, even if
+        the environment numbers them differently.
     n_episodes : int, default=100
-        Number of episodes.
+        Number of episodes. In a vector environment those that begin first are logged, so that
+        short episodes are not preferred.
     seed : int, default=0
         Seed of the environment and of the random actions.
 
@@ -143,44 +143,12 @@ def log_episodes(
     >>> from thinrank.rl.gym import log_episodes
     >>> log = log_episodes("CartPole-v1", n_episodes=3)  # doctest: +SKIP
     """
-    if n_episodes < 1:
-        raise ValueError(f"n_episodes must be at least 1, got {n_episodes!r}")
-    rng = np.random.default_rng(seed)
-    log: list[tuple[Any, int, float, Any, bool]] = []
-    with _opened(env) as environment:
-        n_actions, first = _discrete_actions(environment.action_space)
-        for episode in range(n_episodes):
-            state, _ = environment.reset(seed=seed if episode == 0 else None)
-            over = False
-            while not over:
-                action = int(rng.integers(n_actions) if policy is None else policy(state))
-                seen = np.array(state)  # a copy, because the environment may change it
-                after, reward, terminated, truncated, _ = environment.step(first + action)
-                log.append((seen, action, float(reward), np.array(after), bool(terminated)))
-                state, over = after, terminated or truncated
-    states, actions, rewards, next_states, ended = (
-        np.array(part) for part in zip(*log, strict=True)
+    played = play_episodes(env, policy, n_episodes, seed)
+    return Transitions(
+        played.states,
+        played.actions,
+        played.rewards,
+        played.next_states,
+        played.terminated,
+        episodes=played.episodes,
     )
-    return Transitions(states, actions, rewards, next_states, ended)
-
-
-def _discrete_actions(space: Any) -> tuple[int, int]:
-    """The number of actions, and the first one."""
-    count = getattr(space, "n", None)
-    # MultiBinary has an attribute n too, but its actions are arrays
-    if not isinstance(count, Integral) or getattr(space, "shape", ()) != ():
-        raise ValueError(f"env must have discrete actions, got {space}")
-    return int(count), int(getattr(space, "start", 0))
-
-
-@contextmanager
-def _opened(env: Any) -> Iterator[Any]:
-    """The given environment, or one that is created by its name and closed afterwards."""
-    if not isinstance(env, str):
-        yield env
-        return
-    made = import_optional("gymnasium").make(env)
-    try:
-        yield made
-    finally:
-        made.close()

@@ -16,6 +16,7 @@ from thinrank.core.sizes import Sizes
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.losses import PerTask
 from thinrank.minimize import minimize, seed_from
+from thinrank.rl.own_rows_loss import EpisodeLoss, refined
 from thinrank.selection.automatic import automatic_ridges
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.loss_search import LossSearch
@@ -27,6 +28,9 @@ __all__ = ["OwnRows", "cannot_take_own_rows"]
 
 # Folds of a search for sizes if the regressor's ``cv`` is not a number.
 _FOLDS = 5
+# Steps of GDT if ``max_iter`` is None. They settle the rows; alternating least squares does the
+# rest.
+_STEPS = 300
 
 
 def cannot_take_own_rows(regressor: Any) -> TypeError:
@@ -42,7 +46,9 @@ def cannot_take_own_rows(regressor: Any) -> TypeError:
 class OwnRows:
     """A regressor of thinrank on the sum of the tasks' own least squares.
 
-    Sizes that are "auto" are chosen by the loss on held-out rows of every task, whatever the
+    The solver finds the rows; alternating least squares on these rows finishes the fit.
+
+    Sizes that are "auto" are chosen by the loss on held-out episodes of every task, whatever the
     regressor's criterion: criteria that are computed on the training rows are defined for tasks
     with common rows only.
 
@@ -59,12 +65,12 @@ class OwnRows:
             raise cannot_take_own_rows(regressor)
         self._chosen: Sizes | None = None
 
-    def fit(self, loss: PerTask, start: Any, tune: bool) -> Factors:
+    def fit(self, loss: EpisodeLoss, start: Any, tune: bool) -> Factors:
         """Fit from a start; sizes are chosen again if ``tune``, otherwise kept.
 
         Parameters
         ----------
-        loss : PerTask
+        loss : EpisodeLoss
             Without ridge.
         start : str, array, Factors or Start
             Where the fit begins.
@@ -76,8 +82,12 @@ class OwnRows:
         Factors
         """
         given = self._given
-        tol = given["tol"] if isinstance(given["solver"], str) else None
-        solver = as_solver(given["solver"], given["max_iter"], tol, loss)
+        named = isinstance(given["solver"], str)
+        tol = given["tol"] if named else None
+        steps = given["max_iter"]
+        if steps is None and given["solver"] == "gdt":
+            steps = _STEPS
+        solver = as_solver(given["solver"], steps, tol, loss)
         if self._chosen is None or tune:
             self._chosen = self._choose(loss, solver, start)
         sizes = self._chosen
@@ -94,9 +104,11 @@ class OwnRows:
             random_state=given["random_state"],
             callback=given["callback"],
         )
-        if solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+        factors, converged = refined(loss, solution.factors, sizes.ridge)
+        unfinished = solution.status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED)
+        if unfinished and not converged:
             warnings.warn(solution.status.message, ConvergenceWarning, stacklevel=2)
-        return solution.factors
+        return factors
 
     def _choose(self, loss: PerTask, solver: Solver, start: Any) -> Sizes:
         """The sizes as given, or chosen where they are "auto"."""

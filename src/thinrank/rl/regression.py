@@ -1,7 +1,9 @@
 """How a regressor is fitted to targets at state-action pairs.
 
-X is block diagonal over the actions. There are three ways to fit:
+X is block diagonal over the actions. There are four ways to fit:
 
+- By default, a common part of all tasks and deviations from it, see
+  :mod:`thinrank.rl.common_part_regression`.
 - Estimators of thinrank share rank and rows over tasks and actions. One fit on X, as a Design.
 - Baselines of thinrank share rows over tasks. Their penalties are sums over the rows of Θ, so that
   the problem separates over actions: one fit per action on Φ, with all tasks as responses. An
@@ -22,14 +24,15 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators import SparseReducedRankRegressor, SparseReducedRankRegressorCV
 from thinrank.estimators.base import FactorRegressor
-from thinrank.losses import PerTask
 from thinrank.rl.action_values import ActionValues, LinearValues, PredictedValues
+from thinrank.rl.common_part_regression import CommonPart, CommonPartRegression
 from thinrank.rl.features import Features
 from thinrank.rl.own_rows import OwnRows, cannot_take_own_rows
+from thinrank.rl.own_rows_loss import EpisodeLoss
 from thinrank.rl.rows import Rows
 from thinrank.solvers import Pursuit, as_solver
 
-__all__ = ["Regression", "as_regression", "default_regressor"]
+__all__ = ["Regression", "as_regression"]
 
 # Number of rows at which the predictions of a regressor are compared with its coefficients, to find
 # out whether it is linear. A few suffice: other link functions differ at every row.
@@ -44,23 +47,14 @@ class Regression(Protocol):
         ...
 
 
-def default_regressor() -> SparseReducedRankRegressor:
-    """The default regressor: sparse rows, and all columns, since every column is a task."""
-    return SparseReducedRankRegressor(
-        column_sparsity=None,
-        ridge=0.0,
-        criterion="pic",
-        standardize=False,
-        fit_intercept=False,
-    )
-
-
 def as_regression(
     regressor: Any, features: Features, *, pooled: bool, warm_start: bool, seed: int
 ) -> Regression:
     """How to fit a regressor; see the docstring of this module."""
     if regressor is None:
-        regressor = default_regressor()
+        regressor = CommonPart()
+    if isinstance(regressor, CommonPart):
+        return CommonPartRegression(regressor, features, pooled, seed)
     for method in ("fit", "predict", "get_params"):
         if isinstance(regressor, type) or not hasattr(regressor, method):
             raise TypeError(
@@ -104,7 +98,7 @@ class JointRegression:
         """Fit the sum of the tasks' own least squares."""
         if self._own is None:
             self._own = OwnRows(self._regressor)
-        loss = PerTask(rows.design, targets, rows.owner, rows.n_tasks)
+        loss = EpisodeLoss(rows, targets)
         start = self._start(self._regressor.get_params(deep=False)["start"])
         return self._kept(self._own.fit(loss, start, tune), 0.0, rows)
 

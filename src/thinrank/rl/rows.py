@@ -29,11 +29,15 @@ class Rows:
     owner : ndarray of shape (n_rows,), default=None
         The task that each row belongs to. None if all tasks have the same rows; then targets have
         the shape (n_rows, n_tasks), otherwise (n_rows,).
+    episodes : ndarray of int of shape (n_rows,), default=None
+        The episode of each row, numbered over all tasks; folds hold out whole episodes. None if
+        rows belong to states that were chosen one by one.
     """
 
     blocks: Sequence[Any]
     n_tasks: int
     owner: np.ndarray | None = None
+    episodes: np.ndarray | None = None
 
     @property
     def n_features(self) -> int:
@@ -52,8 +56,37 @@ class Rows:
         held = {id(block): as_design(block) for block in self.blocks}
         return BlockDiagonal([held[id(block)] for block in self.blocks])
 
+    def fold_labels(self, count: int, seed: int) -> np.ndarray:
+        """The fold of each row.
+
+        The rows of an episode are in the same fold, and so are those of a state for all actions.
+        The episodes of each task are spread over the folds.
+
+        Parameters
+        ----------
+        count : int
+            Number of folds.
+        seed : int
+            Seed of the permutations.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        rng = np.random.default_rng(seed)
+        if self.episodes is None or self.owner is None:
+            labels = {id(block): rng.permutation(block.shape[0]) % count for block in self.blocks}
+            return np.concatenate([labels[id(block)] for block in self.blocks])
+        numbers, first, which = np.unique(self.episodes, return_index=True, return_inverse=True)
+        fold = np.empty(len(numbers), dtype=np.int64)
+        for task in range(self.n_tasks):
+            own = np.flatnonzero(self.owner[first] == task)
+            # tasks begin with different folds: there may be fewer episodes than folds
+            fold[own] = (rng.permutation(len(own)) + rng.integers(count)) % count
+        return fold[which]
+
     def folds(self, count: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Random splits that hold out states, each with all its actions.
+        """Splits that hold out the rows of :meth:`fold_labels`.
 
         Parameters
         ----------
@@ -67,7 +100,5 @@ class Rows:
         list of (ndarray, ndarray)
             Training rows and held-out rows of each split.
         """
-        rng = np.random.default_rng(seed)
-        labels = {id(block): rng.permutation(block.shape[0]) % count for block in self.blocks}
-        label = np.concatenate([labels[id(block)] for block in self.blocks])
+        label = self.fold_labels(count, seed)
         return [(np.flatnonzero(label != i), np.flatnonzero(label == i)) for i in range(count)]

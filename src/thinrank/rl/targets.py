@@ -10,11 +10,17 @@ import numpy as np
 from thinrank.core.checks import check_finite
 from thinrank.rl.action_values import ActionValues
 from thinrank.rl.features import Features, feature_matrix
+from thinrank.rl.frozen_transitions import FrozenTransitions
 from thinrank.rl.rows import Rows
 from thinrank.rl.tasks import expected, sampled
 from thinrank.rl.transitions import Transitions
 
 __all__ = ["GenerativeTargets", "LoggedTargets", "Targets"]
+
+
+# Trial iterations hold the features of all next states, at most this number of them (400 MB), but
+# those of at least this number of design states per action.
+_MAX_TRIAL_CELLS, _MIN_TRIAL_STATES = 50_000_000, 50
 
 
 class Targets(Protocol):
@@ -24,6 +30,10 @@ class Targets(Protocol):
 
     def under(self, values: ActionValues) -> np.ndarray:
         """Targets of shape (n_rows, n_tasks), or (n_rows,) if rows belong to single tasks."""
+        ...
+
+    def frozen(self) -> FrozenTransitions:
+        """One sample of transitions, for trial iterations."""
         ...
 
 
@@ -56,7 +66,7 @@ class GenerativeTargets:
         seed: int,
     ) -> None:
         self._tasks, self._states, self._discounts = tasks, states, discounts
-        self._expectation = expectation
+        self._expectation, self._features, self._seed = expectation, features, seed
         self._streams = np.random.default_rng(seed).spawn(len(tasks))
         held = {id(s): feature_matrix(features, s, "design states") for s in states}
         self.rows = Rows([held[id(s)] for s in states], len(tasks))
@@ -66,6 +76,33 @@ class GenerativeTargets:
         """Targets of shape (n_rows, n_tasks)."""
         columns = [self._column(task, values) for task in range(len(self._tasks))]
         return np.stack(columns, axis=1)
+
+    def frozen(self) -> FrozenTransitions:
+        """One sample at the design states, or at some of them if there are many."""
+        tasks, width = len(self._tasks), self.rows.n_features
+        size = max(block.shape[0] for block in self.rows.blocks)
+        most = max(_MAX_TRIAL_CELLS // (tasks * len(self._states) * width), _MIN_TRIAL_STATES)
+        rows, states = self.rows, list(self._states)
+        if size > most:
+            chosen = np.sort(np.random.default_rng(self._seed).permutation(size)[:most])
+            few = {id(s): chosen[chosen < len(s)] for s in states}
+            blocks = {id(b): b[chosen[chosen < b.shape[0]]] for b in self.rows.blocks}
+            rows = Rows([blocks[id(b)] for b in self.rows.blocks], tasks)
+            states = [s[few[id(s)]] for s in states]
+        streams = np.random.default_rng([self._seed, 1]).spawn(tasks)
+        drawn = [
+            [sampled(task, t, s, action, streams[t]) for action, s in enumerate(states)]
+            for t, task in enumerate(self._tasks)
+        ]
+        rewards = [np.concatenate([reward for reward, _, _ in parts]) for parts in drawn]
+        live = [np.flatnonzero(~np.concatenate([end for *_, end in parts])) for parts in drawn]
+        following = [
+            np.concatenate([after for _, after, _ in parts])[index]
+            for parts, index in zip(drawn, live, strict=True)
+        ]
+        return FrozenTransitions(
+            rows, np.stack(rewards, axis=1), following, live, self._discounts, self._features
+        )
 
     def _column(self, task: int, values: ActionValues) -> np.ndarray:
         def value(states: np.ndarray) -> np.ndarray:
@@ -118,7 +155,7 @@ class LoggedTargets:
             raise ValueError(
                 f"no task has a transition with action {min(untried)}: its values cannot be learned"
             )
-        self._log, self._discounts = log, discounts
+        self._log, self._discounts, self._features = log, discounts, features
         order = np.argsort(log.actions, kind="stable")
         common = _common_order(log, order)
         self._columns = (
@@ -127,7 +164,10 @@ class LoggedTargets:
         first = self._columns if common is None else common[:, 0]
         by_action = [first[log.actions[first] == action] for action in range(n_actions)]
         blocks = [self._block(features, index, a) for a, index in enumerate(by_action)]
-        self.rows = Rows(blocks, log.n_tasks, None if common is not None else log.tasks[order])
+        if common is None:
+            self.rows = Rows(blocks, log.n_tasks, log.tasks[order], log.episodes[order])
+        else:
+            self.rows = Rows(blocks, log.n_tasks)
         _check_lengths(self.rows)
 
     def _block(self, features: Features, index: np.ndarray, action: int) -> Any:
@@ -153,6 +193,26 @@ class LoggedTargets:
             ahead = _ahead(log.next_states[own], log.terminated[own], value, f"task {task}")
             targets[own] += self._discounts[task] * ahead
         return targets[self._columns]
+
+    def frozen(self) -> FrozenTransitions:
+        """The logged transitions."""
+        log, columns = self._log, self._columns
+        live = [_live_rows(log, columns, task) for task in range(log.n_tasks)]
+        following = [
+            log.next_states[columns[index] if columns.ndim == 1 else columns[index, task]]
+            for task, index in enumerate(live)
+        ]
+        rewards = log.rewards[columns]
+        return FrozenTransitions(
+            self.rows, rewards, following, live, self._discounts, self._features
+        )
+
+
+def _live_rows(log: Transitions, columns: np.ndarray, task: int) -> np.ndarray:
+    """The rows of a task from which the episode goes on."""
+    if columns.ndim == 2:
+        return np.flatnonzero(~log.terminated[columns[:, task]])
+    return np.flatnonzero((log.tasks[columns] == task) & ~log.terminated[columns])
 
 
 def _ahead(following: np.ndarray, ended: np.ndarray, value: Any, where: str) -> np.ndarray:

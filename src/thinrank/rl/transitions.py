@@ -34,6 +34,11 @@ class Transitions:
         such an end.
     tasks : array of int of shape (n_transitions,), default=None
         The task of each transition, numbered from 0. All belong to task 0 if None.
+    episodes : array of int of shape (n_transitions,), default=None
+        The episode of each transition; transitions of different tasks belong to different episodes,
+        even with the same number. Automatic sizes are chosen on held-out episodes. If None, an
+        episode ends where the next transition is of another task or does not begin in the next
+        state.
 
     Attributes
     ----------
@@ -54,6 +59,7 @@ class Transitions:
     next_states: np.ndarray
     terminated: np.ndarray
     tasks: Any = None
+    episodes: Any = None
     n_tasks: int = field(init=False, default=1)
 
     def __post_init__(self) -> None:
@@ -86,6 +92,17 @@ class Transitions:
                 f"terminated must be {count} booleans, got dtype {terminated.dtype}, shape "
                 f"{terminated.shape}"
             )
+        if self.episodes is None:
+            episodes = _runs(states, next_states, terminated, tasks)
+        else:
+            episodes = np.asarray(self.episodes)
+            if episodes.shape != (count,) or episodes.dtype.kind not in "iu":
+                raise ValueError(
+                    f"episodes must be {count} integers, got dtype {episodes.dtype}, shape "
+                    f"{episodes.shape}"
+                )
+            pairs = np.stack([tasks.astype(np.int64), episodes.astype(np.int64)])
+            episodes = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
         for name, value in (
             ("states", states),
             ("actions", actions.astype(np.int64)),
@@ -93,6 +110,7 @@ class Transitions:
             ("next_states", next_states),
             ("terminated", terminated),
             ("tasks", tasks.astype(np.int64)),
+            ("episodes", episodes),
             ("n_tasks", int(tasks.max()) + 1),
         ):
             object.__setattr__(self, name, value)
@@ -125,10 +143,40 @@ class Transitions:
         names = ("states", "actions", "rewards", "next_states", "terminated")
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         tasks = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        return cls(**joined, tasks=tasks)
+        episodes = np.concatenate([part.episodes for part in parts])
+        return cls(**joined, tasks=tasks, episodes=episodes)
+
+    def of_task(self, task: int) -> Transitions:
+        """The log of one task.
+
+        Parameters
+        ----------
+        task : int
+            Number of the task.
+
+        Returns
+        -------
+        Transitions
+            With the single task 0.
+        """
+        own = self.tasks == task
+        if not own.any():
+            raise ValueError(f"task must be from 0 to {self.n_tasks - 1}, got {task!r}")
+        names = ("states", "actions", "rewards", "next_states", "terminated", "episodes")
+        return Transitions(**{name: getattr(self, name)[own] for name in names})
 
     def __len__(self) -> int:
         return len(self.states)
+
+
+def _runs(
+    states: np.ndarray, next_states: np.ndarray, terminated: np.ndarray, tasks: np.ndarray
+) -> np.ndarray:
+    """Numbers of the episodes, from transitions that follow each other."""
+    differs = states[1:] != next_states[:-1]
+    breaks = differs.reshape(len(differs), -1).any(axis=1)
+    breaks |= terminated[:-1] | (tasks[1:] != tasks[:-1])
+    return np.concatenate([[0], np.cumsum(breaks)])
 
 
 def _check_labels(

@@ -1,0 +1,199 @@
+"""The default regressor of fitted Q-iteration: a common part, and deviations of low rank."""
+
+from __future__ import annotations
+
+from math import inf
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from thinrank.core.checks import is_auto
+from thinrank.core.factors import Factors
+from thinrank.rl.action_values import LinearValues
+from thinrank.rl.common_part import CommonPartFit
+from thinrank.rl.features import Features
+from thinrank.rl.row_tests import select_rows
+from thinrank.rl.rows import Rows
+from thinrank.rl.size_choice import choose_setting, pilot
+from thinrank.rl.targets import Targets
+from thinrank.rl.task_rows import TaskRows
+
+__all__ = ["CommonPart", "CommonPartRegression"]
+
+# Ranks of the deviations that compete; None is any rank.
+_RANKS = (0, 1, 2, 4, None)
+
+
+class CommonPart(BaseEstimator):
+    """Regressor of :class:`MultiTaskFQI`: all tasks have a common part and deviate from it.
+
+    The coefficients of task t are θₜ = c + dₜ, on a few rows. The deviations D = [d₁ … d_k] have a
+    low rank. The fit minimises ::
+
+        Σₜ ½‖yₜ − Xₜ(c + dₜ)‖² + α/2·‖c‖² + β/2·Σₜ‖dₜ‖²
+
+    with features in standard units and intercepts. Tasks are shrunk towards their common part and
+    not towards zero. A single model for all tasks (rank 0) and separate ridge regressions (α = ∞
+    and any rank) are special cases, which compete in the automatic choice.
+
+    Parameters
+    ----------
+    rank : int, "auto" or None, default="auto"
+        Rank of the deviations: 0 for the same coefficients in all tasks, None for any rank.
+    row_sparsity : int, "auto" or None, default="auto"
+        Largest number of rows, which are pairs of an action and a feature. A feature is used for
+        all actions or for none. If "auto", a feature is used if it is significant given those in
+        use already, and all features compete with them. None for all features.
+    ridge : float or "auto", default="auto"
+        β, in units of the mean number of rows of a task and action.
+    common_ridge : float or "auto", default="auto"
+        α, in the same unit. ``float("inf")`` for no common part beside the intercepts.
+    noise_level : float, default=0.1
+        Level of the tests that select features. A feature is used if its p-value, given those in
+        use, is below this divided by the number of features.
+    cv : int, default=5
+        Number of folds of the choice. A fold holds out whole episodes, or states.
+
+    Notes
+    -----
+    Sizes are chosen before the iterations begin, on one sample of transitions: a pilot run selects
+    the rows, then trial runs of fitted Q-iteration compare ranks and penalties by the error with
+    which a setting predicts its own targets in held-out episodes, relative to the variance of
+    these targets. For deviations of any rank a fit is a linear system, for a low rank alternating
+    least squares; both need only XᵀX and Xᵀy of every task, of which XᵀX never changes.
+
+    See Also
+    --------
+    MultiTaskFQI : Fitted Q-iteration, whose default regressor this is.
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> tr.rl.CommonPart(rank=1)
+    CommonPart(rank=1)
+    """
+
+    def __init__(
+        self,
+        rank: int | str | None = "auto",
+        row_sparsity: int | str | None = "auto",
+        ridge: float | str = "auto",
+        common_ridge: float | str = "auto",
+        *,
+        noise_level: float = 0.1,
+        cv: int = 5,
+    ) -> None:
+        self.rank = rank
+        self.row_sparsity = row_sparsity
+        self.ridge = ridge
+        self.common_ridge = common_ridge
+        self.noise_level = noise_level
+        self.cv = cv
+
+    def check(self) -> None:
+        """Raise a ValueError that names a parameter with an invalid value."""
+        for name, least in (("rank", 0), ("row_sparsity", 1)):
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not (value is None or is_auto(value) or (whole and int(value) >= least)):
+                raise ValueError(
+                    f'{name} must be an integer of at least {least}, "auto" or None, got {value!r}'
+                )
+        for name in ("ridge", "common_ridge"):
+            value = getattr(self, name)
+            if not is_auto(value) and not (isinstance(value, Real) and float(value) > 0):
+                raise ValueError(f'{name} must be a positive number or "auto", got {value!r}')
+        if self.ridge == self.common_ridge == inf:
+            raise ValueError("ridge and common_ridge must not both be infinite")
+        if not (isinstance(self.noise_level, Real) and 0 < float(self.noise_level) < 1):
+            raise ValueError(f"noise_level must be between 0 and 1, got {self.noise_level!r}")
+        if not isinstance(self.cv, Integral) or int(self.cv) < 2:
+            raise ValueError(f"cv must be an integer of at least 2, got {self.cv!r}")
+
+
+class CommonPartRegression:
+    """Fits with the sizes that were chosen before the first iteration.
+
+    Parameters
+    ----------
+    regressor : CommonPart
+        The parameters.
+    features : callable
+        The feature map.
+    pooled : bool
+        Whether all tasks have the same coefficients.
+    seed : int
+        Seed of the folds.
+    """
+
+    def __init__(self, regressor: CommonPart, features: Features, pooled: bool, seed: int) -> None:
+        regressor.check()
+        self._given, self._features, self._seed = regressor, features, seed
+        self._pooled = pooled
+        self.best_params: dict[str, Any] | None = None
+
+    def prepare(self, targets: Targets) -> None:
+        """Choose rows, rank and penalties by trial iterations."""
+        given, frozen = self._given, targets.frozen()
+        trial_rows = TaskRows(frozen.rows, int(given.cv), self._seed)
+        used, *begin = pilot(trial_rows, frozen, lambda b, yy: self._select(trial_rows, b, yy))
+        setting, used = choose_setting(
+            trial_rows,
+            frozen,
+            used,
+            (begin[0], begin[1]),
+            ranks=self._ranks(targets.rows.n_tasks),
+            alphas=None if is_auto(given.common_ridge) else (float(given.common_ridge),),
+            betas=None if is_auto(given.ridge) else (float(given.ridge),),
+            every_row=is_auto(given.row_sparsity),
+        )
+        same = frozen.rows is targets.rows
+        self._rows = trial_rows if same else TaskRows(targets.rows, int(given.cv), self._seed)
+        self._used = used
+        self._columns = self._rows.columns(used)
+        k = targets.rows.n_tasks
+        self._fit = CommonPartFit([c.gram for c in self._columns], k, self._rows.unit, setting)
+        self.best_params = {
+            "rank": setting.rank,
+            "row_sparsity": sum(len(index) - 1 for index in used),
+            "ridge": setting.beta,
+            "common_ridge": setting.alpha,
+        }
+
+    def fit(self, rows: Rows, targets: np.ndarray, tune: bool) -> LinearValues:
+        """Fit to targets, with the chosen sizes."""
+        y = self._rows.by_action(targets)
+        products = [c.products(part) for c, part in zip(self._columns, y, strict=True)]
+        common, loadings, V = self._fit.solve(products)
+        # one column for the common part, then those of the deviations
+        parts = [np.column_stack([c, u]) for c, u in zip(common, loadings, strict=True)]
+        mixing = np.column_stack([np.ones(len(V)), V])
+        U, levels = self._rows.original_units(parts, self._used)
+        if mixing.shape[1] > min(len(U), len(mixing)):
+            theta = U @ mixing.T
+            factors = Factors.from_theta(theta, rank=min(theta.shape))
+        elif not U.any():
+            factors = Factors.zero((len(U), len(mixing)), like=np.zeros(0))
+        else:
+            factors = Factors(U, mixing)
+        return LinearValues(self._features, factors, levels @ mixing.T)
+
+    def _ranks(self, n_tasks: int) -> tuple[int | None, ...]:
+        given = self._given.rank
+        if self._pooled or n_tasks == 1 or given == 0 or self._given.ridge == inf:
+            return (0,)
+        if is_auto(given):
+            return tuple(r for r in _RANKS if r is None or r < n_tasks - 1)
+        return (None,) if given is None or int(given) >= n_tasks else (int(given),)
+
+    def _select(
+        self, rows: TaskRows, products: list[np.ndarray], squares: list[np.ndarray]
+    ) -> list[np.ndarray]:
+        size = self._given.row_sparsity
+        if size is None:
+            return [np.append(0, np.flatnonzero(action.varies) + 1) for action in rows.actions]
+        if is_auto(size):
+            return select_rows(rows, products, squares, float(self._given.noise_level), None)
+        return select_rows(rows, products, squares, inf, int(size))

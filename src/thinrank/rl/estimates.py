@@ -1,0 +1,132 @@
+"""The value of a policy with an interval, from episodes that it plays itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from thinrank.rl.episodes import play_episodes
+
+__all__ = ["PolicyValue", "check_discount", "check_level", "evaluate", "mean_with_interval"]
+
+
+@dataclass(frozen=True)
+class PolicyValue:
+    """The mean return of a policy from the initial states, with an interval.
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    low, high : float
+        Ends of the interval.
+    level : float
+        Level of the interval.
+    n_episodes : int
+        Number of episodes.
+    method : str
+        How the value was estimated.
+    returns : ndarray of shape (n_episodes,)
+        The return of each episode, or its contribution; empty if there are none.
+    note : str
+        What the estimate relies on.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    n_episodes: int
+    method: str
+    returns: np.ndarray = field(repr=False, compare=False)
+    note: str = ""
+
+    def __str__(self) -> str:
+        told = f"{self.value:.4g} ({self.level:.0%} interval {self.low:.4g} to {self.high:.4g}; "
+        return told + f"{self.method}, {self.n_episodes} episodes)"
+
+
+def evaluate(
+    env: Any,
+    policy: Callable[[Any], Any],
+    n_episodes: int = 100,
+    *,
+    discount: float = 1.0,
+    level: float = 0.95,
+    seed: int = 0,
+) -> PolicyValue:
+    """Play episodes with a policy, and estimate its mean return.
+
+    Parameters
+    ----------
+    env : str, gymnasium.Env or gymnasium.vector.VectorEnv
+        The environment.
+    policy : callable
+        ``policy(state) -> action`` for one state, or for several states in a vector environment.
+        Actions are numbered from 0.
+    n_episodes : int, default=100
+        Number of episodes.
+    discount : float, default=1.0
+        The discount of later rewards, in (0, 1].
+    level : float, default=0.95
+        Level of the interval for the mean return, by Student's t.
+    seed : int, default=0
+        Seed of the environment.
+
+    Returns
+    -------
+    PolicyValue
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> tr.rl.evaluate("CartPole-v1", lambda state: int(state[2] > 0))  # doctest: +SKIP
+    """
+    check_discount(discount)
+    check_level(level)
+    log = play_episodes(env, policy, n_episodes, seed)
+    weights = discount ** log.steps.astype(float)
+    returns = np.bincount(log.episodes, weights * log.rewards)
+    return mean_with_interval(returns, level, "episodes of the policy")
+
+
+def mean_with_interval(
+    returns: np.ndarray, level: float, method: str, note: str = ""
+) -> PolicyValue:
+    """The mean over episodes with Student's interval.
+
+    Parameters
+    ----------
+    returns : ndarray of shape (n_episodes,)
+        One number per episode.
+    level : float
+        Level of the interval.
+    method, note : str
+        As in :class:`PolicyValue`.
+
+    Returns
+    -------
+    PolicyValue
+        The interval is infinite for a single episode.
+    """
+    n, value = len(returns), float(np.mean(returns))
+    half = np.inf
+    if n > 1:
+        half = float(student.ppf(0.5 + level / 2, n - 1) * np.std(returns, ddof=1) / n**0.5)
+    return PolicyValue(value, value - half, value + half, level, n, method, returns, note)
+
+
+def check_discount(discount: Any) -> None:
+    """Raise a ValueError unless a discount is in (0, 1]."""
+    if not (isinstance(discount, (int, float)) and 0 < discount <= 1):
+        raise ValueError(f"discount must be above 0 and at most 1, got {discount!r}")
+
+
+def check_level(level: Any) -> None:
+    """Raise a ValueError unless the level of an interval is between 0 and 1."""
+    if not (isinstance(level, (int, float)) and 0 < level < 1):
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
