@@ -25,6 +25,9 @@ _BODY, _SHAPE_WIDTH = 0.4, 0.4
 # width. Others are taken for dendrites or background.
 _LEAST_AREA, _LARGEST_AREA = 0.5, 2.5
 _LONGEST = 1.9
+# Smallest area above half of the maximum with the weaker filter, likewise. Smaller ones are
+# dendrites and spines, or the brightest part of something else.
+_LEAST_BRIGHT_AREA = 0.25
 # Two components are the same neuron if their centres are nearer than the first distance, in radii,
 # or if the correlation of their traces exceeds the first value within the second distance or the
 # second value within the third distance. Rules of thumb.
@@ -144,8 +147,10 @@ def _shape_of(footprint: np.ndarray, radius: float) -> tuple[float, float]:
 
 
 def _is_body(footprint: np.ndarray, radius: float) -> bool:
+    bright = np.count_nonzero(body_of(footprint, radius)) / (np.pi * radius**2)
     area, ratio = _shape_of(footprint, radius)
-    return _LEAST_AREA <= area <= _LARGEST_AREA and ratio <= _LONGEST
+    right_size = bright >= _LEAST_BRIGHT_AREA and _LEAST_AREA <= area <= _LARGEST_AREA
+    return right_size and ratio <= _LONGEST
 
 
 def merged(neurons: list[LocalNeuron], radius: float) -> list[LocalNeuron]:
