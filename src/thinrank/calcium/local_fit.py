@@ -150,7 +150,7 @@ def _is_body(footprint: np.ndarray, radius: float) -> bool:
     bright = np.count_nonzero(body_of(footprint, radius)) / (np.pi * radius**2)
     area, ratio = _shape_of(footprint, radius)
     right_size = bright >= _LEAST_BRIGHT_AREA and _LEAST_AREA <= area <= _LARGEST_AREA
-    return right_size and ratio <= _LONGEST
+    return bool(right_size) and ratio <= _LONGEST
 
 
 def merged(neurons: list[LocalNeuron], radius: float) -> list[LocalNeuron]:

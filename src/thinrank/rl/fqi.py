@@ -275,7 +275,8 @@ class MultiTaskFQI(BaseEstimator):
             ``policy(state)`` the action of one state.
         """
         check_is_fitted(self, "values_")
-        return GreedyPolicy(self.values_, self._task(task), self.state_shape_)
+        shape = getattr(self, "state_shape_", None)  # earlier versions did not save it
+        return GreedyPolicy(self.values_, self._task(task), shape)
 
     def evaluate(
         self,

@@ -22,14 +22,17 @@ class GreedyPolicy:
         The action values.
     task : int
         Number of the task.
-    state_shape : tuple of int
-        Shape of a state.
+    state_shape : tuple of int or None
+        Shape of a state. None if it is not known, as for models that an earlier version saved: then
+        the policy takes several states in one array only.
     """
 
-    def __init__(self, values: ActionValues, task: int, state_shape: tuple[int, ...]) -> None:
+    def __init__(
+        self, values: ActionValues, task: int, state_shape: tuple[int, ...] | None
+    ) -> None:
         self.values = values
         self.task = task
-        self.state_shape = tuple(state_shape)
+        self.state_shape = None if state_shape is None else tuple(state_shape)
 
     def __call__(self, states: Any) -> Any:
         """The actions of several states, or of one.
@@ -44,6 +47,8 @@ class GreedyPolicy:
         ndarray of int of shape (n_states,), or int for one state
         """
         array = np.asarray(states)
+        if self.state_shape is None:
+            return self._actions(array)
         if array.shape == self.state_shape:
             return int(self._actions(array[None])[0])
         if array.ndim != len(self.state_shape) + 1:
