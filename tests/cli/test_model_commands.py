@@ -298,12 +298,12 @@ def test_ctrl_c_during_the_search_leaves_nothing(tmp_path):
     Y = Y + np.random.default_rng(1).standard_normal(Y.shape)
     (tmp_path / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"]))
     code = (
-        "import os, signal, threading, thinrank.cli.fit as fit\n"
-        "def loaded(*args, real=fit.load_data):\n"
-        "    data = real(*args)\n"
-        "    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
-        "    return data\n"
-        "fit.load_data = loaded\n"
+        "import os, signal\n"
+        "from thinrank.selection.held_out_search import HeldOutSearch\n"
+        "def interrupted(*args, real=HeldOutSearch.first_look):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(*args)\n"
+        "HeldOutSearch.first_look = interrupted\n"
         "from thinrank.cli import app\n"
         "app(['fit', 'X.csv', 'Y.csv', '-o', 'm'], prog_name='thinrank')\n"
     )
