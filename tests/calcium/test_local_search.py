@@ -6,7 +6,7 @@ from scipy.signal import lfilter
 
 from thinrank.calcium import CalciumImaging, MovieError, make_movie
 from thinrank.calcium.binning import bin_length, bin_movie, noise_level
-from thinrank.calcium.deconvolution import deconvolve, trace_noise
+from thinrank.calcium.deconvolution import exact_spikes, trace_noise
 from thinrank.calcium.local_background import CellGrid, fit_background
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.smoothing import smooth_frames
@@ -66,13 +66,13 @@ def test_deconvolution_finds_the_spikes(rng):
     spikes[1, [0, 150]] = 5.0
     clean = lfilter([1.0], [1.0, -0.9], spikes, axis=1)
     traces = clean + 0.2 * rng.standard_normal(clean.shape)
-    found, denoised = deconvolve(traces, 0.9)
+    found, denoised = exact_spikes(traces, 0.9)
     for true, estimated in zip(spikes, found, strict=True):
         np.testing.assert_array_equal(np.flatnonzero(estimated), np.flatnonzero(true))
     np.testing.assert_allclose(found[spikes > 0], spikes[spikes > 0], atol=0.5)
     np.testing.assert_allclose(lfilter([1.0], [1.0, -0.9], found, axis=1), denoised, atol=1e-9)
     assert np.all(np.abs(trace_noise(traces) - 0.2) < 0.05)
-    silent, _ = deconvolve(0.2 * rng.standard_normal((10, 300)), 0.9)
+    silent, _ = exact_spikes(0.2 * rng.standard_normal((10, 300)), 0.9)
     assert np.count_nonzero(silent) <= 5
 
 

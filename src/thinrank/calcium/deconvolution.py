@@ -7,7 +7,7 @@ import numpy as np
 from thinrank.calcium.demixing import rising_levels
 from thinrank.calcium.segments import Segments
 
-__all__ = ["deconvolve", "trace_noise"]
+__all__ = ["exact_spikes", "trace_noise"]
 
 # The median of |z| of a standard normal variable z.
 _NORMAL_MEDIAN = 0.6745
@@ -36,7 +36,7 @@ def trace_noise(traces: np.ndarray) -> np.ndarray:
     return np.asarray(np.median(differences, axis=-1) / (_NORMAL_MEDIAN * 2**0.5))
 
 
-def deconvolve(traces: np.ndarray, decay: float) -> tuple[np.ndarray, np.ndarray]:
+def exact_spikes(traces: np.ndarray, decay: float) -> tuple[np.ndarray, np.ndarray]:
     """The spikes of traces, and the traces without noise.
 
     Among all sets of spike frames, the one is chosen for which the sum of squares that is left,

@@ -8,18 +8,17 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 from scipy.special import ndtri
 
+from thinrank.calcium.deconvolution import trace_noise
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.neuropil import surroundings
 from thinrank.calcium.nonnegative_deconvolution import deconvolve
 from thinrank.calcium.preprocessing import interpolated
 from thinrank.calcium.stages import StageProgress
 
-__all__ = ["Fluorescence", "RestingLevel", "measure_fluorescence", "noise_of"]
+__all__ = ["Fluorescence", "RestingLevel", "measure_fluorescence"]
 
 # Number of entries of a block of lines: 16 MiB in single precision, as in the preprocessing.
 _BLOCK_ENTRIES = 1 << 22
-# For independent standard normal a and b, E|a − b| = 2/√π; this is its inverse.
-_FROM_MEAN_DIFFERENCE = np.pi**0.5 / 2
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class RestingLevel:
             starts = np.round(spaced).astype(int)
         spans = [values[:, start : start + window] for start in starts]
         levels = np.stack([np.percentile(span, self.percentile, axis=1) for span in spans])
-        levels -= noise_of(values) * ndtri(self.percentile / 100)
+        levels -= trace_noise(values) * ndtri(self.percentile / 100)
         running = interpolated(levels.astype(np.float32), starts + window // 2, frames)
         return np.ascontiguousarray(np.broadcast_to(running, (frames, len(values))).T)
 
@@ -159,20 +158,6 @@ def measure_fluorescence(
     return Fluorescence(
         raw, neuropil, baseline, deconvolve(corrected - baseline, decay), float(coefficient)
     )
-
-
-def noise_of(values: np.ndarray) -> np.ndarray:
-    """Standard deviation of the noise of each trace, from differences of successive frames.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_neurons, n_frames)
-
-    Returns
-    -------
-    ndarray of shape (n_neurons,)
-    """
-    return np.mean(np.abs(np.diff(values, axis=1)), axis=1) * _FROM_MEAN_DIFFERENCE
 
 
 def _in_regions(

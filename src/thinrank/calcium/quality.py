@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinrank.calcium.fluorescence import Fluorescence, RestingLevel, noise_of
+from thinrank.calcium.deconvolution import trace_noise
+from thinrank.calcium.fluorescence import Fluorescence, RestingLevel
 
 __all__ = ["LEAST_CORRELATION", "LEAST_SNR", "Quality", "measure_quality"]
 
@@ -71,7 +72,7 @@ def measure_quality(
     Quality
     """
     light = _without_neuropil(fluorescence)
-    noise = noise_of(light)
+    noise = trace_noise(light)
     trace, light = _centred(traces), _centred(light - resting.of(light))
     shared, energy = _products(trace, light), _products(trace, trace)
     height = _ratio(shared, energy) * np.max(traces, axis=1, initial=0.0)

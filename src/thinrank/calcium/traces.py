@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from thinrank.calcium.deconvolution import deconvolve
+from thinrank.calcium.deconvolution import exact_spikes
 from thinrank.calcium.local_background import LocalBackground
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.preprocessing import interpolated
@@ -148,5 +148,5 @@ def spikes_of(traces: FrameTraces, decay: float, progress: StageProgress) -> np.
     spikes = np.zeros_like(clean)
     for turn in range(_SPIKE_PASSES):
         progress((1 + turn / _SPIKE_PASSES) / 2)
-        spikes, clean = deconvolve(traces.without_others(clean), decay)
+        spikes, clean = exact_spikes(traces.without_others(clean), decay)
     return spikes
