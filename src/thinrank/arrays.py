@@ -266,6 +266,10 @@ def submatrix(a: Array, rows: Array, columns: Array) -> Array:
 
 def scatter_rows(rows: Array, index: Array, size: int) -> Array:
     """Put ``rows`` at the positions of the sorted ``index`` in a zero array of ``size`` rows."""
+    if type(rows) is np.ndarray:
+        out = np.zeros((size, *rows.shape[1:]), dtype=rows.dtype)
+        out[index] = rows
+        return out
     xp = namespace(rows)
     if _has_item_assignment(xp):
         out = zeros((size, *rows.shape[1:]), like=rows)
@@ -308,7 +312,7 @@ def _has_item_assignment(xp: Any) -> bool:
 
 def true_positions(flags: Array) -> Array:
     """Sorted positions of the true entries of a vector."""
-    return namespace(flags).nonzero(flags)[0]
+    return flags.nonzero()[0] if type(flags) is np.ndarray else namespace(flags).nonzero(flags)[0]
 
 
 def nonzero_rows(a: Array) -> Array:
@@ -368,7 +372,7 @@ def _splitter(xp: Any, dtype: Any) -> float:
 
 def _kth_largest(x: Array, k: int) -> Array:
     xp = namespace(x)
-    if isinstance(x, np.ndarray) or is_cupy_namespace(xp):
+    if type(x) is np.ndarray or is_cupy_namespace(xp):
         return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
     if is_torch_namespace(xp):
         return xp.topk(x, k, sorted=True).values[-1]
@@ -384,9 +388,8 @@ def top_rows(a: Array, count: int) -> Array:
     if count >= a.shape[0]:
         return true_positions(squares > 0)
     rounded, xp = half_the_digits(squares), namespace(squares)
-    squares = xp.where(
-        xp.isfinite(rounded), rounded, squares
-    )  # rounding overflows for very large numbers
+    # rounding overflows for very large numbers
+    squares = xp.where(xp.isfinite(rounded), rounded, squares)
     threshold = _kth_largest(squares, count)
     kept = true_positions((squares >= threshold) & (squares > 0))
     if kept.shape[0] > count:

@@ -7,7 +7,7 @@ from scipy.linalg import eigh as scipy_eigh
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.linalg import OVERSAMPLING, eigh, random_block
+from thinrank.linalg import OVERSAMPLING, eigh, left_singular_vectors, random_block
 
 __all__ = ["leading_left_vectors", "leading_right_vectors"]
 
@@ -59,7 +59,7 @@ def leading_left_vectors(
     small = min(matrix.shape)
     rank = min(rank, small)
     if small <= _FULL_SVD_SIZE:
-        left, values, _ = xp.linalg.svd(matrix, full_matrices=False)
+        left, values = left_singular_vectors(matrix)
         return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
     elsewhere = type(matrix) is not np.ndarray and arrays.itemsize(matrix) == 4
     if elsewhere and rank > 0 and small <= _MAX_GRAM:

@@ -1,9 +1,11 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from thinrank.core import threads
-from thinrank.core.threads import one_use_of_cores
+from thinrank.core.threads import one_thread_if_small, one_use_of_cores
 
 
 def most_threads():
@@ -33,3 +35,29 @@ def test_one_job_has_all_threads(monkeypatch):
         before = most_threads()
         with one_use_of_cores(1):
             assert most_threads() == before
+
+
+def blas_threads():
+    """Threads of every library of linear algebra, after a product has loaded it."""
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_small_problems_have_one_thread():
+    with threadpool_limits(2):
+        before = blas_threads()
+        with one_thread_if_small(1e6):
+            assert blas_threads() == {1}
+        assert blas_threads() == before
+        with one_thread_if_small(1e12):
+            assert blas_threads() == before
+
+
+def test_the_limit_of_a_process_is_not_changed_from_other_threads():
+    def inside():
+        with one_thread_if_small(1e6):
+            return blas_threads()
+
+    with threadpool_limits(2), ThreadPoolExecutor(1) as pool:
+        before = blas_threads()
+        assert pool.submit(inside).result() == before

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from thinrank.core.memory import explained
+from thinrank.core.threads import one_thread_if_small
 from thinrank.estimators.checkpoints import recorded
 
 __all__ = ["whole_fit"]
@@ -17,7 +19,7 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
     """Undo what a fit changed in an estimator if it ends by an error or by Ctrl-C.
 
     If the memory did not suffice, the error says how much was needed and what to do. In the block
-    of a checkpoint the fit is stored.
+    of a checkpoint the fit is stored. A fit of small data uses one thread, which is faster.
 
     Parameters
     ----------
@@ -28,7 +30,7 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
     """
     before = dict(vars(estimator))
     try:
-        with recorded(estimator, arguments):
+        with recorded(estimator, arguments), one_thread_if_small(_multiplications(**arguments)):
             yield
     except BaseException as error:  # also on Ctrl-C
         vars(estimator).clear()
@@ -36,3 +38,13 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
         if isinstance(error, MemoryError):
             raise explained(error) from error
         raise
+
+
+def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
+    """Number of multiplications of the larger of XᵀX (or XXᵀ) and XᵀY; 0 if it is not known."""
+    rows, columns = (*getattr(X, "shape", ()), 0, 0)[:2]
+    targets = (*getattr(y, "shape", ()), 1, 1)[1]
+    try:
+        return float(rows) * columns * max(min(rows, columns), targets)
+    except TypeError:  # the shape of lazy data may be unknown
+        return math.inf

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
@@ -293,7 +293,7 @@ class Pursuit(Sized):
                 break
         V = arrays.take_rows(V, columns)
         explained = arrays.inner(V, V)
-        orthonormal, triangle = xp.linalg.qr(V)
+        orthonormal, triangle = linalg.qr(V)
         U = root.T @ (left @ triangle.T)
         Q = arrays.scatter_rows(orthonormal, columns, form.shape[1])
         objective = 0.5 * (form.constant - explained)
@@ -330,11 +330,13 @@ class Pursuit(Sized):
             if promising(costs, gains, free, 0.0) > count:
                 # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
                 count = 0
-        exact = xp.sort(descending(gains, count))
+            exact = xp.sort(descending(gains, count))
+            rows, slopes, curvature = (
+                arrays.take_rows(x, exact) for x in (candidates, slopes, curvature)
+            )
+        else:
+            exact, rows = arrays.indices(range(count), gains), candidates
         whitened = arrays.zeros((fit.rows.shape[0], 0), like=gains)
-        rows, slopes, curvature = (
-            arrays.take_rows(x, exact) for x in (candidates, slopes, curvature)
-        )
         gradient = arrays.take_rows(gradient, rows)
         if count:
             whitened = fit.root @ form.gram_between(fit.rows, rows)
@@ -342,7 +344,7 @@ class Pursuit(Sized):
         # a column that S explains up to rounding would only make the fit unstable
         clear = left_over > 1e3 * arrays.eps(curvature) * curvature
         best = arrays.divide_or_zero(slopes, xp.where(clear, left_over, 0.0))
-        gains = arrays.put_rows(gains, exact, best)
+        gains = best if count == candidates.shape[0] else arrays.put_rows(gains, exact, best)
         return Prospects(costs, candidates, gains, exact, gradient, curvature, left_over, whitened)
 
     def _exchanged(
