@@ -75,6 +75,7 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	$(BIN)/python benchmarks/wide.py --markdown $(RESULTS)/wide.md
 	$(BIN)/python benchmarks/genotypes.py --markdown $(RESULTS)/genotypes.md
 	$(BIN)/python benchmarks/import_time.py --markdown $(RESULTS)/import_time.md
+	$(BIN)/python benchmarks/threads.py --markdown $(RESULTS)/threads.md
 	$(BIN)/python benchmarks/command_line.py --markdown $(RESULTS)/command_line.md
 	$(BIN)/python benchmarks/scaling.py --markdown $(RESULTS)/scaling.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/optimum.py --markdown $(RESULTS)/optimum.md

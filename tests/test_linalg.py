@@ -317,36 +317,37 @@ class TestTruncatedSvd:
         np.testing.assert_allclose(projector(one), projector(other), atol=1e-2)
 
 
+class TestQr:
+    @pytest.mark.parametrize("shape", [(50, 7), (7, 7), (3, 7), (100, 50), (7, 0), (0, 0)])
+    def test_factors(self, library, dtype, rng, shape):
+        matrix = rng.standard_normal(shape)
+        Q, R = (library.numpy(x) for x in linalg.qr(library.array(matrix, dtype)))
+        assert (Q.shape, R.shape) == ((shape[0], min(shape)), (min(shape), shape[1]))
+        tol = TOLERANCE[dtype]
+        np.testing.assert_allclose(Q @ R, matrix, atol=tol)
+        np.testing.assert_allclose(Q.T @ Q, np.eye(min(shape)), atol=tol)
+        np.testing.assert_array_equal(R, np.triu(R))
+
+
+class TestLeftSingularVectors:
+    @pytest.mark.parametrize("shape", [(10, 50), (50, 10), (60, 100), (4, 4)])
+    def test_as_numpy(self, library, dtype, rng, shape):
+        matrix = rng.standard_normal(shape)
+        left, values = (
+            library.numpy(x) for x in linalg.left_singular_vectors(library.array(matrix, dtype))
+        )
+        expected = np.linalg.svd(matrix, full_matrices=False)
+        tol = 10 * TOLERANCE[dtype]
+        np.testing.assert_allclose(values, expected[1], rtol=tol)
+        np.testing.assert_allclose(abs(np.sum(left * expected[0], axis=0)), 1.0, atol=tol)
+        np.testing.assert_allclose(left.T @ left, np.eye(min(shape)), atol=tol)
+
+    def test_of_what_is_not_finite(self):
+        with pytest.raises(np.linalg.LinAlgError):
+            linalg.left_singular_vectors(np.full((5, 4), np.nan))
+
+
 def test_every_public_function_has_tests():
     tested = " ".join(name for name in globals() if name.startswith("Test"))
     for name in linalg.__all__:
         assert name.title().replace("_", "") in tested
-
-
-@pytest.mark.parametrize("shape", [(50, 7), (7, 7), (3, 7), (100, 50), (7, 0), (0, 0)])
-def test_qr(library, dtype, rng, shape):
-    matrix = rng.standard_normal(shape)
-    Q, R = (library.numpy(x) for x in linalg.qr(library.array(matrix, dtype)))
-    assert Q.shape == (shape[0], min(shape)) and R.shape == (min(shape), shape[1])
-    tol = TOLERANCE[dtype]
-    np.testing.assert_allclose(Q @ R, matrix, atol=tol)
-    np.testing.assert_allclose(Q.T @ Q, np.eye(min(shape)), atol=tol)
-    np.testing.assert_array_equal(R, np.triu(R))
-
-
-@pytest.mark.parametrize("shape", [(10, 50), (50, 10), (60, 100), (4, 4)])
-def test_left_singular_vectors(library, dtype, rng, shape):
-    matrix = rng.standard_normal(shape)
-    left, values = (
-        library.numpy(x) for x in linalg.left_singular_vectors(library.array(matrix, dtype))
-    )
-    expected = np.linalg.svd(matrix, full_matrices=False)
-    tol = 10 * TOLERANCE[dtype]
-    np.testing.assert_allclose(values, expected[1], rtol=tol)
-    np.testing.assert_allclose(abs(np.sum(left * expected[0], axis=0)), 1.0, atol=tol)
-    np.testing.assert_allclose(left.T @ left, np.eye(min(shape)), atol=tol)
-
-
-def test_left_singular_vectors_of_what_is_not_finite():
-    with pytest.raises(np.linalg.LinAlgError):
-        linalg.left_singular_vectors(np.full((5, 4), np.nan))

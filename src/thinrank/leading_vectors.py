@@ -16,6 +16,9 @@ _FULL_SVD_SIZE = 64
 # A matrix is wide if it has at most _MAX_WIDE_ROWS rows and at least _WIDE times as many columns.
 _MAX_WIDE_ROWS = 1500
 _WIDE = 4
+# Eigenvalues of inner products below this times the largest times eps are rounding errors. A rule of
+# thumb: the errors depend on the order of the sums.
+_ROUNDING = 10.0
 # Up to this number of rows or columns a Gram matrix in double precision is quick to multiply with.
 _MAX_GRAM = 4096
 # Iterations between two checks of convergence, and largest number of checks. A check takes longer
@@ -97,7 +100,9 @@ def _left_vectors_of_wide(matrix: Array, rank: int, floor: Array | float) -> Arr
     """Leading left singular vectors as eigenvectors of A Aᵀ: one product, no iterations."""
     xp = arrays.namespace(matrix)
     squares, vectors = xp.linalg.eigh(xp.astype(matrix @ matrix.T, xp.float64))
-    values = xp.sqrt(xp.clip(xp.flip(squares), min=0.0))[:rank]
+    squares = xp.flip(squares)[:rank]
+    clear = squares > _ROUNDING * arrays.eps(matrix) * squares[:1]
+    values = xp.sqrt(xp.where(clear, squares, 0.0))
     left = xp.astype(xp.flip(vectors, axis=1)[:, :rank], matrix.dtype)
     values = xp.astype(values, matrix.dtype)
     return left[:, : _numerical_rank(values, max(matrix.shape), floor)]

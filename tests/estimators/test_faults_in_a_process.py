@@ -239,3 +239,17 @@ def test_an_error_that_says_what_to_do_is_not_changed():
     error = MemoryError("raise the environment variable THINRANK_MEMORY_GIB")
     assert explained(error) is error
     assert "(the size is not known)" in str(explained(MemoryError()))
+
+
+def test_a_small_fit_uses_one_thread_and_restores_the_others(data):
+    seen = []
+
+    def threads():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    with threadpool_limits(2):
+        before = threads()
+        tr.SparseReducedRankRegressor(1, 2, 2, callback=lambda _: seen.append(threads())).fit(*data)
+        assert threads() == before
+    assert seen
+    assert all(each == {1} for each in seen)

@@ -81,9 +81,7 @@ class HeldOutSearch(Search):
         super().__init__(samples, space, **options)
         # fits of a search need not be exact, since its result is fitted again
         exact = space.exhaustive is not None
-        self._quick_pursuit = (
-            self._pursuit if exact else replace(self._pursuit, neighbours=False)
-        )
+        self._quick_pursuit = self._pursuit if exact else replace(self._pursuit, neighbours=False)
         self._rule = rule
         self._rows = rows
         self._starts: Sequence[Sizes] = ()
