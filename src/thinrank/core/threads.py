@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -38,7 +39,7 @@ def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
     main = threading.current_thread() is threading.main_thread()
     if multiplications > _SMALL or not main or threads_in_use() == 1:
         return nullcontext()
-    return _first_controller().limit(limits=1, user_api="blas")
+    return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
 
 
 @contextmanager
@@ -73,18 +74,21 @@ def threads_in_use() -> int:
     """
     if threading.current_thread() is not threading.main_thread():
         return 1
-    pools = _first_controller().lib_controllers
+    pools = _controller(len(sys.modules)).lib_controllers
     return max((pool.num_threads for pool in pools if pool.user_api == "blas"), default=1)
 
 
-@functools.cache
-def _first_controller() -> ThreadpoolController:
-    """The libraries that were loaded at the first call; to find them takes milliseconds."""
+@functools.lru_cache(maxsize=1)
+def _controller(n_modules: int) -> ThreadpoolController:
+    """The libraries that are loaded; to find them takes milliseconds.
+
+    A further library comes with further modules of Python, whose number is therefore the argument.
+    """
     return ThreadpoolController()
 
 
 def _limit(limit: int) -> AbstractContextManager[Any]:
-    controller = ThreadpoolController()  # libraries may have been loaded since the last call
+    controller = _controller(len(sys.modules))
     if max((pool.num_threads for pool in controller.lib_controllers), default=1) <= limit:
         return nullcontext()
     return controller.limit(limits=limit)

@@ -240,7 +240,10 @@ def _block_newton(free: Array, slope: Array, curvature: Array) -> Array:
     total = xp.sum(curvature, axis=1, keepdims=True)
     shares = curvature * arrays.divide_or_zero(1.0, total)
     outer = shares[:, :, None] * curvature[:, None, :]
-    weights = curvature[:, :, None] * arrays.identity(count, like=free) - outer
+    same = arrays.identity(count, like=free)
+    between = outer * (1 - same)
+    # m·p·(1 − p) as a sum over the other categories: the difference has no digits if p is almost 1
+    weights = xp.sum(between, axis=2)[:, :, None] * same - between
     products = free[:, :, None] * free[:, None, :]
     n = free.shape[0]
     hessian = xp.reshape(weights, (n, count * count)).T @ xp.reshape(products, (n, q * q))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from thinrank import arrays
 from thinrank.rl.action_values import ActionValues
 
 __all__ = ["GreedyPolicy"]
@@ -59,4 +60,6 @@ class GreedyPolicy:
         return self._actions(array)
 
     def _actions(self, states: np.ndarray) -> np.ndarray:
-        return np.argmax(self.values.values(self.task, states), axis=1)
+        # of equal values the first, also if they differ by rounding errors
+        values = arrays.half_the_digits(self.values.values(self.task, states))
+        return np.argmax(values, axis=1)
