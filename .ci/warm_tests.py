@@ -39,7 +39,8 @@ TESTS = (
     "tests/estimators/test_automatic.py",
     "tests/estimators/test_glm.py",
 )
-LONGEST = 2.0  # seconds; tests that take longer are left out
+LONGEST = 2.0  # seconds of processor time; tests that take longer are left out
+PATIENCE = 10  # seconds by the clock for one second of processor time, on a busy machine
 MEMORY = 8 * 2**30  # bytes; a mutant may ask for any amount
 OPTIONS = ("-q", "-s", "-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=none")
 _fork = multiprocessing.get_context("fork")
@@ -107,7 +108,7 @@ class WarmTests:
     def outcome(self, mutant: Mutant, tree: Path) -> Result:
         """Run one mutant; ``tree`` is a copy of the sources that no other process uses."""
         names = self.chosen(mutant)
-        limit = 30 + 4 * sum(self.covers[name].seconds for name in names)
+        limit = 10 + 3 * sum(self.covers[name].seconds for name in names)
         new = _codes(compile(mutant.source, str(PACKAGE / mutant.path), "exec"))
         changed = [
             (function, new[_place(function.__code__)])
@@ -132,7 +133,8 @@ class WarmTests:
         receiver, sender = _fork.Pipe(duplex=False)
 
         def child() -> None:
-            _alone()
+            _alone(limit)
+            os.kill = _kill_own
             for function, code in changed:
                 function.__code__ = code
             for name in self._running(names):
@@ -143,12 +145,11 @@ class WarmTests:
 
         process = _fork.Process(target=child)
         process.start()
-        process.join(limit)
+        process.join(PATIENCE * limit)
         if process.is_alive():
             os.killpg(process.pid, signal.SIGKILL)  # with the processes that a test has started
             process.join()
-            return None, None
-        return process.exitcode == 0, receiver.recv() if receiver.poll() else None
+        return _passed(process.exitcode), receiver.recv() if receiver.poll() else None
 
     def _running(self, names: list[str]) -> Iterator[str]:
         """Run the tests one by one, and name each after it has run."""
@@ -183,7 +184,7 @@ class WarmTests:
 
     def _measure(self, names: list[str], digest: dict[str, str], kept: dict[str, Cover]) -> None:
         _alone()
-        signal.signal(signal.SIGALRM, _too_long)
+        signal.signal(signal.SIGPROF, _too_long)
         include = [str(PACKAGE / package / "*") for package in PACKAGES]
         measure = coverage.Coverage(data_file=None, include=include, config_file=False)
         session = next(iter(self.items.values())).session
@@ -192,11 +193,11 @@ class WarmTests:
         running = self._running(names)
         for name in names:
             measure.switch_context(name)
-            failed, start = session.testsfailed, time.perf_counter()
-            signal.setitimer(signal.ITIMER_REAL, LONGEST)
+            failed, start = session.testsfailed, _processor_time()
+            signal.setitimer(signal.ITIMER_PROF, LONGEST)
             next(running)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            times[name] = time.perf_counter() - start, session.testsfailed == failed
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            times[name] = _processor_time() - start, session.testsfailed == failed
         measure.stop()
         data, lines = measure.get_data(), {name: {} for name in names}
         for file in data.measured_files():
@@ -218,13 +219,37 @@ def _too_long(*_: Any) -> None:
     raise TimeoutError(f"more than {LONGEST} s")
 
 
-def _alone() -> None:
-    """A process group of its own, silent, with limited memory."""
+def _processor_time() -> float:
+    """Seconds, with those of processes that have ended."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
+
+
+def _passed(code: int | None) -> bool | None:
+    """What an exit code says: None if the process was ended because it took too long."""
+    return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code == 0
+
+
+def _alone(seconds: float = math.inf) -> None:
+    """A process group of its own, silent, with limited memory and processor time."""
     os.setsid()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, tests may not
     silence = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(silence, stream)
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    if seconds < math.inf:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), resource.RLIM_INFINITY))
+
+
+_kill = os.kill
+
+
+def _kill_own(process: int, number: int) -> None:
+    """A changed function may ask for a process to end: only for one of the tests."""
+    if number and os.getpgid(process) != os.getpgrp():
+        raise PermissionError(f"a signal to another process, {process}")
+    _kill(process, number)
 
 
 def _first(names: Iterable[str], total: float, size: Callable[[str], float]) -> Iterator[str]:
@@ -308,12 +333,11 @@ def in_a_copy(mutant: Mutant, tree: Path, names: list[str], limit: float) -> boo
     module.write_text(mutant.source, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-x", *OPTIONS, f"--basetemp={tree}/temp", *names]
     environment = os.environ | {"PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    process = subprocess.Popen(command, cwd=tree, env=environment, preexec_fn=_alone)
+    process = subprocess.Popen(command, cwd=tree, env=environment, preexec_fn=lambda: _alone(limit))
     try:
-        return process.wait(limit) == 0
+        return _passed(process.wait(PATIENCE * limit))
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return None
+        return _passed(process.wait())
     finally:
         module.write_text(original, encoding="utf-8")

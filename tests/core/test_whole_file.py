@@ -42,3 +42,10 @@ def test_others_may_read_the_file(tmp_path):
     written = tmp_path / "new" / "page.html"
     assert written.read_bytes() == "é".encode()
     assert stat.S_IMODE(written.stat().st_mode) == 0o644
+
+
+def test_folders_are_made_as_needed(tmp_path):
+    path = tmp_path / "one" / "two" / "page.html"
+    write_text(path, "first")
+    write_text(path, "second")
+    assert path.read_text() == "second"

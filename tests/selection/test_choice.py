@@ -226,3 +226,16 @@ def test_thin_models_are_followed_by_the_next_ones():
     assert [e.sizes.rows for e in choices_in_turn("thinnest", models, 50, 1)] == [6, 12]
     (only,) = choices_in_turn("best", models, 50, 4)
     assert only == thinnest("best", models, 50)
+
+
+def test_one_row_has_no_standard_error():
+    """With one row that both models predict, only what is allowed contends."""
+    best, worse = (
+        replace(model(score, rows), row_errors=np.array([score, np.nan, np.nan]))
+        for score, rows in ((1.0, 30), (1.03, 15))
+    )
+    assert contenders("best", [best, worse]) == [best]
+    assert contenders("best", [best, replace(worse, score=1.0)]) == [
+        best,
+        replace(worse, score=1.0),
+    ]

@@ -7,6 +7,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import thinrank as tr
 from thinrank.selection import estimate_rank
+from thinrank.selection.rank import _noise_edge
 
 
 def low_rank(n, p, k, rank, seed, strength=2.0):
@@ -199,3 +200,13 @@ def test_bad_data():
         broken[2, 3] = bad
         with pytest.raises(ValueError, match="Y must be finite"):
             estimate_rank(X, broken)
+
+
+@pytest.mark.parametrize(("q", "k"), [(1, 1), (1, 6), (6, 1), (5, 5), (4, 12)])
+def test_noise_exceeds_its_edge_as_often_as_the_level_says(q, k):
+    """Up to the error of the approximation, which is for large matrices."""
+    rng = np.random.default_rng(30_200)
+    largest = np.linalg.norm(rng.standard_normal((40_000, q, k)), ord=2, axis=(1, 2)) ** 2
+    above = np.mean(largest > _noise_edge(q, k, level=0.005))
+    assert 0.003 < above < 0.009
+    assert _noise_edge(q, k, level=0.9) == _noise_edge(q, k, level=None) == 2 * (q + k)

@@ -17,6 +17,7 @@ from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
+from thinrank.selection.evaluation import ResponseErrors
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import held_out_samples
 from thinrank.selection.stacks import Stack
@@ -150,6 +151,19 @@ def test_forecasts_are_right_for_the_rows_at_hand():
     assert np.argmin(forecast) + 1 <= 4
 
 
+def test_forecasts_of_a_criterion_do_not_count_the_ridge_as_residual():
+    """At the rows at hand: the residual sum of squares, and the degrees of freedom of the sizes."""
+    X, Y, _ = data()
+    whole = problem(X, Y)
+    loss, Y = whole.loss, (Y - Y.mean(axis=0)) / whole.target_scale
+    sizes = Sizes(2, 6, 5, 0.3)
+    sample = CriterionSample(loss.quadratic(), lambda: 1.0, Criterion("aic"), True, True)
+    fit = sample.fit(sizes, Pursuit().sized(*sizes[:3]))
+    residual = 2 * N * loss.value_and_gradient(fit.factors)[0]
+    expected = N * K * np.log(residual / np.sum(Y**2)) + 2 * (6 + 5 - 2) * 2
+    assert sample.rows_forecast(fit, sizes, np.array([6]))[0] == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     ("split", "message"),
     [
@@ -173,6 +187,16 @@ def test_splits_without_weight(side):
     weight[train if side == "training" else test] = 0.0
     with pytest.raises(ValueError, match=f"cv leaves no {side} rows of positive weight"):
         held_out_samples(problem(X, Y, weight).loss, SPLITS[:1], center=True, scale=True)
+
+
+def test_small_weights_are_weights():
+    """Only zero takes a row out of its side of a split."""
+    X, Y, _ = data()
+    whole = [problem(X, Y, np.full(N, weight)) for weight in (1.0, 0.25)]
+    ones, small = (
+        held_out_samples(p.loss, SPLITS[:1], center=True, scale=True)[0].null() for p in whole
+    )
+    assert small == pytest.approx(ones)
 
 
 # --------------------------------------------------------------------------- space
@@ -257,6 +281,23 @@ def held_out_search(X, Y, chosen, **options):
     whole = problem(X, Y)
     options = {"solver": Pursuit()} | options
     return by_held_out(whole.loss, chosen, SPLITS, center=True, scale=True, **options), whole
+
+
+def test_one_split_is_enough():
+    """And its search is about a matrix of the shape of the data."""
+    X, Y, _ = data(signal=2.0)
+    whole = problem(X, Y)
+    search = by_held_out(whole.loss, space(), SPLITS[:1], center=True, scale=True, solver=Pursuit())
+    assert search.shape == (P, K)
+    assert search.best.sizes.rows == 4
+    assert search.best.score < search.null_score
+
+
+def test_errors_of_responses_add_up():
+    first = ResponseErrors(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    both = first.and_those_of(ResponseErrors(np.array([10.0, 20.0]), np.array([30.0, 40.0])))
+    np.testing.assert_array_equal(both.errors, [11, 22])
+    np.testing.assert_array_equal(both.totals, [33, 44])
 
 
 @pytest.mark.parametrize("seed", range(4))

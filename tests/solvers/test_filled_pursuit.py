@@ -102,3 +102,16 @@ def test_which_losses_are_nearly_quadratic():
     one = weight.copy()
     one[: len(one) // 2 + 1, 0] = 0  # most entries of one response
     assert not nearly(one)
+
+
+def test_nothing_to_fit_is_final():
+    """Responses that no predictor explains: a fit of rank 0 stays, and nothing has changed."""
+    ones = np.ones((10, 1))
+    Y = np.ones((10, 8))
+    problem = GeneralizedLinear(np.eye(10)[:, :5], Y, Gaussian(), free=ones)
+    solver = FilledPursuit().sized(*SIZES)
+    state = solver.init(problem, tr.Factors(np.ones((5, 1)), np.ones((8, 1))))
+    after = solver.step(problem, state)
+    assert after.U.shape[1] == 0
+    assert after.final
+    assert after.change == 0
