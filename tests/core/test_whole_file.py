@@ -49,3 +49,10 @@ def test_folders_are_made_as_needed(tmp_path):
     write_text(path, "first")
     write_text(path, "second")
     assert path.read_text() == "second"
+
+
+def test_the_name_is_on_disk_as_well_as_the_contents(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("thinrank.core.whole_file.sync_folder", synced.append)
+    write_text(tmp_path / "page.html", "text")
+    assert synced == [tmp_path]

@@ -284,3 +284,11 @@ def test_errors_name_the_argument(change, message):
 def test_arguments_are_named(keywords, message):
     with pytest.raises(ValueError, match=message):
         GeneralizedLinear(np.eye(3), np.ones((3, 2)), Gaussian(), **keywords)
+
+
+def test_the_gram_matrix_is_that_of_the_weighted_rows():
+    X, weight = np.random.default_rng(3).standard_normal((12, 4)), np.linspace(0, 2, 12)
+    loss = GeneralizedLinear(X, np.ones((12, 2)), Gaussian(), sample_weight=weight)
+    expected = X.T @ (weight[:, None] * X) / weight.sum()
+    np.testing.assert_allclose(loss.gram(0.0), expected, atol=1e-12)
+    np.testing.assert_allclose(loss.gram(0.5), expected + 0.5 * np.eye(4), atol=1e-12)

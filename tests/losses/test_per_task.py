@@ -218,3 +218,28 @@ def test_errors_name_the_argument(change, message):
     X, y = data()
     with pytest.raises(ValueError, match=message):
         PerTask(**({"X": X, "y": y, "task": MIXED} | change))
+
+
+def test_another_ridge_is_another_curvature():
+    """Also after the curvature of the first was asked for."""
+    loss = PerTask(*data(), MIXED, K, ridge=0.5)
+    assert loss.with_ridge(2.0).smoothness() == pytest.approx(loss.smoothness() + 1.5)
+    largest = max(
+        np.linalg.eigvalsh(data()[0][t == MIXED].T @ data()[0][t == MIXED] / np.sum(t == MIXED))[-1]
+        for t in range(K)
+    )
+    assert loss.smoothness() >= 0.5 + largest * (1 - 1e-12)
+    np.testing.assert_allclose(loss.smoothness(), 0.5 + largest, rtol=0.05)
+
+
+def test_without_limits_every_task_has_its_own_least_squares():
+    """By many majorizers, since the predictors of the tasks have very different spreads."""
+    X, y = data()
+    X = X * np.array([1.0, 3.0, 0.5, 2.0])[MIXED, None]
+    loss = PerTask(X, y, MIXED, K, ridge=0.1)
+    found = tr.minimize(loss, rank=K, solver=tr.solvers.Pursuit(tol=1e-12)).factors.theta
+    for t in range(K):
+        own = X[t == MIXED]
+        gram = own.T @ own / len(own) + 0.1 * np.eye(P)
+        exact = np.linalg.solve(gram, own.T @ y[t == MIXED] / len(own))
+        np.testing.assert_allclose(found[:, t], exact, atol=1e-4)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import thinrank as tr
+from thinrank.core.sizes import Sizes
 from thinrank.losses import Denoising, GeneralizedLinear, PerTask
 from thinrank.losses.families import Gaussian
 from thinrank.selection.loss_sample import has_many_missing
@@ -79,6 +80,7 @@ def test_a_callback_ends_it():
     best = search.run()
     assert search.stopped
     assert len(search.records) == 3
+    assert search.evaluations[0].sizes == Sizes(0, 0, 0, 0.0)
     assert best.score == min(record.objective for record in search.records)
 
 

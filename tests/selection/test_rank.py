@@ -7,7 +7,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import thinrank as tr
 from thinrank.selection import estimate_rank
-from thinrank.selection.rank import _noise_edge
+from thinrank.selection.rank import _noise_edge, _project
 
 
 def low_rank(n, p, k, rank, seed, strength=2.0):
@@ -210,3 +210,12 @@ def test_noise_exceeds_its_edge_as_often_as_the_level_says(q, k):
     above = np.mean(largest > _noise_edge(q, k, level=0.005))
     assert 0.003 < above < 0.009
     assert _noise_edge(q, k, level=0.9) == _noise_edge(q, k, level=None) == 2 * (q + k)
+
+
+def test_means_far_above_the_deviations_make_no_directions():
+    """Subtracting them leaves rounding errors, which would count as directions of X."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((30, 4)) + 1e6
+    X[:, 3] = X[:, 2] + np.resize([1e-10, 0.0], 30)  # the same, up to the last digit
+    assert len(np.unique(X[:, 3] - X[:, 2])) > 1
+    assert _project(X, rng.standard_normal((30, 5)), True).coordinates.shape == (3, 5)

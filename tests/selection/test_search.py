@@ -1,6 +1,7 @@
 """The search: honest scores on held-out rows, and never worse than what it has seen."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -274,6 +275,23 @@ def test_grid_and_neighbours():
     assert given.above(30) is None
 
 
+def test_a_point_with_fewer_rows_has_the_largest_rank_that_fits():
+    near = Sizes(4, 8, 6, 0.0)
+    assert space().like(3, near) == Sizes(3, 3, 6, 0.0)
+    assert space().like(9, near) == Sizes(4, 9, 6, 0.0)
+    assert space(columns=[2, 5]).like(7, near) == Sizes(4, 7, 5, 0.0)
+    assert space(columns=[3]).like(7, near) == Sizes(3, 7, 3, 0.0)
+    assert space().like(5, None) == Sizes(1, 5, K, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(2, 18, 6), (0, 18, 3), (4, 5, None), (9, 16, 12), (1, 3, 2)]
+)
+def test_between_two_numbers_of_rows(low, high, expected):
+    """Close to the geometric mean; one half stands for no rows at all."""
+    assert space().between(low, high) == expected
+
+
 # --------------------------------------------------------------------------- search
 
 
@@ -339,6 +357,28 @@ def test_the_criterion_search_is_about_as_good_as_all_fits(seed, signal, slack):
             table = sample.table(fit, 0.0, rank)
             best = min(best, table[rank - 1, rank - 1 :].min())
     assert search.best.score <= best + slack
+
+
+def test_the_next_number_of_rows_is_the_one_with_the_least_forecast():
+    X, Y, _ = data(signal=2.0)
+    loss = problem(X, Y).loss
+    search = by_criterion(loss, space(ranks=[3]), Criterion(), rough=True)
+    sample = CriterionSample(loss.quadratic(), loss.noise, Criterion(), True, True)
+    near = search._evaluate([Sizes(3, 9, 5, 0.0)])[0]
+    expected = sample.rows_forecast(near.fits[0], near.sizes, np.arange(1, P + 1))
+    expected[:2] = np.inf  # fewer rows than the rank
+    assert search._forecast(near) == np.argmin(expected) + 1
+    assert search._forecast(replace(near, fits=(None,))) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rough_search_looks_at_fewer_models(seed):
+    X, Y, _ = data(seed, signal=0.5)
+    loss = problem(X, Y).loss
+    rough, full = (by_criterion(loss, space(), Criterion(), rough=rough) for rough in (True, False))
+    assert len(rough.evaluations) < len(full.evaluations)
+    assert full.best.score <= rough.best.score
+    assert rough.best.score < 0
 
 
 def test_a_small_grid_is_tried_in_full_and_equals_brute_force():

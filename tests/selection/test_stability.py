@@ -387,6 +387,13 @@ def test_too_few_rows():
 
 
 @quiet
+def test_many_pairs_of_halves():
+    seen = []
+    stability(SignsOfSums(seen), *tiny(), n_resamples=120)
+    assert len(seen) == 240
+
+
+@quiet
 def test_four_rows_are_enough():
     seen = []
     stability(SignsOfSums(seen), *tiny(4), n_resamples=2)

@@ -1,5 +1,7 @@
 """Pursuit on responses whose missing entries are filled in."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,14 +106,11 @@ def test_which_losses_are_nearly_quadratic():
     assert not nearly(one)
 
 
-def test_nothing_to_fit_is_final():
-    """Responses that no predictor explains: a fit of rank 0 stays, and nothing has changed."""
-    ones = np.ones((10, 1))
-    Y = np.ones((10, 8))
-    problem = GeneralizedLinear(np.eye(10)[:, :5], Y, Gaussian(), free=ones)
+def test_a_fit_of_rank_zero_is_final():
+    problem, _ = loss()
     solver = FilledPursuit().sized(*SIZES)
-    state = solver.init(problem, tr.Factors(np.ones((5, 1)), np.ones((8, 1))))
-    after = solver.step(problem, state)
-    assert after.U.shape[1] == 0
+    state = fitted(solver, problem)
+    nothing = replace(state, U=state.U[:, :0], Q=state.Q[:, :0], final=False, change=1.0)
+    after = solver.step(problem, nothing)
     assert after.final
     assert after.change == 0
