@@ -64,9 +64,8 @@ def run_all(waiting: list[Mutant], options: argparse.Namespace, folder: Path) ->
             worker.start()
         for worker in workers:
             worker.join()
-        results = recorded(options.record)
-        used = {results[m.key]["test"] for m in waiting if m.key in results} - {None}
-        unsound.extend(tests.failures(sorted(used)))
+        used = {entry["test"] for entry in recorded(options.record).values()}
+        unsound.extend(tests.failures(sorted(used & tests.items.keys())))
 
     if tests.run(share):
         raise SystemExit("the tests cannot be collected")
@@ -123,6 +122,7 @@ def main() -> int:
     results = recorded(options.record)
     done = {key for key, e in results.items() if not (options.again and e["outcome"] == "survived")}
     waiting = [mutant for mutant in drawn if mutant.key not in done]
+    waiting.sort(key=lambda mutant: mutant.key in results)  # survivors after those never run
     unsound = []
     if waiting:
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder:

@@ -137,3 +137,4 @@ def test_more_rows_than_samples(block, monkeypatch):
     root, ridged = form.inverse_root(rows)
     assert not ridged
     np.testing.assert_allclose(root.T @ (root @ C), solution, atol=1e-12)
+    assert form.with_ridge(0.0).inverse_root(rows)[1]  # without a ridge one is needed

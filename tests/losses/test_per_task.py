@@ -13,6 +13,7 @@ from thinrank.losses import LeastSquares, PerTask
 
 N, P, K, R = 30, 7, 4, 2
 TASK = np.arange(N) ** 2 % K  # 0, 1, 0, 1, …: tasks 2 and 3 have no rows
+ONE_ROW = np.repeat(np.arange(K), [1, 20, 8, 1])
 MIXED = np.random.default_rng(5).permutation(np.repeat(np.arange(K), [12, 9, 3, 6]))
 
 
@@ -49,7 +50,9 @@ def quotients(function, at, h=1e-4):
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.3])
-@pytest.mark.parametrize("task", [MIXED, TASK], ids=["all tasks", "tasks without rows"])
+@pytest.mark.parametrize(
+    "task", [MIXED, TASK, ONE_ROW], ids=["all tasks", "tasks without rows", "tasks with one row"]
+)
 def test_value_and_derivatives(task, ridge):
     X, y = data()
     loss, factors = PerTask(X, y, task, K, ridge=ridge), point()

@@ -239,3 +239,11 @@ def test_one_row_has_no_standard_error():
         best,
         replace(worse, score=1.0),
     ]
+
+
+def test_no_predictors_are_not_half_of_them():
+    """A model without predictors competes by its own rules, not as a thinner one."""
+    thick, zero = model(1.0, 150), null(1.0)
+    assert most_accurate([thick, zero], 200) is thick
+    half = model(1.0, 90)
+    assert most_accurate([thick, zero, half], 200) is half
