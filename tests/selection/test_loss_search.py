@@ -8,7 +8,7 @@ from thinrank.core.sizes import Sizes
 from thinrank.losses import Denoising, GeneralizedLinear, PerTask
 from thinrank.losses.families import Gaussian
 from thinrank.selection.loss_sample import has_many_missing
-from thinrank.selection.loss_search import LossSearch, _around
+from thinrank.selection.loss_search import _STEPS, LossSearch, _around
 from thinrank.selection.space import make_space
 from thinrank.solvers import GDT, Pursuit
 from thinrank.starts import as_start
@@ -104,3 +104,14 @@ def test_what_counts_as_many_missing_entries(missing, many):
 )
 def test_values_around_another_end_with_the_grid(here, expected):
     assert _around(np.array([1, 2, 4, 8, 16, 40]), here, 2.0) == expected
+
+
+def test_no_move_from_the_best_sizes_is_left_untried():
+    rng = np.random.default_rng(3)
+    X, task = rng.standard_normal((60, 6)), np.arange(60) % 3
+    y = X[:, 0] * (1 + task) + 0.5 * rng.standard_normal(60)
+    search = search_of(PerTask(X, y, task), ridges=[0.0])
+    best = search.run()
+    moves = list(search._moves(best.sizes, *_STEPS[-1]))
+    assert moves
+    assert all(sizes in search._known for sizes in moves)

@@ -190,14 +190,20 @@ def test_splits_without_weight(side):
         held_out_samples(problem(X, Y, weight).loss, SPLITS[:1], center=True, scale=True)
 
 
-def test_small_weights_are_weights():
-    """Only zero takes a row out of its side of a split."""
+@pytest.mark.parametrize("whole", [True, False])
+def test_small_weights_are_weights(whole, monkeypatch):
+    """Only zero takes a row out of its side, whether or not XᵀX of all rows is kept."""
+    if not whole:
+        monkeypatch.setattr(Moments, "_gram_is_cheaper", lambda _: False)
+        monkeypatch.setattr(Moments, "_gram_is_quick", lambda _: False)
     X, Y, _ = data()
-    whole = [problem(X, Y, np.full(N, weight)) for weight in (1.0, 0.25)]
-    ones, small = (
-        held_out_samples(p.loss, SPLITS[:1], center=True, scale=True)[0].null() for p in whole
-    )
-    assert small == pytest.approx(ones)
+    scores = []
+    for weight in (1.0, 0.25):
+        loss = problem(X, Y, np.full(N, weight)).loss
+        (sample,) = held_out_samples(loss, SPLITS[:1], center=True, scale=True)
+        assert loss.moments.gram_is_held is whole
+        scores.append(sample.null())
+    assert scores[0] == pytest.approx(scores[1])
 
 
 # --------------------------------------------------------------------------- space

@@ -150,3 +150,15 @@ def test_duplicated_predictors():
     prospects = solver._prospects(loss.quadratic(), fit)
     near = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, K, 0.0)
     assert len(set((near.rows % 5).tolist())) == 3
+
+
+def test_pursuit_tries_the_proposal_at_the_end():
+    X, Y = data()
+    loss = LeastSquares(X, Y)
+    _, fit = fitted(loss, [4, 6, 8])
+    solver, form = Pursuit(exchange_penalty=0.0).sized(2, 3, K), loss.quadratic()
+    prospects = solver._prospects(form, fit)
+    near = neighbours.next_rows(form, fit, prospects, 2, K, 0.0)
+    assert near.exchanged > 0
+    tried = [trial.rows.tolist() for trial, _ in solver._last_trials(loss, form, fit, prospects)]
+    assert near.rows.tolist() in tried

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import thinrank as tr
 from oracles.closed_forms import best_over_supports
@@ -243,3 +244,16 @@ def test_the_price_of_an_exchange_is_that_of_aic(penalty):
     left = fit.objective - solver._margin(loss.quadratic(), fit)
     fall = Y.size * np.log(fit.objective / left)
     assert fall == pytest.approx(2 * (penalty or 2.0), rel=0.02)
+
+
+def test_clearly_not_noise_is_the_largest_of_as_many_rows_of_noise():
+    """The deviance that the new row explains, N times the relative decrease, against χ²."""
+    decisions = []
+    for strength in np.linspace(0.0, 0.5, 21):
+        solver, loss, form, fit = weakly_wrong(strength)
+        prospects = solver._prospects(form, fit)
+        deviance = 80 * 6 * prospects.gains.max() / (2 * fit.objective)
+        found = solver._significant(loss, form, fit, prospects)
+        assert (found is not None) == (deviance > norm.isf(1 / 24) ** 2)
+        decisions.append(found is not None)
+    assert 4 < sum(decisions) < 18
