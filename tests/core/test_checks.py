@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thinrank.core.checks import check_finite, is_auto
+from thinrank.core.checks import check_callback, check_finite, is_auto
 
 
 @pytest.mark.arrays
@@ -41,3 +41,10 @@ def test_other_values_are_not_auto(value):
 
 def test_auto():
     assert is_auto("auto") is True
+
+
+def test_a_callback_can_be_called():
+    check_callback(None)
+    check_callback(print)
+    with pytest.raises(TypeError, match="callback must be callable or None, got 3"):
+        check_callback(3)

@@ -173,3 +173,13 @@ def test_factors_on_rows_have_the_support_among_them():
     scale[6] = 0
     assert factors.with_units(scale).row_support.tolist() == [1]
     np.testing.assert_allclose(factors.balanced().theta, factors.theta)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [([2], [1]), ([2], [0, 3]), ([0, 4], [1])])
+def test_a_theta_of_few_rows_or_columns(rows, columns):
+    theta = np.zeros((5, 4))
+    theta[np.ix_(rows, columns)] = 2.5
+    found = Factors.from_theta(theta, 2)
+    np.testing.assert_allclose(found.theta, theta, atol=1e-12)
+    assert found.row_support.tolist() == rows
+    assert found.column_support.tolist() == columns

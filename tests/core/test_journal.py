@@ -106,3 +106,19 @@ def test_nothing_is_stored_after_an_interruption(tmp_path):
 
 def _interrupted():
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("failure", [OSError("no space left"), KeyboardInterrupt()])
+def test_a_failed_write_leaves_no_half_of_a_line(tmp_path, monkeypatch, failure):
+    """What was there before stays, and the journal goes on as if nothing had been written."""
+    path = tmp_path / "journal"
+    with recording(Journal(path, {"X": "1"})):
+        recalled("step 1", lambda: 1)
+        before = path.read_bytes()
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(failure))
+            with pytest.raises(type(failure)):
+                recalled("step 2", lambda: "much longer than the next")
+        assert path.read_bytes() == before
+        recalled("step 2", lambda: 2)
+    assert results(path, [1, 2]) == ([1, 2], 0)

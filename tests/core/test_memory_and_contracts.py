@@ -88,3 +88,13 @@ def test_everything_becomes_a_design(given, kind):
     assert designs.as_design(design) is design
     wrapped = designs.Transformed(design)
     assert designs.as_design(wrapped) is wrapped
+
+
+def test_an_error_of_an_allocation_says_what_to_do(monkeypatch):
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", "3")
+    found = memory.explained(MemoryError("Unable to allocate 8.00 GiB for an array."))
+    assert isinstance(found, MemoryError)
+    assert "(unable to allocate 8.00 GiB for an array). Pass X" in str(found)
+    assert "THINRANK_MEMORY_GIB to less than 3, so" in str(found)
+    assert "(the size is not known)" in str(memory.explained(MemoryError()))
+    assert memory.explained(found) is found

@@ -87,3 +87,17 @@ def test_links_are_not_followed(tmp_path, monkeypatch, gone):
 
 def test_a_folder_that_is_not_there():
     clear_unfinished(unfinished.Path("/no/such/folder/out.csv"))
+
+
+def test_what_cannot_be_removed_is_left(tmp_path, monkeypatch):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+
+    def refuse(*args, **options):
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr("os.rmdir", refuse)
+    monkeypatch.setattr("pathlib.Path.unlink", refuse)
+    unfinished.remove(folder)
+    unfinished.remove(tmp_path / "file")
+    assert folder.exists()

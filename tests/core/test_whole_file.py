@@ -42,3 +42,17 @@ def test_others_may_read_the_file(tmp_path):
     written = tmp_path / "new" / "page.html"
     assert written.read_bytes() == "é".encode()
     assert stat.S_IMODE(written.stat().st_mode) == 0o644
+
+
+def test_folders_are_made_as_needed(tmp_path):
+    path = tmp_path / "one" / "two" / "page.html"
+    write_text(path, "first")
+    write_text(path, "second")
+    assert path.read_text() == "second"
+
+
+def test_the_name_is_on_disk_as_well_as_the_contents(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("thinrank.core.whole_file.sync_folder", synced.append)
+    write_text(tmp_path / "page.html", "text")
+    assert synced == [tmp_path]

@@ -120,3 +120,21 @@ def test_every_library(data, xp, dtype):
         expected = expected - arrays.to_numpy(plain.T @ Y / N).sum(axis=1)
         found = arrays.to_numpy(form.gradient(index, block, V))
         np.testing.assert_allclose(found, np.stack([expected] * 2, axis=1), atol=100 * tol)
+
+
+@pytest.mark.parametrize("block", [4096, 5])
+def test_more_rows_than_samples(block, monkeypatch):
+    """From inner products of the samples, with columns of X taken in blocks."""
+    monkeypatch.setattr("thinrank.forms.shared_products._BLOCK_ROWS", block)
+    rng = np.random.default_rng(2)
+    X, Y, rows = rng.standard_normal((8, 40)), rng.standard_normal((8, K)), np.arange(3, 26)
+    form = ProductForm(as_design(X), Dense(Y), 8.0, float(np.sum(Y**2)) / 8, 0.3)
+    H, C = X[:, rows].T @ X[:, rows] / 8 + 0.3 * np.eye(23), X[:, rows].T @ Y / 8
+    solution = np.linalg.solve(H, C)
+    assert form.has_dual(rows)
+    np.testing.assert_allclose(form.cross_rows(rows), C, atol=1e-12)
+    np.testing.assert_allclose(form.dual_solution(rows), solution, atol=1e-12)
+    root, ridged = form.inverse_root(rows)
+    assert not ridged
+    np.testing.assert_allclose(root.T @ (root @ C), solution, atol=1e-12)
+    assert form.with_ridge(0.0).inverse_root(rows)[1]  # without a ridge one is needed

@@ -108,3 +108,8 @@ def test_errors_name_the_argument(keywords, error, message):
     given = {"value_and_gradient": lambda factors: None, "shape": (3, 2)}
     with pytest.raises(error, match=message):
         Custom(**(given | keywords))
+
+
+def test_one_predictor_and_one_response():
+    loss = Custom(lambda factors: (0.0, factors.U, factors.V), (1, 1))
+    assert loss.shape == (1, 1)

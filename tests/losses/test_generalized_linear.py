@@ -268,3 +268,27 @@ def test_gradient_descent_and_pursuit_agree_without_limits():
 def test_errors_name_the_argument(change, message):
     with pytest.raises(ValueError, match=message):
         GeneralizedLinear(family=Gaussian(), **(arguments("gaussian", "bare") | change))
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"sample_weight": [1.0, np.nan, 1.0]}, "sample_weight must be finite"),
+        ({"sample_weight": [1.0, -1.0, 1.0]}, "sample_weight must not be negative"),
+        ({"sample_weight": [1.0, 1.0]}, r"sample_weight must contain 3 numbers, got shape \(2,\)"),
+        ({"unit": [1.0, np.inf]}, "unit must be finite"),
+        ({"entry_weight": [[1.0, 1.0]] * 2 + [[1.0, np.nan]]}, "entry_weight must be finite"),
+        ({"offset": [[0.0, 0.0]] * 2}, "offset must be a matrix with 3 rows and 2 columns"),
+    ],
+)
+def test_arguments_are_named(keywords, message):
+    with pytest.raises(ValueError, match=message):
+        GeneralizedLinear(np.eye(3), np.ones((3, 2)), Gaussian(), **keywords)
+
+
+def test_the_gram_matrix_is_that_of_the_weighted_rows():
+    X, weight = np.random.default_rng(3).standard_normal((12, 4)), np.linspace(0, 2, 12)
+    loss = GeneralizedLinear(X, np.ones((12, 2)), Gaussian(), sample_weight=weight)
+    expected = X.T @ (weight[:, None] * X) / weight.sum()
+    np.testing.assert_allclose(loss.gram(0.0), expected, atol=1e-12)
+    np.testing.assert_allclose(loss.gram(0.5), expected + 0.5 * np.eye(4), atol=1e-12)

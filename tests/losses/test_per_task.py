@@ -13,6 +13,7 @@ from thinrank.losses import LeastSquares, PerTask
 
 N, P, K, R = 30, 7, 4, 2
 TASK = np.arange(N) ** 2 % K  # 0, 1, 0, 1, …: tasks 2 and 3 have no rows
+ONE_ROW = np.repeat(np.arange(K), [1, 20, 8, 1])
 MIXED = np.random.default_rng(5).permutation(np.repeat(np.arange(K), [12, 9, 3, 6]))
 
 
@@ -49,7 +50,9 @@ def quotients(function, at, h=1e-4):
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.3])
-@pytest.mark.parametrize("task", [MIXED, TASK], ids=["all tasks", "tasks without rows"])
+@pytest.mark.parametrize(
+    "task", [MIXED, TASK, ONE_ROW], ids=["all tasks", "tasks without rows", "tasks with one row"]
+)
 def test_value_and_derivatives(task, ridge):
     X, y = data()
     loss, factors = PerTask(X, y, task, K, ridge=ridge), point()
@@ -218,3 +221,28 @@ def test_errors_name_the_argument(change, message):
     X, y = data()
     with pytest.raises(ValueError, match=message):
         PerTask(**({"X": X, "y": y, "task": MIXED} | change))
+
+
+def test_another_ridge_is_another_curvature():
+    """Also after the curvature of the first was asked for."""
+    loss = PerTask(*data(), MIXED, K, ridge=0.5)
+    assert loss.with_ridge(2.0).smoothness() == pytest.approx(loss.smoothness() + 1.5)
+    largest = max(
+        np.linalg.eigvalsh(data()[0][t == MIXED].T @ data()[0][t == MIXED] / np.sum(t == MIXED))[-1]
+        for t in range(K)
+    )
+    assert loss.smoothness() >= 0.5 + largest * (1 - 1e-12)
+    np.testing.assert_allclose(loss.smoothness(), 0.5 + largest, rtol=0.05)
+
+
+def test_without_limits_every_task_has_its_own_least_squares():
+    """By many majorizers, since the predictors of the tasks have very different spreads."""
+    X, y = data()
+    X = X * np.array([1.0, 3.0, 0.5, 2.0])[MIXED, None]
+    loss = PerTask(X, y, MIXED, K, ridge=0.1)
+    found = tr.minimize(loss, rank=K, solver=tr.solvers.Pursuit(tol=1e-12)).factors.theta
+    for t in range(K):
+        own = X[t == MIXED]
+        gram = own.T @ own / len(own) + 0.1 * np.eye(P)
+        exact = np.linalg.solve(gram, own.T @ y[t == MIXED] / len(own))
+        np.testing.assert_allclose(found[:, t], exact, atol=1e-4)

@@ -6,7 +6,7 @@ from family_problems import FAMILIES, K, N, arguments, best_free, blocks_of, wei
 from scipy.optimize import minimize
 
 from thinrank.losses.families import Bernoulli, Gaussian, Huber, Multinomial, Poisson
-from thinrank.losses.profile import profiled
+from thinrank.losses.profile import _is_stuck, profiled
 
 
 def centred(beta, name):
@@ -201,3 +201,16 @@ def test_ends_where_only_rounding_errors_change():
     assert len(calls) < 25
     expected = profiled(Huber(1.345, None), Y - 1e12, None, np.zeros((9, 4)), np.ones((9, 1)), None)
     np.testing.assert_allclose(values, expected[2], rtol=1e-6)
+
+
+def test_newton_is_stuck_only_if_slopes_are_clear():
+    """Slopes of one sign count, unless they are as small as those of a perfect fit."""
+    free = np.ones((6, 1))
+    one_sign, both_signs = np.ones((6, 1)), np.resize([1.0, -1.0], (6, 1))
+    assert _is_stuck(free, one_sign, None)
+    assert _is_stuck(free, 1e-4 * one_sign, None)
+    assert not _is_stuck(free, 1e-9 * one_sign, None)
+    assert not _is_stuck(free, both_signs, None)
+    assert _is_stuck(free, np.hstack([both_signs, one_sign]), None)  # in one response
+    # units of the weights do not matter
+    assert _is_stuck(free, 1e-9 * one_sign, np.full((6, 1), 1e-9))

@@ -228,3 +228,13 @@ def test_restrict_of_every_form(form):
     U[[1, 4]], V[[0, 3]] = small.U, small.V
     expected = literal_value(U @ V.T, weighted=True, ridge=0.2)
     assert inner.value_and_gradient(small)[0] == pytest.approx(expected, rel=1e-10)
+
+
+def test_values_of_a_perfect_fit_are_not_negative():
+    """Rounding makes some of the sums of products negative."""
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        X, theta = rng.standard_normal((N, P)), 1e3 * rng.standard_normal((P, K))
+        value, gradient = LeastSquares(X, X @ theta).full_gradient(theta)
+        assert 0 <= value < 1e-6
+        np.testing.assert_allclose(gradient, 0, atol=1e-9)

@@ -226,3 +226,24 @@ def test_thin_models_are_followed_by_the_next_ones():
     assert [e.sizes.rows for e in choices_in_turn("thinnest", models, 50, 1)] == [6, 12]
     (only,) = choices_in_turn("best", models, 50, 4)
     assert only == thinnest("best", models, 50)
+
+
+def test_one_row_has_no_standard_error():
+    """With one row that both models predict, only what is allowed contends."""
+    best, worse = (
+        replace(model(score, rows), row_errors=np.array([score, np.nan, np.nan]))
+        for score, rows in ((1.0, 30), (1.03, 15))
+    )
+    assert contenders("best", [best, worse]) == [best]
+    assert contenders("best", [best, replace(worse, score=1.0)]) == [
+        best,
+        replace(worse, score=1.0),
+    ]
+
+
+def test_no_predictors_are_not_half_of_them():
+    """A model without predictors competes by its own rules, not as a thinner one."""
+    thick, zero = model(1.0, 150), null(1.0)
+    assert most_accurate([thick, zero], 200) is thick
+    half = model(1.0, 90)
+    assert most_accurate([thick, zero, half], 200) is half

@@ -95,6 +95,18 @@ def test_a_perfect_fit_has_a_finite_score():
     assert np.isfinite(score).all()
 
 
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("residual", [0.0, 1e-20])
+def test_a_perfect_fit_has_the_same_score_in_every_unit(name, residual):
+    """What is left is a rounding error of the squares of the responses, however small these are."""
+    scores = [
+        Criterion(name).scores(np.array(unit * residual), unit * 400.0, N * K, complexity())
+        for unit in (1e-12, 1.0, 1e12)
+    ]
+    assert scores[0] == pytest.approx(scores[1])
+    assert scores[2] == pytest.approx(scores[1])
+
+
 def test_names_and_objects():
     assert as_criterion("bic") == Criterion("bic")
     own = Criterion(per_degree=3.0)

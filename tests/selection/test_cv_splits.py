@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit
 
-from thinrank.selection.cv_splits import make_splits
+from thinrank.selection.cv_splits import given_splits, make_splits
 
 
 def assert_partition(splits, rows):
@@ -88,3 +88,17 @@ def test_nothing_to_split():
         make_splits([], None, 10, seed=0)
     with pytest.raises(ValueError, match="at least 2 samples"):
         make_splits(5, np.array([0.0, 1.0, 0.0]), 3, seed=0)
+
+
+@pytest.mark.parametrize(
+    "cv", ["abc", True, np.True_, 2.5, object(), [(0, 1, 2)], [3], [([0], [1]), "ab"]]
+)
+def test_what_is_not_a_way_to_split(cv):
+    with pytest.raises(ValueError, match=r"^cv must be a number of folds, a splitter or a list"):
+        given_splits(cv, np.zeros((6, 2)))
+
+
+def test_a_number_of_folds_without_shuffling():
+    for cv, folds in ((3, 3), (None, 5)):
+        splits = given_splits(cv, np.zeros((15, 2)))
+        assert [list(test) for _, test in splits] == np.arange(15).reshape(folds, -1).tolist()

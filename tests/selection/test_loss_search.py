@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 import thinrank as tr
-from thinrank.losses import Denoising, PerTask
-from thinrank.selection.loss_search import LossSearch
+from thinrank.core.sizes import Sizes
+from thinrank.losses import Denoising, GeneralizedLinear, PerTask
+from thinrank.losses.families import Gaussian
+from thinrank.selection.loss_sample import has_many_missing
+from thinrank.selection.loss_search import _STEPS, LossSearch, _around
 from thinrank.selection.space import make_space
 from thinrank.solvers import GDT, Pursuit
 from thinrank.starts import as_start
@@ -77,6 +80,7 @@ def test_a_callback_ends_it():
     best = search.run()
     assert search.stopped
     assert len(search.records) == 3
+    assert search.evaluations[0].sizes == Sizes(0, 0, 0, 0.0)
     assert best.score == min(record.objective for record in search.records)
 
 
@@ -84,3 +88,30 @@ def test_what_a_loss_needs_is_named():
     space = make_space((4, 3), 4, ranks=None, rows=None, columns=None, ridges=[0.0])
     with pytest.raises(TypeError, match="a search for sizes needs a loss with the capability"):
         LossSearch(Denoising(np.ones((4, 3))), space, Pursuit(), as_start("auto", True))
+
+
+@pytest.mark.parametrize(("missing", "many"), [(0.0, False), (0.15, False), (0.5, True)])
+def test_what_counts_as_many_missing_entries(missing, many):
+    rng = np.random.default_rng(4)
+    X, Y = rng.standard_normal((40, 5)), rng.standard_normal((40, 10))
+    known = np.ones((40, 10))
+    known.flat[rng.permutation(known.size)[: round(missing * known.size)]] = 0
+    assert has_many_missing(GeneralizedLinear(X, Y, Gaussian(), entry_weight=known)) == many
+
+
+@pytest.mark.parametrize(
+    ("here", "expected"), [(1, [2]), (2, [4, 1]), (8, [16, 4]), (40, [16]), (16, [40, 8])]
+)
+def test_values_around_another_end_with_the_grid(here, expected):
+    assert _around(np.array([1, 2, 4, 8, 16, 40]), here, 2.0) == expected
+
+
+def test_no_move_from_the_best_sizes_is_left_untried():
+    rng = np.random.default_rng(3)
+    X, task = rng.standard_normal((60, 6)), np.arange(60) % 3
+    y = X[:, 0] * (1 + task) + 0.5 * rng.standard_normal(60)
+    search = search_of(PerTask(X, y, task), ridges=[0.0])
+    best = search.run()
+    moves = list(search._moves(best.sizes, *_STEPS[-1]))
+    assert moves
+    assert all(sizes in search._known for sizes in moves)

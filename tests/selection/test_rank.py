@@ -7,6 +7,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import thinrank as tr
 from thinrank.selection import estimate_rank
+from thinrank.selection.rank import _noise_edge, _project
 
 
 def low_rank(n, p, k, rank, seed, strength=2.0):
@@ -199,3 +200,22 @@ def test_bad_data():
         broken[2, 3] = bad
         with pytest.raises(ValueError, match="Y must be finite"):
             estimate_rank(X, broken)
+
+
+@pytest.mark.parametrize(("q", "k"), [(1, 1), (1, 6), (6, 1), (5, 5), (4, 12)])
+def test_noise_exceeds_its_edge_as_often_as_the_level_says(q, k):
+    """Up to the error of the approximation, which is for large matrices."""
+    rng = np.random.default_rng(30_200)
+    largest = np.linalg.norm(rng.standard_normal((10_000, q, k)), ord=2, axis=(1, 2)) ** 2
+    above = np.mean(largest > _noise_edge(q, k, level=0.005))
+    assert 0.003 < above < 0.012
+    assert _noise_edge(q, k, level=0.9) == _noise_edge(q, k, level=None) == 2 * (q + k)
+
+
+def test_means_far_above_the_deviations_make_no_directions():
+    """Subtracting them leaves rounding errors, which would count as directions of X."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((30, 4)) + 1e6
+    X[:, 3] = X[:, 2] + np.resize([1e-10, 0.0], 30)  # the same, up to the last digit
+    assert len(np.unique(X[:, 3] - X[:, 2])) > 1
+    assert _project(X, rng.standard_normal((30, 5)), True).coordinates.shape == (3, 5)

@@ -1,6 +1,7 @@
 """The search: honest scores on held-out rows, and never worse than what it has seen."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
+from thinrank.selection.evaluation import ResponseErrors
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import held_out_samples
 from thinrank.selection.stacks import Stack
@@ -150,6 +152,19 @@ def test_forecasts_are_right_for_the_rows_at_hand():
     assert np.argmin(forecast) + 1 <= 4
 
 
+def test_forecasts_of_a_criterion_do_not_count_the_ridge_as_residual():
+    """At the rows at hand: the residual sum of squares, and the degrees of freedom of the sizes."""
+    X, Y, _ = data()
+    whole = problem(X, Y)
+    loss, Y = whole.loss, (Y - Y.mean(axis=0)) / whole.target_scale
+    sizes = Sizes(2, 6, 5, 0.3)
+    sample = CriterionSample(loss.quadratic(), lambda: 1.0, Criterion("aic"), True, True)
+    fit = sample.fit(sizes, Pursuit().sized(*sizes[:3]))
+    residual = 2 * N * loss.value_and_gradient(fit.factors)[0]
+    expected = N * K * np.log(residual / np.sum(Y**2)) + 2 * (6 + 5 - 2) * 2
+    assert sample.rows_forecast(fit, sizes, np.array([6]))[0] == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     ("split", "message"),
     [
@@ -173,6 +188,22 @@ def test_splits_without_weight(side):
     weight[train if side == "training" else test] = 0.0
     with pytest.raises(ValueError, match=f"cv leaves no {side} rows of positive weight"):
         held_out_samples(problem(X, Y, weight).loss, SPLITS[:1], center=True, scale=True)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_small_weights_are_weights(whole, monkeypatch):
+    """Only zero takes a row out of its side, whether or not XᵀX of all rows is kept."""
+    if not whole:
+        monkeypatch.setattr(Moments, "_gram_is_cheaper", lambda _: False)
+        monkeypatch.setattr(Moments, "_gram_is_quick", lambda _: False)
+    X, Y, _ = data()
+    scores = []
+    for weight in (1.0, 0.25):
+        loss = problem(X, Y, np.full(N, weight)).loss
+        (sample,) = held_out_samples(loss, SPLITS[:1], center=True, scale=True)
+        assert loss.moments.gram_is_held is whole
+        scores.append(sample.null())
+    assert scores[0] == pytest.approx(scores[1])
 
 
 # --------------------------------------------------------------------------- space
@@ -250,6 +281,23 @@ def test_grid_and_neighbours():
     assert given.above(30) is None
 
 
+def test_a_point_with_fewer_rows_has_the_largest_rank_that_fits():
+    near = Sizes(4, 8, 6, 0.0)
+    assert space().like(3, near) == Sizes(3, 3, 6, 0.0)
+    assert space().like(9, near) == Sizes(4, 9, 6, 0.0)
+    assert space(columns=[2, 5]).like(7, near) == Sizes(4, 7, 5, 0.0)
+    assert space(columns=[3]).like(7, near) == Sizes(3, 7, 3, 0.0)
+    assert space().like(5, None) == Sizes(1, 5, K, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(2, 18, 6), (0, 18, 3), (4, 5, None), (9, 16, 12), (1, 3, 2)]
+)
+def test_between_two_numbers_of_rows(low, high, expected):
+    """Close to the geometric mean; one half stands for no rows at all."""
+    assert space().between(low, high) == expected
+
+
 # --------------------------------------------------------------------------- search
 
 
@@ -257,6 +305,23 @@ def held_out_search(X, Y, chosen, **options):
     whole = problem(X, Y)
     options = {"solver": Pursuit()} | options
     return by_held_out(whole.loss, chosen, SPLITS, center=True, scale=True, **options), whole
+
+
+def test_one_split_is_enough():
+    """And its search is about a matrix of the shape of the data."""
+    X, Y, _ = data(signal=2.0)
+    whole = problem(X, Y)
+    search = by_held_out(whole.loss, space(), SPLITS[:1], center=True, scale=True, solver=Pursuit())
+    assert search.shape == (P, K)
+    assert search.best.sizes.rows == 4
+    assert search.best.score < search.null_score
+
+
+def test_errors_of_responses_add_up():
+    first = ResponseErrors(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    both = first.and_those_of(ResponseErrors(np.array([10.0, 20.0]), np.array([30.0, 40.0])))
+    np.testing.assert_array_equal(both.errors, [11, 22])
+    np.testing.assert_array_equal(both.totals, [33, 44])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -298,6 +363,28 @@ def test_the_criterion_search_is_about_as_good_as_all_fits(seed, signal, slack):
             table = sample.table(fit, 0.0, rank)
             best = min(best, table[rank - 1, rank - 1 :].min())
     assert search.best.score <= best + slack
+
+
+def test_the_next_number_of_rows_is_the_one_with_the_least_forecast():
+    X, Y, _ = data(signal=2.0)
+    loss = problem(X, Y).loss
+    search = by_criterion(loss, space(ranks=[3]), Criterion(), rough=True)
+    sample = CriterionSample(loss.quadratic(), loss.noise, Criterion(), True, True)
+    near = search._evaluate([Sizes(3, 9, 5, 0.0)])[0]
+    expected = sample.rows_forecast(near.fits[0], near.sizes, np.arange(1, P + 1))
+    expected[:2] = np.inf  # fewer rows than the rank
+    assert search._forecast(near) == np.argmin(expected) + 1
+    assert search._forecast(replace(near, fits=(None,))) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rough_search_looks_at_fewer_models(seed):
+    X, Y, _ = data(seed, signal=0.5)
+    loss = problem(X, Y).loss
+    rough, full = (by_criterion(loss, space(), Criterion(), rough=rough) for rough in (True, False))
+    assert len(rough.evaluations) < len(full.evaluations)
+    assert full.best.score <= rough.best.score
+    assert rough.best.score < 0
 
 
 def test_a_small_grid_is_tried_in_full_and_equals_brute_force():

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
 from thinrank.selection import stability
-from thinrank.selection.stability_table import error_bound
+from thinrank.selection.stability_table import AxisSummary, error_bound, remark
 
 # The bound says nothing for so few predictors, which is another test's subject.
 quiet = pytest.mark.filterwarnings("ignore:The bound on wrong")
@@ -300,6 +300,15 @@ def test_remark_where_the_bound_says_nothing():
     assert table.attrs["n_resamples"] == 3
 
 
+@pytest.mark.parametrize(
+    ("stable", "bound", "nothing"), [(0, 3.0, False), (1, 0.9, False), (2, 2.0, True)]
+)
+def test_a_bound_says_nothing_from_the_number_of_stable_ones_on(stable, bound, nothing):
+    summary = AxisSummary("row", stable, bound, bound, mean=2.0, among=9)
+    assert summary.says_nothing is nothing
+    assert ("says nothing" in remark(summary)) is nothing
+
+
 # --------------------------------------------------------------------------- bounds
 
 
@@ -375,6 +384,20 @@ def test_bad_options(options, message):
 def test_too_few_rows():
     with pytest.raises(ValueError, match="at least 4 rows, got 3"):
         stability(SignsOfSums([]), *tiny(3))
+
+
+@quiet
+def test_many_pairs_of_halves():
+    seen = []
+    stability(SignsOfSums(seen), *tiny(), n_resamples=120)
+    assert len(seen) == 240
+
+
+@quiet
+def test_four_rows_are_enough():
+    seen = []
+    stability(SignsOfSums(seen), *tiny(4), n_resamples=2)
+    assert [len(half) for half in seen] == [2] * 4
 
 
 def test_without_pandas(monkeypatch):

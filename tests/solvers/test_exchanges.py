@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from thinrank.solvers.exchanges import descending, promising
+import thinrank as tr
+from thinrank.losses import LeastSquares
+from thinrank.solvers.exchanges import best_exchanges, descending, largest_noise, promising
+from thinrank.solvers.pursuit import Pursuit
 
 
 @pytest.mark.parametrize("count", [1, 7, 40, 399, 400, 1000])
@@ -26,3 +30,31 @@ def test_promising_exchanges_of_many(free):
     ordered, cheap = -np.sort(-gains), np.sort(costs)
     expected = free + int(np.sum(ordered[free : free + 6] > cheap + 0.02))
     assert promising(costs, gains, free, 0.01) == expected
+
+
+def test_the_largest_of_many_squares_of_noise():
+    """One of ``count`` variables is expected above it, by the tails of the normal distribution."""
+    assert largest_noise(50, 1) == pytest.approx(norm.isf(1 / 100) ** 2)
+    assert largest_noise(50, 2) == pytest.approx(2 * np.log(50))
+    assert largest_noise(1, 0) == largest_noise(2, 1)  # never of nothing
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 4.0, np.inf])
+def test_exchanges_that_cost_too_much_are_left_out(ratio):
+    X, Y, _ = tr.datasets.make_two_way_sparse(40, 9, 7, 2, 3, 4, signal=0.3, random_state=2)
+    form = LeastSquares(X, Y).quadratic()
+    solver = Pursuit().sized(2, 3, 7)
+    fit = solver._fit_form(form, np.array([4, 6, 8]), np.arange(7), np.ones((7, 2)))
+    prospects = solver._prospects(form, fit)
+    nets = prospects.of_pairs(fit)
+    gains = nets + prospects.costs[:, None]
+    expected = [
+        sorted({4, 6, 8} - {fit.rows[i]} | {prospects.candidates[prospects.exact][j]})
+        for i, j in zip(*np.unravel_index(np.argsort(-nets, axis=None), nets.shape), strict=True)
+        if prospects.costs[i] <= ratio * gains[i, j]
+    ]
+    found = [rows.tolist() for rows in best_exchanges(fit, prospects, ratio)]
+    assert found == expected[: len(found)]
+    assert len(found) == min(len(expected), 16)
+    if ratio == 0.5:
+        assert 0 < len(found) < 16

@@ -1,5 +1,7 @@
 """Pursuit on responses whose missing entries are filled in."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,3 +104,13 @@ def test_which_losses_are_nearly_quadratic():
     one = weight.copy()
     one[: len(one) // 2 + 1, 0] = 0  # most entries of one response
     assert not nearly(one)
+
+
+def test_a_fit_of_rank_zero_is_final():
+    problem, _ = loss()
+    solver = FilledPursuit().sized(*SIZES)
+    state = fitted(solver, problem)
+    nothing = replace(state, U=state.U[:, :0], Q=state.Q[:, :0], final=False, change=1.0)
+    after = solver.step(problem, nothing)
+    assert after.final
+    assert after.change == 0

@@ -171,3 +171,15 @@ def test_the_weight_of_the_penalty():
 def test_balance_is_a_number_or_auto():
     with pytest.raises(ValueError, match="balance must be a finite non-negative number, got 'no'"):
         GDT(balance="no")
+
+
+def test_a_tolerance_of_zero_uses_every_iteration():
+    """Also at a minimum, where an iteration changes nothing."""
+    M = np.zeros((4, 3))
+    M[0, 0] = 4.0
+    start = Factors(2 * np.eye(4)[:, :1], 2 * np.eye(3)[:, :1])
+    for tol, iterations in ((0.0, 9), (1e-12, 1)):
+        state, history, _ = run(GDT(tol=tol, max_iter=9).sized(1, 4, 3), Denoising(M), start)
+        assert state.change == 0
+        assert len(history) == iterations
+        np.testing.assert_array_equal(state.factors.theta, M)

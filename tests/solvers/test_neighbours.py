@@ -75,6 +75,25 @@ def test_the_proposal_is_the_best(library, columns, everything, monkeypatch):
     assert value(X, Y, rows, chosen, 2) == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.parametrize("most", [1, 4, 9])
+def test_the_best_of_the_most_promising_exchanges(most, monkeypatch):
+    """Where even single exchanges are too many: those with the largest net gains, Q held fixed."""
+    X, Y = data()
+    monkeypatch.setattr(neighbours, "_MAX_SUPPORTS", most)
+    loss = LeastSquares(X, Y)
+    solver, fit = fitted(loss, [4, 6, 8])
+    prospects = solver._prospects(loss.quadratic(), fit)
+    near = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, K, 0.0)
+    nets = prospects.of_pairs(fit)
+    tried = [
+        [*np.delete(fit.rows, place // nets.shape[1]), prospects.candidates[place % nets.shape[1]]]
+        for place in np.argsort(-nets, axis=None)[:most]
+    ]
+    best = min(value(X, Y, rows, np.arange(K), 2) for rows in tried)
+    assert near.exchanged == 1
+    assert value(X, Y, near.rows, np.arange(K), 2) == pytest.approx(best, rel=1e-9)
+
+
 def test_every_row_exchanged_pays_the_margin():
     X, Y = data()
     loss = LeastSquares(X, Y)
@@ -131,3 +150,15 @@ def test_duplicated_predictors():
     prospects = solver._prospects(loss.quadratic(), fit)
     near = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, K, 0.0)
     assert len(set((near.rows % 5).tolist())) == 3
+
+
+def test_pursuit_tries_the_proposal_at_the_end():
+    X, Y = data()
+    loss = LeastSquares(X, Y)
+    _, fit = fitted(loss, [4, 6, 8])
+    solver, form = Pursuit(exchange_penalty=0.0).sized(2, 3, K), loss.quadratic()
+    prospects = solver._prospects(form, fit)
+    near = neighbours.next_rows(form, fit, prospects, 2, K, 0.0)
+    assert near.exchanged > 0
+    tried = [trial.rows.tolist() for trial, _ in solver._last_trials(loss, form, fit, prospects)]
+    assert near.rows.tolist() in tried

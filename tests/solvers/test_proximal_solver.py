@@ -159,3 +159,28 @@ def test_proximal_maps(library, dtype):
     np.testing.assert_allclose(
         library.numpy(rows), [[2.4, -3.2], [0, 0], [0, 0], [-2, 0]], rtol=1e-6
     )
+
+
+class Counting(LeastSquares):
+    """Least squares that count their gradients."""
+
+    count = 0
+
+    def full_gradient(self, theta):
+        self.count += 1
+        return super().full_gradient(theta)
+
+
+def test_the_tolerance_is_relative_to_the_gradient_at_zero():
+    """From any start: a warm start near the solution ends at once, and not later."""
+    X, Y = data("n > p")
+    penalty = np.full(30, amount("lasso", X, Y))
+    exact = solve("lasso", LeastSquares(X, Y), penalty)
+    loss = Counting(X, Y)
+    cold = Proximal(shrink_entries).solve(loss, penalty)
+    steps = loss.count
+    np.testing.assert_allclose(cold, exact, atol=1e-3)
+    assert steps > 5
+    warm = Proximal(shrink_entries).solve(loss, penalty, exact + 1e-6)
+    assert loss.count == steps + 2  # of the first step, and at zero
+    np.testing.assert_allclose(warm, exact, atol=1e-5)

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import thinrank as tr
 from oracles.closed_forms import best_over_supports
@@ -199,3 +200,60 @@ def test_singular_problems_report_the_loss_and_the_rank(case):
     assert answer.value == pytest.approx(direct, rel=1e-9, abs=1e-12 * np.sum(Y**2))
     assert answer.factors.rank == (2 if case == "duplicates" else 11)
     assert "lower than the requested rank" in str(answer.status)
+
+
+def weakly_wrong(strength):
+    """A fit on two strong rows and one of noise, beside a row of some strength."""
+    rng = np.random.default_rng(30_300)
+    X = np.sqrt(80) * np.linalg.qr(rng.standard_normal((80, 12)))[0]
+    theta = np.zeros((12, 6))
+    theta[[0, 1, 2]] = np.outer([3.0, -3.0, strength], np.ones(6))
+    loss = LeastSquares(X, X @ theta + rng.standard_normal((80, 6)))
+    solver = Pursuit(exchange_penalty=1e6).sized(1, 3, 6)
+    form = loss.quadratic()
+    fit = solver._fit_form(form, np.array([0, 1, 7]), np.arange(6), np.ones((6, 1)))
+    return solver, loss, form, fit
+
+
+def test_a_row_that_is_clearly_not_noise_needs_no_penalty():
+    """It takes the place of the row that costs least; the others stay."""
+    solver, loss, form, fit = weakly_wrong(strength=1.0)
+    found = solver._significant(loss, form, fit, solver._prospects(form, fit))
+    assert found.rows.tolist() == [0, 1, 2]
+    assert found.objective < fit.objective
+    answer = tr.minimize(
+        loss, rank=1, row_sparsity=3, solver=Pursuit(exchange_penalty=1e6), start=fit.factors
+    )
+    assert answer.factors.row_support.tolist() == [0, 1, 2]
+
+
+def test_a_row_that_may_be_noise_does():
+    """The gain of the row left out is below that of the best of 12 rows of noise."""
+    solver, loss, form, fit = weakly_wrong(strength=0.0)
+    assert solver._significant(loss, form, fit, solver._prospects(form, fit)) is None
+
+
+@pytest.mark.parametrize("penalty", [None, 5.0])
+def test_the_price_of_an_exchange_is_that_of_aic(penalty):
+    """N·log(objective) must fall by 2, or the given number, for each of the r coefficients."""
+    X, Y, _ = problem()
+    loss = LeastSquares(X, Y)
+    options = {} if penalty is None else {"exchange_penalty": penalty}
+    solver = Pursuit(**options).sized(2, 6, 15)
+    fit = solver._fit_form(loss.quadratic(), np.arange(6), np.arange(15), np.ones((15, 2)))
+    left = fit.objective - solver._margin(loss.quadratic(), fit)
+    fall = Y.size * np.log(fit.objective / left)
+    assert fall == pytest.approx(2 * (penalty or 2.0), rel=0.02)
+
+
+def test_clearly_not_noise_is_the_largest_of_as_many_rows_of_noise():
+    """The deviance that the new row explains, N times the relative decrease, against χ²."""
+    decisions = []
+    for strength in np.linspace(0.0, 0.5, 21):
+        solver, loss, form, fit = weakly_wrong(strength)
+        prospects = solver._prospects(form, fit)
+        deviance = 80 * 6 * prospects.gains.max() / (2 * fit.objective)
+        found = solver._significant(loss, form, fit, prospects)
+        assert (found is not None) == (deviance > norm.isf(1 / 24) ** 2)
+        decisions.append(found is not None)
+    assert 4 < sum(decisions) < 18

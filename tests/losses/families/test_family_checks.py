@@ -154,3 +154,9 @@ def test_multinomial_is_taken_whole():
         with pytest.raises(ValueError, match="must be taken together"):
             family.take(columns)
     assert isinstance(Multinomial(3).take(np.arange(3)), Family)
+
+
+def test_scales_that_were_given_stay():
+    np.testing.assert_array_equal(Gaussian().with_scale(np.array([2.0, 3.0])).scale, [2, 3])
+    given = Gaussian([1.0, 5.0])
+    np.testing.assert_array_equal(given.with_scale(np.array([2.0, 3.0])).scale, [1, 5])

@@ -1,0 +1,368 @@
+"""Tests that are imported and collected once, and then run in forks of that process.
+
+A fork gets the functions of a changed module by exchange of their code, so that a mutant costs the
+time of its tests and nothing else. What only takes effect while a module is imported (constants,
+default arguments) cannot be exchanged; such mutants run in a new process on a copy of the tree.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import importlib
+import importlib.util
+import json
+import math
+import multiprocessing
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+import coverage
+import pytest
+from mutants import PACKAGE, PACKAGES, ROOT, Mutant
+
+TESTS = (
+    *(f"tests/{package}" for package in PACKAGES),
+    *(f"src/thinrank/{package}" for package in PACKAGES),  # their doctests
+    "tests/contracts",
+    "tests/test_minimize.py",
+    *(
+        f"tests/estimators/test_{name}.py"
+        for name in (
+            "regressor",
+            "automatic",
+            "glm",
+            "always_keep",
+            "classifier",
+            "cross_validated",
+            "missing",
+            "row_blocks",
+        )
+    ),
+)
+LONGEST = 2.0  # seconds of processor time; tests that take longer are left out
+PATIENCE = 10  # seconds by the clock for one second of processor time, on a busy machine
+MEMORY = 8 * 2**30  # bytes; a mutant may ask for any amount
+OPTIONS = ("-q", "-s", "-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=none")
+_fork = multiprocessing.get_context("fork")
+
+
+class Cover(NamedTuple):
+    """What one test runs of the packages, and how long it takes."""
+
+    digest: str  # of the sources and of its file: another one makes it run again
+    seconds: float
+    passed: bool
+    lines: dict[str, list[int]]  # by file below src/thinrank
+
+
+class Result(NamedTuple):
+    """What became of a mutant: killed, survived or timeout, and the test that failed."""
+
+    outcome: str
+    test: str | None
+    count: int
+
+
+class WarmTests:
+    """A pytest plugin: takes the place of the loop over tests, and calls ``work`` instead."""
+
+    def __init__(self, cover_file: Path, folder: Path, seconds: float) -> None:
+        self.cover_file, self.folder, self.seconds = cover_file, folder, seconds
+        self.work: Callable[[], None] = lambda: None
+        self.items: dict[str, pytest.Item] = {}
+        self.covers: dict[str, Cover] = {}
+        self.functions: dict[str, list[FunctionType]] = {}
+
+    def run(self, work: Callable[[], None], tests: Iterable[str] = TESTS) -> int:
+        """Collect the tests, learn which lines they run, and call ``work``."""
+        self.work = work
+        options = [*OPTIONS, "-m", "not slow and not browser", f"--basetemp={self.folder}/tests"]
+        there = [test for test in tests if (ROOT / test).exists()]
+        return int(pytest.main([*options, *there], plugins=[self]))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Called by pytest after the collection."""
+        if session.testsfailed:
+            raise session.Interrupted("the tests cannot be collected")
+        self.items = {item.nodeid: item for item in session.items}
+        _import_everything(self.items)
+        self.functions = _functions_by_file()
+        gc.collect()
+        gc.freeze()  # forks share this memory as long as nobody touches it
+        self._learn()
+        self.work()
+        return True
+
+    def chosen(self, mutant: Mutant) -> list[str]:
+        """The tests that run the changed lines, or else the module; quick ones first."""
+        own = set(range(mutant.line, mutant.last_line + 1))
+        reached = {name: cover.lines.get(mutant.path, []) for name, cover in self.covers.items()}
+        found = [name for name, lines in reached.items() if not own.isdisjoint(lines)]
+        found = found or [name for name, lines in reached.items() if lines]
+        order = {name: place for place, name in enumerate(self.items)}
+        # Tests of about the same duration stay in the order of their files, which share fixtures.
+        found.sort(key=lambda name: (math.ceil(math.log2(self.covers[name].seconds)), order[name]))
+        return list(_first(found, self.seconds, lambda name: self.covers[name].seconds))
+
+    def outcome(self, mutant: Mutant, tree: Path) -> Result:
+        """Run one mutant; ``tree`` is a copy of the sources that no other process uses."""
+        names = self.chosen(mutant)
+        if not names:
+            return Result("survived", None, 0)
+        limit = 10 + 3 * sum(self.covers[name].seconds for name in names)
+        new = _codes(compile(mutant.source, str(PACKAGE / mutant.path), "exec"))
+        changed = [
+            (function, new[_place(function.__code__)])
+            for function in self.functions.get(mutant.path, ())
+            if new.get(_place(function.__code__), function.__code__) != function.__code__
+        ]
+        if changed and all(code.co_freevars == f.__code__.co_freevars for f, code in changed):
+            passed, test = self._in_a_fork(names, changed, limit)
+        else:
+            passed, test = in_a_copy(mutant, tree, names, limit), None
+        outcome = {True: "survived", False: "killed", None: "timeout"}[passed]
+        return Result(outcome, test, len(names))
+
+    def failures(self, names: Iterable[str]) -> list[str]:
+        """Those of some tests that fail without any change, each in a fork."""
+        return [name for name in names if not self._in_a_fork([name], [], 60.0)[0]]
+
+    def _in_a_fork(
+        self, names: list[str], changed: list[tuple[FunctionType, CodeType]], limit: float
+    ) -> tuple[bool | None, str | None]:
+        """Whether the tests pass (None after the limit), and the first that fails."""
+        receiver, sender = _fork.Pipe(duplex=False)
+
+        def child() -> None:
+            _alone(limit)
+            os.kill = _kill_own
+            for function, code in changed:
+                function.__code__ = code
+            for name, following in _pairs(names):
+                if not self._run(name, following):
+                    sender.send(name)
+                    os._exit(1)
+            os._exit(0)
+
+        process = _fork.Process(target=child)
+        process.start()
+        process.join(PATIENCE * limit)
+        if process.is_alive():
+            os.killpg(process.pid, signal.SIGKILL)  # with the processes that a test has started
+            process.join()
+        return _passed(process.exitcode), receiver.recv() if receiver.poll() else None
+
+    def _run(self, name: str, following: str | None) -> bool:
+        """Run one test; whether it passes."""
+        item = self.items[name]
+        before = item.session.testsfailed
+        item.config.hook.pytest_runtest_protocol(
+            item=item, nextitem=self.items[following] if following else None
+        )
+        return item.session.testsfailed == before
+
+    def _learn(self) -> None:
+        """Run tests that are new or changed once, with a record of the lines that they run."""
+        known: dict[str, Cover] = {}
+        if self.cover_file.exists():
+            known = _read_covers(self.cover_file)
+        digests = _digests({name.split("::")[0] for name in self.items})
+        digest = {name: digests[name.split("::")[0]] for name in self.items}
+        kept = {n: c for n, c in known.items() if n in digest and c.digest == digest[n]}
+        unknown = [name for name in self.items if name not in kept]
+        if unknown:
+            print(f"\nwhich lines {len(unknown)} tests run", flush=True)
+        part = self.folder / "lines.json"
+        for _, group in groupby(unknown, key=lambda name: name.split("::")[0]):
+            names = list(group)  # of one file: a test that ends the process spoils no other file
+            part.unlink(missing_ok=True)
+            process = _fork.Process(target=self._measure, args=(names, digest, part))
+            process.start()
+            process.join()
+            if part.exists():
+                kept |= _read_covers(part)
+                self.cover_file.write_text(json.dumps(kept), encoding="utf-8")
+        self.covers = {name: cover for name, cover in kept.items() if cover.passed}
+        print(
+            f"{len(self.covers)} of {len(self.items)} tests, "
+            f"{sum(c.seconds for c in self.covers.values()):.0f} s",
+            flush=True,
+        )
+
+    def _measure(self, names: list[str], digest: dict[str, str], part: Path) -> None:
+        _alone()
+        signal.signal(signal.SIGPROF, _too_long)
+        include = [str(PACKAGE / package / "*") for package in PACKAGES]
+        measure = coverage.Coverage(data_file=None, include=include, config_file=False)
+        times: dict[str, tuple[float, bool]] = {}
+        measure.start()
+        for name, following in _pairs(names):
+            measure.switch_context(name)
+            start = _processor_time()
+            signal.setitimer(signal.ITIMER_PROF, LONGEST)
+            try:
+                passed = self._run(name, following)
+            except TimeoutError:  # between the parts of a test
+                passed = False
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            times[name] = _processor_time() - start, passed
+        measure.stop()
+        data, lines = measure.get_data(), {name: {} for name in names}
+        for file in data.measured_files():
+            path = Path(file).relative_to(PACKAGE).as_posix()
+            for line, tests in data.contexts_by_lineno(file).items():
+                for name in filter(None, tests):
+                    lines[name].setdefault(path, []).append(line)
+        new = {name: Cover(digest[name], *times[name], lines[name]) for name in names}
+        part.write_text(json.dumps(new), encoding="utf-8")
+        os._exit(0)
+
+
+def _read_covers(file: Path) -> dict[str, Cover]:
+    entries = json.loads(file.read_text(encoding="utf-8"))
+    return {name: Cover(*entry) for name, entry in entries.items()}
+
+
+def _too_long(*_: Any) -> None:
+    raise TimeoutError(f"more than {LONGEST} s")
+
+
+def _pairs(names: list[str]) -> Iterator[tuple[str, str | None]]:
+    """Every name with the next one."""
+    return zip(names, [*names[1:], None], strict=True)
+
+
+def _processor_time() -> float:
+    """Seconds, with those of processes that have ended."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
+
+
+def _passed(code: int | None) -> bool | None:
+    """What an exit code says: None if the process was ended because it took too long."""
+    return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code == 0
+
+
+def _alone(seconds: float = math.inf) -> None:
+    """A process group of its own, silent, with limited memory and processor time."""
+    os.setsid()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, tests may not
+    silence = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(silence, stream)
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    if seconds < math.inf:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), resource.RLIM_INFINITY))
+
+
+_kill = os.kill
+
+
+def _kill_own(process: int, number: int) -> None:
+    """A changed function may ask for a process to end: only for one of the tests."""
+    if number and os.getpgid(process) != os.getpgrp():
+        raise PermissionError(f"a signal to another process, {process}")
+    _kill(process, number)
+
+
+def _first(names: Iterable[str], total: float, size: Callable[[str], float]) -> Iterator[str]:
+    """The first names, until their sizes exceed the total; one at least."""
+    for name in names:
+        yield name
+        total -= size(name)
+        if total <= 0:
+            return
+
+
+def _import_everything(names: Iterable[str]) -> None:
+    """Modules that are imported late: no function of theirs could be exchanged before.
+
+    The array libraries of the tests too, since every fork would import them again.
+    """
+    for library in ("torch", "array_api_strict"):
+        if any(library in name for name in names) and importlib.util.find_spec(library):
+            importlib.import_module(library)
+    for package in PACKAGES:
+        for path in sorted((PACKAGE / package).rglob("*.py")):
+            parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+            importlib.import_module(".".join(p for p in parts if p != "__init__"))
+
+
+def _functions_by_file() -> dict[str, list[FunctionType]]:
+    """All living functions of the package, by file below src/thinrank."""
+    found: dict[str, list[FunctionType]] = {}
+    for thing in gc.get_objects():
+        if type(thing) is FunctionType and thing.__code__.co_filename.startswith(f"{PACKAGE}/"):
+            path = Path(thing.__code__.co_filename).relative_to(PACKAGE).as_posix()
+            found.setdefault(path, []).append(thing)
+    if not found:
+        raise SystemExit(f"the tests import another copy of thinrank than {PACKAGE}")
+    return found
+
+
+def _place(code: CodeType) -> tuple[str, int]:
+    return code.co_qualname, code.co_firstlineno
+
+
+def _codes(code: CodeType) -> dict[tuple[str, int], CodeType]:
+    """Every piece of code within another, by name and first line."""
+    found = {_place(code): code}
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= _codes(constant)
+    return found
+
+
+def _digests(files: Iterable[str]) -> dict[str, str]:
+    """A digest of each file of tests together with the sources of the package."""
+    sources = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        sources.update(path.read_bytes())
+    found = {}
+    for file in files:
+        own = sources.copy()
+        own.update((ROOT / file).read_bytes())
+        found[file] = own.hexdigest()
+    return found
+
+
+def copy_of_tree(folder: Path) -> Path:
+    """A copy of what the tests need, in which one worker changes modules in turn."""
+    folder.mkdir()
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+    for part in ("src", "tests"):
+        shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+    for part in ("docs", "benchmarks", "examples", "README.md", "CHANGELOG.md"):
+        (folder / part).symlink_to(ROOT / part)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def in_a_copy(mutant: Mutant, tree: Path, names: list[str], limit: float) -> bool | None:
+    """Whether the tests pass in a new process with the changed module; None after the limit."""
+    names = [name for name in names if "torch" not in name]  # seconds to import
+    module = tree / "src" / "thinrank" / mutant.path
+    original = module.read_text(encoding="utf-8")
+    module.write_text(mutant.source, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-x", *OPTIONS, f"--basetemp={tree}/temp", *names]
+    environment = os.environ | {"PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    process = subprocess.Popen(command, cwd=tree, env=environment, preexec_fn=lambda: _alone(limit))
+    try:
+        return _passed(process.wait(PATIENCE * limit))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return _passed(process.wait())
+    finally:
+        module.write_text(original, encoding="utf-8")
