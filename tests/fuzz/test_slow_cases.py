@@ -36,7 +36,7 @@ def test_few_evaluations(name, seed, most, message, tmp_path, monkeypatch):
     rng = np.random.default_rng([zlib.crc32(f"fit:{name}".encode()), seed])
     with warnings.catch_warnings(record=True) as told, np.errstate(all="ignore"):
         warnings.simplefilter("always")
-        # of data with other predictors after the fit; coefficients that are not finite raise another
+        # of data with other predictors; coefficients that are not finite raise another error
         with contextlib.suppress(ValueError):
             attempt_of(name)(Trial(rng, tmp_path))
     texts = [str(each.message) for each in told if each.category is SelectionWarning]
