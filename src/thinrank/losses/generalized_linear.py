@@ -19,7 +19,7 @@ from thinrank.losses.families import Family
 from thinrank.losses.inputs import as_matrix, as_vector, as_weights
 from thinrank.losses.missing_entries import combined_weights, few_missing
 from thinrank.losses.point import Point
-from thinrank.losses.profile import is_perfect, profiled, usable_start
+from thinrank.losses.profile import is_perfect, profiled
 
 __all__ = ["GeneralizedLinear"]
 
@@ -158,7 +158,7 @@ class GeneralizedLinear:
         They are those of Θ = 0, not those of the last point, so that the loss at a point does not
         depend on the points before, not even in the last bit.
         """
-        return usable_start(self.family, self.free, self.null.free)
+        return None if self.free is None else self.null.free
 
     def at(self, factors: Factors, guess: Array | None = None) -> Point:
         """The loss at Θ, computed once for the last few points; ``guess`` as in :meth:`value`."""
@@ -213,12 +213,7 @@ class GeneralizedLinear:
 
     def value(self, factors: Factors, free: Array | None = None) -> float:
         """f(UVᵀ); ``free`` is a guess of the free coefficients."""
-        guess = (
-            None
-            if free is None or self.free is None
-            else usable_start(self.family, self.free, free)
-        )
-        value = self._total(self.at(factors, guess))
+        value = self._total(self.at(factors, None if self.free is None else free))
         if self.ridge:
             U, V = factors.U, factors.V
             value += 0.5 * self.ridge * arrays.inner(U.T @ U, V.T @ V)

@@ -10,7 +10,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["is_perfect", "profiled", "usable_start"]
+__all__ = ["is_perfect", "profiled"]
 
 # Largest number of Newton steps, and of times that a step is halved. Rules of thumb: a start from
 # the last point takes one or two steps.
@@ -42,8 +42,9 @@ _NO_SLOPE = 1e-6
 # doubles with every step that reaches it and is accepted, as far from the optimum there is hardly
 # any curvature. Responses with units have no exponentials, and no limit.
 _MAX_CHANGE = 10.0
-# Free coefficients are not used again if they give linear predictors beyond this, where a
-# probability is below 1e-6.
+# Free coefficients that give linear predictors beyond this, where a probability is below 1e-6, are
+# not used again unless the loss is lower there than at the intercepts of the family: where the
+# other linear predictors do not balance them, there is no curvature for Newton steps.
 _MAX_LINEAR = 15.0
 
 
@@ -86,13 +87,18 @@ def profiled(
         value, derivative, curvature = _entries(family, y, weight, linear)
         beta = arrays.zeros((0, y.shape[1]), like=y)
         return beta, linear, xp.sum(value, axis=0), derivative, curvature
-    beta = _first(family, y, weight, linear, free) if start is None else start
+    blocks = [arrays.indices(block, y) for block in family.blocks(y.shape[1])]
+    if start is None:
+        beta = _first(family, y, weight, linear, free)
+    elif family.quadratic or float(xp.max(xp.abs(free @ start))) < _MAX_LINEAR:
+        beta = start
+    else:
+        beta = _lower(family, y, weight, linear, free, start, blocks)
     here = linear + free @ beta
     value, derivative, curvature = _entries(family, y, weight, here)
     totals = xp.sum(value, axis=0)
     if family.quadratic:
         return _one_step(free, beta, here, totals, derivative, curvature)
-    blocks = [arrays.indices(block, y) for block in family.blocks(y.shape[1])]
     only_blocks = sum(index.shape[0] for index in blocks) == y.shape[1]
     slack = max(_TOL, 8 * arrays.eps(y))  # rounding errors of the values
     tol = min(_TOL, arrays.eps(y))
@@ -204,6 +210,28 @@ def _first(family: Any, y: Array, weight: Array | None, linear: Array, free: Arr
     return best * start
 
 
+def _lower(
+    family: Any,
+    y: Array,
+    weight: Array | None,
+    linear: Array,
+    free: Array,
+    start: Array,
+    blocks: list[Array],
+) -> Array:
+    """For every response the better of a start and the intercepts of the family."""
+    xp = arrays.namespace(y)
+    first = _first(family, y, weight, linear, free)
+    with arrays.without_overflow_warnings():
+        there, at_first = (
+            _of_responses(
+                xp.sum(_entries(family, y, weight, linear + free @ beta)[0], axis=0), blocks, xp.sum
+            )
+            for beta in (start, first)
+        )
+    return xp.where(there < at_first, start, first)
+
+
 def _entries(
     family: Any, y: Array, weight: Array | None, linear: Array
 ) -> tuple[Array, Array, Array]:
@@ -265,14 +293,3 @@ def is_perfect(family: Any, total: float, entries: float) -> bool:
     Families with units have no such limit: their losses may have any size.
     """
     return not family.units and total <= _PERFECT * entries
-
-
-def usable_start(family: Any, free: Array | None, beta: Array) -> Array | None:
-    """Free coefficients from which the next point can start.
-
-    None if they are so large that probabilities are 0 or 1 and Newton steps have no curvature.
-    """
-    if free is None or family.quadratic:
-        return beta
-    xp = arrays.namespace(beta)
-    return beta if float(xp.max(xp.abs(free @ beta))) < _MAX_LINEAR else None

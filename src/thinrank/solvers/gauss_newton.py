@@ -19,7 +19,9 @@ _MAX_HALVINGS = 20
 # Conjugate gradients end when the residual is below this fraction of the gradient, in the metric
 # of the preconditioner: more precise steps hardly decrease the loss more.
 _PRECISION = 0.05
-# Largest change of a linear predictor in one step of a loss that is not quadratic.
+# Largest change of a linear predictor in the first step of a loss that is not quadratic. It doubles
+# with every step that reaches it and is accepted, since the minimum is far away or at infinity if
+# classes are nearly separable, and is halved with every step that is not accepted at once.
 _MAX_CHANGE = 10.0
 # A step must decrease the loss by this fraction of what its slope promises (Armijo's rule).
 _SUFFICIENT = 1e-4
@@ -47,13 +49,14 @@ def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
     value : float
         The loss.
     """
-    value = loss.value(factors)
+    value, radius = loss.value(factors), _MAX_CHANGE
     for _ in range(_MAX_STEPS):
         model = _Model(loss, factors)
         step, slope = model.step()
         if not slope < 0:
             break
-        size, found = model.longest(step), None
+        size, found = model.longest(step, radius), None
+        longest = size
         for _ in range(_MAX_HALVINGS):
             trial = model.moved(step, size)
             lower = loss.value(trial, model.free + size * step.free)
@@ -63,6 +66,10 @@ def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
             size *= 0.5
         if found is None:
             break
+        if size < longest:
+            radius *= 0.5
+        elif size < 1:
+            radius *= 2
         decrease, value, factors = value - lower, lower, found
         if decrease <= tol * max(value, 1e-4 * loss.magnitude):
             break
@@ -203,8 +210,8 @@ class _Model:
             direction = zero.plus(-1.0, z).plus(size / last, direction)
         return solution, self._gradient.dot(solution)
 
-    def longest(self, step: _Step) -> float:
-        """The largest step size to try, at most 1.
+    def longest(self, step: _Step, radius: float) -> float:
+        """The largest step size to try, at most 1, that changes linear predictors by ``radius``.
 
         Where probabilities are 0 or 1 there is hardly any curvature, and steps can be far too long.
         """
@@ -212,7 +219,7 @@ class _Model:
             return 1.0
         xp = arrays.namespace(self._U)
         largest = float(xp.max(xp.abs(self._linear_change(step))))
-        return 1.0 if largest <= _MAX_CHANGE else _MAX_CHANGE / largest
+        return 1.0 if largest <= radius else radius / largest
 
     def _linear_change(self, step: _Step) -> Array:
         """The change of the linear predictors along a step."""

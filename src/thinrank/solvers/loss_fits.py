@@ -26,6 +26,8 @@ _NEARLY_PERFECT = 1e-4
 _MAX_FURTHER_DECREASE = 10.0
 # Largest number of changes of the columns in use on one set of rows.
 _MAX_ALTERNATIONS = 20
+# Largest number of times that a start is halved.
+_MAX_HALVINGS = 40
 # Numbers of columns that single exchanges remove and add, and of exchanges that are tried.
 _MAX_LEAVING = 2
 _MAX_ENTERING = 3
@@ -154,7 +156,11 @@ def _next_columns(loss: Any, form: Any, fit: Fit, fit_form: FitForm) -> Fit:
 
 
 def _lowest(inner: Any, fit: Fit, form: Any) -> Factors:
-    """The start of lower loss: a fit of the form, or the factors around which it was made."""
+    """The start of lower loss: a fit of the form, or the factors around which it was made.
+
+    A fit of a form with hardly any curvature, as around probabilities near 0 and 1, can be far too
+    large. If both starts are worse than zero, the better one is shrunk until it is not.
+    """
     proposal = Factors(
         arrays.take_rows(fit.factors.U, fit.rows), arrays.take_rows(fit.factors.V, inner.targets)
     )
@@ -164,10 +170,15 @@ def _lowest(inner: Any, fit: Fit, form: Any) -> Factors:
         V = V * inner.fixed[:, None]
     old = Factors(arrays.take_rows(before.U, fit.rows), V)
     guess = None if form.free is None else arrays.take_columns(form.free, inner.targets)
-    value = inner.value(proposal, guess)
-    if old.rank != proposal.rank or value <= inner.value(old, guess):
-        return proposal
-    return old
+    start, value = proposal, inner.value(proposal, guess)
+    if old.rank == proposal.rank and (before_value := inner.value(old, guess)) < value:
+        start, value = old, before_value
+    for _ in range(_MAX_HALVINGS):
+        if value <= inner.magnitude:
+            break
+        start = Factors(start.U, 0.5 * start.V)
+        value = inner.value(start)
+    return start
 
 
 def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
