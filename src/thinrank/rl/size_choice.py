@@ -21,7 +21,7 @@ from thinrank.rl.common_part import CommonPartFit, Setting
 from thinrank.rl.frozen_transitions import FrozenTransitions
 from thinrank.rl.task_rows import Columns, TaskRows
 
-__all__ = ["choose_setting", "pilot"]
+__all__ = ["best_setting", "choose_setting", "pilot"]
 
 # Iterations of the pilot run, and those after which it selects rows. Q changes quickly at first.
 _PILOT, _SELECTING = 20, (1, 2, 4, 8, 14, 20)
@@ -167,6 +167,35 @@ def _rounds(
     return [same, different, separate, further, nearby]
 
 
+def best_setting(errors: dict[Setting, float]) -> Setting:
+    """The setting with the smallest error, or the same with a smaller penalty α.
+
+    Of errors that are nearly equal the smallest α is chosen. It biases the common part in every
+    iteration, and these biases add up, while the held-out error contains that of one iteration
+    only. Rank and β are those of the smallest error: a large β loses little, even if the tasks are
+    alike, while a rank of 0 is wrong if they are not.
+
+    Parameters
+    ----------
+    errors : dict
+        Error of each setting; infinite if its values diverge.
+
+    Returns
+    -------
+    Setting
+        One model for all tasks, with a middle penalty, if all errors are infinite.
+    """
+    least = min(errors, key=lambda s: errors[s], default=None)
+    if least is None or errors[least] == inf:
+        return Setting(0, _MIDDLE, inf)
+    near = [
+        s
+        for s, error in errors.items()
+        if (s.rank, s.beta) == (least.rank, least.beta) and error <= _EQUAL * errors[least]
+    ]
+    return min(near, key=lambda s: s.alpha)
+
+
 @dataclass(frozen=True, eq=False)
 class _Reference:
     """Targets by which all settings are judged, beside their own, and their sum of squares."""
@@ -216,23 +245,8 @@ class _Trials:
 
     @property
     def best(self) -> Setting:
-        """The setting with the smallest error, or the same with a smaller penalty α.
-
-        Of errors that are nearly equal the smallest α is chosen. It biases the common part in
-        every iteration, and these biases add up, while the held-out error contains that of one
-        iteration only. For rank and β there is no such preference: a large β loses little, even
-        if the tasks are alike, while a rank of 0 is wrong if they are not.
-        """
-        errors = self.errors
-        least = min(errors, key=lambda s: errors[s], default=None)
-        if least is None or errors[least] == inf:
-            return Setting(0, _MIDDLE, inf)
-        near = [
-            s
-            for s, error in errors.items()
-            if (s.rank, s.beta) == (least.rank, least.beta) and error <= _EQUAL * errors[least]
-        ]
-        return min(near, key=lambda s: s.alpha)
+        """The best of the settings so far."""
+        return best_setting(self.errors)
 
     def search(
         self,
