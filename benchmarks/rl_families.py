@@ -172,17 +172,22 @@ def main() -> None:
         "rank",
         "seconds",
     ]
+    trees_told = (
+        "Trees were not run."
+        if options.no_trees
+        else f"Trees: {TREE_SEEDS} seeds, {TREES} trees, {TREE_ITERATIONS} iterations."
+    )
     verdict = "; ".join(failed) if failed else "nothing"
     publish(
         [
             *table(headings, lines),
             "",
-            f"Mean return over {TASKS} tasks and {options.seeds} seeds ± standard error "
-            f"(trees: {TREE_SEEDS} seeds). Discount {DISCOUNT}, {ITERATIONS} iterations; trees: "
-            f"{TREES} trees, {TREE_ITERATIONS} iterations. “Rows” are those in use, “noise” the "
-            "fraction of them that belongs to noise features; both and the rank are those of "
-            "MultiTaskFQI with automatic sizes, and so are the CPU seconds of a fit. Actions are "
-            "repeated 4 times in MountainCar (at most 50 decisions) and twice in Acrobot (at most "
+            f"Mean return over {TASKS} tasks and {options.seeds} seeds ± standard error. "
+            f"Discount {DISCOUNT}, {ITERATIONS} iterations. {trees_told} “Rows” are those in "
+            "use, “noise” the fraction of them that belongs to noise features; both and the rank "
+            "are those of MultiTaskFQI with automatic sizes, and so are the CPU seconds of a fit. "
+            "Actions are repeated 4 times in MountainCar (at most 50 decisions) and twice in "
+            "Acrobot (at most "
             "100); logs of these two and of CartPole with goals begin in random states.",
             "",
             f"Below the better ridge regression by more than one standard error, not above it "
