@@ -7,9 +7,10 @@ from small_tasks import LinearFamily
 
 import thinrank as tr
 from thinrank.rl import CommonPart, MultiTaskFQI, Transitions
-from thinrank.rl.common_part import AnyRank, LowRank
+from thinrank.rl.common_part import AnyRank, LowRank, Setting
 from thinrank.rl.row_tests import select_rows
 from thinrank.rl.rows import Rows
+from thinrank.rl.size_choice import best_setting
 from thinrank.rl.task_rows import TaskRows
 
 INF = float("inf")
@@ -145,6 +146,16 @@ class Line:
 def features(states):
     x = states[:, :1]
     return np.concatenate([x, x**2, x**3, np.sin(3 * x), np.cos(3 * x), states[:, 1:]], axis=1)
+
+
+def test_nearly_equal_errors_are_decided_by_the_penalty_of_the_common_part():
+    """Its bias adds up over the iterations; rank and β are those of the smallest error."""
+    errors = {Setting(0, 0.1, INF): 1.0, Setting(0, 0.01, INF): 1.04, Setting(0, 1e-3, INF): 1.2}
+    assert best_setting(errors) == Setting(0, 0.01, INF)
+    other = {Setting(1, 1e-3, 10.0): 1.01, Setting(None, 1e-3, 1.0): INF}
+    assert best_setting(errors | other) == Setting(0, 0.01, INF)
+    assert best_setting(errors | {Setting(1, 0.01, 10.0): 0.99}) == Setting(1, 0.01, 10.0)
+    assert best_setting({Setting(0, 0.1, INF): INF}).rank == 0
 
 
 def test_tasks_that_differ_are_told_apart_and_noise_is_left_out():

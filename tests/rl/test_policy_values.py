@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from thinrank.rl import Tabular, TabularMDP, Transitions, fitted_q_evaluation, importance_sampling
+from thinrank.rl.estimates import mean_with_interval, skewed_interval
 
 DISCOUNT = 0.8
 BEHAVIOUR = np.array([[0.5, 0.5], [0.3, 0.7], [0.6, 0.4], [0.5, 0.5]])
@@ -48,6 +49,28 @@ def test_importance_sampling_covers_the_exact_value(weighted):
     assert found.value == pytest.approx(exact(), rel=0.15)
     assert found.note == "Behaviour probabilities were given."
     assert found.n_episodes == len(found.returns) == 3000
+
+
+def test_the_interval_of_skewed_numbers_covers_more_often_than_students():
+    rng = np.random.default_rng(0)
+    samples = np.exp(1.5 * rng.standard_normal((400, 60)))
+    mean = np.exp(1.5**2 / 2)
+    plain = [mean_with_interval(x, 0.95, "") for x in samples]
+    ends = [skewed_interval(x, 0.95) for x in samples]
+    covered = np.mean([low < mean < high for low, high in ends])
+    assert covered > np.mean([v.low < mean < v.high for v in plain]) + 0.05
+    rounding = 1e-9
+    for (low, high), student in zip(ends, plain, strict=True):
+        assert low <= student.low + rounding
+        assert high >= student.high - rounding
+
+
+def test_the_interval_of_symmetric_or_constant_numbers_is_students():
+    x = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    plain = mean_with_interval(x, 0.9, "")
+    assert skewed_interval(x, 0.9) == pytest.approx((plain.low, plain.high))
+    assert skewed_interval(np.ones(4), 0.9) == (1.0, 1.0)
+    assert skewed_interval(np.ones(1), 0.9) == (-np.inf, np.inf)
 
 
 def test_estimated_behaviour_is_said():

@@ -61,8 +61,10 @@ class CommonPart(BaseEstimator):
     Sizes are chosen before the iterations begin, on one sample of transitions: a pilot run selects
     the rows, then trial runs of fitted Q-iteration compare ranks and penalties by the error with
     which a setting predicts its own targets in held-out episodes, relative to the variance of
-    these targets. For deviations of any rank a fit is a linear system, for a low rank alternating
-    least squares; both need only XᵀX and Xᵀy of every task, of which XᵀX never changes.
+    these targets. Of values of α with nearly equal errors the smallest is chosen, because the bias
+    of a penalty adds up over the iterations. For deviations of any rank a fit is a linear system,
+    for a low rank alternating least squares; both need only XᵀX and Xᵀy of every task, of which
+    XᵀX never changes.
 
     See Also
     --------

@@ -16,6 +16,7 @@ from thinrank.rl.estimates import (
     check_discount,
     check_level,
     mean_with_interval,
+    skewed_interval,
 )
 from thinrank.rl.features import Features, feature_matrix
 from thinrank.rl.transitions import Transitions
@@ -166,8 +167,9 @@ def importance_sampling(
         Whether the weights of every step are divided by their mean over the episodes. This has a
         small bias and a much smaller variance.
     level : float, default=0.95
-        Level of the interval, by Student's t over the episodes. It is too narrow if few episodes
-        have most of the weight.
+        Level of the interval, by Student's t over the episodes; without ``weighted`` it is
+        corrected for the skewness of the weights. It is too narrow if few episodes have most of
+        the weight.
 
     Returns
     -------
@@ -199,8 +201,11 @@ def importance_sampling(
         # ended episodes keep their last weight, so that they count with rewards of zero
         weights = weights / np.maximum(weights.mean(axis=0), 1e-300)
     returns = np.sum(weights * rewards * discount ** np.arange(longest), axis=1)
-    method = "weighted " if weighted else ""
-    return mean_with_interval(returns, level, f"{method}per-decision importance sampling", note)
+    name = "per-decision importance sampling"
+    if weighted:
+        return mean_with_interval(returns, level, f"weighted {name}", note)
+    low, high = skewed_interval(returns, level)
+    return PolicyValue(float(returns.mean()), low, high, level, len(first), name, returns, note)
 
 
 def _behaviour(

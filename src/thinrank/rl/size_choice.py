@@ -21,7 +21,7 @@ from thinrank.rl.common_part import CommonPartFit, Setting
 from thinrank.rl.frozen_transitions import FrozenTransitions
 from thinrank.rl.task_rows import Columns, TaskRows
 
-__all__ = ["choose_setting", "pilot"]
+__all__ = ["best_setting", "choose_setting", "pilot"]
 
 # Iterations of the pilot run, and those after which it selects rows. Q changes quickly at first.
 _PILOT, _SELECTING = 20, (1, 2, 4, 8, 14, 20)
@@ -167,6 +167,35 @@ def _rounds(
     return [same, different, separate, further, nearby]
 
 
+def best_setting(errors: dict[Setting, float]) -> Setting:
+    """The setting with the smallest error, or the same with a smaller penalty α.
+
+    Of errors that are nearly equal the smallest α is chosen. It biases the common part in every
+    iteration, and these biases add up, while the held-out error contains that of one iteration
+    only. Rank and β are those of the smallest error: a large β loses little, even if the tasks are
+    alike, while a rank of 0 is wrong if they are not.
+
+    Parameters
+    ----------
+    errors : dict
+        Error of each setting; infinite if its values diverge.
+
+    Returns
+    -------
+    Setting
+        One model for all tasks, with a middle penalty, if all errors are infinite.
+    """
+    least = min(errors, key=lambda s: errors[s], default=None)
+    if least is None or errors[least] == inf:
+        return Setting(0, _MIDDLE, inf)
+    near = [
+        s
+        for s, error in errors.items()
+        if (s.rank, s.beta) == (least.rank, least.beta) and error <= _EQUAL * errors[least]
+    ]
+    return min(near, key=lambda s: s.alpha)
+
+
 @dataclass(frozen=True, eq=False)
 class _Reference:
     """Targets by which all settings are judged, beside their own, and their sum of squares."""
@@ -216,13 +245,8 @@ class _Trials:
 
     @property
     def best(self) -> Setting:
-        """The setting with the smallest error; of nearly equal ones, the simplest."""
-        errors = self.errors
-        least = min(errors.values(), default=inf)
-        if least == inf:
-            return Setting(0, _MIDDLE, inf)
-        near = [s for s, error in errors.items() if error <= _EQUAL * least]
-        return min(near, key=lambda s: (inf if s.rank is None else s.rank, -s.beta, errors[s]))
+        """The best of the settings so far."""
+        return best_setting(self.errors)
 
     def search(
         self,
@@ -241,10 +265,17 @@ class _Trials:
     def run(self, settings: Iterable[Setting]) -> None:
         """Measure the errors of settings that are not known yet."""
         for setting in settings:
-            if setting not in self._own:
-                self._own[setting] = self._trial(setting)
-                if self.reference is not None:
-                    self._common[setting] = self._held_out(setting, self.reference.targets)[0]
+            if setting in self._own:
+                continue
+            y = self._trial(setting)
+            if y is None:
+                self._own[setting], self._common[setting] = (inf, inf), inf
+            elif self.reference is None:
+                self._targets[setting] = y
+                (self._own[setting],) = self._held_out(setting, [y])
+            else:
+                own, common = self._held_out(setting, [y, self.reference.targets])
+                self._own[setting], self._common[setting] = own, common[0]
 
     def _refer(self) -> None:
         """Make the targets of the best setting so far the reference."""
@@ -253,10 +284,11 @@ class _Trials:
             return
         self.reference = _Reference(self._targets[best], self._own[best][1])
         for setting in self._own:
-            self._common[setting] = self._held_out(setting, self.reference.targets)[0]
+            ((self._common[setting], _),) = self._held_out(setting, [self.reference.targets])
         self._targets.clear()
 
-    def _trial(self, setting: Setting) -> tuple[float, float]:
+    def _trial(self, setting: Setting) -> list[np.ndarray] | None:
+        """The targets that a setting leads to; None if its values diverge."""
         coefficients, intercepts = self._begin
         fit = CommonPartFit(self._grams, self._k, self._rows.unit, setting)
         for _ in range(_TRIAL):
@@ -264,25 +296,33 @@ class _Trials:
             theta = fit.theta([c.products(part) for c, part in zip(self._columns, y, strict=True)])
             coefficients, intercepts = self._rows.original_units(theta, self._used)
             if not np.abs(coefficients).max(initial=0.0) < _LARGEST:
-                return inf, inf
-        y = self._rows.by_action(self._frozen.targets(coefficients, intercepts))
-        if self.reference is None:
-            self._targets[setting] = y
-        return self._held_out(setting, y)
+                return None
+        return self._rows.by_action(self._frozen.targets(coefficients, intercepts))
 
-    def _held_out(self, setting: Setting, y: list[np.ndarray]) -> tuple[float, float]:
-        """Squared error of targets in held-out rows, and their sum of squares within tasks."""
-        found = [c.fold_products(part) for c, part in zip(self._columns, y, strict=True)]
-        error = 0.0
+    def _held_out(
+        self, setting: Setting, several: Sequence[list[np.ndarray]]
+    ) -> list[tuple[float, float]]:
+        """For several targets, the squared error in held-out rows and the spread within tasks."""
+        moments = [
+            [c.fold_products(part) for c, part in zip(self._columns, y, strict=True)]
+            for y in several
+        ]
+        errors = np.zeros(len(several))
         for fold in range(self._rows.n_folds):
             grams = [c.gram - c.fold_grams[fold] for c in self._columns]
             fit = CommonPartFit(grams, self._k, self._rows.unit, setting)
-            theta = fit.theta([b.sum(axis=0) - b[fold] for b, _ in found])
-            for column, c, (b, squares) in zip(theta, self._columns, found, strict=True):
-                fitted = np.einsum("tij,jt->ti", c.fold_grams[fold], column, optimize=True)
-                error += float(squares[fold].sum())
-                error += float(np.sum(column.T * (fitted - 2 * b[fold])))
+            for i, found in enumerate(moments):
+                fit.restart()
+                theta = fit.theta([b.sum(axis=0) - b[fold] for b, _ in found])
+                for column, c, (b, squares) in zip(theta, self._columns, found, strict=True):
+                    fitted = np.einsum("tij,jt->ti", c.fold_grams[fold], column, optimize=True)
+                    errors[i] += float(squares[fold].sum())
+                    errors[i] += float(np.sum(column.T * (fitted - 2 * b[fold])))
+        return list(zip(errors.tolist(), map(self._spread, moments), strict=True))
+
+    def _spread(self, found: list[tuple[np.ndarray, np.ndarray]]) -> float:
+        """Sum of squares of targets within the tasks."""
         total = np.sum([squares.sum(axis=0) for _, squares in found], axis=0)
         sums = np.sum([b.sum(axis=0)[:, 0] for b, _ in found], axis=0)
         counts = np.sum([action.counts.sum(axis=0) for action in self._rows.actions], axis=0)
-        return error, float(np.sum(total - sums**2 / np.maximum(counts, 1)))
+        return float(np.sum(total - sums**2 / np.maximum(counts, 1)))
