@@ -12,9 +12,10 @@ from thinrank.calcium.stages import StageProgress
 
 __all__ = ["BinnedMovie", "bin_length", "bin_movie", "middle", "noise_level"]
 
-# Number of bins per decay time. Rule of thumb: with two, a transient spans a few bins.
-_PER_DECAY = 2.0
-# Bins are shorter in movies that would have fewer than this many of them.
+# Bins are one decay time long if the movie then has this many of them, and half as long otherwise.
+# A long movie shows as much in longer bins, in less time.
+_ENOUGH_BINS = 300
+# Bins are still shorter in movies that would have fewer than this many of them.
 _FEWEST_BINS = 200
 # Largest number of entries of the binned movie: 512 MiB in single precision. Longer bins are used
 # in larger movies.
@@ -56,7 +57,7 @@ class BinnedMovie:
 
 
 def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
-    """Number of frames of a bin: half the decay time, unless the movie is short or large.
+    """Number of frames of a bin: the decay time, or half of it, unless the movie is short or large.
 
     Parameters
     ----------
@@ -71,12 +72,14 @@ def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
     Examples
     --------
     >>> from thinrank.calcium.binning import bin_length
-    >>> bin_length(0.9, (3000, 170, 170)), bin_length(0.9, (250, 170, 170))
-    (4, 1)
+    >>> bin_length(0.9, (3000, 170, 170)), bin_length(0.9, (2000, 170, 170))
+    (9, 4)
     """
     frames, height, width = shape
     time = -1 / np.log(decay) if decay > 0 else 0.0
-    wanted = min(int(time / _PER_DECAY), frames // _FEWEST_BINS)
+    wanted = int(time)
+    if frames < _ENOUGH_BINS * wanted:
+        wanted = min(int(time / 2), frames // _FEWEST_BINS)
     least = -(-frames * height * width // _MOST_ENTRIES)
     return int(max(wanted, least, 1))
 
@@ -107,10 +110,12 @@ def bin_movie(movie: Movie, length: int, progress: StageProgress) -> BinnedMovie
         progress(first / height)
         block = movie.lines(first, min(first + lines, height))
         here = slice(first, first + block.shape[1])
-        mean[here] = block.mean(axis=0, dtype=np.float64)
         live[here] = (block != block[0]).any(axis=0)
         parts = block[: bins * length].reshape(bins, length, *block.shape[1:])
-        values[here] = np.moveaxis(parts.mean(axis=1), 0, 2)
+        means = parts.mean(axis=1)
+        values[here] = np.moveaxis(means, 0, 2)
+        total = length * means.sum(axis=0, dtype=np.float64)
+        mean[here] = (total + block[bins * length :].sum(axis=0, dtype=np.float64)) / frames
         if length == 1:
             difference = np.diff(block[:bins], axis=0, append=block[bins - 2 : bins - 1])[::every]
             rough[here] = np.moveaxis(difference, 0, 2) / np.float32(2**0.5)
@@ -152,4 +157,8 @@ def middle(values: np.ndarray) -> np.ndarray:
     ndarray of shape (height, width)
     """
     every = max(1, values.shape[2] // _MEDIAN_BINS)
-    return np.asarray(np.median(values[..., ::every], axis=2))
+    some = values[..., ::every]
+    if some.shape[2] % 2 == 0:
+        some = some[..., 1:]  # of an odd number, the median is a single value, which is faster
+    half = some.shape[2] // 2
+    return np.asarray(np.partition(some, half, axis=2)[..., half])

@@ -105,17 +105,17 @@ def _spike_frames(
         spike = value - penalties > best[:, longest + t]
         best[:, longest + t + 1] = np.where(spike, value - penalties, best[:, longest + t])
         came[:, t + 1] = np.where(spike, start, -2)
-    return [_traced_back(row) for row in came]
+    return [_traced_back(row.tolist()) for row in came]
 
 
-def _traced_back(came: np.ndarray) -> np.ndarray:
+def _traced_back(came: list[int]) -> np.ndarray:
     """First frames of the segments; −2 stands for a frame outside all segments."""
     chosen, end = [], len(came) - 1
     while end > 0:
         if came[end] == -2:
             end -= 1
         else:
-            end = int(came[end])
+            end = came[end]
             chosen.append(end)
     return np.array(chosen[::-1], dtype=int)
 
@@ -123,7 +123,7 @@ def _traced_back(came: np.ndarray) -> np.ndarray:
 def _gains(traces: np.ndarray, decay: float, longest: int) -> np.ndarray:
     """What the segments explain: entry (t, n, l) is for the segment from t − l to t of trace n."""
     count, total = traces.shape
-    columns = np.asarray(traces.T, dtype=float)
+    columns = np.ascontiguousarray(traces.T, dtype=np.float32)
     gains = np.zeros((total, count, longest), dtype=np.float32)
     sums = np.zeros_like(columns)
     energy = 0.0

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import median_filter
 from scipy.spatial import ConvexHull, QhullError
 
 __all__ = ["write_suite2p"]
@@ -69,7 +70,8 @@ def write_suite2p(folder: Path | str, imaging: Any) -> None:
     np.save(place / "Fneu.npy", light.neuropil)
     np.save(place / "spks.npy", light.deconvolved)
     np.save(place / "iscell.npy", cells.astype(np.float32))
-    np.save(place / "ops.npy", np.array(_settings(imaging, shape, typical), dtype=object))
+    settings = _settings(imaging, shape, typical) | {"save_path": str(place.resolve())}
+    np.save(place / "ops.npy", np.array(settings, dtype=object))
 
 
 def _statistics(region: np.ndarray, footprint: np.ndarray, covered: np.ndarray) -> dict[str, Any]:
@@ -124,6 +126,8 @@ def _settings(imaging: Any, shape: tuple[int, int], typical: float) -> dict[str,
     """The entries of ``ops`` that readers use."""
     height, width = shape
     frame_rate = float(imaging.frame_rate)
+    diameter = max(1, round(2 * float(np.sqrt(typical / np.pi))))
+    mean = np.asarray(imaging.mean_image_, dtype=np.float32)
     return {
         "Ly": height,
         "Lx": width,
@@ -141,11 +145,27 @@ def _settings(imaging: Any, shape: tuple[int, int], typical: float) -> dict[str,
         "win_baseline": 60.0,
         "sig_baseline": 10.0,
         "prctile_baseline": 8.0,
-        "diameter": round(2 * float(np.sqrt(typical / np.pi))),
+        "diameter": diameter,
         "aspect": 1.0,
-        "meanImg": np.asarray(imaging.mean_image_, dtype=np.float32),
+        "meanImg": mean,
+        "meanImgE": _enhanced(mean, diameter),
         "Vcorr": np.asarray(imaging.pixel_energy_, dtype=np.float32),
         "badframes": np.zeros(imaging.traces_.shape[1], dtype=bool),
-        "save_path": "",
+        # for suite2p's conversion to NWB
+        "mesoscan": False,
+        "data_path": [""],
         "suite2p_version": "written by thinrank",
     }
+
+
+def _enhanced(image: np.ndarray, diameter: int) -> np.ndarray:
+    """The mean image with the same brightness and contrast everywhere, from 0 to 1.
+
+    As in suite2p: the difference from the median of the surroundings, divided by the median of its
+    size there, with −6 shown as 0 and 6 as 1. Pixels that are NaN are dark.
+    """
+    filled = np.nan_to_num(image)
+    difference = filled - median_filter(filled, 4 * diameter + 1, mode="nearest")
+    contrast = median_filter(np.abs(difference), 4 * diameter + 1, mode="nearest")
+    scaled = difference / (contrast + np.finfo(np.float32).tiny)
+    return np.clip((scaled + 6) / 12, 0, 1).astype(np.float32)

@@ -178,15 +178,15 @@ def _in_regions(
 def _weighted_sums(movie: Movie, weights: csr_array, progress: StageProgress) -> np.ndarray:
     """Sums over the pixels of every frame, weighted; of shape (n_rows_of_weights, n_frames)."""
     frames, height, width = movie.shape
-    sums = np.zeros((weights.shape[0], frames))
-    columns = weights.tocsc()
+    sums = np.zeros((frames, weights.shape[0]), dtype=np.float32)
+    columns = csr_array(weights.T.astype(np.float32))
     lines = max(_BLOCK_ENTRIES // (frames * width), 1)
     for first in range(0, height, lines):
         progress(first / height)
         last = min(first + lines, height)
-        part = columns[:, first * width : last * width]
-        used = np.flatnonzero(np.diff(part.indptr))
-        if len(used):
+        part = columns[first * width : last * width]
+        near = np.unique(part.indices)
+        if len(near):
             block = movie.lines(first, last).reshape(frames, -1)
-            sums += csr_array(part[:, used]) @ np.ascontiguousarray(block[:, used].T)
-    return sums.astype(np.float32)
+            sums[:, near] += block @ part[:, near].toarray()
+    return np.ascontiguousarray(sums.T)

@@ -63,10 +63,27 @@ class LocalDetection:
     background: float
     decay: float
 
+    def noise_after_smoothing(self, rough: np.ndarray) -> np.ndarray:
+        """Standard deviation of the noise that the filter of the search leaves in each pixel.
+
+        Parameters
+        ----------
+        rough : ndarray of shape (height, width, n_noise_bins)
+            Noise alone, as in :class:`~thinrank.calcium.binning.BinnedMovie`, with variance 1.
+
+        Returns
+        -------
+        ndarray of shape (height, width)
+            Infinite in pixels without noise.
+        """
+        level = noise_level(smooth_frames(rough, self.smoothing))
+        level[level == 0] = np.inf
+        return level
+
     def run(
         self,
         values: np.ndarray,
-        rough: np.ndarray,
+        level: np.ndarray,
         progress: StageProgress,
         *,
         first: int = 0,
@@ -80,8 +97,8 @@ class LocalDetection:
         ----------
         values : ndarray of shape (height, width, n_bins)
             The binned movie minus its baseline, with noise of variance 1; zero in dead pixels.
-        rough : ndarray of shape (height, width, n_noise_bins)
-            Noise alone, as in :class:`~thinrank.calcium.binning.BinnedMovie`, in the same units.
+        level : ndarray of shape (height, width)
+            From :meth:`noise_after_smoothing`.
         progress : callable
             Called with the fraction of the work that is done.
         first, last : int, default=0 and 2
@@ -95,8 +112,6 @@ class LocalDetection:
         -------
         LocalResult
         """
-        level = noise_level(smooth_frames(rough, self.smoothing))
-        level[level == 0] = np.inf
         found, background = list(neurons), None
         for turn in range(first, last):
             begin = (turn - first) / (last - first)

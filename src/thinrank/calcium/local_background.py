@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import gaussian_filter1d
 from scipy.sparse import csr_array
 
 __all__ = ["CellGrid", "LocalBackground", "fit_background"]
@@ -63,20 +63,24 @@ class CellGrid:
         """
         if first % self.cell:
             raise ValueError(f"first must be a multiple of {self.cell}, got {first}")
-        down, across = (np.arange(0, side, self.cell) for side in values.shape[:2])
-        sums = np.add.reduceat(np.add.reduceat(values, down, axis=0), across, axis=1)
+        sums = _cell_sums(_cell_sums(values, 1, self.cell), 0, self.cell)
         counts = [
-            np.diff(np.append(edges, side))
-            for edges, side in zip((down, across), values.shape, strict=False)
+            np.diff(np.append(np.arange(0, side, self.cell), side)) for side in values.shape[:2]
         ]
-        counted = np.outer(*counts).reshape(len(down), len(across), *[1] * (values.ndim - 2))
+        counted = np.outer(*counts).reshape(*sums.shape[:2], *[1] * (values.ndim - 2))
         return np.asarray(sums / counted.astype(values.dtype))
 
     def smoothed(self, grid: np.ndarray) -> np.ndarray:
         """The filter 2G − G² of a grid of shape (n_cell_rows, n_cell_columns, …)."""
-        widths = (self.width / self.cell,) * 2 + (0,) * (grid.ndim - 2)
-        once = gaussian_filter(grid, widths, mode="nearest", truncate=3.0)
-        return 2 * once - gaussian_filter(once, widths, mode="nearest", truncate=3.0)
+        down, across = (self._filter(side) for side in grid.shape[:2])
+        once = _filtered(grid, down, across)
+        return 2 * once - _filtered(once, down, across)
+
+    def _filter(self, count: int) -> np.ndarray:
+        """The filter G along one side of the grid, as a matrix."""
+        width = self.width / self.cell
+        matrix = gaussian_filter1d(np.eye(count), width, axis=0, mode="nearest", truncate=3.0)
+        return np.asarray(matrix, dtype=np.float32)
 
     def line(self, grid: np.ndarray, row: int) -> np.ndarray:
         """Linear interpolation of a grid along one line of the frame."""
@@ -145,13 +149,34 @@ def fit_background(rest: np.ndarray, width: float, largest_gain: float) -> Local
     cells = CellGrid((rest.shape[0], rest.shape[1]), width)
     grid = cells.smoothed(cells.means(rest))
     grid -= np.median(grid, axis=2, keepdims=True)
-    shared, own = np.empty(rest.shape[:2]), np.empty(rest.shape[:2])
+    gain = np.zeros(rest.shape[:2], dtype=np.float32)
     for row, line in enumerate(rest):
         wide = cells.line(grid, row)
-        shared[row] = np.einsum("ij,ij->i", line, wide)
-        own[row] = np.einsum("ij,ij->i", wide, wide)
-    gain = np.divide(shared, own, out=np.zeros_like(own), where=own > 0)
-    gain = np.clip(gain, 0, largest_gain).astype(np.float32)
-    for row, line in enumerate(rest):
-        line -= gain[row][:, None] * cells.line(grid, row)
+        shared = np.einsum("ij,ij->i", line, wide)
+        own = np.einsum("ij,ij->i", wide, wide)
+        np.divide(shared, own, out=gain[row], where=own > 0)
+        np.clip(gain[row], 0, largest_gain, out=gain[row])
+        wide *= gain[row][:, None]
+        line -= wide
     return LocalBackground(cells, gain)
+
+
+def _cell_sums(values: np.ndarray, axis: int, cell: int) -> np.ndarray:
+    """Sums of ``cell`` successive entries along an axis; the last sum may have fewer.
+
+    Slices are added one after another, which is much faster than ``np.add.reduceat`` if the axis
+    is not the last one in memory.
+    """
+    along = np.moveaxis(values, axis, 0)
+    sums = along[::cell].copy(order="K")  # in the order of the memory, whatever the axes
+    for step in range(1, cell):
+        part = along[step::cell]
+        sums[: len(part)] += part
+    return np.moveaxis(sums, 0, axis)
+
+
+def _filtered(grid: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.ndarray:
+    """A grid filtered by one matrix along its rows and another along its columns."""
+    lines = down.astype(grid.dtype) @ grid.reshape(len(grid), -1)
+    lines = lines.reshape(*grid.shape[:2], -1)
+    return np.asarray(np.matmul(across.astype(grid.dtype), lines)).reshape(grid.shape)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from thinrank.calcium.binning import BinnedMovie, bin_length, bin_movie
 from thinrank.calcium.decay import estimate_decay
 from thinrank.calcium.local import LocalDetection, LocalResult, unit_noise
-from thinrank.calcium.local_fit import body_of
+from thinrank.calcium.local_fit import body_of, is_body
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.movie_fit import MovieFit
 from thinrank.calcium.neurons import Neurons, as_neurons
@@ -90,6 +90,7 @@ def fit_locally(imaging: Any, movie: Movie, decay: float | None, stages: Stages)
         spikes = spikes_of(traces, decay, stages.begin("spikes"))
     decay = usual if decay is None else decay
     bodies = _not_satellites(footprints, spikes, decay, (height, width), radius)
+    bodies = bodies[np.array(_bodies(found, noise, radius), dtype=bool)[bodies]]
     threshold = float(imaging.region_threshold)
     neurons = as_neurons(
         csr_array(footprints[bodies]), spikes[bodies], decay, (height, width), threshold
@@ -110,11 +111,10 @@ def _detected(
         radius = _USUAL_RADIUS
     neurons: list[LocalNeuron] = []
     for _ in range(_MOST_TRIALS):
-        trial = _detection(imaging, radius, decay)
-        first = trial.run(
-            *(binned.values, binned.rough, lambda part: progress(0.3 * part)),
-            last=1,
-            any_shape=True,
+        search = _detection(imaging, radius, decay)
+        level = search.noise_after_smoothing(binned.rough)
+        first = search.run(
+            binned.values, level, lambda part: progress(0.3 * part), last=1, any_shape=True
         )
         neurons = first.neurons
         seen = _radius_of(neurons, radius)
@@ -122,9 +122,12 @@ def _detected(
         if right or not is_auto(imaging.neuron_radius):
             break
         radius, neurons = seen, []
-    found = _detection(imaging, radius, decay).run(
+    else:
+        search = _detection(imaging, radius, decay)
+        level = search.noise_after_smoothing(binned.rough)
+    found = search.run(
         binned.values,
-        binned.rough,
+        level,
         lambda part: progress(0.3 + 0.7 * part) if neurons else progress(part),
         first=1 if neurons else 0,
         neurons=neurons,
@@ -162,8 +165,8 @@ def _footprints(found: LocalResult, noise: np.ndarray, radius: float) -> csr_arr
     shape = noise.shape
     data, index, starts = [], [], [0]
     for neuron in found.neurons:
-        image = gaussian_filter(neuron.footprint, _FOOTPRINT_WIDTH * radius)
-        image *= neuron.window(noise)
+        image = neuron.footprint * neuron.window(noise)
+        image = gaussian_filter(image, _FOOTPRINT_WIDTH * radius)
         image /= image.max()
         rows, columns = np.nonzero(image > _EDGE)
         data.append(image[rows, columns])
@@ -173,6 +176,15 @@ def _footprints(found: LocalResult, noise: np.ndarray, radius: float) -> csr_arr
         return csr_array((0, shape[0] * shape[1]), dtype=np.float32)
     parts = (np.concatenate(data), np.concatenate(index), np.array(starts))
     return csr_array(parts, shape=(len(data), shape[0] * shape[1]))
+
+
+def _bodies(found: LocalResult, noise: np.ndarray, radius: float) -> list[bool]:
+    """Whether each footprint has the size and shape of a neuron in the units of the movie.
+
+    The search sees it in units of the noise, in which bright pixels count less: a few of them can
+    hold most of the light.
+    """
+    return [is_body(neuron.footprint * neuron.window(noise), radius) for neuron in found.neurons]
 
 
 def _not_satellites(

@@ -7,12 +7,14 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
+from scipy.optimize import isotonic_regression
 
 __all__ = ["deconvolve"]
 
 # The powers of γ of one stretch of frames span at most this factor, far inside floating point.
 _SPAN = 1e-60
+# What comes before or after a stretch no longer matters where it has decayed by this factor.
+_FORGOTTEN = 1e-15
 
 
 def deconvolve(values: Any, decay: float) -> np.ndarray:
@@ -66,13 +68,13 @@ def deconvolve(values: Any, decay: float) -> np.ndarray:
 
 def _levels(trace: np.ndarray, decay: float) -> np.ndarray:
     """The non-negative decaying trace that is nearest to a trace."""
-    half = max(1, int(math.log(_SPAN) / math.log(decay)) // 2)
+    stretch, margin = (max(1, int(math.log(x) / math.log(decay))) for x in (_SPAN, _FORGOTTEN))
     levels = np.empty_like(trace)
-    for first in range(0, len(trace), half):
-        # what comes half a stretch before or after no longer matters: it has decayed by 1e-30
-        begin, end = max(first - half, 0), min(first + 2 * half, len(trace))
+    for first in range(0, len(trace), stretch):
+        last = min(first + stretch, len(trace))
+        begin, end = max(first - margin, 0), min(last + margin, len(trace))
         powers = decay ** np.arange(end - begin, dtype=np.float64)
-        fitted = isotonic_regression(trace[begin:end] / powers, sample_weight=powers**2, y_min=0.0)
-        last = min(first + half, len(trace))
+        fitted = isotonic_regression(trace[begin:end] / powers, weights=powers**2).x
+        fitted = np.maximum(fitted, 0.0)  # with a lower bound, the regression is clipped to it
         levels[first:last] = (fitted * powers)[first - begin : last - begin]
     return levels

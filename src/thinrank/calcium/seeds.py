@@ -67,9 +67,9 @@ class LocalNeuron:
     def centre(self) -> np.ndarray:
         """Centre of mass of the footprint: row and column."""
         mass = self.footprint / self.footprint.sum()
-        places = np.indices(mass.shape)
-        corner = np.array([self.rows.start, self.columns.start])
-        return (places * mass).sum(axis=(1, 2)) + corner
+        rows = mass.sum(axis=1) @ np.arange(self.rows.start, self.rows.stop)
+        columns = mass.sum(axis=0) @ np.arange(self.columns.start, self.columns.stop)
+        return np.array([rows, columns])
 
 
 def matched(values: np.ndarray, decay: float) -> np.ndarray:
@@ -106,18 +106,14 @@ def local_spread(values: np.ndarray, decay: float, radius: float) -> np.ndarray:
     return np.maximum(wide[: values.shape[0], : values.shape[1]], 1)
 
 
-def activity(values: np.ndarray, decay: float, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sum of squared excesses of each pixel, and the highest output of the matched filter."""
-    total = np.empty(values.shape[:2], dtype=np.float32)
-    highest = np.empty_like(total)
-    for i, line in enumerate(values):
-        output = matched(line, decay)
-        output /= spread[i][:, None]
-        highest[i] = output.max(axis=-1)
-        output -= np.float32(_ACTIVE)
-        np.maximum(output, 0, out=output)
-        total[i] = np.einsum("ij,ij->i", output, output)
-    return total, highest
+def activity(lines: np.ndarray, decay: float, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sum of squared excesses of some pixels, and the highest output of the matched filter."""
+    output = matched(lines, decay)
+    output /= spread[:, None]
+    highest = output.max(axis=1)
+    output -= np.float32(_ACTIVE)
+    np.maximum(output, 0, out=output)
+    return np.einsum("ij,ij->i", output, output), highest
 
 
 @dataclass(frozen=True)
@@ -160,7 +156,9 @@ class SeedSearch:
         list of LocalNeuron
         """
         least = self.least_height(values.shape)
-        total, highest = activity(values, self.decay, spread)
+        total, highest = np.empty_like(spread), np.empty_like(spread)
+        for row, line in enumerate(values):
+            total[row], highest[row] = activity(line, self.decay, spread[row])
         open_places = np.ones(total.shape, dtype=bool)
         found: list[LocalNeuron] = []
         while True:
@@ -174,12 +172,12 @@ class SeedSearch:
                 self._close(open_places, seed, 0.7)
                 continue
             self._close(open_places, seed, 0.4)
-            neuron.window(values)[...] -= neuron.footprint[..., None] * neuron.trace
             found.append(neuron)
-            window = neuron.rows, neuron.columns
-            total[window], highest[window] = activity(
-                neuron.window(values), self.decay, spread[window]
-            )
+            rows, columns = np.nonzero(neuron.footprint)  # no other pixels change
+            places = rows + neuron.rows.start, columns + neuron.columns.start
+            rest = values[places] - neuron.footprint[rows, columns][:, None] * neuron.trace
+            values[places] = rest
+            total[places], highest[places] = activity(rest, self.decay, spread[places])
         return found
 
     def _close(self, open_places: np.ndarray, seed: tuple[int, int], radii: float) -> None:
@@ -207,20 +205,22 @@ class SeedSearch:
         weights[here[own] < _OWN * close.max(axis=0)] = 0
         if not weights.any():
             return None
-        footprint = np.maximum(here @ weights, 0) * mask
+        lines = here.reshape(-1, here.shape[2])  # a copy, which the products below read faster
+        footprint = np.maximum((lines @ weights).reshape(mask.shape), 0) * mask
         trace = weights
         for _ in range(_ROUNDS):
             footprint = _body(footprint, own)
             size = float(np.vdot(footprint, footprint))
             if size == 0:
                 return None
-            trace = np.tensordot(footprint, here, axes=2) / size
+            trace = footprint.ravel() @ lines / np.float32(size)
             level = 2 * float(np.median(np.abs(trace))) / _NORMAL_MEDIAN
             strong = np.where(trace > level, trace, 0)
             energy = float(strong @ strong)
             if energy == 0:
                 return None
-            footprint = np.maximum(here @ strong / np.float32(energy), 0) * mask
+            image = (lines @ strong).reshape(mask.shape) / np.float32(energy)
+            footprint = np.maximum(image, 0) * mask
         footprint = _body(footprint, own)
         area = np.count_nonzero(footprint >= 0.5 * footprint.max())
         if not _LEAST_AREA <= area / (np.pi * self.radius**2) <= largest:

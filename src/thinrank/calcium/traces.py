@@ -100,9 +100,8 @@ def extract_targets(
         block = movie.lines(first, min(first + lines, height))
         flat = block.reshape(frames, -1)
         here = by_pixel[first * width : first * width + flat.shape[1]]
-        used = np.flatnonzero(np.diff(here.indptr))
         near = np.unique(here.indices)
-        seen[:, near] += flat[:, used] @ here[used][:, near].toarray()
+        seen[:, near] += flat @ here[:, near].toarray()
         if background is not None and wide is not None:
             means = background.grid.means(np.moveaxis(block, 0, 2), first)
             wide[first // cell : first // cell + len(means)] = means
