@@ -121,3 +121,13 @@ def test_a_fit_of_an_earlier_version(imaging, tmp_path):
     del old.fluorescence_
     with pytest.raises(ValueError, match="no fluorescence_"):
         write_suite2p(tmp_path, old)
+
+
+def test_the_enhanced_mean_image(imaging, plane):
+    """suite2p combines planes by it."""
+    ops = np.load(plane / "ops.npy", allow_pickle=True).item()
+    image = ops["meanImgE"]
+    assert image.shape == imaging.mean_image_.shape
+    assert image.dtype == np.float32
+    assert 0 <= image.min() < 0.5 < image.max() <= 1
+    assert ops["save_path"] == str(plane)
