@@ -47,7 +47,7 @@ def test_small_problems_have_one_thread():
     with threadpool_limits(2):
         before = blas_threads()
         with one_thread_if_small(1e6):
-            assert blas_threads() == {1}
+            assert blas_threads() <= {1}  # old versions of threadpoolctl do not find any
         assert blas_threads() == before
         with one_thread_if_small(1e12):
             assert blas_threads() == before

@@ -161,7 +161,7 @@ def test_few_evaluations_with_separated_categories(seed, far, monkeypatch):
     monkeypatch.setattr(Counting, "count", 0)
     found = profiled(Counting(3), Y, None, linear, free, None)
     assert found[2].sum() < 1e-8 * Y.size
-    assert Counting.count < 60
+    assert Counting.count < 100  # about 40, depending on rounding errors
 
 
 def test_one_category_that_never_occurs():
