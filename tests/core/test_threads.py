@@ -10,7 +10,7 @@ from thinrank.core.threads import one_thread_if_small, one_use_of_cores
 
 def most_threads():
     np.ones((2, 2)) @ np.ones((2, 2))
-    return max(pool["num_threads"] for pool in threadpool_info())
+    return max((pool["num_threads"] for pool in threadpool_info()), default=1)
 
 
 @pytest.mark.parametrize(("cores", "jobs", "expected"), [(8, 2, 4), (8, 3, 2), (4, 8, 1)])
