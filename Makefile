@@ -62,6 +62,7 @@ lint: $(VENV)/installed-dev
 
 # The other packages need particular versions, hence a separate environment.
 OTHERS := .venv-other-packages
+SUITE2P := .venv-suite2p
 $(OTHERS)/installed: pyproject.toml benchmarks/other_packages_requirements.txt
 	test -x $(OTHERS)/bin/python || $(PYTHON) -m venv $(OTHERS)
 	$(OTHERS)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
@@ -134,6 +135,12 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 	if [ -n "$$THINRANK_DATA" ] && [ -n "$$THINRANK_DEMO_MOVIE" ]; then OMP_NUM_THREADS=1 \
 		$(BIN)/python benchmarks/calcium_movies.py --seed 40000 --small 3 --large 1 \
 		--markdown $(RESULTS)/calcium_movies.md; fi
+	if [ -n "$$THINRANK_DATA" ] && [ -n "$$THINRANK_DEMO_MOVIE" ]; then \
+		test -x $(SUITE2P)/bin/python || $(PYTHON) -m venv $(SUITE2P); \
+		$(SUITE2P)/bin/python -m pip install --quiet --disable-pip-version-check -e . \
+			-r benchmarks/calcium_requirements.txt; \
+		$(SUITE2P)/bin/python benchmarks/calcium_speed.py --seed 40000 --peaks 4 2 \
+			--repetitions 3 --markdown $(RESULTS)/calcium_speed.md; fi
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_separation.py \
 		--markdown $(RESULTS)/calcium_separation.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calcium_motion.py \
