@@ -214,17 +214,23 @@ def line(name: str, runs: list[dict[str, float]]) -> list[str]:
     return [name, *scores, *counts, f"{mean['seconds']:.1f}", f"{mean['memory']:.2f}"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def parser_of(description: str) -> argparse.ArgumentParser:
+    """A parser with the arguments of all scripts that make such movies."""
+    parser = argparse.ArgumentParser(description=description)
     demo, data = os.environ.get("THINRANK_DEMO_MOVIE"), os.environ.get("THINRANK_DATA")
     parser.add_argument("--demo", type=Path, default=demo, help="groundtruth_demoMovie.npz")
     parser.add_argument("--data", type=Path, default=data, help="THINRANK_DATA")
     parser.add_argument("--seed", type=int, default=30000)
-    parser.add_argument("--small", type=int, default=3, help="number of draws of the small movie")
-    parser.add_argument("--large", type=int, default=2, help="number of large movies")
     parser.add_argument("--frames", type=int, default=3000)
     parser.add_argument("--neurons", type=int, default=70)
     parser.add_argument("--markdown", type=Path)
+    return parser
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--small", type=int, default=3, help="number of draws of the small movie")
+    parser.add_argument("--large", type=int, default=2, help="number of large movies")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.demo is None or options.data is None:

@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from calcium_movies import FRAME_RATE, RIGHT, Known, large_movie, peak_memory
+from calcium_movies import FRAME_RATE, RIGHT, Known, large_movie, parser_of, peak_memory
 from output import machine, publish, table
 
 from thinrank.calcium import CalciumImaging, match_regions, score_regions
@@ -138,16 +138,9 @@ def _in_a_process(package: str, path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    demo, data = os.environ.get("THINRANK_DEMO_MOVIE"), os.environ.get("THINRANK_DATA")
-    parser.add_argument("--demo", type=Path, default=demo, help="groundtruth_demoMovie.npz")
-    parser.add_argument("--data", type=Path, default=data, help="THINRANK_DATA")
-    parser.add_argument("--seed", type=int, default=30000)
+    parser = parser_of(__doc__)
     parser.add_argument("--peaks", type=float, nargs="+", default=[4.0, 2.0, 1.0])
-    parser.add_argument("--frames", type=int, default=3000)
-    parser.add_argument("--neurons", type=int, default=70)
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--markdown", type=Path)
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:

@@ -266,12 +266,8 @@ def submatrix(a: Array, rows: Array, columns: Array) -> Array:
 
 def scatter_rows(rows: Array, index: Array, size: int) -> Array:
     """Put ``rows`` at the positions of the sorted ``index`` in a zero array of ``size`` rows."""
-    if type(rows) is np.ndarray:
-        out = np.zeros((size, *rows.shape[1:]), dtype=rows.dtype)
-        out[index] = rows
-        return out
     xp = namespace(rows)
-    if _has_item_assignment(xp):
+    if type(rows) is np.ndarray or _has_item_assignment(xp):
         out = zeros((size, *rows.shape[1:]), like=rows)
         out[index] = rows
         return out

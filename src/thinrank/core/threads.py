@@ -23,8 +23,9 @@ def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
 
     A fit of a small problem consists of thousands of products and factorisations of small matrices.
     Several threads then spend most of the time waiting for one another: on two idle cores a fit of
-    200 × 400 predictors to 50 responses took four times as long with two threads as with one, and
-    on busy cores fifteen times. From about the size of this limit on both take the same time.
+    200 × 400 predictors to 50 responses took four times as long with two threads as with one
+    (``benchmarks/threads.py``), and far longer on busy cores. From about the size of this limit on
+    both take the same time.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
     """
     # the limit belongs to the process; see one_use_of_cores
     main = threading.current_thread() is threading.main_thread()
-    if multiplications > _SMALL or not main or threads_in_use() == 1:
+    if not multiplications <= _SMALL or not main or threads_in_use() == 1:
         return nullcontext()
     return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
 

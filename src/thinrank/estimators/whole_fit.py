@@ -41,10 +41,13 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
 
 
 def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
-    """Number of multiplications of the larger of XᵀX (or XXᵀ) and XᵀY; 0 if it is not known."""
+    """Number of multiplications of the larger of XᵀX (or XXᵀ) and XᵀY.
+
+    It is 0 for lists, which are small, and not finite for lazy data of unknown shape.
+    """
     rows, columns = (*getattr(X, "shape", ()), 0, 0)[:2]
     targets = (*getattr(y, "shape", ()), 1, 1)[1]
     try:
         return float(rows) * columns * max(min(rows, columns), targets)
-    except TypeError:  # the shape of lazy data may be unknown
+    except TypeError:  # a side may be None
         return math.inf

@@ -79,9 +79,9 @@ class HeldOutSearch(Search):
         **options: Any,
     ) -> None:
         super().__init__(samples, space, **options)
-        # fits of a search need not be exact, since its result is fitted again
-        exact = space.exhaustive is not None
-        self._quick_pursuit = self._pursuit if exact else replace(self._pursuit, neighbours=False)
+        if space.exhaustive is None:
+            # fits of a search need not be exact, since its result is fitted again
+            self._pursuit = replace(self._pursuit, neighbours=False)
         self._rule = rule
         self._rows = rows
         self._starts: Sequence[Sizes] = ()
@@ -250,7 +250,7 @@ class HeldOutSearch(Search):
         return self._samples[i].fit(sizes, self._solver(sizes))
 
     def _solver(self, sizes: Sizes) -> Pursuit:
-        return self._quick_pursuit.sized(*sizes[:3])
+        return self._pursuit.sized(*sizes[:3])
 
     def _scored(self, i: int, fit: Fit | None, sizes: Sizes) -> tuple[float, HeldOutErrors]:
         errors = self._held_out[i].errors(fit)
