@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.ndimage import binary_dilation
 
-from thinrank.calcium import CalciumImaging, fluorescence, make_movie, select_neurons
+from thinrank.calcium import CalciumImaging, make_movie, select_neurons
+from thinrank.calcium import movie as movie_module
 from thinrank.calcium.fluorescence import Fluorescence, RestingLevel
 from thinrank.calcium.neuropil import surroundings
 
@@ -53,7 +54,7 @@ def test_a_region_without_surroundings():
 
 
 def test_blocks_of_lines_make_no_difference(movie, imaging, monkeypatch):
-    monkeypatch.setattr(fluorescence, "_BLOCK_ENTRIES", 1)  # one line at a time
+    monkeypatch.setattr(movie_module, "_BLOCK_ENTRIES", 1)  # one line at a time
     again = CalciumImaging(frame_rate=7, neuropil=0.5).fit(movie)
     np.testing.assert_allclose(again.fluorescence_.raw, imaging.fluorescence_.raw, rtol=1e-6)
     light = again.fluorescence_

@@ -14,8 +14,6 @@ __all__ = ["Background", "find_background"]
 # Cells of the coarse grid per standard deviation of the filter. Rule of thumb: with three, linear
 # interpolation between the cells is accurate.
 _CELLS = 3.0
-# Number of entries that are read at a time: 16 MiB in single precision.
-_BLOCK_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -77,14 +75,12 @@ def find_background(movie: Movie, width: float) -> Background:
     counts = np.diff(np.append(edges, length))
     rows = -(-height // cell)
     grid = np.empty((frames, rows, len(edges)), dtype=np.float32)
-    at_once = max(1, _BLOCK_ENTRIES // (frames * length * cell))
-    for first in range(0, rows, at_once):
-        last = min(first + at_once, rows)
-        block = movie.lines(first * cell, min(last * cell, height))
+    for first, block in movie.blocks(cell):
         starts = np.arange(0, block.shape[1], cell)
         lines = np.diff(np.append(starts, block.shape[1]))
         sums = np.add.reduceat(np.add.reduceat(block, starts, axis=1), edges, axis=2)
-        grid[:, first:last] = sums / (lines[:, None] * counts)
+        begin = first // cell
+        grid[:, begin : begin + len(lines)] = sums / (lines[:, None] * counts)
     grid -= np.median(grid, axis=0)
     grid = gaussian_filter(grid, (0, width / cell, width / cell), mode="nearest", truncate=3.0)
     return Background(grid, cell, movie.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.stages import StageProgress
+from thinrank.core.threads import threads_in_use
 
 __all__ = ["BinnedMovie", "bin_length", "bin_movie", "middle", "noise_level"]
 
@@ -20,11 +22,11 @@ _FEWEST_BINS = 200
 # Largest number of entries of the binned movie: 512 MiB in single precision. Longer bins are used
 # in larger movies.
 _MOST_ENTRIES = 1 << 27
-# Number of entries that are read at a time: 16 MiB in single precision.
-_BLOCK_ENTRIES = 1 << 22
 # Numbers of bins that noise levels and medians are computed from. With 150 bins the standard error
 # of a noise level is 7 %.
 _NOISE_BINS = _MEDIAN_BINS = 150
+# Number of entries from which medians are computed in several threads: some milliseconds.
+_WORTH_THREADS = 1 << 19
 # The median of |z| of a standard normal variable z.
 _NORMAL_MEDIAN = 0.6745
 
@@ -105,10 +107,8 @@ def bin_movie(movie: Movie, length: int, progress: StageProgress) -> BinnedMovie
     every = max(1, bins // _NOISE_BINS)
     rough = np.empty((height, width, -(-bins // every)), dtype=np.float32)
     mean, live = np.empty((height, width), dtype=np.float32), np.empty((height, width), dtype=bool)
-    lines = max(_BLOCK_ENTRIES // (frames * width), 1)
-    for first in range(0, height, lines):
+    for first, block in movie.blocks():
         progress(first / height)
-        block = movie.lines(first, min(first + lines, height))
         here = slice(first, first + block.shape[1])
         live[here] = (block != block[0]).any(axis=0)
         parts = block[: bins * length].reshape(bins, length, *block.shape[1:])
@@ -161,4 +161,12 @@ def middle(values: np.ndarray) -> np.ndarray:
     if some.shape[2] % 2 == 0:
         some = some[..., 1:]  # of an odd number, the median is a single value, which is faster
     half = some.shape[2] // 2
-    return np.asarray(np.partition(some, half, axis=2)[..., half])
+
+    def medians(part: np.ndarray) -> np.ndarray:
+        return np.asarray(np.partition(part, half, axis=2)[..., half])
+
+    threads = threads_in_use() if some.size >= _WORTH_THREADS else 1
+    if threads == 1:
+        return medians(some)
+    with ThreadPoolExecutor(threads) as pool:
+        return np.concatenate(list(pool.map(medians, np.array_split(some, threads))))

@@ -82,54 +82,64 @@ def exact_spikes(traces: np.ndarray, decay: float) -> tuple[np.ndarray, np.ndarr
 def _spike_frames(
     traces: np.ndarray, decay: float, longest: int, penalties: np.ndarray
 ) -> list[np.ndarray]:
-    """The best spike frames of each trace, by dynamic programming over the last spike frame."""
+    """The best spike frames of each trace, by dynamic programming over the last spike frame.
+
+    The loop over the frames keeps the optima only. Where segments begin is found afterwards, for
+    the few that are chosen.
+    """
     count, total = traces.shape
     gains = _gains(traces, decay, longest)
-    # best[:, longest + t] is the optimum over the frames before t; before the movie it is −∞
-    best = np.full((count, longest + total + 1), -np.inf)
-    best[:, longest] = 0
-    came = np.full((count, total + 1), -1)
+    # best[longest + t] is the optimum over the frames before t; before the movie it is −∞
+    best = np.full((longest + total + 1, count), -np.inf)
+    best[longest] = 0
     faded = np.full(count, -np.inf)  # the best segment so far that has decayed completely
-    faded_from = np.full(count, -1)
-    every = np.arange(count)
+    totals, value = np.empty((longest, count)), np.empty(count)
     for t in range(total):
         if t >= longest:
-            value = best[:, t] + gains[t - 1, :, -1]
-            better = value > faded
-            faded[better], faded_from[better] = value[better], t - longest
-        totals = best[:, t + longest : t : -1] + gains[t]
-        lag = totals.argmax(axis=1)
-        value, start = totals[every, lag], t - lag
-        older = faded > value
-        value, start = np.where(older, faded, value), np.where(older, faded_from, start)
-        spike = value - penalties > best[:, longest + t]
-        best[:, longest + t + 1] = np.where(spike, value - penalties, best[:, longest + t])
-        came[:, t + 1] = np.where(spike, start, -2)
-    return [_traced_back(row.tolist()) for row in came]
+            np.add(best[t], gains[-1, t - 1], out=value)
+            np.maximum(faded, value, out=faded)
+        np.add(best[t + longest : t : -1], gains[:, t], out=totals)
+        totals.max(axis=0, out=value)
+        np.maximum(value, faded, out=value)
+        value -= penalties
+        np.maximum(value, best[longest + t], out=best[longest + t + 1])
+    return [
+        _traced_back(np.ascontiguousarray(best[:, n]), gains[:, :, n], longest)
+        for n in range(count)
+    ]
 
 
-def _traced_back(came: list[int]) -> np.ndarray:
-    """First frames of the segments; −2 stands for a frame outside all segments."""
-    chosen, end = [], len(came) - 1
-    while end > 0:
-        if came[end] == -2:
-            end -= 1
-        else:
-            end = came[end]
-            chosen.append(end)
+def _traced_back(best: np.ndarray, gains: np.ndarray, longest: int) -> np.ndarray:
+    """First frames of the segments of one trace, from the optima of all beginnings of it."""
+    rises = np.flatnonzero(best[longest + 1 :] > best[longest:-1])
+    whole = best[longest:-longest] + gains[-1, longest - 1 :]  # segments that decay completely
+    chosen: list[int] = []
+    while len(rises):
+        t = int(rises[-1])  # the last frame of a segment
+        totals = best[t + longest : t : -1] + gains[:, t]
+        lag = int(totals.argmax())
+        begin = t - lag
+        if t >= longest:
+            oldest = int(whole[: t - longest + 1].argmax())
+            begin = oldest if whole[oldest] > totals[lag] else begin
+        chosen.append(begin)
+        rises = rises[: np.searchsorted(rises, begin)]
     return np.array(chosen[::-1], dtype=int)
 
 
 def _gains(traces: np.ndarray, decay: float, longest: int) -> np.ndarray:
-    """What the segments explain: entry (t, n, l) is for the segment from t − l to t of trace n."""
+    """What the segments explain: entry (l, t, n) is for the segment from t − l to t of trace n."""
     count, total = traces.shape
     columns = np.ascontiguousarray(traces.T, dtype=np.float32)
-    gains = np.zeros((total, count, longest), dtype=np.float32)
+    gains = np.zeros((longest, total, count), dtype=np.float32)
     sums = np.zeros_like(columns)
     energy = 0.0
     for lag in range(longest):
         weight = decay**lag
         energy += weight**2
         sums[lag:] = (sums[lag - 1 : -1] if lag else 0) + weight * columns[lag:]
-        gains[lag:, :, lag] = np.maximum(sums[lag:], 0) ** 2 / energy
+        here = gains[lag, lag:]
+        np.maximum(sums[lag:], 0, out=here)
+        here *= here
+        here /= energy
     return gains

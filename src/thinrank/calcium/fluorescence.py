@@ -17,9 +17,6 @@ from thinrank.calcium.stages import StageProgress
 
 __all__ = ["Fluorescence", "RestingLevel", "measure_fluorescence"]
 
-# Number of entries of a block of lines: 16 MiB in single precision, as in the preprocessing.
-_BLOCK_ENTRIES = 1 << 22
-
 
 @dataclass(frozen=True)
 class Fluorescence:
@@ -180,13 +177,10 @@ def _weighted_sums(movie: Movie, weights: csr_array, progress: StageProgress) ->
     frames, height, width = movie.shape
     sums = np.zeros((frames, weights.shape[0]), dtype=np.float32)
     columns = csr_array(weights.T.astype(np.float32))
-    lines = max(_BLOCK_ENTRIES // (frames * width), 1)
-    for first in range(0, height, lines):
+    needed = np.diff(columns.indptr).reshape(height, width).any(axis=1)
+    for first, block in movie.blocks(needed=needed):
         progress(first / height)
-        last = min(first + lines, height)
-        part = columns[first * width : last * width]
+        part = columns[first * width : (first + block.shape[1]) * width]
         near = np.unique(part.indices)
-        if len(near):
-            block = movie.lines(first, last).reshape(frames, -1)
-            sums[:, near] += block @ part[:, near].toarray()
+        sums[:, near] += block.reshape(frames, -1) @ part[:, near].toarray()
     return np.ascontiguousarray(sums.T)

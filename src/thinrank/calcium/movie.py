@@ -12,10 +12,13 @@ import numpy as np
 
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.readers import opened
+from thinrank.core.prefetch import prefetched
 
 __all__ = ["Movie", "open_movie"]
 
 _FEWEST_FRAMES = 3  # one before a spike, the spike, and one after it
+# Number of entries of a block of lines: 16 MiB in single precision.
+_BLOCK_ENTRIES = 1 << 22
 
 
 class Movie:
@@ -69,6 +72,34 @@ class Movie:
             _clear_margins(block)
             self._check_finite(block, first, frames.start or 0)
         return block
+
+    def blocks(
+        self, cell: int = 1, needed: np.ndarray | None = None
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Blocks of lines of all frames, each with the number of its first line.
+
+        Another thread reads the next block while one is used.
+
+        Parameters
+        ----------
+        cell : int, default=1
+            Every block but the last one has a multiple of this number of lines.
+        needed : ndarray of shape (height,), default=None
+            Whether a line is needed; blocks without such lines are left out.
+
+        Yields
+        ------
+        first : int
+        block : ndarray of shape (n_frames, n_lines, width), float32
+        """
+        frames, height, width = self.shape
+        step = cell * max(_BLOCK_ENTRIES // (frames * width * cell), 1)
+        starts = [
+            first
+            for first in range(0, height, step)
+            if needed is None or needed[first : first + step].any()
+        ]
+        return prefetched((first, self.lines(first, min(first + step, height))) for first in starts)
 
     def _check_finite(self, block: np.ndarray, first: int, earliest: int) -> None:
         bad = np.argwhere(~np.isfinite(block))

@@ -15,8 +15,6 @@ from thinrank.calcium.stages import StageProgress
 
 __all__ = ["FrameTraces", "extract_targets", "spikes_of"]
 
-# Number of entries that are read at a time: 16 MiB in single precision.
-_BLOCK_ENTRIES = 1 << 22
 # Passes over all neurons with traces at least 0, and with spikes at least 0. Rules of thumb.
 _PASSES, _SPIKE_PASSES = 10, 2
 
@@ -93,11 +91,9 @@ def extract_targets(
     seen = np.zeros((frames, footprints.shape[0]))
     cell = 1 if background is None else background.grid.cell
     wide = None if background is None else np.empty((*background.grid.cells, frames), np.float32)
-    lines = cell * max(_BLOCK_ENTRIES // (frames * width * cell), 1)
     by_pixel = csr_array(weighted.T.astype(np.float32))
-    for first in range(0, height, lines):
+    for first, block in movie.blocks(cell):
         progress(first / height)
-        block = movie.lines(first, min(first + lines, height))
         flat = block.reshape(frames, -1)
         here = by_pixel[first * width : first * width + flat.shape[1]]
         near = np.unique(here.indices)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from thinrank.core import memory
+from thinrank.core.prefetch import prefetched
 from thinrank.designs.block_sources import as_source
 from thinrank.designs.row_blocks import RowBlocks, added
 
@@ -105,7 +105,7 @@ class Blocks(RowBlocks):
         """Sums of what a function returns for each block; see :class:`RowBlocks`."""
         total: list[np.ndarray] | None = None
         self.n_passes += 1
-        for block, rows in _prefetched(self._with_rows(along)):
+        for block, rows in prefetched(self._with_rows(along)):
             total = added(total, function(block, *rows, *arguments))
         assert total is not None
         return total
@@ -117,7 +117,7 @@ class Blocks(RowBlocks):
         self.n_passes += 1
         result: np.ndarray | None = None
         first = 0
-        for block, rows in _prefetched(self._with_rows(along)):
+        for block, rows in prefetched(self._with_rows(along)):
             last = first + len(block)
             part = np.asarray(function(block, *rows, *arguments))
             if result is None:
@@ -181,12 +181,3 @@ class _Cursor:
             count -= len(parts[-1])
             self._rest = block[len(parts[-1]) :] if len(parts[-1]) < len(block) else None
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _prefetched(items: Iterator[Any]) -> Iterator[Any]:
-    """The same items, each read by another thread while the one before is used."""
-    with ThreadPoolExecutor(1, thread_name_prefix="thinrank-blocks") as pool:
-        coming = pool.submit(next, items, None)
-        while (item := coming.result()) is not None:
-            coming = pool.submit(next, items, None)
-            yield item
