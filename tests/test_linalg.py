@@ -75,6 +75,12 @@ class TestInverseCholesky:
         off_diagonal = added - np.diag(np.diag(added))
         assert np.abs(off_diagonal).max() < 20 * TOLERANCE[dtype]
 
+    def test_a_failure_restores_the_matrix(self, numpy_library, dtype, rng):
+        A = gram(rng, 300, rank=280).astype(dtype)
+        before = A.copy()
+        assert linalg._inverse_root_in_place(A, 1e-3) is None
+        np.testing.assert_array_equal(A, np.triu(before) + np.triu(before, 1).T)
+
     def test_all_zero(self, library, dtype):
         R, ridged = linalg.inverse_cholesky(library.array(np.zeros((3, 3)), dtype))
         assert ridged

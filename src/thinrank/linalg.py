@@ -46,12 +46,12 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     """Inverse R = L⁻¹ of the lower Cholesky factor L of A, so that R A Rᵀ = I.
 
     With an explicit inverse, systems with many right-hand sides are solved by plain products,
-    which every library offers and runs in several threads. The blocked algorithm works in place
-    of A and consists of products, too. A ridge of eps^0.4 times the mean diagonal (5e-7 times in
-    double precision) is added to a diagonal block that is singular up to rounding; if that is not
-    enough, the ridge is increased by factors of 100. A column that depends on earlier ones then
-    has almost no effect, and rounding errors in the singular part are far smaller than the effect
-    of the ridge.
+    which every library offers and runs in several threads. If A is singular up to rounding, the
+    factorisation is repeated in blocks, and a ridge of eps^0.4 times the mean diagonal (5e-7 times
+    in double precision) is added to a diagonal block that is singular; if that is not enough, the
+    ridge is increased by factors of 100. A column that depends on earlier ones then has almost no
+    effect, and rounding errors in the singular part are far smaller than the effect of the ridge.
+    NumPy arrays are factorised in place.
 
     Parameters
     ----------
@@ -69,15 +69,21 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     size = symmetric.shape[0]
     if size == 0:
         return symmetric, False
-    if type(symmetric) is not np.ndarray:  # other libraries have a fast factorisation of their own
-        mean = xp.linalg.trace(symmetric) / size
-        root = _try_inverse_root(symmetric, xp.sqrt(1e3 * arrays.eps(symmetric) * mean))
-        if root is not None:
-            return root, False
-    scale = float(xp.linalg.trace(symmetric)) / size
+    mean = xp.linalg.trace(symmetric) / size
+    least = (1e3 * arrays.eps(symmetric) * mean) ** 0.5
+    if type(symmetric) is not np.ndarray:
+        root = _try_inverse_root(symmetric, least)
+    elif size > _BLOCK:
+        symmetric = np.ascontiguousarray(symmetric)
+        root = _inverse_root_in_place(symmetric, float(least))
+    else:
+        root = None
+    if root is not None:
+        return root, False
+    scale = float(mean)
     if size <= _BLOCK:
         return _inverse_root(symmetric, scale)
-    blocks = [slice(i, min(i + _BLOCK, size)) for i in range(0, size, _BLOCK)]
+    blocks = _blocks(size)
     ridged = False
     for i, here in enumerate(blocks):  # Cholesky, with the diagonal blocks inverted at once
         root, needed_ridge = _inverse_root(symmetric[here, here], scale)
@@ -99,6 +105,11 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     return symmetric, ridged
 
 
+def _blocks(size: int) -> list[slice]:
+    """Parts of a dimension, each as long as a diagonal block."""
+    return [slice(first, min(first + _BLOCK, size)) for first in range(0, size, _BLOCK)]
+
+
 def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
     """Inverse of the lower Cholesky factor of a small block, and whether it needed a ridge."""
     ridge, shifted = 0.0, block
@@ -112,6 +123,30 @@ def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
     raise ValueError(
         "a matrix of inner products is not finite: the data are too large, or not finite"
     )
+
+
+def _inverse_root_in_place(symmetric: np.ndarray, least: float) -> np.ndarray | None:
+    """As :func:`_try_inverse_root`, in the memory of a contiguous matrix, which a failure restores.
+
+    LAPACK uses one triangle, so that the other one and the diagonal are enough to restore it.
+    """
+    diagonal = symmetric.diagonal().copy()
+    # LAPACK's columns are the rows of the array: the upper factor there is the lower one here
+    columns = symmetric.T
+    factor, failed = _lapack("potrf", symmetric.dtype)(columns, lower=0, clean=0, overwrite_a=1)
+    blocks = _blocks(len(diagonal))
+    if failed or not factor.diagonal().min() > least:
+        np.fill_diagonal(symmetric, diagonal)
+        for here in blocks:
+            block = symmetric[here, here]
+            block[...] = np.triu(block) + np.triu(block, 1).T
+            symmetric[here.stop :, here] = symmetric[here, here.stop :].T
+        return None
+    _lapack("trtri", symmetric.dtype)(factor, lower=0, overwrite_c=1)
+    for here in blocks:
+        symmetric[here, here] = np.tril(symmetric[here, here])
+        symmetric[here, here.stop :] = 0.0
+    return symmetric
 
 
 def _try_inverse_root(symmetric: Array, least: Array | float) -> Array | None:

@@ -171,13 +171,25 @@ class Problem:
         loss = self.loss.with_target_scale(scale / self.target_scale)
         return replace(self, loss=loss, target_scale=scale)
 
-    def has_about_the_scales_of(self, other: Problem) -> bool:
-        """Whether the scales of all responses differ by less than 10 % from those of another."""
+    @property
+    def error_of_scales(self) -> float:
+        """Relative standard error of the noise in a response, estimated from its residuals."""
+        return float((2 * self.loss.samples) ** -0.5)
+
+    def has_about_the_scales_of(self, other: Problem, tolerance: float = _SAME_SCALE) -> bool:
+        """Whether no scale of a response differs more from that of another problem.
+
+        Parameters
+        ----------
+        other : Problem
+        tolerance : float, default=0.1
+            Largest relative difference.
+        """
         if self.target_scale is None or other.target_scale is None:
             return self.target_scale is other.target_scale
         xp = arrays.namespace(self.target_scale)
         change = xp.abs(xp.log(self.target_scale / other.target_scale))
-        return bool(xp.all(change < _SAME_SCALE))
+        return bool(xp.all(change < tolerance))
 
     def noise_matters(self, rows: int) -> bool:
         """Whether to weight the responses by the noise, estimated from a fit with ``rows`` rows.

@@ -30,7 +30,7 @@ def fit_in_rounds(
     callback: Any,
     verbose: int,
 ) -> tuple[Factors, Solution, Problem]:
-    """Fit with given sizes, until the supports do not change.
+    """Fit with given sizes, until the supports or the scales of the responses do not change.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ def fit_in_rounds(
     """
     rank, rows, columns = problem.limited(*sizes)
     scaled, supports = problem, None
-    for fits_left in reversed(range(_MAX_ROUNDS)):
+    fits_left = _MAX_ROUNDS
+    while True:
         with shown(callback, solver.max_iter, verbose) as report:
             solution = minimize(
                 scaled.loss.with_ridge(ridge),
@@ -67,15 +68,17 @@ def fit_in_rounds(
                 random_state=random_state,
                 callback=report,
             )
+        fits_left -= 1
         factors = scaled.in_units_of(problem, solution.factors)
         before, supports = supports, supports_of(factors)
         stopped = solution.status.outcome is Outcome.STOPPED
-        if stopped or supports == before or not problem.noise_matters(rows):
-            break
-        scaled = problem.with_noise(problem.noise(factors))
-        if fits_left:
-            del factors, solution  # they may be large, and the next fit needs memory
-    return factors, solution, scaled
+        if stopped or supports == before or not (fits_left and problem.noise_matters(rows)):
+            return factors, solution, scaled
+        again = problem.with_noise(problem.noise(factors))
+        if again.has_about_the_scales_of(scaled, again.error_of_scales):
+            return factors, solution, scaled
+        scaled = again
+        del factors, solution  # they may be large, and the next fit needs memory
 
 
 def supports_of(factors: Factors) -> tuple[list[int], list[int]]:

@@ -1,0 +1,44 @@
+"""The final fit is repeated until the scales of the responses say nothing new."""
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+from thinrank.estimators import rounds
+
+SIZES = {"rank": 2, "row_sparsity": 12, "column_sparsity": None}  # twice as many rows as the truth
+
+
+def data(rng, signal):
+    X = rng.standard_normal((400, 40))
+    theta = np.zeros((40, 8))
+    theta[:6] = signal * rng.standard_normal((6, 2)) @ rng.standard_normal((2, 8))
+    return X, X @ theta + rng.standard_normal((400, 8))
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    made = []
+    monkeypatch.setattr(rounds, "minimize", lambda *a, **k: made.append(1) or tr.minimize(*a, **k))
+    return made
+
+
+def test_responses_of_noise_are_fitted_once(rng, fits):
+    # what the predictors leave is almost all of the responses, in whose units the first fit was
+    tr.SparseReducedRankRegressor(**SIZES).fit(*data(rng, 0.0))
+    assert len(fits) == 1
+
+
+def test_strong_signals_need_the_units_of_the_noise(rng, fits, monkeypatch):
+    X, Y = data(rng, 0.5)
+    tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
+    # rows of noise differ between the fits, but the noise in the responses is known after one
+    assert len(fits) == 2
+    monkeypatch.setattr("thinrank.estimators.problem.Problem.error_of_scales", 0.0)
+    tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
+    assert len(fits) > 3
+
+
+def test_without_standardisation_there_is_one_fit(rng, fits):
+    tr.SparseReducedRankRegressor(**SIZES, standardize=False).fit(*data(rng, 0.5))
+    assert len(fits) == 1
