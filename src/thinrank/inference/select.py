@@ -196,7 +196,7 @@ def select_predictors(
         answer = _from_rates(rates, empty, fdr, n_splits)
     else:
         answer = _knockoffs(sample.X, responses, fdr, method, seed, _GIVEN)
-    if responses.shape[1] < sample.Y.shape[1]:
+    if method != "mirror" and responses.shape[1] < sample.Y.shape[1]:
         answer.remarks.append(
             f"The {sample.Y.shape[1]} responses were replaced by {responses.shape[1]} principal "
             f"components, because there are {len(sample.Y)} rows."
