@@ -6,11 +6,11 @@ from sklearn.linear_model import Ridge
 from small_tasks import LinearFamily
 
 import thinrank as tr
-from thinrank.rl import CommonPart, MultiTaskFQI, Transitions
+from thinrank.rl import CommonPart, MultiTaskFQI, Transitions, size_choice
 from thinrank.rl.common_part import AnyRank, LowRank, Setting
 from thinrank.rl.row_tests import select_rows
 from thinrank.rl.rows import Rows
-from thinrank.rl.size_choice import best_setting
+from thinrank.rl.size_choice import best_setting, choose_setting
 from thinrank.rl.task_rows import TaskRows
 
 INF = float("inf")
@@ -156,6 +156,75 @@ def test_nearly_equal_errors_are_decided_by_the_penalty_of_the_common_part():
     assert best_setting(errors | other) == Setting(0, 0.01, INF)
     assert best_setting(errors | {Setting(1, 0.01, 10.0): 0.99}) == Setting(1, 0.01, 10.0)
     assert best_setting({Setting(0, 0.1, INF): INF}).rank == 0
+
+
+def chosen(monkeypatch, error):
+    """Setting and number of columns chosen if ``error(all_features, setting)`` were measured."""
+
+    class Known(size_choice._Trials):
+        def _trial(self, setting):
+            return []
+
+        def _held_out(self, setting, several):
+            return [(error(len(self._used[0]) > 2, setting), 1.0) for _ in several]
+
+    monkeypatch.setattr(size_choice, "_Trials", Known)
+    owner = np.arange(40) % 4
+    blocks = [np.random.default_rng(0).standard_normal((20, 5)) for _ in (0, 1)]
+    rows = TaskRows(Rows(blocks, 4, owner), 3, 0)
+    free = {"ranks": (0, 1, 2, None), "alphas": None, "betas": None, "every_row": True}
+    setting, used = choose_setting(rows, None, [np.arange(2)] * 2, (None, None), **free)
+    return setting, len(used[0])
+
+
+def test_all_features_are_used_only_if_they_lower_the_error_clearly(monkeypatch):
+    """An error that is smaller by a few percent is no reason to use three times as many columns."""
+
+    def error(gain):
+        return lambda every, s: (
+            (1 + (s.rank != 1) + abs(np.log10(s.alpha))) * (gain if every else 1.0)
+        )
+
+    assert chosen(monkeypatch, error(1.01))[1] == 2
+    assert chosen(monkeypatch, error(0.94))[1] == 2
+    assert chosen(monkeypatch, error(0.8))[1] == 6
+
+
+def test_features_are_compared_by_their_smallest_errors(monkeypatch):
+    """The smaller α, which is used, has a larger error; it must not count against the features."""
+
+    def error(every, s):
+        if s.alpha == 0.3 and s.rank == 1:
+            return 0.98 if every else 1.04
+        if s.alpha == 1.0 and s.rank == 1:
+            return 0.94 if every else 1.0
+        return 2.0 + abs(np.log10(s.alpha))
+
+    setting, columns = chosen(monkeypatch, error)
+    assert (setting.rank, setting.alpha, columns) == (1, 0.3, 2)
+
+
+def test_a_setting_that_only_one_search_finds_does_not_decide_between_features(monkeypatch):
+    """The search with all features begins at the best of the others, and can go further."""
+    found = Setting(1, 1.0, 0.1)
+
+    def error(every, s):
+        if s == found:
+            return 0.5
+        if s.rank == 0:
+            return 2.0 + abs(np.log10(s.alpha) - 0.5)
+        if s.rank == 1 and s.beta == 1.0:
+            return (0.99 if every else 1.0) + abs(np.log10(s.alpha))
+        return 3.0
+
+    seen = []
+    setting, columns = chosen(
+        monkeypatch, lambda every, s: seen.append((every, s)) or error(every, s)
+    )
+    assert columns == 2
+    assert setting == Setting(1, 1.0, 1.0)  # as if all features had not been tried
+    first = seen.index((False, found))
+    assert seen.index((True, found)) < first  # the other search found it
 
 
 def test_tasks_that_differ_are_told_apart_and_noise_is_left_out():

@@ -34,6 +34,9 @@ _ALPHAS = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 0.3, 1.0, 3.0, 10.0)
 _BETAS = (1e-2, 1e-1, 1.0, 10.0)
 # Held-out errors that differ by less than this factor count as equal. Rule of thumb.
 _EQUAL = 1.05
+# All features are used if they lower the error of the selected ones by more than this factor: if a
+# few weak features were not found, all others enter with them. Rule of thumb.
+_CLEAR = 1.1
 # Number of columns up to which all features compete: systems of this size are solved per task.
 _MOST_COLUMNS = 500
 # Larger coefficients count as divergence.
@@ -110,7 +113,8 @@ def choose_setting(
     alphas, betas : sequence of float or None
         Penalties to choose from; None for a grid.
     every_row : bool
-        Whether all features compete with those in use.
+        Whether all features compete with those in use. They are used if their error is clearly
+        smaller.
 
     Returns
     -------
@@ -120,17 +124,21 @@ def choose_setting(
     """
     few = _Trials(rows, frozen, used, begin)
     few.search(ranks, alphas, betas)
+    best = few.best
     every = [np.append(0, np.flatnonzero(action.varies) + 1) for action in rows.actions]
     fewer = any(len(some) < len(whole) for some, whole in zip(used, every, strict=True))
     if every_row and fewer and max(map(len, every)) <= _MOST_COLUMNS:
         whole = _Trials(rows, frozen, every, begin, few.reference)
         # in most problems one trial is enough to see that further features do not help
-        whole.run([few.best])
-        if whole.errors[few.best] < few.errors[few.best]:
+        whole.run([best])
+        if whole.least < few.errors[best]:
             whole.search(ranks, alphas, betas)
-            if whole.errors[whole.best] * _EQUAL < few.errors[few.best]:
+            # this search began at the best setting of the first and can go further, but features
+            # are to be compared and not searches: the features in use try its settings, too
+            few.run(whole.errors)
+            if whole.least * _CLEAR < few.least:
                 return whole.best, every
-    return few.best, used
+    return best, used
 
 
 def _rounds(
@@ -247,6 +255,11 @@ class _Trials:
     def best(self) -> Setting:
         """The best of the settings so far."""
         return best_setting(self.errors)
+
+    @property
+    def least(self) -> float:
+        """The smallest error so far; that of ``best`` may be larger."""
+        return min(self.errors.values())
 
     def search(
         self,
