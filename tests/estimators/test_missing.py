@@ -270,9 +270,10 @@ def test_one_response(one_dimensional):
     assert est.score(X, y if one_dimensional else y[:, None]) > 0
 
 
-def test_libraries(library, dtype):
+@pytest.mark.parametrize("share", [0.2, 0.4])
+def test_libraries(library, dtype, share):
     X, Y = data()
-    seen = mask(Y)
+    seen = mask(Y, share)
     Y = np.where(seen, Y, np.nan)
     reference = clone(GIVEN).fit(X, Y)
     est = clone(GIVEN).fit(library.array(X, dtype), library.array(Y, dtype))

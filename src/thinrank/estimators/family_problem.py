@@ -22,9 +22,10 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 # classes and counts that are all zero in a part of the data have no finite optimum. It changes
 # coefficients that are determined by the data by about this relative amount.
 _LEAST_RIDGE = 1e-8
-# Noise levels are estimated by regressions of the responses on the predictors of a fit if there are
-# at most this number of them, since more would take long, and only for responses of which such a
-# regression leaves this fraction of the entries as degrees of freedom. Rules of thumb.
+# With many missing entries noise levels are estimated by regressions of the responses on the
+# predictors of a fit if there are at most this number of them, since more would take long, and only
+# for responses of which such a regression leaves this fraction of the entries as degrees of
+# freedom. Rules of thumb.
 _MOST_REGRESSED = 100
 _LEAST_LEFT = 0.25
 
@@ -166,8 +167,9 @@ class FamilyProblem:
         As an estimate of a noise level is uncertain with few entries, it is averaged on the
         logarithmic scale with the scale of the response without predictors, with weights
         ν/(ν + 2) and 2/(ν + 2), where ν is the number of entries minus the response's share of
-        the degrees of freedom. For squared errors the noise is what regressions on the predictors
-        of the fit leave, whatever its rank and responses. It is at least a tenth of that scale.
+        the degrees of freedom. For squared errors the noise in responses that the fit leaves out
+        is estimated from regressions on its scores; with many missing entries the noise in all
+        responses, from regressions on its predictors. It is at least a tenth of that scale.
         """
         if not self.rescales:
             return loss
@@ -293,9 +295,9 @@ class FamilyProblem:
 
         A fit of too low a rank, or one that leaves a response out, would count what it lacks as
         noise. The response would then count for little in the next fit, and no search would find
-        that more is worthwhile. So every response is regressed on the predictors of the fit, with
-        no limit on the rank. Where these are too many, a response that the fit leaves out is
-        regressed on its scores.
+        that more is worthwhile. So a response that the fit leaves out is regressed on its scores.
+        With many missing entries, where this is not enough, every response is regressed on the
+        predictors of the fit, with no limit on the rank, unless these are too many.
         """
         steps = loss.column_steps(factors)
         if steps is None:
@@ -306,11 +308,11 @@ class FamilyProblem:
         V = steps[0] * arrays.from_numpy(used * 1.0, steps[0])[:, None]
         linear, freedom = loss.at(Factors(factors.U, V)).linear, np.where(used, left, freedom)
         rows = factors.row_support
+        if loss.nearly_quadratic or not 0 < rows.shape[0] <= _MOST_REGRESSED:
+            return linear, freedom
         entries, free = self._entries()
         left = entries - free - rows.shape[0]
         enough = left >= _LEAST_LEFT * entries
-        if not 0 < rows.shape[0] <= _MOST_REGRESSED or not enough.any():
-            return linear, freedom
         mask = arrays.from_numpy(enough * 1.0, linear)
         linear = mask * _regressed(loss, rows) + (1 - mask) * linear
         return linear, np.where(enough, left, freedom)

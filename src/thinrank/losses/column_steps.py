@@ -73,7 +73,8 @@ def _weighted_products(design: Array, weight: Array) -> Array:
     total = arrays.zeros((weight.shape[1], width**2), like=design)
     xp = arrays.namespace(design)
     for first in range(0, n, size):
-        some = design[first : first + size, :]
+        last = min(first + size, n)
+        some = design[first:last, :]
         products = xp.reshape(some[:, :, None] * some[:, None, :], (some.shape[0], width**2))
-        total = total + weight[first : first + size, :].T @ products
+        total = total + weight[first:last, :].T @ products
     return total
