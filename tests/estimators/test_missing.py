@@ -270,9 +270,10 @@ def test_one_response(one_dimensional):
     assert est.score(X, y if one_dimensional else y[:, None]) > 0
 
 
-def test_libraries(library, dtype):
+@pytest.mark.parametrize("share", [0.2, 0.4])
+def test_libraries(library, dtype, share):
     X, Y = data()
-    seen = mask(Y)
+    seen = mask(Y, share)
     Y = np.where(seen, Y, np.nan)
     reference = clone(GIVEN).fit(X, Y)
     est = clone(GIVEN).fit(library.array(X, dtype), library.array(Y, dtype))
@@ -292,7 +293,8 @@ def test_supports_with_half_of_the_entries(seed):
     np.testing.assert_array_equal(est.column_support_, truth.column_support)
 
 
-def test_noise_of_a_response_that_a_fit_leaves_out():
+def low_rank_problem():
+    """Two predictors of five, rank 2, and noise of 1; the last response has no signal."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((80, 5))
     scores = X[:, :2] @ rng.standard_normal((2, 2))
@@ -308,8 +310,47 @@ def test_noise_of_a_response_that_a_fit_leaves_out():
     )
     loss = problem.loss
     found = tr.minimize(loss, rank=2, row_sparsity=2, column_sparsity=6, solver="pursuit").factors
+    return X, Y, problem, found
+
+
+def test_noise_of_a_response_that_a_fit_leaves_out():
+    _, _, problem, found = low_rank_problem()
     V = found.V.copy()
     V[[0, 5]] = 0  # leaves out a response with a signal and one without
-    noise = problem.left_by(loss, tr.Factors(found.U, V)).family.scale
+    noise = problem.left_by(problem.loss, tr.Factors(found.U, V)).family.scale
     np.testing.assert_allclose(noise, 1, rtol=0.35)
     assert problem.deviations[0] > 2
+
+
+def test_noise_does_not_depend_on_the_rank_of_a_fit():
+    X, Y, problem, found = low_rank_problem()
+    noise = problem.left_by(problem.loss, found).family.scale
+    left, _, right = np.linalg.svd(found.theta)
+    for j in range(2):
+        one = tr.Factors(left[:, [j]], right[[j]].T)
+        np.testing.assert_allclose(problem.left_by(problem.loss, one).family.scale, noise)
+    # of a regression on the two predictors, averaged with the standard deviation
+    for y, deviation, each in zip(Y.T, problem.deviations, noise, strict=True):
+        seen = ~np.isnan(y)
+        design = np.column_stack([np.ones(seen.sum()), X[seen][:, :2]])
+        squares = np.linalg.lstsq(design, y[seen], rcond=None)[1][0]
+        freedom = seen.sum() - 3
+        expected = (squares / freedom) ** (freedom / (freedom + 2) / 2)
+        assert each == pytest.approx(expected * deviation ** (2 / (freedom + 2)))
+
+
+def test_noise_with_too_many_predictors_for_a_regression():
+    rng = np.random.default_rng(2)
+    X, Y = rng.standard_normal((20, 16)), rng.standard_normal((20, 3))
+    Y[~mask(Y, 0.1)] = np.nan
+    problem = FamilyProblem.prepare(
+        as_design(X),
+        numeric_responses(Y, None, Gaussian(), None),
+        None,
+        fit_intercept=True,
+        standardize_columns=True,
+    )
+    every = tr.Factors(rng.standard_normal((16, 1)), np.array([[1.0], [0.0], [0.0]]))
+    noise = problem.left_by(problem.loss, every).family.scale
+    # two responses are regressed on one score, not on 16 predictors
+    np.testing.assert_allclose(noise[1:], problem.deviations[1:], rtol=0.2)

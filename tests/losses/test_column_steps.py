@@ -58,6 +58,14 @@ def test_steps_are_regressions_on_the_observed_entries():
     np.testing.assert_allclose(V[3], expected[:R], rtol=1e-8)
 
 
+def test_blocks_of_rows(monkeypatch):
+    V, gains = loss_of(0.3).column_steps(factors())
+    monkeypatch.setattr("thinrank.losses.column_steps._MAX_PRODUCTS", 70)  # 7 rows
+    in_blocks = loss_of(0.3).column_steps(factors())
+    np.testing.assert_allclose(in_blocks[0], V)
+    np.testing.assert_allclose(in_blocks[1], gains)
+
+
 def test_a_response_with_too_few_entries_has_finite_steps():
     loss = loss_of()
     weight = loss.weights()

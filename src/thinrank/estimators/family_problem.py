@@ -22,6 +22,12 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 # classes and counts that are all zero in a part of the data have no finite optimum. It changes
 # coefficients that are determined by the data by about this relative amount.
 _LEAST_RIDGE = 1e-8
+# With many missing entries noise levels are estimated by regressions of the responses on the
+# predictors of a fit if there are at most this number of them, since more would take long, and only
+# for responses of which such a regression leaves this fraction of the entries as degrees of
+# freedom. Rules of thumb.
+_MOST_REGRESSED = 100
+_LEAST_LEFT = 0.25
 
 __all__ = ["FamilyProblem", "explainable", "in_own_units"]
 
@@ -162,15 +168,17 @@ class FamilyProblem:
         logarithmic scale with the scale of the response without predictors, with weights
         ν/(ν + 2) and 2/(ν + 2), where ν is the number of entries minus the response's share of
         the degrees of freedom. For squared errors the noise in responses that the fit leaves out
-        is estimated from regressions on its scores. It is at least a tenth of that scale.
+        is estimated from regressions on its scores; with many missing entries the noise in all
+        responses, from regressions on its predictors. It is at least a tenth of that scale.
         """
         if not self.rescales:
             return loss
         freedom = self._freedom(factors)
         weight = _relative_weights(loss)
+        linear = loss.null.linear
         if factors.rank:
-            factors, freedom = self._with_all_columns(loss, factors, freedom)
-        family = loss.family.fitted_to(loss.Y, loss.at(factors).linear, weight, freedom)
+            linear, freedom = self._predicted(loss, factors, freedom)
+        family = loss.family.fitted_to(loss.Y, linear, weight, freedom)
         if np.any(family.units_of(loss.shape[1])):
             trust = freedom / (freedom + PRIOR_FREEDOM)
             found = np.log(np.maximum(family.scale_of(loss.shape[1]), 1e-300))
@@ -270,28 +278,54 @@ class FamilyProblem:
 
     def _freedom(self, factors: Factors) -> np.ndarray:
         """Entries of every response minus its share of the degrees of freedom, at least half."""
-        entries = arrays.to_numpy(_relative_weights(self.loss)).astype(np.float64).sum(axis=0)
+        entries, free = self._entries()
         share = np.zeros(len(entries))
         share[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
-        free = 1 if self.kept is None else 1 + self.kept.rank  # as for least squares
         return np.maximum(entries - free - share, entries / 2)
 
-    def _with_all_columns(
-        self, loss: GeneralizedLinear, factors: Factors, freedom: np.ndarray
-    ) -> tuple[Factors, np.ndarray]:
-        """Factors that predict all responses by the scores of a fit, and degrees of freedom.
+    def _entries(self) -> tuple[np.ndarray, int]:
+        """Number of entries of every response, and of free coefficients."""
+        entries = arrays.to_numpy(_relative_weights(self.loss)).astype(np.float64).sum(axis=0)
+        return entries, 1 if self.kept is None else 1 + self.kept.rank  # as for least squares
 
-        Without this the noise in a response that a fit leaves out would be its standard deviation,
-        so that the response would count for little in the next fit and be left out again.
+    def _predicted(
+        self, loss: GeneralizedLinear, factors: Factors, freedom: np.ndarray
+    ) -> tuple[Array, np.ndarray]:
+        """Linear predictors of all responses by the predictors of a fit, and degrees of freedom.
+
+        A fit of too low a rank, or one that leaves a response out, would count what it lacks as
+        noise. The response would then count for little in the next fit, and no search would find
+        that more is worthwhile. So a response that the fit leaves out is regressed on its scores.
+        With many missing entries, where this is not enough, every response is regressed on the
+        predictors of the fit, with no limit on the rank, unless these are too many.
         """
         steps = loss.column_steps(factors)
         if steps is None:
-            return factors, freedom
+            return loss.at(factors).linear, freedom
         outside = arrays.to_numpy(arrays.row_norms_squared(factors.V)) == 0
         left = np.where(outside, freedom - factors.rank, freedom)
         used = ~outside | (left > 0)  # others have too few entries
         V = steps[0] * arrays.from_numpy(used * 1.0, steps[0])[:, None]
-        return Factors(factors.U, V), np.where(used, left, freedom)
+        linear, freedom = loss.at(Factors(factors.U, V)).linear, np.where(used, left, freedom)
+        rows = factors.row_support
+        if loss.nearly_quadratic or not 0 < rows.shape[0] <= _MOST_REGRESSED:
+            return linear, freedom
+        entries, free = self._entries()
+        left = entries - free - rows.shape[0]
+        enough = left >= _LEAST_LEFT * entries
+        mask = arrays.from_numpy(enough * 1.0, linear)
+        linear = mask * _regressed(loss, rows) + (1 - mask) * linear
+        return linear, np.where(enough, left, freedom)
+
+
+def _regressed(loss: GeneralizedLinear, rows: Array) -> Array:
+    """Linear predictors of separate regressions of all responses on some predictors."""
+    inner = loss.restrict(rows, loss.targets)
+    every = arrays.identity(rows.shape[0], like=loss.prototype)
+    nothing = arrays.zeros((loss.shape[1], rows.shape[0]), like=loss.prototype)
+    steps = inner.column_steps(Factors(every, nothing))
+    assert steps is not None  # as for the loss itself
+    return inner.at(Factors(every, steps[0])).linear
 
 
 def _centred(values: Array) -> Array:

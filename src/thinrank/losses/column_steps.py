@@ -10,6 +10,9 @@ from thinrank.core.factors import Factors
 
 __all__ = ["column_steps"]
 
+# Largest number of products of columns that are held in memory at a time.
+_MAX_PRODUCTS = 4_000_000
+
 
 def column_steps(loss: Any, factors: Factors) -> tuple[Array, Array]:
     """Newton steps from zero of the responses that Θ does not predict, for the scores XU.
@@ -44,8 +47,7 @@ def column_steps(loss: Any, factors: Factors) -> tuple[Array, Array]:
     if loss.free is not None:
         design = xp.concat([design, loss.free], axis=1)
     rank, width, count = point.scores.shape[1], design.shape[1], outside.shape[0]
-    products = xp.reshape(design[:, :, None] * design[:, None, :], (design.shape[0], width**2))
-    hessian = xp.reshape(curvature.T @ products, (count, width, width))
+    hessian = xp.reshape(_weighted_products(design, curvature), (count, width, width))
     # the ridge shrinks V, the steps are those of V·unit and of the free coefficients
     padding = arrays.zeros((factors.U.shape[0], width - rank), like=design)
     padded = xp.concat([factors.U, padding], axis=1)
@@ -62,3 +64,17 @@ def column_steps(loss: Any, factors: Factors) -> tuple[Array, Array]:
     penalty = 0.5 * xp.sum((factors.V @ overlap[:rank, :rank]) * factors.V, axis=1)
     gains = null.values - point.values - penalty
     return V, arrays.put_rows(gains, outside, expected)
+
+
+def _weighted_products(design: Array, weight: Array) -> Array:
+    """Σᵢ wᵢⱼ·dᵢdᵢᵀ for every response j, of shape (n_targets, width²), in blocks of rows."""
+    n, width = design.shape
+    size = max(_MAX_PRODUCTS // width**2, 1)
+    total = arrays.zeros((weight.shape[1], width**2), like=design)
+    xp = arrays.namespace(design)
+    for first in range(0, n, size):
+        last = min(first + size, n)
+        some = design[first:last, :]
+        products = xp.reshape(some[:, :, None] * some[:, None, :], (some.shape[0], width**2))
+        total = total + weight[first:last, :].T @ products
+    return total
