@@ -322,21 +322,44 @@ def test_noise_of_a_response_that_a_fit_leaves_out():
     assert problem.deviations[0] > 2
 
 
-def test_noise_does_not_depend_on_the_rank_of_a_fit():
+def test_what_a_fit_of_too_low_a_rank_lacks_is_no_noise():
     X, Y, problem, found = low_rank_problem()
-    noise = problem.left_by(problem.loss, found).family.scale
-    left, _, right = np.linalg.svd(found.theta)
+    np.testing.assert_allclose(problem.left_by(problem.loss, found).family.scale, 1, rtol=0.35)
+    left, sizes, right = np.linalg.svd(found.theta)
+    lacking = 0
     for j in range(2):
-        one = tr.Factors(left[:, [j]], right[[j]].T)
-        np.testing.assert_allclose(problem.left_by(problem.loss, one).family.scale, noise)
-    # of a regression on the two predictors, averaged with the standard deviation
-    for y, deviation, each in zip(Y.T, problem.deviations, noise, strict=True):
-        seen = ~np.isnan(y)
-        design = np.column_stack([np.ones(seen.sum()), X[seen][:, :2]])
-        squares = np.linalg.lstsq(design, y[seen], rcond=None)[1][0]
-        freedom = seen.sum() - 3
-        expected = (squares / freedom) ** (freedom / (freedom + 2) / 2)
-        assert each == pytest.approx(expected * deviation ** (2 / (freedom + 2)))
+        one = tr.Factors(left[:, [j]] * sizes[j], right[[j]].T)
+        noise = problem.left_by(problem.loss, one).family.scale
+        np.testing.assert_allclose(noise, 1, rtol=0.35)
+        rest = problem.loss.Y - problem.loss.at(one).linear
+        for y, deviation, each, left_over in zip(
+            Y.T, problem.deviations, noise, rest.T, strict=True
+        ):
+            seen = ~np.isnan(y)
+            if left_over[seen].std() < 1.5:
+                continue
+            lacking += 1
+            # that of a regression on the two predictors, averaged with the standard deviation
+            design = np.column_stack([np.ones(seen.sum()), X[seen][:, :2]])
+            squares = np.linalg.lstsq(design, y[seen], rcond=None)[1][0]
+            freedom = seen.sum() - 3
+            expected = (squares / freedom) ** (freedom / (freedom + 2) / 2)
+            assert each == pytest.approx(expected * deviation ** (2 / (freedom + 2)))
+    assert lacking >= 4
+
+
+def test_noise_of_a_fit_that_lacks_nothing_is_what_it_leaves():
+    _, _, problem, found = low_rank_problem()
+    loss = problem.loss
+    noise = problem.left_by(loss, found).family.scale
+    weight = np.asarray(loss.weights())
+    squares = np.where(weight > 0, weight * (loss.Y - loss.at(found).linear) ** 2, 0).sum(axis=0)
+    entries = (weight > 0).sum(axis=0)
+    # a share of 2·(2 + 6 − 2)/6 degrees of freedom, and averaged with the standard deviation
+    freedom = entries - 1 - 2
+    trust = freedom / (freedom + 2)
+    expected = (squares / freedom) ** (trust / 2) * problem.deviations ** (1 - trust)
+    np.testing.assert_allclose(noise, expected, rtol=1e-6)
 
 
 def test_noise_with_too_many_predictors_for_a_regression():

@@ -12,6 +12,13 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import ColumnSubset, Standardization, standardize
+from thinrank.estimators.family_noise import (
+    LEAST_LEFT,
+    MOST_REGRESSED,
+    explains_more,
+    regressed,
+    relative_weights,
+)
 from thinrank.estimators.kept import KeptPredictors
 from thinrank.estimators.problem import MIN_NOISE, PRIOR_FREEDOM, live, share_of_freedom
 from thinrank.estimators.responses import Responses
@@ -22,12 +29,6 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 # classes and counts that are all zero in a part of the data have no finite optimum. It changes
 # coefficients that are determined by the data by about this relative amount.
 _LEAST_RIDGE = 1e-8
-# With many missing entries noise levels are estimated by regressions of the responses on the
-# predictors of a fit if there are at most this number of them, since more would take long, and only
-# for responses of which such a regression leaves this fraction of the entries as degrees of
-# freedom. Rules of thumb.
-_MOST_REGRESSED = 100
-_LEAST_LEFT = 0.25
 
 __all__ = ["FamilyProblem", "explainable", "in_own_units"]
 
@@ -157,7 +158,7 @@ class FamilyProblem:
             return problem if plain else replace(problem, loss=in_own_units(loss))
         null = loss.null
         freedom = problem._freedom(null.factors)
-        family = family.fitted_to(Y, null.linear, _relative_weights(loss), freedom)
+        family = family.fitted_to(Y, null.linear, relative_weights(loss), freedom)
         problem = replace(problem, deviations=family.scale_of(loss.shape[1]))
         return replace(problem, loss=in_own_units(loss.with_family(family, None)))
 
@@ -168,13 +169,14 @@ class FamilyProblem:
         logarithmic scale with the scale of the response without predictors, with weights
         ν/(ν + 2) and 2/(ν + 2), where ν is the number of entries minus the response's share of
         the degrees of freedom. For squared errors the noise in responses that the fit leaves out
-        is estimated from regressions on its scores; with many missing entries the noise in all
-        responses, from regressions on its predictors. It is at least a tenth of that scale.
+        is estimated from regressions on its scores; with many missing entries the noise in
+        responses of which the fit lacks something, from regressions on its predictors. It is at
+        least a tenth of that scale.
         """
         if not self.rescales:
             return loss
         freedom = self._freedom(factors)
-        weight = _relative_weights(loss)
+        weight = relative_weights(loss)
         linear = loss.null.linear
         if factors.rank:
             linear, freedom = self._predicted(loss, factors, freedom)
@@ -285,7 +287,7 @@ class FamilyProblem:
 
     def _entries(self) -> tuple[np.ndarray, int]:
         """Number of entries of every response, and of free coefficients."""
-        entries = arrays.to_numpy(_relative_weights(self.loss)).astype(np.float64).sum(axis=0)
+        entries = arrays.to_numpy(relative_weights(self.loss)).astype(np.float64).sum(axis=0)
         return entries, 1 if self.kept is None else 1 + self.kept.rank  # as for least squares
 
     def _predicted(
@@ -297,7 +299,9 @@ class FamilyProblem:
         noise. The response would then count for little in the next fit, and no search would find
         that more is worthwhile. So a response that the fit leaves out is regressed on its scores.
         With many missing entries, where this is not enough, every response is regressed on the
-        predictors of the fit, with no limit on the rank, unless these are too many.
+        predictors of the fit, with no limit on the rank, unless these are too many. The regression
+        is used where an F test says that the fit lacks something; elsewhere the fit, which has
+        fewer coefficients, says more about the noise.
         """
         steps = loss.column_steps(factors)
         if steps is None:
@@ -308,35 +312,18 @@ class FamilyProblem:
         V = steps[0] * arrays.from_numpy(used * 1.0, steps[0])[:, None]
         linear, freedom = loss.at(Factors(factors.U, V)).linear, np.where(used, left, freedom)
         rows = factors.row_support
-        if loss.nearly_quadratic or not 0 < rows.shape[0] <= _MOST_REGRESSED:
+        if loss.nearly_quadratic or not 0 < rows.shape[0] <= MOST_REGRESSED:
             return linear, freedom
         entries, free = self._entries()
         left = entries - free - rows.shape[0]
-        enough = left >= _LEAST_LEFT * entries
-        mask = arrays.from_numpy(enough * 1.0, linear)
-        linear = mask * _regressed(loss, rows) + (1 - mask) * linear
-        return linear, np.where(enough, left, freedom)
-
-
-def _regressed(loss: GeneralizedLinear, rows: Array) -> Array:
-    """Linear predictors of separate regressions of all responses on some predictors."""
-    inner = loss.restrict(rows, loss.targets)
-    every = arrays.identity(rows.shape[0], like=loss.prototype)
-    nothing = arrays.zeros((loss.shape[1], rows.shape[0]), like=loss.prototype)
-    steps = inner.column_steps(Factors(every, nothing))
-    assert steps is not None  # as for the loss itself
-    return inner.at(Factors(every, steps[0])).linear
+        whole = regressed(loss, rows)
+        lacks = explains_more(loss, linear, whole, freedom, left) & (left >= LEAST_LEFT * entries)
+        mask = arrays.from_numpy(lacks * 1.0, linear)
+        return mask * whole + (1 - mask) * linear, np.where(lacks, left, freedom)
 
 
 def _centred(values: Array) -> Array:
     return values - arrays.namespace(values).mean(values, axis=0)
-
-
-def _relative_weights(loss: GeneralizedLinear) -> Array:
-    """Weights of all entries, with a mean of 1 over those that are positive."""
-    weight = loss.weights()
-    xp = arrays.namespace(weight)
-    return weight * (loss.observations / float(xp.sum(weight)))
 
 
 def in_own_units(loss: GeneralizedLinear) -> GeneralizedLinear:
