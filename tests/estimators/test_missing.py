@@ -293,6 +293,16 @@ def test_supports_with_half_of_the_entries(seed):
     np.testing.assert_array_equal(est.column_support_, truth.column_support)
 
 
+def prepared(X, Y):
+    return FamilyProblem.prepare(
+        as_design(X),
+        numeric_responses(Y, None, Gaussian(), None),
+        None,
+        fit_intercept=True,
+        standardize_columns=True,
+    )
+
+
 def low_rank_problem():
     """Two predictors of five, rank 2, and noise of 1; the last response has no signal."""
     rng = np.random.default_rng(1)
@@ -301,13 +311,7 @@ def low_rank_problem():
     Y = scores @ rng.standard_normal((2, 6)) * 2 + rng.standard_normal((80, 6))
     Y[:, 5] = rng.standard_normal(80)
     Y[~mask(Y, 0.3)] = np.nan
-    problem = FamilyProblem.prepare(
-        as_design(X),
-        numeric_responses(Y, None, Gaussian(), None),
-        None,
-        fit_intercept=True,
-        standardize_columns=True,
-    )
+    problem = prepared(X, Y)
     loss = problem.loss
     found = tr.minimize(loss, rank=2, row_sparsity=2, column_sparsity=6, solver="pursuit").factors
     return X, Y, problem, found
@@ -366,13 +370,7 @@ def test_noise_with_too_many_predictors_for_a_regression():
     rng = np.random.default_rng(2)
     X, Y = rng.standard_normal((20, 16)), rng.standard_normal((20, 3))
     Y[~mask(Y, 0.1)] = np.nan
-    problem = FamilyProblem.prepare(
-        as_design(X),
-        numeric_responses(Y, None, Gaussian(), None),
-        None,
-        fit_intercept=True,
-        standardize_columns=True,
-    )
+    problem = prepared(X, Y)
     every = tr.Factors(rng.standard_normal((16, 1)), np.array([[1.0], [0.0], [0.0]]))
     noise = problem.left_by(problem.loss, every).family.scale
     # two responses are regressed on one score, not on 16 predictors
