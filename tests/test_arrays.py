@@ -372,6 +372,17 @@ def test_expit_and_log1p_exp_do_not_overflow(library, dtype):
     np.testing.assert_allclose(found, np.logaddexp(0.0, x), rtol=tol, atol=1e-40)
 
 
+def test_logistic_functions_from_one_exponential(library, dtype):
+    x = np.array([-700.0, -80.0, -1.5, 0.0, 2.0, 80.0, 700.0])
+    tol = 1e-5 if dtype == "float32" else 1e-13
+    found = entrywise.logistic(library.array(x, dtype))
+    library.check(*found, dtype=dtype)
+    for one, other in zip(
+        found, (np.logaddexp(0.0, x), special.expit(x), special.expit(-x)), strict=True
+    ):
+        np.testing.assert_allclose(library.numpy(one), other, rtol=tol, atol=1e-40)
+
+
 def test_limits_of_entries(library, dtype):
     x = library.array([[-1.0, 0.5], [3.0, -2.0]], dtype)
     bounds = library.array([0.0, -1.0], dtype)

@@ -10,7 +10,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["at_least", "at_most", "expit", "log1p_exp", "log_or_smallest"]
+__all__ = ["at_least", "at_most", "expit", "log1p_exp", "log_or_smallest", "logistic"]
 
 
 def at_least(x: Array, bound: Array | float) -> Array:
@@ -43,6 +43,18 @@ def expit(x: Array) -> Array:
         out = arrays.namespace(x).exp(-x)
     out += 1.0
     return 1.0 / out
+
+
+def logistic(x: Array) -> tuple[Array, Array, Array]:
+    """log(1 + exp(x)), 1/(1 + exp(−x)) and 1/(1 + exp(x)), from one exponential."""
+    xp = arrays.namespace(x)
+    smaller = xp.exp(-xp.abs(x))
+    softplus = xp.log1p(smaller)
+    softplus += at_least(x, 0.0)
+    larger = 1.0 / (1.0 + smaller)
+    smaller *= larger
+    positive = x > 0
+    return softplus, xp.where(positive, larger, smaller), xp.where(positive, smaller, larger)
 
 
 def log_or_smallest(x: Array) -> Array:

@@ -147,9 +147,9 @@ class Counting(Multinomial):
 
     count = 0
 
-    def for_fit(self, y, eta):
+    def for_fit(self, y, eta, prepared=None):
         type(self).count += 1
-        return super().for_fit(y, eta)
+        return super().for_fit(y, eta, prepared)
 
 
 @pytest.mark.parametrize("far", [0.0, 20.0, 1000.0])
@@ -192,9 +192,9 @@ def test_ends_where_only_rounding_errors_change():
     calls = []
 
     class Counted(Huber):
-        def for_fit(self, y, eta):
+        def for_fit(self, y, eta, prepared=None):
             calls.append(1)
-            return super().for_fit(y, eta)
+            return super().for_fit(y, eta, prepared)
 
     Y = 1e12 + np.random.default_rng(3).standard_normal((9, 4))
     values = profiled(Counted(1.345, None), Y, None, np.zeros((9, 4)), np.ones((9, 1)), None)[2]

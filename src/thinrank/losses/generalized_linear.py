@@ -175,8 +175,10 @@ class GeneralizedLinear:
         linear = scores @ (factors.V * self.unit[:, None]).T
         if self.offset is not None:
             linear = linear + self.offset
+        if "prepared" not in self._share:
+            self._share["prepared"] = self.family.prepared(self.Y)
         free, linear, values, derivative, curvature = profiled(
-            self.family, self.Y, self._weight, linear, self.free, start
+            self.family, self.Y, self._weight, linear, self.free, start, self._share["prepared"]
         )
         return Point(factors, free, scores, linear, values / self.samples, derivative, curvature)
 

@@ -55,6 +55,7 @@ def profiled(
     linear: Array,
     free: Array | None,
     start: Array | None,
+    prepared: Any = None,
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Minimise Σᵢⱼ wᵢⱼ·v(yᵢⱼ, linearᵢⱼ + (Zβ)ᵢⱼ) over β, one problem per response.
 
@@ -70,6 +71,8 @@ def profiled(
         Z.
     start : array of shape (n_free, n_targets), or None
         Where to begin; None for the intercepts of the family.
+    prepared : object, default=None
+        What ``family.prepared(y)`` returned.
 
     Returns
     -------
@@ -83,8 +86,9 @@ def profiled(
         Derivatives and positive curvatures at the minimum, times the weights.
     """
     xp = arrays.namespace(y)
+    prepared = family.prepared(y) if prepared is None else prepared
     if free is None or free.shape[1] == 0:
-        value, derivative, curvature = _entries(family, y, weight, linear)
+        value, derivative, curvature, _ = _entries(family, y, weight, linear, prepared)
         beta = arrays.zeros((0, y.shape[1]), like=y)
         return beta, linear, xp.sum(value, axis=0), derivative, curvature
     blocks = [arrays.indices(block, y) for block in family.blocks(y.shape[1])]
@@ -93,9 +97,9 @@ def profiled(
     elif family.quadratic or float(xp.max(xp.abs(free @ start))) < _MAX_LINEAR:
         beta = start
     else:
-        beta = _lower(family, y, weight, linear, free, start, blocks)
+        beta = _lower(family, y, weight, linear, free, start, blocks, prepared)
     here = linear + free @ beta
-    value, derivative, curvature = _entries(family, y, weight, here)
+    value, derivative, curvature, second = _entries(family, y, weight, here, prepared)
     totals = xp.sum(value, axis=0)
     if family.quadratic:
         return _one_step(free, beta, here, totals, derivative, curvature)
@@ -110,10 +114,10 @@ def profiled(
     for _ in range(_MAX_STEPS):
         slope = free.T @ derivative
         with arrays.without_overflow_warnings():
-            step = slope * 0 if only_blocks else _newton(free, slope, curvature)
+            step = slope * 0 if only_blocks else _newton(free, slope, second)
         for index in blocks:
             own = _block_newton(
-                free, arrays.take_columns(slope, index), arrays.take_columns(curvature, index)
+                free, arrays.take_columns(slope, index), arrays.take_columns(second, index)
             )
             step = arrays.put_rows(step.T, index, own.T).T
         # a response that is fitted perfectly has no curvature left
@@ -137,7 +141,7 @@ def profiled(
         before = _of_responses(totals, blocks, xp.sum)
         for _ in range(_MAX_HALVINGS):
             trial = here - change * size
-            new_value, new_derivative, new_curvature = _entries(family, y, weight, trial)
+            new_value, *new = _entries(family, y, weight, trial, prepared)
             new_totals = xp.sum(new_value, axis=0)
             after = _of_responses(new_totals, blocks, xp.sum)
             worse = ~(after <= before + slack * xp.abs(before))
@@ -149,9 +153,9 @@ def profiled(
         radius = xp.where(size < first, 0.5 * radius, xp.where(first < 1, 2 * radius, radius))
         beta = beta - step * size
         here, totals = trial, new_totals
-        derivative, curvature = new_derivative, new_curvature
+        derivative, curvature, second = new
     if start is not None and _is_stuck(free, derivative, weight):
-        again = profiled(family, y, weight, linear, free, None)
+        again = profiled(family, y, weight, linear, free, None, prepared)
         if float(xp.sum(again[2])) < float(xp.sum(totals)):
             return again
     return beta, here, totals, derivative, curvature
@@ -218,6 +222,7 @@ def _lower(
     free: Array,
     start: Array,
     blocks: list[Array],
+    prepared: Any,
 ) -> Array:
     """For every response the better of a start and the intercepts of the family."""
     xp = arrays.namespace(y)
@@ -225,7 +230,9 @@ def _lower(
     with arrays.without_overflow_warnings():
         there, at_first = (
             _of_responses(
-                xp.sum(_entries(family, y, weight, linear + free @ beta)[0], axis=0), blocks, xp.sum
+                xp.sum(_entries(family, y, weight, linear + free @ beta, prepared)[0], axis=0),
+                blocks,
+                xp.sum,
             )
             for beta in (start, first)
         )
@@ -233,12 +240,16 @@ def _lower(
 
 
 def _entries(
-    family: Any, y: Array, weight: Array | None, linear: Array
-) -> tuple[Array, Array, Array]:
-    value, derivative, curvature = family.for_fit(y, linear)
-    if weight is not None:
-        value, derivative, curvature = value * weight, derivative * weight, curvature * weight
-    return value, derivative, curvature
+    family: Any, y: Array, weight: Array | None, linear: Array, prepared: Any
+) -> tuple[Array, Array, Array, Array]:
+    """Values, derivatives, curvatures for quadratic models, and those of Newton's method."""
+    value, derivative, curvature = family.for_fit(y, linear, prepared)
+    second = family.for_newton(y, curvature)
+    if weight is None:
+        return value, derivative, curvature, second
+    same = second is curvature
+    curvature = curvature * weight
+    return value * weight, derivative * weight, curvature, curvature if same else second * weight
 
 
 def _newton(free: Array, slope: Array, curvature: Array) -> Array:

@@ -94,6 +94,21 @@ def test_together_and_one_by_one(name):
 
 
 @each_family
+def test_for_fit_with_prepared_responses(name):
+    family, y = FAMILIES[name], responses(name, N)
+    eta = np.random.default_rng(3).uniform(-2.0, 2.0, (N, Q))
+    value, derivative, weight = family.for_fit(y, eta, family.prepared(y))
+    for found, expected in zip((value, derivative, weight), family.for_fit(y, eta), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_allclose(value, family.value(y, eta), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(derivative, family.derivative(y, eta), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(weight, family.weight_for_fit(y, eta), rtol=1e-13)
+    kept = weight.copy()
+    assert (family.for_newton(y, weight) >= 0).all()
+    np.testing.assert_array_equal(weight, kept)
+
+
+@each_family
 def test_zero_at_a_perfect_fit_and_positive_elsewhere(name):
     family, y = FAMILIES[name], responses(name, N)
     mean = y / y.sum(axis=1, keepdims=True) if isinstance(family, Multinomial) else y

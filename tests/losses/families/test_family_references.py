@@ -119,6 +119,12 @@ def test_negative_binomial_weight_is_the_mean_of_the_curvature():
     np.testing.assert_allclose(family.weight_for_fit(y, eta), y / (1 + 0.7 * y))
 
 
+def test_newton_steps_of_the_negative_binomial_use_the_curvature():
+    family, y, eta = NegativeBinomial(0.7), responses("negative_binomial", N), predictors(3)
+    found = family.for_newton(y, family.weight_for_fit(y, eta))
+    np.testing.assert_allclose(found, family.curvature(y, eta), rtol=1e-12)
+
+
 def test_huber_against_scipy():
     y, eta = responses("huber", N), predictors(3)
     threshold, scale = np.array([0.5, 1.345, 2.0]), np.array([0.7, 1.0, 4.0])

@@ -117,13 +117,30 @@ class Family(ABC):
         """
         return self.curvature(y, eta)
 
-    def for_fit(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+    def prepared(self, y: Array) -> Any:
+        """What :meth:`for_fit` needs of the responses alone, for many calls with the same ones.
+
+        Parameters
+        ----------
+        y : array of shape (n, q)
+            Responses.
+
+        Returns
+        -------
+        object
+            To be given to :meth:`for_fit`; None if there is nothing that takes time.
+        """
+        return None
+
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """The value, its derivative and :meth:`weight_for_fit`, computed together.
 
         Parameters
         ----------
         y, eta : arrays of shape (n, q)
             Responses and linear predictors.
+        prepared : object, default=None
+            What :meth:`prepared` returned for ``y``; None if it was not called.
 
         Returns
         -------
@@ -131,6 +148,24 @@ class Family(ABC):
             New arrays, which callers may overwrite.
         """
         return self.value_and_derivatives(y, eta)
+
+    def for_newton(self, y: Array, weight: Array) -> Array:
+        """The curvature for Newton's method in a few coefficients, given :meth:`weight_for_fit`.
+
+        It is that weight unless the second derivative takes fewer steps and is positive.
+
+        Parameters
+        ----------
+        y : array of shape (n, q)
+            Responses.
+        weight : array of shape (n, q)
+            What :meth:`weight_for_fit` returns, which is not changed.
+
+        Returns
+        -------
+        array of shape (n, q)
+        """
+        return weight
 
     def deviance(self, y: Array, eta: Array) -> Array:
         """Unit deviance of every entry: twice the value."""

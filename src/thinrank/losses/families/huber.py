@@ -92,7 +92,7 @@ class Huber(Family):
             weight *= matched(self.scale**-2.0, eta)
         return weight
 
-    def for_fit(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """The value, −ψ(t)/σ and the weight ψ(t)/t/σ²."""
         value, derivative, _ = self.value_and_derivatives(y, eta)
         return value, derivative, self.weight_for_fit(y, eta)

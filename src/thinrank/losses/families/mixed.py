@@ -91,14 +91,25 @@ class Mixed(Family):
         values, derivatives, curvatures = zip(*parts, strict=True)
         return self._joined(values), self._joined(derivatives), self._joined(curvatures)
 
-    def for_fit(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+    def prepared(self, y: Array) -> list[tuple[Array, Any]]:
+        """The responses of every family, with what it needs of them."""
+        pairs = zip(self.families, self.columns, strict=True)
+        parts = [(family, _part(y, index)) for family, index in pairs]
+        return [(part, family.prepared(part)) for family, part in parts]
+
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """Values, derivatives and weights of all columns, each of shape (n, q)."""
+        own = self.prepared(y) if prepared is None else prepared
         parts = [
-            family.for_fit(_part(y, index), _part(eta, index))
-            for family, index in zip(self.families, self.columns, strict=True)
+            family.for_fit(part, _part(eta, index), known)
+            for family, index, (part, known) in zip(self.families, self.columns, own, strict=True)
         ]
         values, derivatives, weights = zip(*parts, strict=True)
         return self._joined(values), self._joined(derivatives), self._joined(weights)
+
+    def for_newton(self, y: Array, weight: Array) -> Array:
+        """Curvatures for Newton's method of all columns, of shape (n, q)."""
+        return self._each(lambda family, *parts: family.for_newton(*parts), y, weight)
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """Derivatives of all columns, of shape (n, q)."""

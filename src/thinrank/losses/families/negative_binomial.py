@@ -51,11 +51,11 @@ class NegativeBinomial(Family):
 
     def value(self, y: Array, eta: Array) -> Array:
         """y·log(y/μ) − (y + 1/a)·log((1 + ay)/(1 + aμ))."""
-        return self._value(y, eta, entrywise.log1p_exp(eta + self._log(eta)))
+        return self._value(y, eta, entrywise.log1p_exp(eta + self._log(eta)), self.prepared(y))
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """(μ − y)/(1 + aμ)."""
-        share, rest = self._shares(eta)
+        _, share, rest = entrywise.logistic(eta + self._log(eta))
         share *= self._size(eta)
         rest *= y
         share -= rest
@@ -63,15 +63,15 @@ class NegativeBinomial(Family):
 
     def curvature(self, y: Array, eta: Array) -> Array:
         """μ(1 + ay)/(1 + aμ)²."""
-        share, rest = self._shares(eta)
+        _, share, rest = entrywise.logistic(eta + self._log(eta))
         share *= rest
         share *= y + self._size(eta)
         return share
 
     def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
         """The value, (μ − y)/(1 + aμ) and μ(1 + ay)/(1 + aμ)²."""
-        value = self.value(y, eta)
-        share, rest = self._shares(eta)
+        softplus, share, rest = entrywise.logistic(eta + self._log(eta))
+        value = self._value(y, eta, softplus, self.prepared(y))
         curvature = share * rest
         size = self._size(eta)
         curvature *= y + size
@@ -86,13 +86,28 @@ class NegativeBinomial(Family):
         share *= self._size(eta)
         return share
 
-    def for_fit(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+    def prepared(self, y: Array) -> Array:
+        """y·log(y) − (y + 1/a)·log(1 + ay), the part of the value that does not depend on η."""
+        saturated = arrays.namespace(y).log1p(y * matched(self._dispersion, y))
+        saturated *= -(y + self._size(y))
+        saturated += y * entrywise.log_or_smallest(y)
+        return saturated
+
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """The value, (μ − y)/(1 + aμ) and μ/(1 + aμ)."""
-        value = self.value(y, eta)
-        share, rest = self._shares(eta)
+        softplus, share, rest = entrywise.logistic(eta + self._log(eta))
+        value = self._value(y, eta, softplus, self.prepared(y) if prepared is None else prepared)
         share *= self._size(eta)
         rest *= y
         return value, share - rest, share
+
+    def for_newton(self, y: Array, weight: Array) -> Array:
+        """The curvature: with w = μ/(1 + aμ), it is w(1 − aw)(1 + ay)."""
+        dispersion = matched(self._dispersion, weight)
+        second = 1.0 - dispersion * weight
+        second *= weight
+        second *= 1.0 + dispersion * y
+        return second
 
     def mean(self, eta: Array) -> Array:
         """exp(η), infinite where it overflows."""
@@ -139,22 +154,12 @@ class NegativeBinomial(Family):
     def _valid(self, y: Array) -> Array:
         return arrays.namespace(y).isfinite(y) & (y >= 0)
 
-    def _value(self, y: Array, eta: Array, softplus: Array) -> Array:
-        """The value, given log(1 + aμ)."""
-        size = self._size(eta)
-        saturated = arrays.namespace(y).log1p(y * matched(self._dispersion, eta))
-        value = softplus - saturated
-        value *= y + size
-        value -= y * (eta - entrywise.log_or_smallest(y))
+    def _value(self, y: Array, eta: Array, softplus: Array, saturated: Array) -> Array:
+        """The value, given log(1 + aμ) and what :meth:`prepared` returns."""
+        value = softplus * (y + self._size(eta))
+        value -= y * eta
+        value += saturated
         return entrywise.at_least(value, 0.0)  # rounding errors
-
-    def _shares(self, eta: Array) -> tuple[Array, Array]:
-        """aμ/(1 + aμ) and 1/(1 + aμ).
-
-        Two exponentials take less time than a choice by the sign of η + log(a).
-        """
-        shifted = eta + self._log(eta)
-        return entrywise.expit(shifted), entrywise.expit(-shifted)
 
     @property
     def _dispersion(self) -> float | np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
@@ -26,7 +28,7 @@ class Poisson(Family):
 
     def value(self, y: Array, eta: Array) -> Array:
         """μ − y − y·(η − log(y))."""
-        return _value(y, eta, self.mean(eta))
+        return _value(y, eta, self.mean(eta), self.prepared(y))
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """The residual μ − y."""
@@ -38,8 +40,17 @@ class Poisson(Family):
 
     def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
         """The value, μ − y and μ, from one exponential."""
+        return self.for_fit(y, eta)
+
+    def prepared(self, y: Array) -> Array:
+        """log(y), of the smallest normal number for y = 0."""
+        return entrywise.log_or_smallest(y)
+
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
+        """The value, μ − y and μ, from one exponential."""
         mean = self.mean(eta)
-        return _value(y, eta, mean), mean - y, mean
+        logarithm = self.prepared(y) if prepared is None else prepared
+        return _value(y, eta, mean, logarithm), mean - y, mean
 
     def mean(self, eta: Array) -> Array:
         """exp(η)."""
@@ -62,9 +73,9 @@ class Poisson(Family):
         return arrays.namespace(y).isfinite(y) & (y >= 0)
 
 
-def _value(y: Array, eta: Array, mean: Array) -> Array:
-    """The value, given the mean; the difference of two large numbers can round below 0."""
-    value = eta - entrywise.log_or_smallest(y)
+def _value(y: Array, eta: Array, mean: Array, logarithm: Array) -> Array:
+    """The value, given the mean and log(y); the difference of large numbers can round below 0."""
+    value = eta - logarithm
     value *= -y
     value += mean
     value -= y
