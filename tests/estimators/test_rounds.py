@@ -39,6 +39,14 @@ def test_strong_signals_need_the_units_of_the_noise(rng, fits, monkeypatch):
     assert len(fits) > 3
 
 
+def test_a_common_factor_of_the_noise_needs_no_other_fit(rng, fits):
+    X, Y = data(rng, 3.0)
+    Y = Y[:, :1] * [1.0, -20.0, 0.1]  # equal parts of the responses are noise
+    score = tr.SparseReducedRankRegressor(1, 12, None).fit(X, Y).score(X, Y)
+    assert len(fits) == 1
+    assert 0.5 < score < 1  # so that the units of the noise are others than those of the first fit
+
+
 def test_without_standardisation_there_is_one_fit(rng, fits):
     tr.SparseReducedRankRegressor(**SIZES, standardize=False).fit(*data(rng, 0.5))
     assert len(fits) == 1

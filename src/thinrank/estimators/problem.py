@@ -177,19 +177,21 @@ class Problem:
         return float((2 * self.loss.samples) ** -0.5)
 
     def has_about_the_scales_of(self, other: Problem, tolerance: float = _SAME_SCALE) -> bool:
-        """Whether no scale of a response differs more from that of another problem.
+        """Whether the scales of the responses are those of another problem times one number.
+
+        A common factor does not change which coefficients are the best.
 
         Parameters
         ----------
         other : Problem
         tolerance : float, default=0.1
-            Largest relative difference.
+            Largest relative difference, apart from a common factor.
         """
         if self.target_scale is None or other.target_scale is None:
             return self.target_scale is other.target_scale
         xp = arrays.namespace(self.target_scale)
-        change = xp.abs(xp.log(self.target_scale / other.target_scale))
-        return bool(xp.all(change < tolerance))
+        change = xp.log(self.target_scale / other.target_scale)
+        return bool(xp.all(xp.abs(change - xp.mean(change)) < tolerance))
 
     def noise_matters(self, rows: int) -> bool:
         """Whether to weight the responses by the noise, estimated from a fit with ``rows`` rows.
