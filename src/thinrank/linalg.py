@@ -162,7 +162,7 @@ def _try_inverse_root(symmetric: Array, least: Array | float) -> Array | None:
     # NaN, which a factor that does not exist has, fails the comparison
     if not bool(xp.min(xp.linalg.diagonal(factor)) > least):
         return None
-    return arrays.inverse_of_lower(factor)
+    return arrays.solve_lower(factor, arrays.identity(factor.shape[0], like=factor))
 
 
 def qr(matrix: Array) -> tuple[Array, Array]:
