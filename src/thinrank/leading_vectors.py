@@ -7,7 +7,13 @@ from scipy.linalg import eigh as scipy_eigh
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.linalg import OVERSAMPLING, eigh, left_singular_vectors, random_block
+from thinrank.linalg import (
+    OVERSAMPLING,
+    eigh,
+    left_singular_vectors,
+    random_block,
+    tall_qr,
+)
 
 __all__ = ["leading_left_vectors", "leading_right_vectors"]
 
@@ -73,15 +79,15 @@ def leading_left_vectors(
         return _left_vectors_of_wide(matrix, rank, floor)
     width = min(rank + OVERSAMPLING, small)
     extra = random_block(matrix.shape[1], max(width - guess.shape[1], 0), matrix, seed=0)
-    basis, _ = xp.linalg.qr(matrix @ xp.concat([guess, extra], axis=1))
+    basis, _ = tall_qr(matrix @ xp.concat([guess, extra], axis=1))
     captured = 0.0
     for _ in range(50):
-        right, triangle = xp.linalg.qr(matrix.T @ basis)
+        right, triangle = tall_qr(matrix.T @ basis)
         _, values, rotation = xp.linalg.svd(triangle, full_matrices=False)
         previous, captured = captured, arrays.inner(values[:rank], values[:rank])
         if captured - previous <= 1e-12 * captured:
             break
-        basis, _ = xp.linalg.qr(matrix @ right)
+        basis, _ = tall_qr(matrix @ right)
     left = basis @ rotation.T
     return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
 

@@ -145,9 +145,7 @@ def test_every_library(library, numpy_library):
         np.testing.assert_array_equal(order, expected.order)
         inner = 0.9 * np.eye(len(weights))  # whatever the signs of the directions
         table = error_table(known, known.weights, library.array(inner))
-        np.testing.assert_allclose(
-            table, error_table(expected, expected.weights, inner), atol=1e-8
-        )
+        np.testing.assert_allclose(table, error_table(expected, expected.weights, inner), atol=1e-8)
 
 
 # --------------------------------------------------------------------------- elimination

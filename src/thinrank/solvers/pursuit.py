@@ -124,7 +124,8 @@ class Pursuit(Sized):
 
     def step(self, loss: Any, state: Fit) -> Fit:
         """The largest exchange of rows that lowers the objective; final if there is none."""
-        form = loss.majorizer(state.factors)
+        quadratic = "quadratic" in loss.capabilities  # its form needs no Θ, which may be large
+        form = loss.quadratic() if quadratic else loss.majorizer(state.factors)
         if state.has_more_rows_than_samples:  # all sets of rows fit equally well
             refitted = self._refitted(loss, form, state)
             return refitted if refitted.change > 0 else replace(refitted, final=True)
@@ -222,8 +223,9 @@ class Pursuit(Sized):
         entering = descending(prospects.gains, _LAST_EXCHANGES)
         leaving = ascending(prospects.costs)[:_LAST_EXCHANGES]
         new = arrays.take_rows(prospects.candidates, entering)
-        both = arrays.take_rows(prospects.gains, entering), arrays.take_rows(prospects.costs, leaving)
-        numbers = arrays.to_numpy(xp.concat(both)).tolist()
+        largest = arrays.take_rows(prospects.gains, entering)
+        smallest = arrays.take_rows(prospects.costs, leaving)
+        numbers = arrays.to_numpy(xp.concat([largest, smallest])).tolist()
         gains, costs = numbers[: new.shape[0]], numbers[new.shape[0] :]
         places = arrays.to_numpy(leaving).tolist() if max(gains, default=0.0) > threshold else []
         for j, gain in enumerate(gains):
@@ -281,7 +283,7 @@ class Pursuit(Sized):
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
         root, ridged = form.inverse_root(rows)
         cross = form.cross_rows(rows)
-        whitened = root @ cross  # (|S|, m2)
+        whitened = linalg.lower_product(root, cross)  # (|S|, m2)
         xp = arrays.namespace(whitened)
         # size of the rounding errors in the whitened matrix
         floor = rows.shape[0] * arrays.eps(root) * _largest(root) * _largest(cross)
