@@ -353,6 +353,50 @@ class TestLeftSingularVectors:
             linalg.left_singular_vectors(np.full((5, 4), np.nan))
 
 
+class TestTallQr:
+    # small, large, and as many rows as columns
+    @pytest.mark.parametrize("shape", [(9, 4), (300, 20), (70, 70)])
+    def test_factors(self, library, dtype, rng, shape):
+        matrix = rng.standard_normal(shape) * np.geomspace(1, 0.1, shape[1])
+        Q, R = linalg.tall_qr(library.array(matrix, dtype))
+        library.check(Q, R, dtype=dtype)
+        Q, R = library.numpy(Q), library.numpy(R)
+        tol = 10 * TOLERANCE[dtype]
+        np.testing.assert_allclose(Q @ R, matrix, atol=tol)
+        np.testing.assert_allclose(Q.T @ Q, np.eye(shape[1]), atol=tol)
+        np.testing.assert_array_equal(np.tril(R, -1), 0)
+
+    @pytest.mark.parametrize("least", [1e-5, 1e-12, 0.0])
+    def test_nearly_dependent_columns(self, rng, least):
+        matrix = rng.standard_normal((400, 20))
+        matrix[:, 1] = matrix[:, 0] + least * matrix[:, 1]
+        Q, R = linalg.tall_qr(matrix)
+        np.testing.assert_allclose(Q @ R, matrix, atol=1e-13)
+        np.testing.assert_allclose(Q.T @ Q, np.eye(20), atol=1e-13)
+
+
+class TestLowerProduct:
+    # one block, several blocks, and fewer rows than columns
+    @pytest.mark.parametrize("shape", [(5, 5), (129, 129), (300, 300), (150, 200)])
+    def test_as_a_product(self, library, dtype, rng, shape):
+        root, block = rng.standard_normal(shape), rng.standard_normal((shape[1], 7))
+        if shape[0] == shape[1]:
+            root = np.tril(root)
+        product = linalg.lower_product(library.array(root, dtype), library.array(block, dtype))
+        library.check(product, dtype=dtype)
+        np.testing.assert_allclose(
+            library.numpy(product), root @ block, atol=100 * TOLERANCE[dtype]
+        )
+
+    def test_leaves_the_block_as_it_was(self, rng):
+        root, block = np.tril(rng.standard_normal((200, 200))), rng.standard_normal((200, 7))
+        before = block.copy()
+        for order in "CF":
+            laid_out = np.asarray(block, order=order)
+            np.testing.assert_allclose(linalg.lower_product(root, laid_out), root @ before)
+            np.testing.assert_array_equal(laid_out, before)
+
+
 def test_every_public_function_has_tests():
     tested = " ".join(name for name in globals() if name.startswith("Test"))
     for name in linalg.__all__:

@@ -29,6 +29,7 @@ from array_api_compat import numpy as numpy_namespace
 Array = Any
 """An array of any supported library. The standard has no static type for it yet."""
 
+_NAMESPACES: dict[type, Any] = {}
 # How many times as many parts an accelerator computes at once. Rule of thumb.
 _MORE_AT_ONCE = 16
 
@@ -49,7 +50,6 @@ __all__ = [
     "indices",
     "inner",
     "inners",
-    "inverse_of_lower",
     "is_array",
     "is_tensor",
     "itemsize",
@@ -62,6 +62,7 @@ __all__ = [
     "row_norms_squared",
     "row_sums",
     "scatter_rows",
+    "solve_lower",
     "submatrix",
     "take_columns",
     "take_rows",
@@ -75,10 +76,14 @@ __all__ = [
 
 def namespace(*arrays: Array) -> Any:
     """Return the array API namespace that all ``arrays`` share."""
-    for x in arrays:
-        if type(x) is not np.ndarray:
-            return array_namespace(*arrays)
-    return numpy_namespace  # array_namespace takes longer than a small product
+    kind = type(arrays[0])
+    if kind is np.ndarray and all(type(x) is kind for x in arrays):
+        return numpy_namespace
+    if len(arrays) > 1:
+        return array_namespace(*arrays)
+    if kind not in _NAMESPACES:  # array_namespace takes longer than a small product
+        _NAMESPACES[kind] = array_namespace(*arrays)
+    return _NAMESPACES[kind]
 
 
 def is_array(x: object) -> bool:
@@ -211,19 +216,19 @@ def cholesky(symmetric: Array) -> Array:
     xp = namespace(symmetric)
     if is_torch_namespace(xp):  # linalg.cholesky would wait for the device to say whether it failed
         factor, failed = xp.linalg.cholesky_ex(symmetric)
-        return xp.where(failed == 0, factor, float("nan"))
+        return factor.masked_fill_(failed != 0, float("nan"))
     try:
         return xp.linalg.cholesky(symmetric)
     except np.linalg.LinAlgError:
         return symmetric * float("nan")
 
 
-def inverse_of_lower(factor: Array) -> Array:
-    """Inverse of a lower triangular matrix."""
+def solve_lower(factor: Array, block: Array) -> Array:
+    """L⁻¹ @ block for a lower triangular matrix L."""
     xp = namespace(factor)
     if is_torch_namespace(xp):
-        return xp.linalg.solve_triangular(factor, identity(factor.shape[0], factor), upper=False)
-    return xp.linalg.inv(factor)
+        return xp.linalg.solve_triangular(factor, block, upper=False)
+    return xp.linalg.inv(factor) @ block
 
 
 def take_rows(a: Array, index: Array) -> Array:

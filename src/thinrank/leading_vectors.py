@@ -7,7 +7,13 @@ from scipy.linalg import eigh as scipy_eigh
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.linalg import OVERSAMPLING, eigh, left_singular_vectors, random_block
+from thinrank.linalg import (
+    OVERSAMPLING,
+    eigh,
+    left_singular_vectors,
+    random_block,
+    tall_qr,
+)
 
 __all__ = ["leading_left_vectors", "leading_right_vectors"]
 
@@ -73,15 +79,15 @@ def leading_left_vectors(
         return _left_vectors_of_wide(matrix, rank, floor)
     width = min(rank + OVERSAMPLING, small)
     extra = random_block(matrix.shape[1], max(width - guess.shape[1], 0), matrix, seed=0)
-    basis, _ = xp.linalg.qr(matrix @ xp.concat([guess, extra], axis=1))
+    basis, _ = tall_qr(matrix @ xp.concat([guess, extra], axis=1))
     captured = 0.0
     for _ in range(50):
-        right, triangle = xp.linalg.qr(matrix.T @ basis)
+        right, triangle = tall_qr(matrix.T @ basis)
         _, values, rotation = xp.linalg.svd(triangle, full_matrices=False)
         previous, captured = captured, arrays.inner(values[:rank], values[:rank])
         if captured - previous <= 1e-12 * captured:
             break
-        basis, _ = xp.linalg.qr(matrix @ right)
+        basis, _ = tall_qr(matrix @ right)
     left = basis @ rotation.T
     return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
 
@@ -130,12 +136,15 @@ def _left_vectors_by_gram(
     width = min(rank + OVERSAMPLING, gram.shape[0])
     extra = random_block(matrix.shape[1], max(width - guess.shape[1], 0), matrix, seed=0)
     block = xp.concat([guess, extra], axis=1)
-    basis, clear = _orthonormal(xp.astype(block if tall else matrix @ block, xp.float64))
+    if not arrays.is_array(floor):
+        floor = arrays.zeros((), like=matrix) + floor
+    pivots: list[Array] = []
+    basis = _basis(xp.astype(block if tall else matrix @ block, xp.float64), pivots)
     captured = 0.0
     for _ in range(_MAX_CHECKS):
         for _ in range(_STEPS):
-            basis, pivot = _orthonormal(gram @ basis)
-            clear = xp.minimum(clear, pivot)
+            basis = _basis(gram @ basis, pivots)
+        basis = _basis(basis, [])  # once more, so that it is orthonormal up to rounding
         image = gram @ basis
         small = basis.T @ image
         # NaN, about which the pivots tell, would be an error here
@@ -143,41 +152,39 @@ def _left_vectors_by_gram(
         squares, rotation = xp.flip(squares), xp.flip(rotation, axis=1)[:, :rank]
         vectors, values = basis @ rotation, squares[:rank]
         left_over = xp.sum((image @ rotation - vectors * values) ** 2)
-        previous = captured
-        captured, left_over, gap, pivot = _fetched(
-            xp.sum(values), left_over, squares[rank - 1] - squares[-1], clear
-        )
-        if not pivot > _LEAST_PIVOT:  # also if it is NaN
+        found, rest, least, *known = _fetched(squares, left_over, floor, *pivots)
+        if not all(each.min() > _LEAST_PIVOT * each.max() for each in known):  # also if it is NaN
             return None
-        missed = left_over / gap if gap > 0 else 0.0 if width == gram.shape[0] else captured
+        previous, captured = captured, float(np.sum(found[:rank]))
+        gap = found[rank - 1] - found[-1]
+        missed = rest[0] / gap if gap > 0 else 0.0 if width == gram.shape[0] else captured
         if min(missed, captured - previous) <= 0.1 * arrays.eps(matrix) * captured:
             break
-    values = xp.sqrt(values)
     if tall:
-        vectors = double @ (vectors / values)
-    kept = _numerical_rank(xp.astype(values, matrix.dtype), max(matrix.shape), floor)
-    return xp.astype(vectors, matrix.dtype)[:, :kept]
+        vectors = double @ (vectors / xp.sqrt(values))
+    sizes = np.sqrt(np.maximum(found[:rank], 0.0))
+    clear = (sizes > max(matrix.shape) * arrays.eps(matrix) * sizes[0]) & (sizes > least)
+    return xp.astype(vectors, matrix.dtype)[:, : int(np.count_nonzero(clear))]
 
 
-def _orthonormal(block: Array) -> tuple[Array, Array]:
-    """An orthonormal basis of the columns of a block, by two Cholesky factors.
+def _basis(block: Array, pivots: list[Array]) -> Array:
+    """A basis of the columns of a block, by a Cholesky factor, whose pivots are appended to a list.
 
-    Also the smallest pivot of the first relative to the largest, which is about the reciprocal
-    condition number. It is NaN if the columns are linearly dependent, and so is the basis.
+    The basis is orthonormal up to rounding only if the block is well conditioned. The smallest
+    pivot relative to the largest is about the reciprocal condition number. It is NaN if the columns
+    are linearly dependent, and so is the basis.
     """
-    xp = arrays.namespace(block)
-    pivots = None
-    for _ in range(2):  # the first basis is orthonormal only if the block is well conditioned
-        factor = arrays.cholesky(block.T @ block)
-        if pivots is None:
-            pivots = xp.linalg.diagonal(factor)
-        block = block @ arrays.inverse_of_lower(factor).T
-    return block, xp.min(pivots) / xp.max(pivots)
+    factor = arrays.cholesky(block.T @ block)
+    pivots.append(arrays.namespace(block).linalg.diagonal(factor))
+    return arrays.solve_lower(factor, block.T).T
 
 
-def _fetched(*numbers: Array) -> list[float]:
-    """Numbers on an accelerator, in one transfer to the host."""
-    return arrays.to_numpy(arrays.namespace(*numbers).stack(numbers)).tolist()
+def _fetched(*parts: Array) -> list[np.ndarray]:
+    """Numbers and vectors on an accelerator, in one transfer to the host."""
+    xp = arrays.namespace(*parts)
+    flat = [xp.reshape(xp.astype(part, xp.float64, copy=False), (-1,)) for part in parts]
+    ends = np.cumsum([part.shape[0] for part in flat])
+    return np.split(arrays.to_numpy(xp.concat(flat)), ends[:-1])
 
 
 def _numerical_rank(values: Array, size: int, floor: Array | float) -> int:

@@ -144,14 +144,19 @@ def solve(
         require(loss, capability, f'solver="{solver.name}"')
     if getattr(loss, "fitted_at_zero", False):
         return None
-    if not isinstance(start, Factors):
-        start = recalled(
-            f"start with rank {solver.rank}, {solver.rows} rows and {solver.columns} columns",
-            functools.partial(_started, start, loss, solver, seed),
-        )
-    if start.rank == 0:
+    if isinstance(start, Factors):
+        first = [start]
+    else:
+        first = [
+            recalled(
+                f"start with rank {solver.rank}, {solver.rows} rows and {solver.columns} columns",
+                functools.partial(_started, start, loss, solver, seed),
+            )
+        ]
+    if first[0].rank == 0:
         return None
-    return Run(*run(solver, loss, start, callback, records=records))
+    # without a name here, so that the run can free the start, which may be large
+    return Run(*run(solver, loss, first.pop(), callback, records=records))
 
 
 def _started(start: Start, loss: Any, solver: Any, seed: int) -> Factors:

@@ -365,6 +365,23 @@ def test_the_criterion_search_is_about_as_good_as_all_fits(seed, signal, slack):
     assert search.best.score <= best + slack
 
 
+@pytest.mark.parametrize("columns", [4, K])
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_a_score_is_the_same_with_and_without_its_table(ridge, columns):
+    X, Y, _ = data(signal=2.0)
+    loss = problem(X, Y).loss
+    sizes, scores = Sizes(3, 6, columns, ridge), []
+    for most in (None, 3, 9):
+        sample = CriterionSample(loss.quadratic(), loss.noise, Criterion(), True, True)
+        fit = sample.fit(sizes, Pursuit().sized(3, 6, columns))
+        if most is not None:
+            sample.table(fit, ridge, most)
+        scores.append(sample.score(fit, sizes))
+        other = sample.fit(Sizes(2, 5, columns, ridge), Pursuit().sized(2, 5, columns))
+        assert sample.score(other, Sizes(2, 5, columns, ridge)) != scores[-1]
+    np.testing.assert_allclose(scores, scores[0], rtol=1e-12)
+
+
 def test_the_next_number_of_rows_is_the_one_with_the_least_forecast():
     X, Y, _ = data(signal=2.0)
     loss = problem(X, Y).loss

@@ -139,9 +139,13 @@ def test_every_library(library, numpy_library):
         known = directions(fit.root, fit.whitened, 4, moved)
         expected = directions(reference.root, reference.whitened, 4, columns)
         library.check(known.map)
-        assert type(known.weights) is np.ndarray
-        np.testing.assert_allclose(np.abs(known.weights), np.abs(expected.weights), atol=1e-8)
-        np.testing.assert_array_equal(known.order, expected.order)
+        library.check(known.weights)
+        weights, order = library.numpy(known.weights), library.numpy(known.order)
+        np.testing.assert_allclose(np.abs(weights), np.abs(expected.weights), atol=1e-8)
+        np.testing.assert_array_equal(order, expected.order)
+        inner = 0.9 * np.eye(len(weights))  # whatever the signs of the directions
+        table = error_table(known, known.weights, library.array(inner))
+        np.testing.assert_allclose(table, error_table(expected, expected.weights, inner), atol=1e-8)
 
 
 # --------------------------------------------------------------------------- elimination

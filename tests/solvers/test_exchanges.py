@@ -5,8 +5,15 @@ import pytest
 from scipy.stats import norm
 
 import thinrank as tr
+from thinrank import arrays
 from thinrank.losses import LeastSquares
-from thinrank.solvers.exchanges import best_exchanges, descending, largest_noise, promising
+from thinrank.solvers.exchanges import (
+    best_exchanges,
+    descending,
+    largest_noise,
+    outside,
+    promising,
+)
 from thinrank.solvers.pursuit import Pursuit
 
 
@@ -21,6 +28,14 @@ def test_the_first_of_all_in_order(count):
 def test_nan_comes_last():
     values = np.array([1.0, np.nan, 3.0] + [0.0] * 50)
     assert descending(values, 2).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("on_host", [True, False])
+@pytest.mark.parametrize("rows", [[], [0], [2, 3, 6], list(range(7))])
+def test_what_is_outside_of_some_rows(library, monkeypatch, rows, on_host):
+    monkeypatch.setattr(arrays, "on_host", lambda x: on_host)  # accelerators take another path
+    found = outside(arrays.indices(rows, library.array([0.0])), 7)
+    assert library.numpy(found).tolist() == [row for row in range(7) if row not in rows]
 
 
 @pytest.mark.parametrize("free", [0, 2, 5])

@@ -130,12 +130,14 @@ class Factors:
 
     def balanced(self) -> Factors:
         """The same Θ with UᵀU = VᵀV diagonal, without directions of singular value zero."""
-        if self.rank == 0:
+        if self.rank == 0 or self.__dict__.get("_is_balanced"):
             return self
         rows, columns = self.row_support, self.column_support
         small = Factors.from_svd(*self._small_svd(), max(self.shape))
         V = arrays.scatter_rows(small.V, columns, self.shape[1])
-        return Factors.on_rows(small.U, rows, self.shape[0], V)
+        balanced = Factors.on_rows(small.U, rows, self.shape[0], V)
+        balanced.__dict__["_is_balanced"] = True
+        return balanced
 
     def scaled(self, rows: Array | None = None, factor: float = 1.0) -> Factors:
         """Balanced factors of factor·diag(rows)·Θ, the matrix Θ in other units."""
@@ -182,8 +184,8 @@ class Factors:
         xp = arrays.namespace(self.U)
         if self.rank == 0:
             return self.U[:0], arrays.zeros((0,), like=self.U), self.V[:0]
-        q_u, r_u = xp.linalg.qr(arrays.take_rows(self.U, self.row_support))
-        q_v, r_v = xp.linalg.qr(arrays.take_rows(self.V, self.column_support))
+        q_u, r_u = linalg.tall_qr(arrays.take_rows(self.U, self.row_support))
+        q_v, r_v = linalg.tall_qr(arrays.take_rows(self.V, self.column_support))
         left, values, right = xp.linalg.svd(r_u @ r_v.T, full_matrices=False)
         return q_u @ left, values, q_v @ right.T
 

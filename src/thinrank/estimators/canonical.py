@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
@@ -73,7 +73,7 @@ def canonical(
     scores = _scores(design, factors, rows, U)
     scores, means = _centred(scores, weight) if center else (scores, scores[0, :] * 0)
     total = float(design.shape[0]) if weight is None else float(xp.sum(weight))
-    root = xp.linalg.qr(_tall(scores if weight is None else scores * xp.sqrt(weight)[:, None]))[1]
+    root = linalg.tall_qr(_tall(scores if weight is None else scores * xp.sqrt(weight)[:, None]))[1]
     found, turn, squares = turned(factors, root, scale)
     return Canonical(found, means @ turn, scores @ turn, squares / total)
 

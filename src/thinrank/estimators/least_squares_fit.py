@@ -93,6 +93,7 @@ def fit_of_problem(
             verbose=estimator.verbose,
         )
         n_iter, status, history = solution.n_iter, solution.status, solution.history
+        del solution  # its factors may be large
         if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
             messages.append(status.message)
             warnings.warn(status.message, ConvergenceWarning, stacklevel=3)

@@ -236,7 +236,7 @@ class Problem:
 
     def in_units_of(self, other: Problem, factors: Factors) -> Factors:
         """Convert coefficients to the units of a problem with other scales of the responses."""
-        if self.target_scale is None or other.target_scale is None:
+        if self is other or self.target_scale is None or other.target_scale is None:
             return factors
         ratio = self.target_scale / other.target_scale
         return Factors(factors.U, factors.V * ratio[:, None]).balanced()

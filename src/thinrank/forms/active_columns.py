@@ -10,8 +10,9 @@ from thinrank.core.contracts import Design
 
 __all__ = ["ActiveColumns"]
 
-# Columns of X that are copied at a time: bounds the memory of the block.
-_BLOCK_COLUMNS = 128
+# Columns of X that are copied at a time, at least this number and this part of all of them: bounds
+# the memory of the block.
+_BLOCK_COLUMNS, _PART_OF_COLUMNS = 128, 32
 
 
 class ActiveColumns:
@@ -99,7 +100,8 @@ class ActiveColumns:
         xp = arrays.namespace(like)
 
         def below(block: Array, width: int) -> Array:
-            return xp.concat([block, arrays.zeros((more, width), like)])
+            free = arrays.zeros((more, width), like)
+            return xp.concat([block, free]) if block.shape[0] else free
 
         self._rows = below(self._rows, self._X.shape[0])
         self._cross = below(self._cross, self._Y.shape[1])
@@ -128,6 +130,7 @@ class ActiveColumns:
 
     def _blocks(self, positions: list[int]) -> Iterator[Array]:
         """Index arrays of a few positions each."""
-        width = arrays.at_once(_BLOCK_COLUMNS, self._X.prototype)
+        few = max(_BLOCK_COLUMNS, self._X.shape[1] // _PART_OF_COLUMNS)
+        width = arrays.at_once(few, self._X.prototype)
         for first in range(0, len(positions), width):
             yield arrays.indices(positions[first : first + width], self._X.prototype)

@@ -49,6 +49,9 @@ class CriterionSample(Sample):
         self._criterion = criterion
         self._selects = select_rows, select_columns
 
+    # the last fit that tables were made of, and that of the columns in use
+    _last: tuple[RowFit, float, np.ndarray] | None = None
+
     def null(self) -> float:
         """Zero, since scores are relative to the zero matrix."""
         return 0.0
@@ -63,9 +66,11 @@ class CriterionSample(Sample):
         """
         if fit is None:
             return self._nothing()
-        table = self._directions_table(fit, ridge, most, None)
+        table = in_use = self._directions_table(fit, ridge, most, None)
         if 0 < fit.columns.shape[0] < self.form.shape[1]:
-            table = lower_table(table, self._directions_table(fit, ridge, most, fit.columns))
+            in_use = self._directions_table(fit, ridge, most, fit.columns)
+            table = lower_table(table, in_use)
+        self._last = fit, ridge, in_use
         return table
 
     def _directions_table(
@@ -88,7 +93,8 @@ class CriterionSample(Sample):
         q = known.weights.shape[0]
         overlap = arrays.to_numpy(known.map.T @ known.map).astype(np.float64) * ridge
         # the directions are orthonormal in H, which includes the ridge
-        table = error_table(known, known.weights, np.eye(q) - overlap)
+        inner = arrays.from_numpy(np.eye(q) - overlap, known.weights)
+        table = error_table(known, known.weights, inner)
         residual = self.form.samples * (self._form_at(fit).constant + table)
         return self._penalised(residual, self._complexity(fit, known, overlap, ridge))
 
@@ -102,12 +108,19 @@ class CriterionSample(Sample):
         return self._criterion.scores(residual, null, self.form.observations, complexity)
 
     def score(self, fit: Fit | None, sizes: Sizes) -> float:
-        """The criterion; None is scored like the zero matrix."""
-        known = None if fit is None else self._directions(fit, sizes.rank, fit.columns)
-        if fit is None or known is None or known.weights.shape[0] == 0:
+        """The criterion; None is scored like the zero matrix.
+
+        It is an entry of the table of the columns in use, which is known if :meth:`table` was
+        called for this fit before.
+        """
+        if fit is None or fit.columns.shape[0] == 0:
             return self.null()
-        table = self._scores(known, fit, sizes.ridge)
-        return float(table[-1, sizes.columns - 1])
+        last = self._last
+        if last is not None and last[0] is fit and last[1] == sizes.ridge:
+            table = last[2]
+        else:
+            table = self._directions_table(fit, sizes.ridge, sizes.rank, fit.columns)
+        return float(table[min(sizes.rank, table.shape[0]) - 1, sizes.columns - 1])
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
         """Scores after removing rows of least cost or adding rows of largest gain, Q held fixed.

@@ -83,7 +83,8 @@ class LossCriterionSample(LossSample, CriterionSample):
             return super()._scores(known, fit, ridge)
         overlap = arrays.to_numpy(known.map.T @ known.map).astype(np.float64) * ridge
         inner = np.eye(len(overlap)) - overlap
-        changes = column_changes(known.weights, known.weights, inner)
+        weights = arrays.to_numpy(known.weights)
+        changes = column_changes(weights, weights, inner)
         constants = arrays.to_numpy(self._form_at(fit).constants).astype(np.float64)
         residual = self._residuals(constants[None, :] + changes)
         return self._penalised(residual, self._corrected(fit, known, overlap, ridge))

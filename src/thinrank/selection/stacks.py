@@ -112,7 +112,8 @@ class Stack:
 
     def _errors(self, most: int, columns: Array | None) -> np.ndarray:
         known = directions(self._root, self._whitened, most, columns)
-        products, inner = (arrays.to_numpy(x).astype(np.float64) for x in self._products(known.map))
+        xp = arrays.namespace(known.weights)
+        products, inner = (xp.astype(x, xp.float64, copy=False) for x in self._products(known.map))
         null = np.array([sample.null() for sample in self._samples])[:, None, None]
         entries = np.array([sample.entries for sample in self._samples])[:, None, None]
         errors = self._bases + error_table(known, products, inner, self._offsets) / entries

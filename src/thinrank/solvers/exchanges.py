@@ -18,6 +18,7 @@ __all__ = [
     "best_exchanges",
     "descending",
     "largest_noise",
+    "outside",
     "promising",
 ]
 
@@ -43,9 +44,10 @@ def promising(costs: Array, gains: Array, free: int, margin: float) -> int:
     xp = arrays.namespace(costs)
     free = min(free, gains.shape[0])
     costs, gains = xp.sort(costs), _largest(gains, free + costs.shape[0])
-    entering = int(xp.count_nonzero(gains[:free] > 0))
-    if entering < free:
-        return entering
+    if free:
+        entering = int(xp.count_nonzero(gains[:free] > 0))
+        if entering < free:
+            return entering
     pairs = min(costs.shape[0], gains.shape[0] - free)
     return free + int(xp.count_nonzero(gains[free : free + pairs] > costs[:pairs] + 2 * margin))
 
@@ -70,6 +72,15 @@ def best_exchanges(
         if hopeless[i, j]:
             continue
         yield xp.sort(xp.concat([fit.rows[:i], fit.rows[i + 1 :], entering[j : j + 1]]))
+
+
+def outside(rows: Array, size: int) -> Array:
+    """The numbers below ``size`` that are not among sorted ``rows``, sorted."""
+    inside = arrays.scatter_rows(arrays.namespace(rows).ones_like(rows), rows, size)
+    if arrays.on_host(rows):
+        return arrays.true_positions(inside == 0)
+    # the number of positions is known, so the host need not wait for an accelerator to count them
+    return arrays.namespace(rows).argsort(inside)[: size - rows.shape[0]]
 
 
 def ascending(values: Array) -> Array:

@@ -90,8 +90,18 @@ class Fit:
         return self.root.shape[0] < self.root.shape[1]
 
     @cached_property
+    def row_support(self) -> Array:
+        """Sorted indices of the rows of Θ that are not zero."""
+        return arrays.take_rows(self.rows, arrays.nonzero_rows(self.U))
+
+    @cached_property
+    def column_support(self) -> Array:
+        """Sorted indices of the columns of Θ that are not zero."""
+        return arrays.nonzero_rows(self.Q)
+
+    @cached_property
     def factors(self) -> Factors:
-        """Θ as factors."""
+        """Θ as factors, whose U has a row for every predictor."""
         V = self.Q if self.column_scale is None else self.Q / self.column_scale[:, None]
         return Factors.on_rows(self.U, self.rows, self.shape[0], V)
 

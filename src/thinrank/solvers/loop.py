@@ -58,6 +58,7 @@ def run(
     """
     began = time.perf_counter()
     state = solver.init(loss, start)
+    del start  # it may be large
     history = History()
     limit = solver.max_iter
     several = max(1, limit // _PARTS) if is_recording() else limit
@@ -115,8 +116,10 @@ def _iterate(
             return Part(state, history, _diverged(iteration))
         state = candidate
         if records:
-            rows = _same_or_new(rows, state.factors.row_support)
-            columns = _same_or_new(columns, state.factors.column_support)
+            # a fit has its supports, and Θ takes memory for all rows
+            known = state if hasattr(state, "row_support") else state.factors
+            rows = _same_or_new(rows, known.row_support)
+            columns = _same_or_new(columns, known.column_support)
             seconds = time.perf_counter() - began
             record = Record(
                 stage="fit",

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
@@ -26,6 +28,7 @@ from thinrank.solvers.exchanges import (
     best_exchanges,
     descending,
     largest_noise,
+    outside,
     promising,
 )
 from thinrank.solvers.fits import Fit, Prospects
@@ -121,7 +124,8 @@ class Pursuit(Sized):
 
     def step(self, loss: Any, state: Fit) -> Fit:
         """The largest exchange of rows that lowers the objective; final if there is none."""
-        form = loss.majorizer(state.factors)
+        quadratic = "quadratic" in loss.capabilities  # its form needs no Θ, which may be large
+        form = loss.quadratic() if quadratic else loss.majorizer(state.factors)
         if state.has_more_rows_than_samples:  # all sets of rows fit equally well
             refitted = self._refitted(loss, form, state)
             return refitted if refitted.change > 0 else replace(refitted, final=True)
@@ -211,22 +215,27 @@ class Pursuit(Sized):
         noise explains a deviance of χ² with r degrees of freedom. A new row that would explain more
         than the best of m1 such rows does not need to exceed the penalty.
         """
-        costs, candidates, gains = prospects.costs, prospects.candidates, prospects.gains
-        xp = arrays.namespace(gains)
+        xp = arrays.namespace(prospects.gains)
         unit = 2 * here.objective / form.observations  # gains and costs are doubled
         threshold = largest_noise(form.shape[0], here.U.shape[1]) * unit
         best = None
         least = (1 - self.tol) * here.objective
-        for j in descending(gains, _LAST_EXCHANGES):
-            if not gains[j] > threshold:
+        entering = descending(prospects.gains, _LAST_EXCHANGES)
+        leaving = ascending(prospects.costs)[:_LAST_EXCHANGES]
+        new = arrays.take_rows(prospects.candidates, entering)
+        largest = arrays.take_rows(prospects.gains, entering)
+        smallest = arrays.take_rows(prospects.costs, leaving)
+        numbers = arrays.to_numpy(xp.concat([largest, smallest])).tolist()
+        gains, costs = numbers[: new.shape[0]], numbers[new.shape[0] :]
+        places = arrays.to_numpy(leaving).tolist() if max(gains, default=0.0) > threshold else []
+        for j, gain in enumerate(gains):
+            if not gain > threshold:
                 break
-            for i in ascending(costs)[: min(_LAST_EXCHANGES, costs.shape[0])]:
-                if costs[i] > _MAX_COST_RATIO * gains[j]:
+            for i, cost in zip(places, costs, strict=True):
+                if cost > _MAX_COST_RATIO * gain:
                     break
-                others = xp.arange(costs.shape[0], device=arrays.device_of(costs)) != i
-                kept = arrays.take_rows(here.rows, arrays.true_positions(others))
-                rows = xp.sort(xp.concat([kept, xp.reshape(candidates[j], (1,))]))
-                trial = self._fit(loss, form, rows, here.columns, here.Q)
+                rows = xp.concat([here.rows[:i], here.rows[i + 1 :], new[j : j + 1]])
+                trial = self._fit(loss, form, xp.sort(rows), here.columns, here.Q)
                 if trial.objective < least:
                     best, least = trial, trial.objective - self.tol * here.objective
         return best
@@ -274,7 +283,7 @@ class Pursuit(Sized):
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
         root, ridged = form.inverse_root(rows)
         cross = form.cross_rows(rows)
-        whitened = root @ cross  # (|S|, m2)
+        whitened = linalg.lower_product(root, cross)  # (|S|, m2)
         xp = arrays.namespace(whitened)
         # size of the rounding errors in the whitened matrix
         floor = rows.shape[0] * arrays.eps(root) * _largest(root) * _largest(cross)
@@ -287,7 +296,9 @@ class Pursuit(Sized):
             )
             V = whitened.T @ left
             best = arrays.top_rows(V, self.columns)
-            settled = best.shape == columns.shape and bool(xp.all(best == columns))
+            settled = best.shape == columns.shape and (
+                best.shape[0] == form.shape[1] or bool(xp.all(best == columns))
+            )
             columns, guess = best, V
             if settled or columns.shape[0] == 0:
                 break
@@ -318,8 +329,7 @@ class Pursuit(Sized):
         """Costs and gains of single rows, with the arrays for the gains of pairs."""
         xp = arrays.namespace(fit.U)
         costs = fit.costs
-        inside = arrays.scatter_rows(costs * 0 + 1, fit.rows, form.shape[0])
-        candidates = arrays.true_positions(inside == 0)
+        candidates = outside(fit.rows, form.shape[0])
         gradient = form.gradient(fit.rows, fit.U, fit.Q)
         slopes = arrays.take_rows(arrays.row_norms_squared(gradient), candidates)
         curvature = arrays.take_rows(form.diagonal(), candidates)
@@ -366,4 +376,6 @@ def _largest(block: Array) -> Array | float:
     if 0 in block.shape:
         return 0.0
     xp = arrays.namespace(block)
-    return xp.maximum(xp.max(block), -xp.min(block))
+    if type(block) is np.ndarray:  # without an array of absolute values
+        return max(float(block.max()), -float(block.min()))
+    return xp.linalg.vector_norm(block, ord=float("inf"))

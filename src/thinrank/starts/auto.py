@@ -75,8 +75,11 @@ class Auto:
         screening = Screening(fit=not self.exchanges_rows)
         if rows >= m1:  # nothing to choose
             return screening
-        form, some = loss.quadratic(), min(rows, _MAX_COMPARED)
-        return Backward() if _correlated(form, screening.picked_rows(form, some)) else screening
+        form, most = loss.quadratic(), _MAX_COMPARED
+        # a few more rows than are compared are fetched together with those that are
+        picked = screening.picked_rows(form, rows if rows <= 2 * most else most)
+        compared = screening.picked_rows(form, most) if most < picked.shape[0] else picked
+        return Backward() if _correlated(form, picked, compared) else screening
 
     def _quick(self, loss: Any) -> bool:
         """Whether backward elimination takes little time."""
@@ -94,12 +97,15 @@ class Auto:
         return Factors(found.U, found.V / form.column_scale[:, None])
 
 
-def _correlated(form: QuadraticForm, rows: Array) -> bool:
-    """Whether two of the predictors are strongly correlated."""
+def _correlated(form: QuadraticForm, rows: Array, compared: Array) -> bool:
+    """Whether two of the predictors ``compared``, which are among ``rows``, are correlated."""
     if rows.shape[0] < 2:
         return False
     gram = form.gram(rows)
     xp = arrays.namespace(gram)
+    if compared.shape[0] < rows.shape[0]:
+        places = xp.searchsorted(rows, compared)
+        gram = arrays.submatrix(gram, places, places)
     inverse = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
     gram *= inverse
     gram *= inverse[:, None]

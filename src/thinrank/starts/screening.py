@@ -58,9 +58,8 @@ class Screening:
 
 def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
     """Approximate leading directions of the covariances, by one step of power iteration."""
-    xp = arrays.namespace(cross)
     sketch = cross @ linalg.random_block(cross.shape[1], rank, cross, seed)
-    basis, _ = xp.linalg.qr(cross.T @ sketch)
+    basis, _ = linalg.tall_qr(cross.T @ sketch)
     return Factors(cross @ basis, basis)
 
 
