@@ -383,6 +383,12 @@ def test_logistic_functions_from_one_exponential(library, dtype):
         np.testing.assert_allclose(library.numpy(one), other, rtol=tol, atol=1e-40)
 
 
+@pytest.mark.parametrize(("numbers", "expected"), [([3, 6, 12.1], True), ([3, 6, 15], False)])
+def test_proportional_up_to_a_relative_difference(library, dtype, numbers, expected):
+    a, b = library.array(numbers, dtype), library.array([1.0, 2.0, 4.0], dtype)
+    assert arrays.about_proportional(a, b, 0.1) is expected
+
+
 def test_limits_of_entries(library, dtype):
     x = library.array([[-1.0, 0.5], [3.0, -2.0]], dtype)
     bounds = library.array([0.0, -1.0], dtype)

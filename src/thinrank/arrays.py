@@ -35,6 +35,7 @@ _MORE_AT_ONCE = 16
 
 __all__ = [
     "Array",
+    "about_proportional",
     "add_to_diagonal",
     "as_float_array",
     "at_once",
@@ -181,6 +182,13 @@ def norm(x: Array) -> float:
 def without_overflow_warnings() -> Any:
     """A context in which overflow does not warn: callers check for non-finite values."""
     return np.errstate(over="ignore", invalid="ignore")
+
+
+def about_proportional(a: Array, b: Array, tolerance: float) -> bool:
+    """Whether positive numbers are others times one number, up to a relative difference."""
+    xp = namespace(a, b)
+    change = xp.log(a / b)
+    return bool(xp.all(xp.abs(change - xp.mean(change)) < tolerance))
 
 
 def inner(a: Array, b: Array) -> float:

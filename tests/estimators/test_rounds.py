@@ -5,6 +5,7 @@ import pytest
 
 import thinrank as tr
 from thinrank.estimators import rounds
+from thinrank.selection.automatic import by_criterion
 
 SIZES = {"rank": 2, "row_sparsity": 12, "column_sparsity": None}  # twice as many rows as the truth
 
@@ -45,6 +46,22 @@ def test_a_common_factor_of_the_noise_needs_no_other_fit(rng, fits):
     score = tr.SparseReducedRankRegressor(1, 12, None).fit(X, Y).score(X, Y)
     assert len(fits) == 1
     assert 0.5 < score < 1  # so that the units of the noise are others than those of the first fit
+
+
+def test_a_common_factor_of_the_noise_needs_no_other_search(rng, monkeypatch):
+    searches = []
+
+    def counted(*args, **options):
+        searches.append(1)
+        return by_criterion(*args, **options)
+
+    monkeypatch.setattr("thinrank.estimators.sizes.by_criterion", counted)
+    X, Y = data(rng, 3.0)
+    tr.SparseReducedRankRegressor(criterion="pic").fit(X, Y[:, :1] * [1.0, -20.0, 0.1])
+    assert len(searches) == 1
+    Y[:, 0] = rng.standard_normal(len(Y))  # a response of noise alone, beside others
+    tr.SparseReducedRankRegressor(criterion="pic").fit(X, Y)
+    assert len(searches) > 2
 
 
 def test_without_standardisation_there_is_one_fit(rng, fits):

@@ -189,9 +189,7 @@ class Problem:
         """
         if self.target_scale is None or other.target_scale is None:
             return self.target_scale is other.target_scale
-        xp = arrays.namespace(self.target_scale)
-        change = xp.log(self.target_scale / other.target_scale)
-        return bool(xp.all(xp.abs(change - xp.mean(change)) < tolerance))
+        return arrays.about_proportional(self.target_scale, other.target_scale, tolerance)
 
     def noise_matters(self, rows: int) -> bool:
         """Whether to weight the responses by the noise, estimated from a fit with ``rows`` rows.

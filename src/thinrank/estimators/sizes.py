@@ -111,14 +111,20 @@ def find_sizes(
 def _by_criterion(
     problem: Problem, space: Space, criterion: Criterion, options: dict[str, Any]
 ) -> Search:
-    """Search by a criterion, again while the choice changes the noise that it is made with."""
+    """Search by a criterion, again while the choice changes the noise that it is made with.
+
+    Noise of the same part of all responses is no change: criteria do not depend on a common unit.
+    """
     search = by_criterion(problem.loss, space, criterion, **options)
-    rescaled = _rescaled(problem)
+    rescaled, noise = _rescaled(problem), np.ones(problem.loss.shape[1])
     for _ in range(_MAX_SCALINGS - 1):
-        before = search.best.sizes
+        before, last = search.best.sizes, noise
         if search.stopped or before.rank == 0 or not problem.noise_matters(before.rows):
             break
-        search = by_criterion(rescaled(before)[0], space, criterion, **options)
+        loss, noise = rescaled(before)
+        if arrays.about_proportional(noise, last, problem.error_of_scales):
+            break
+        search = by_criterion(loss, space, criterion, **options)
         if search.best.sizes == before:
             break
     return search
