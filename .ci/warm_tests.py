@@ -35,24 +35,23 @@ from processes import OPTIONS, PATIENCE, alone, in_a_copy, kill_own, passed, tem
 TESTS = (
     *(f"tests/{package}" for package in PACKAGES),
     *(f"src/thinrank/{package}" for package in PACKAGES),  # their doctests
-    "tests/contracts",
-    "tests/test_minimize.py",
     *(
-        f"tests/estimators/test_{name}.py"
+        f"tests/{name}"
         for name in (
-            "regressor",
-            "automatic",
-            "glm",
-            "always_keep",
-            "classifier",
-            "cross_validated",
-            "missing",
-            "row_blocks",
+            "contracts",
+            "estimators",
+            "inference",
+            "matrices",
+            "oracles",
+            "persistence",
+            "starts",
+            "theory",
+            "test_minimize.py",
         )
     ),
 )
-LONGEST = 2.0  # seconds of processor time; tests that take longer are left out
-CHUNK = 25  # tests that one process runs to learn their lines: so that many processes have work
+LONGEST = 4.0  # seconds of processor time; tests that take longer are left out
+CHUNK = 10  # tests that one process runs to learn their lines: so that many processes have work
 _fork = multiprocessing.get_context("fork")
 
 
@@ -123,8 +122,15 @@ class WarmTests:
         found = [name for name, lines in reached.items() if not own.isdisjoint(lines)]
         found = found or [name for name, lines in reached.items() if lines]
         order = {name: place for place, name in enumerate(self.items)}
-        # Tests of about the same duration stay in the order of their files, which share fixtures.
-        found.sort(key=lambda name: (math.ceil(math.log2(self.covers[name].seconds)), order[name]))
+        near = f"tests/{mutant.path.split('/')[0]}/"
+
+        def key(name: str) -> tuple[int, bool, int]:
+            # Of tests of about the same duration those of the package come first; then they are
+            # in the order of their files, which share fixtures.
+            duration = math.ceil(math.log2(self.covers[name].seconds))
+            return duration, not name.startswith(near), order[name]
+
+        found.sort(key=key)
         return list(_first(found, self.seconds, lambda name: self.covers[name].seconds))
 
     def outcome(self, mutant: Mutant, tree: Path) -> Result:
