@@ -259,7 +259,7 @@ RUNS: dict[str, Callable[[], Run]] = {
             "screening",
             "forward",
             "backward",
-        )  # fmt: skip
+        )
     },
     "wide, pursuit": lambda: of_minimize(
         LeastSquares(*gaussian(20, 60, 9, 32), ridge=0.1), Pursuit(), 6, 4

@@ -176,6 +176,7 @@ def test_the_same_splits_are_not_read_again(data):
     assert (other.center, other.scale) == (True, True)
     np.testing.assert_array_equal(other.weight, moments.weight)
     assert len(other.training) == 2
+    assert len(other.unknown(np.arange(P))) == 0  # all of XᵀX is known, here and there
     plain = moments_of(data, False, False, False)
     assert plain.of_splits(SPLITS["folds"]) is not plain
     assert (plain.of_splits(SPLITS["folds"]).center, plain.scale) == (False, False)
@@ -192,8 +193,9 @@ def test_splits_without_rows_are_refused(data):
 
 def test_columns_that_are_constant_up_to_rounding_errors_are_not_alive(data):
     X, Y, weight = data
-    X[:, 4] = 1e8 + 1e-9 * X[:, 4]
-    for dtype, expected in ((np.float64, [4, 6]), (np.float32, [4, 6])):
+    X[:, 4] = 1e8 + 5e-7 * np.random.default_rng(0).standard_normal(N)
+    X[:, 5] = 1e8 + 1e-3 * X[:, 5]
+    for dtype, expected in ((np.float64, [4, 6]), (np.float32, [4, 5, 6])):
         moments = moments_of((X, Y, weight), True, True, False, dtype=dtype)
         assert np.setdiff1d(np.arange(P), moments.whole.live).tolist() == expected
         assert moments.whole.diagonal().dtype == dtype
