@@ -28,6 +28,7 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import coverage
+import coverage.exceptions
 import pytest
 from mutants import PACKAGE, PACKAGES, ROOT, Mutant
 from processes import OPTIONS, PATIENCE, alone, in_a_copy, kill_own, passed, temporary_folder
@@ -107,6 +108,7 @@ class WarmTests:
         session.testsfailed = 0  # files that cannot be imported are left out
         # Libraries may have threads that wait; forks do not touch them.
         warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork")
+        warnings.simplefilter("ignore", coverage.exceptions.CoverageWarning)  # no line was run
         _import_everything(self.items)
         self.functions = _functions_by_file()
         gc.collect()
@@ -120,7 +122,9 @@ class WarmTests:
         own = set(range(mutant.line, mutant.last_line + 1))
         reached = {name: cover.lines.get(mutant.path, []) for name, cover in self.covers.items()}
         found = [name for name, lines in reached.items() if not own.isdisjoint(lines)]
-        found = found or [name for name, lines in reached.items() if lines]
+        # What takes effect at import is noticed by tests of the module, or of declarations.
+        nothing = {name for name, cover in self.covers.items() if not cover.lines}
+        found = found or [name for name, lines in reached.items() if lines or name in nothing]
         order = {name: place for place, name in enumerate(self.items)}
         near = f"tests/{mutant.path.split('/')[0]}/"
 

@@ -1,11 +1,13 @@
 """Records of a search: scores that are amended, and the model within one standard error."""
 
+import math
+
 import pytest
 
 from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
 from thinrank.selection.evaluation import Evaluation
-from thinrank.selection.records import amend_scores, last_search, one_standard_error
+from thinrank.selection.records import amend_scores, last_search, one_standard_error, standard_error
 
 
 def record(rows, scores, number=1, rank=2):
@@ -41,6 +43,11 @@ def test_models_with_fewer_splits_than_the_best_are_not_compared_with_it():
     assert one_standard_error([best, confirmed]) is confirmed
     assert one_standard_error([record(20, [1.0])]) is None
     assert one_standard_error([]) is None
+
+
+def test_the_standard_error_of_a_mean():
+    assert standard_error(record(4, [1.0, 2.0, 6.0])) == pytest.approx((7 / 3) ** 0.5)
+    assert math.isnan(standard_error(record(4, [1.0])))
 
 
 @pytest.mark.parametrize("number", [1, 2])
