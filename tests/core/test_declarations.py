@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib
 import inspect
@@ -27,6 +28,24 @@ def dataclasses_of(package):
     return found
 
 
+# "rank, rows : int, default=2": names and the value that the documentation states
+DOCUMENTED = re.compile(r"^ *([\w*]+(?:, \w+)*) : .*?default=(.+?)$", re.MULTILINE)
+
+
+def functions_of(package):
+    """Functions and classes with a documented default: (name, parameter, what is documented)."""
+    outer = importlib.import_module(f"thinrank.{package}")
+    for module in pkgutil.walk_packages(outer.__path__, f"{outer.__name__}."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if getattr(value, "__module__", None) != module.name or not callable(value):
+                continue
+            members = vars(value).values() if inspect.isclass(value) else ()
+            for each in (value, *(m for m in members if inspect.isfunction(m))):
+                for names, stated in DOCUMENTED.findall(inspect.getdoc(each) or ""):
+                    for name in names.split(", "):
+                        yield each, name, stated.strip()
+
+
 CLASSES = {name: each for package in PACKAGES for name, each in dataclasses_of(package).items()}
 
 
@@ -49,3 +68,19 @@ def test_values_with_arrays_are_compared_by_identity(name):
         assert each.__name__ in COMPARED or not holds_arrays
     else:
         assert hash(each) is not None
+
+
+def test_defaults_are_those_of_the_documentation():
+    checked = 0
+    for package in PACKAGES:
+        for each, name, stated in functions_of(package):
+            parameters = inspect.signature(each).parameters
+            if name not in parameters:
+                continue
+            try:
+                expected = ast.literal_eval(stated)
+            except (SyntaxError, ValueError):  # described in words
+                continue
+            checked += 1
+            assert parameters[name].default == expected, f"{each.__qualname__}: {name}"
+    assert checked > 100

@@ -127,6 +127,7 @@ def test_columns_of_any_rows(library):
         rows = np.sort(np.random.default_rng(seed).choice(P, 4, replace=False))
         _, fit = fitted(loss, rows.tolist(), rank=1, columns=3, library=library)
         near = neighbours.next_columns(fit, 1, 3)
+        assert near.exchanged == 0  # of rows
         before, after = (library.numpy(x).tolist() for x in (fit.columns, near.columns))
         exchanged = [
             [*(set(before) - {out}), new] for out in before for new in set(range(K)) - set(before)
