@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import thinrank as tr
@@ -132,6 +133,31 @@ def of_search(loss: Any, **axes: Any) -> Run:
     }
 
 
+def of_table(values: Any, rows: Any = (), columns: Any = ()) -> Run:
+    """Numbers of a result that is not a fit."""
+    return {
+        "fit": np.asarray(values, dtype=float).ravel().tolist(),
+        "rows": [int(i) for i in rows],
+        "columns": [int(j) for j in columns],
+    }
+
+
+def of_stability(pairs: bool) -> Run:
+    est = _regressor(2, 4, None).fit(*gaussian(60, 10, 5, 80))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few resamples
+        table = tr.selection.stability(
+            est, *gaussian(60, 10, 5, 80), n_resamples=8, pairs=pairs, random_state=0
+        )
+    return of_table(table.select_dtypes("number").fillna(-1).to_numpy())
+
+
+def of_path() -> Run:
+    data = gaussian(50, 15, 5, 81)
+    found = tr.selection.path(_regressor(2, 4, None).fit(*data), *data)
+    return of_table([*found.scores, *found.strengths.sum(axis=1)], found.row_sparsities)
+
+
 def per_task(n: int, p: int, k: int, seed: int) -> PerTask:
     X, Y = gaussian(n, p, k, seed)
     task = np.arange(n) % k
@@ -234,6 +260,42 @@ RUNS: dict[str, Callable[[], Run]] = {
     "mixture": lambda: of_estimator(
         lambda: _glm(["bernoulli"] * 2 + ["gaussian"] * 3, cv=3), mixture(80, 8, 5, 30)
     ),
+    # kept predictors, weights, offsets, other data
+    "many missing, kept": lambda: of_estimator(
+        lambda: _regressor(2, 3, 3, always_keep=[1]), with_holes(40, 7, 4, 82, 0.4)
+    ),
+    "poisson, kept and offset": lambda: of_estimator(
+        lambda: _glm("poisson", cv=2, always_keep=[4, 5]),
+        counts(60, 8, 4, 83),
+        offset=np.linspace(-0.3, 0.3, 60),
+        sample_weight=_weights,
+    ),
+    "labels, kept": lambda: of_estimator(
+        lambda: _classifier(1, 3, None, always_keep=[0]), labels(90, 8, 4, 84)
+    ),
+    "poisson, criterion": lambda: of_estimator(
+        lambda: _glm("poisson", criterion="bic"), counts(60, 8, 4, 85)
+    ),
+    "labels, criterion": lambda: of_estimator(
+        lambda: _classifier(criterion="pic"), labels(90, 8, 4, 86)
+    ),
+    "sparse predictors": lambda: of_estimator(
+        _regressor,
+        (lambda X, Y: (sparse.csr_array(np.where(X > 1.5, X, 0.0)), Y))(*gaussian(70, 15, 5, 87)),
+    ),
+    "not standardised": lambda: of_estimator(
+        lambda: _regressor(standardize=False, fit_intercept=False), gaussian(60, 12, 6, 88)
+    ),
+    "tasks, columns": lambda: of_search(per_task(120, 8, 4, 89), columns=None),
+    "stability": lambda: of_stability(False),
+    "stability of pairs": lambda: of_stability(True),
+    "path": of_path,
+    **{
+        f"thick {seed}": lambda seed=seed: of_estimator(
+            lambda: _regressor(random_state=seed), gaussian(25, 60 + seed, 4, seed, 30, 2.0)
+        )
+        for seed in range(90, 94)
+    },
     # solvers with given sizes
     **{
         f"given, {name}": lambda solver=solver: of_estimator(
