@@ -13,7 +13,7 @@ from thinrank import arrays
 from thinrank.core.result import Outcome
 from thinrank.losses import Denoising, LeastSquares, PerTask
 from thinrank.solvers import pursuit
-from thinrank.solvers.exchanges import best_exchanges
+from thinrank.solvers.exchanges import best_exchanges, largest_noise
 from thinrank.solvers.fits import Fit
 from thinrank.solvers.pursuit import Pursuit
 
@@ -306,6 +306,23 @@ def test_the_price_of_an_exchange_is_that_of_aic(penalty):
     left = fit.objective - solver._margin(loss.quadratic(), fit)
     fall = Y.size * np.log(fit.objective / left)
     assert fall == pytest.approx(2 * (penalty or 2.0), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("rank", "best_of", "is_bound", "expected"),
+    [
+        (2, 1, True, 3.0 * 2 / 100),  # a penalty of 3 per coefficient, of 100 observations
+        (2, 50, True, 3.0 * largest_noise(50, 2) / 2 / 100),
+        (30, 2, True, 3.0 * 30 / 100),  # the best of two explains less than 30 on average
+        (2, 1, False, 1e-3),
+        (2, 50, False, 1e-3),
+    ],
+)
+def test_the_decrease_that_an_exchange_requires(rank, best_of, is_bound, expected):
+    solver = Pursuit(tol=1e-3, exchange_penalty=3.0)
+    form = SimpleNamespace(is_bound=is_bound, observations=100)
+    fit = SimpleNamespace(U=np.ones((40, rank)), objective=5.0)
+    assert solver._margin(form, fit, best_of) == pytest.approx(5.0 * expected)
 
 
 def test_clearly_not_noise_is_the_largest_of_as_many_rows_of_noise():
