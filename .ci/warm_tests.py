@@ -15,45 +15,44 @@ import json
 import math
 import multiprocessing
 import os
-import resource
 import shutil
 import signal
-import subprocess
-import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import groupby
+from multiprocessing.connection import wait
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import coverage
+import coverage.exceptions
 import pytest
 from mutants import PACKAGE, PACKAGES, ROOT, Mutant
+from processes import OPTIONS, PATIENCE, alone, in_a_copy, kill_own, passed, temporary_folder
 
 TESTS = (
     *(f"tests/{package}" for package in PACKAGES),
     *(f"src/thinrank/{package}" for package in PACKAGES),  # their doctests
-    "tests/contracts",
-    "tests/test_minimize.py",
     *(
-        f"tests/estimators/test_{name}.py"
+        f"tests/{name}"
         for name in (
-            "regressor",
-            "automatic",
-            "glm",
-            "always_keep",
-            "classifier",
-            "cross_validated",
-            "missing",
-            "row_blocks",
+            "contracts",
+            "estimators",
+            "inference",
+            "matrices",
+            "oracles",
+            "persistence",
+            "starts",
+            "theory",
+            "test_minimize.py",
         )
     ),
 )
-LONGEST = 2.0  # seconds of processor time; tests that take longer are left out
-PATIENCE = 10  # seconds by the clock for one second of processor time, on a busy machine
-MEMORY = 8 * 2**30  # bytes; a mutant may ask for any amount
-OPTIONS = ("-q", "-s", "-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=none")
+LONGEST = 4.0  # seconds of processor time; tests that take longer are left out
+CHUNK = 10  # tests that one process runs to learn their lines: so that many processes have work
 _fork = multiprocessing.get_context("fork")
 
 
@@ -77,8 +76,10 @@ class Result(NamedTuple):
 class WarmTests:
     """A pytest plugin: takes the place of the loop over tests, and calls ``work`` instead."""
 
-    def __init__(self, cover_file: Path, folder: Path, seconds: float) -> None:
+    def __init__(self, cover_file: Path, folder: Path, seconds: float, jobs: int = 1) -> None:
         self.cover_file, self.folder, self.seconds = cover_file, folder, seconds
+        self.jobs = jobs
+        self.sound: set[str] = set()  # tests that pass without a change, after one has failed
         self.work: Callable[[], None] = lambda: None
         self.items: dict[str, pytest.Item] = {}
         self.covers: dict[str, Cover] = {}
@@ -87,16 +88,27 @@ class WarmTests:
     def run(self, work: Callable[[], None], tests: Iterable[str] = TESTS) -> int:
         """Collect the tests, learn which lines they run, and call ``work``."""
         self.work = work
-        options = [*OPTIONS, "-m", "not slow and not browser", f"--basetemp={self.folder}/tests"]
+        options = [*OPTIONS, "-p", "no:cacheprovider", "-m", "not slow and not browser"]
+        options.append("--continue-on-collection-errors")
         there = [test for test in tests if (ROOT / test).exists()]
         return int(pytest.main([*options, *there], plugins=[self]))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Name the files that cannot be imported, mostly because a package is missing."""
+        if report.failed:
+            print(f"\nleft out, cannot be imported: {report.nodeid}", flush=True)
+            print(f"    {str(report.longrepr).strip().splitlines()[-1]}", flush=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Called by pytest after the collection."""
-        if session.testsfailed:
-            raise session.Interrupted("the tests cannot be collected")
         self.items = {item.nodeid: item for item in session.items}
+        if not self.items:
+            raise session.Interrupted("no tests could be collected")
+        session.testsfailed = 0  # files that cannot be imported are left out
+        # Libraries may have threads that wait; forks do not touch them.
+        warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork")
+        warnings.simplefilter("ignore", coverage.exceptions.CoverageWarning)  # no line was run
         _import_everything(self.items)
         self.functions = _functions_by_file()
         gc.collect()
@@ -110,17 +122,33 @@ class WarmTests:
         own = set(range(mutant.line, mutant.last_line + 1))
         reached = {name: cover.lines.get(mutant.path, []) for name, cover in self.covers.items()}
         found = [name for name, lines in reached.items() if not own.isdisjoint(lines)]
-        found = found or [name for name, lines in reached.items() if lines]
+        # What takes effect at import is noticed by tests of the module, or of declarations.
+        nothing = {name for name, cover in self.covers.items() if not cover.lines}
+        found = found or [name for name, lines in reached.items() if lines or name in nothing]
         order = {name: place for place, name in enumerate(self.items)}
-        # Tests of about the same duration stay in the order of their files, which share fixtures.
-        found.sort(key=lambda name: (math.ceil(math.log2(self.covers[name].seconds)), order[name]))
+        near = f"tests/{mutant.path.split('/')[0]}/"
+
+        def key(name: str) -> tuple[int, bool, int]:
+            # Of tests of about the same duration those of the package come first; then they are
+            # in the order of their files, which share fixtures.
+            duration = math.ceil(math.log2(self.covers[name].seconds))
+            return duration, not name.startswith(near), order[name]
+
+        found.sort(key=key)
         return list(_first(found, self.seconds, lambda name: self.covers[name].seconds))
 
     def outcome(self, mutant: Mutant, tree: Path) -> Result:
         """Run one mutant; ``tree`` is a copy of the sources that no other process uses."""
-        names = self.chosen(mutant)
-        if not names:
-            return Result("survived", None, 0)
+        while names := self.chosen(mutant):
+            result, sound = self._outcome(mutant, tree, names)
+            if sound:
+                return result
+            print(f"left out, fails without a change: {result.test}", flush=True)
+            del self.covers[result.test]
+        return Result("survived", None, 0)
+
+    def _outcome(self, mutant: Mutant, tree: Path, names: list[str]) -> tuple[Result, bool]:
+        """The outcome with some tests, and whether the one that fails passes without a change."""
         limit = 10 + 3 * sum(self.covers[name].seconds for name in names)
         new = _codes(compile(mutant.source, str(PACKAGE / mutant.path), "exec"))
         changed = [
@@ -129,25 +157,26 @@ class WarmTests:
             if new.get(_place(function.__code__), function.__code__) != function.__code__
         ]
         if changed and all(code.co_freevars == f.__code__.co_freevars for f, code in changed):
-            passed, test = self._in_a_fork(names, changed, limit)
+            run, change, nothing = self._in_a_fork, changed, []
         else:
-            passed, test = in_a_copy(mutant, tree, names, limit), None
-        outcome = {True: "survived", False: "killed", None: "timeout"}[passed]
-        return Result(outcome, test, len(names))
-
-    def failures(self, names: Iterable[str]) -> list[str]:
-        """Those of some tests that fail without any change, each in a fork."""
-        return [name for name in names if not self._in_a_fork([name], [], 60.0)[0]]
+            run, change, nothing = partial(in_a_copy, tree), mutant, None
+        success, test = run(names, change, limit)
+        sound = test not in self.covers or test in self.sound or bool(run([test], nothing, 60.0)[0])
+        if sound and test:
+            self.sound.add(test)
+        outcome = {True: "survived", False: "killed", None: "timeout"}[success]
+        return Result(outcome, test, len(names)), sound
 
     def _in_a_fork(
         self, names: list[str], changed: list[tuple[FunctionType, CodeType]], limit: float
     ) -> tuple[bool | None, str | None]:
         """Whether the tests pass (None after the limit), and the first that fails."""
         receiver, sender = _fork.Pipe(duplex=False)
+        temporary = temporary_folder(self.folder)
 
         def child() -> None:
-            _alone(limit)
-            os.kill = _kill_own
+            alone(limit, temporary)
+            os.kill = kill_own
             for function, code in changed:
                 function.__code__ = code
             for name, following in _pairs(names):
@@ -162,7 +191,8 @@ class WarmTests:
         if process.is_alive():
             os.killpg(process.pid, signal.SIGKILL)  # with the processes that a test has started
             process.join()
-        return _passed(process.exitcode), receiver.recv() if receiver.poll() else None
+        shutil.rmtree(temporary, ignore_errors=True)
+        return passed(process.exitcode), receiver.recv() if receiver.poll() else None
 
     def _run(self, name: str, following: str | None) -> bool:
         """Run one test; whether it passes."""
@@ -175,25 +205,29 @@ class WarmTests:
 
     def _learn(self) -> None:
         """Run tests that are new or changed once, with a record of the lines that they run."""
-        known: dict[str, Cover] = {}
-        if self.cover_file.exists():
-            known = _read_covers(self.cover_file)
+        known = _read_covers(self.cover_file)
         digests = _digests({name.split("::")[0] for name in self.items})
         digest = {name: digests[name.split("::")[0]] for name in self.items}
         kept = {n: c for n, c in known.items() if n in digest and c.digest == digest[n]}
+        _write_covers(kept, self.cover_file, "w")
         unknown = [name for name in self.items if name not in kept]
         if unknown:
-            print(f"\nwhich lines {len(unknown)} tests run", flush=True)
-        part = self.folder / "lines.json"
-        for _, group in groupby(unknown, key=lambda name: name.split("::")[0]):
-            names = list(group)  # of one file: a test that ends the process spoils no other file
-            part.unlink(missing_ok=True)
-            process = _fork.Process(target=self._measure, args=(names, digest, part))
-            process.start()
-            process.join()
-            if part.exists():
-                kept |= _read_covers(part)
-                self.cover_file.write_text(json.dumps(kept), encoding="utf-8")
+            print(f"\nwhich lines {len(unknown)} tests run, {self.jobs} at a time", flush=True)
+        running: dict[int, tuple[Any, Path]] = {}
+        waiting = list(_chunks(unknown))
+        while waiting or running:
+            while waiting and len(running) < self.jobs:
+                folder = temporary_folder(self.folder)
+                process = _fork.Process(target=self._measure, args=(waiting.pop(0), digest, folder))
+                process.start()
+                running[process.sentinel] = process, folder
+            for ended in wait(list(running)):
+                process, folder = running.pop(ended)
+                process.join()
+                new = _read_covers(folder / "lines.jsonl")
+                kept |= new
+                _write_covers(new, self.cover_file, "a")
+                shutil.rmtree(folder, ignore_errors=True)
         self.covers = {name: cover for name, cover in kept.items() if cover.passed}
         print(
             f"{len(self.covers)} of {len(self.items)} tests, "
@@ -201,8 +235,8 @@ class WarmTests:
             flush=True,
         )
 
-    def _measure(self, names: list[str], digest: dict[str, str], part: Path) -> None:
-        _alone()
+    def _measure(self, names: list[str], digest: dict[str, str], folder: Path) -> None:
+        alone(math.inf, folder)
         signal.signal(signal.SIGPROF, _too_long)
         include = [str(PACKAGE / package / "*") for package in PACKAGES]
         measure = coverage.Coverage(data_file=None, include=include, config_file=False)
@@ -226,13 +260,25 @@ class WarmTests:
                 for name in filter(None, tests):
                     lines[name].setdefault(path, []).append(line)
         new = {name: Cover(digest[name], *times[name], lines[name]) for name in names}
-        part.write_text(json.dumps(new), encoding="utf-8")
+        _write_covers(new, folder / "lines.jsonl", "w")
         os._exit(0)
 
 
 def _read_covers(file: Path) -> dict[str, Cover]:
-    entries = json.loads(file.read_text(encoding="utf-8"))
-    return {name: Cover(*entry) for name, entry in entries.items()}
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return {name: Cover(*entry) for name, entry in map(json.loads, lines)}
+
+
+def _write_covers(covers: dict[str, Cover], file: Path, mode: str) -> None:
+    with file.open(mode, encoding="utf-8") as out:
+        out.writelines(json.dumps(entry) + "\n" for entry in covers.items())
+
+
+def _chunks(names: list[str]) -> Iterator[list[str]]:
+    """A few tests at a time, of one file: a test that ends its process spoils few others."""
+    for _, group in groupby(names, key=lambda name: name.split("::")[0]):
+        own = list(group)
+        yield from (own[i : i + CHUNK] for i in range(0, len(own), CHUNK))
 
 
 def _too_long(*_: Any) -> None:
@@ -248,33 +294,6 @@ def _processor_time() -> float:
     """Seconds, with those of processes that have ended."""
     times = os.times()
     return time.process_time() + times.children_user + times.children_system
-
-
-def _passed(code: int | None) -> bool | None:
-    """What an exit code says: None if the process was ended because it took too long."""
-    return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code == 0
-
-
-def _alone(seconds: float = math.inf) -> None:
-    """A process group of its own, silent, with limited memory and processor time."""
-    os.setsid()
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, tests may not
-    silence = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(silence, stream)
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    if seconds < math.inf:
-        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), resource.RLIM_INFINITY))
-
-
-_kill = os.kill
-
-
-def _kill_own(process: int, number: int) -> None:
-    """A changed function may ask for a process to end: only for one of the tests."""
-    if number and os.getpgid(process) != os.getpgrp():
-        raise PermissionError(f"a signal to another process, {process}")
-    _kill(process, number)
 
 
 def _first(names: Iterable[str], total: float, size: Callable[[str], float]) -> Iterator[str]:
@@ -336,33 +355,3 @@ def _digests(files: Iterable[str]) -> dict[str, str]:
         own.update((ROOT / file).read_bytes())
         found[file] = own.hexdigest()
     return found
-
-
-def copy_of_tree(folder: Path) -> Path:
-    """A copy of what the tests need, in which one worker changes modules in turn."""
-    folder.mkdir()
-    ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
-    for part in ("src", "tests"):
-        shutil.copytree(ROOT / part, folder / part, ignore=ignored)
-    for part in ("docs", "benchmarks", "examples", "README.md", "CHANGELOG.md"):
-        (folder / part).symlink_to(ROOT / part)
-    shutil.copy(ROOT / "pyproject.toml", folder)
-    return folder
-
-
-def in_a_copy(mutant: Mutant, tree: Path, names: list[str], limit: float) -> bool | None:
-    """Whether the tests pass in a new process with the changed module; None after the limit."""
-    names = [name for name in names if "torch" not in name]  # seconds to import
-    module = tree / "src" / "thinrank" / mutant.path
-    original = module.read_text(encoding="utf-8")
-    module.write_text(mutant.source, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", *OPTIONS, f"--basetemp={tree}/temp", *names]
-    environment = os.environ | {"PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    process = subprocess.Popen(command, cwd=tree, env=environment, preexec_fn=lambda: _alone(limit))
-    try:
-        return _passed(process.wait(PATIENCE * limit))
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return _passed(process.wait())
-    finally:
-        module.write_text(original, encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -77,7 +78,7 @@ SURVIVE = {
 @pytest.fixture
 def project(tmp_path):
     """A copy of the scripts beside a tiny package of the same name."""
-    for script in ("mutants.py", "mutate.py", "warm_tests.py"):
+    for script in ("mutants.py", "mutate.py", "processes.py", "warm_tests.py"):
         (tmp_path / ".ci").mkdir(exist_ok=True)
         shutil.copy(SCRIPTS / script, tmp_path / ".ci")
     core = tmp_path / "src" / "thinrank" / "core"
@@ -93,10 +94,14 @@ def project(tmp_path):
     return tmp_path
 
 
-def mutate(project, *options):
+def mutate(project, *options, environment=None):
     command = [sys.executable, ".ci/mutate.py", "--jobs", "2", "--record", "record.jsonl"]
     return subprocess.run(
-        [*command, "--cover", "lines.json", *options], cwd=project, capture_output=True, text=True
+        [*command, "--cover", "lines.jsonl", *options],
+        cwd=project,
+        env=os.environ | (environment or {}),
+        capture_output=True,
+        text=True,
     )
 
 
@@ -135,6 +140,27 @@ def test_the_draw_is_seeded_and_a_smaller_one_is_its_beginning(mutants):
     only = mutants.sample(12, 3, f"core/sums.py:{line}")
     assert only
     assert {mutant.line for mutant in only} <= {line, *range(10 * line, 10 * line + 10)}
+
+
+@pytest.mark.slow
+def test_files_that_cannot_be_imported_and_tests_that_fail_later_are_left_out(project):
+    """A package may be missing, and a map of lines may come from another machine."""
+    tests = project / "tests" / "core"
+    (tests / "test_missing.py").write_text("import no_such_package\n")
+    (tests / "test_elsewhere.py").write_text(
+        "import os\n"
+        "from thinrank.core.sums import Derived, nobody_calls_this\n"
+        "def test_there(tmp_path):\n"
+        "    nobody_calls_this(1)\n"
+        "    Derived()\n"
+        "    assert 'HERE' not in os.environ\n"
+    )
+    learned = mutate(project, "--only", "core/sums.py:11")
+    assert "left out, cannot be imported: tests/core/test_missing.py" in learned.stdout
+    assert "No module named 'no_such_package'" in learned.stdout
+    here = mutate(project, "--only", "core/sums.py:22", environment={"HERE": "1"})
+    assert "left out, fails without a change: tests/core/test_elsewhere.py" in here.stdout
+    assert "4 survived" in here.stdout, here.stdout
 
 
 @pytest.mark.slow

@@ -56,6 +56,20 @@ def test_what_is_being_written_or_belongs_to_others_stays(tmp_path, monkeypatch,
     assert sorted(tmp_path.iterdir()) == sorted(there)
 
 
+def test_whether_a_process_is_there(gone, monkeypatch):
+    assert unfinished._is_running(os.getpid()) is True
+    assert unfinished._is_running(gone) is False
+    assert unfinished._is_running(2**70) is False
+
+    def refused(process, number):
+        raise PermissionError
+
+    monkeypatch.setattr(unfinished.os, "kill", refused)
+    assert unfinished._is_running(gone) is True  # the process of another user
+    monkeypatch.setattr(unfinished.os, "name", "nt")
+    assert unfinished._is_running(gone) is True
+
+
 def test_former_contents_get_their_name_back(tmp_path, monkeypatch, gone):
     target = tmp_path / "model"
     former = left(monkeypatch, target, FORMER, gone)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 import thinrank as tr
 from thinrank.core.result import Outcome, Record
 from thinrank.core.warnings import SelectionWarning
-from thinrank.selection import Criterion
+from thinrank.selection import Criterion, automatic
 
 KEYS = {"rank", "row_sparsity", "column_sparsity", "ridge"}
 
@@ -499,6 +499,22 @@ def test_stopping_at_once_is_rank_zero(small):
     assert "was stopped after 1 models" in str(caught[0].message)
     assert "No model predicts better" in str(caught[1].message)
     assert est.rank_ == 0
+
+
+def test_stopping_a_second_search_at_once_keeps_what_the_first_found(small, monkeypatch):
+    monkeypatch.setattr(automatic, "_SAME_NOISE", 0.0)  # any change of the noise is a new search
+    X, Y, _ = small
+    rounds = []
+
+    def watch(record):
+        if record.stage == "search":
+            rounds.append(record.search_round)
+        return record.stage == "search" and record.search_round == 2
+
+    with pytest.warns(UserWarning, match="was stopped"):
+        est = auto(callback=watch).fit(X, Y)
+    assert rounds.count(2) == 1
+    assert est.rank_ > 0
 
 
 def test_verbose_shows_the_search(small, capsys):

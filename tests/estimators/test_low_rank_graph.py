@@ -1,5 +1,7 @@
 """Graphs and covariance matrices: sizes, link prediction, input."""
 
+import contextlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -230,3 +232,12 @@ def test_invalid_pairs(two_blocks):
 def test_pairs_that_are_all_unknown():
     with pytest.raises(ValueError, match="S must have a known pair"):
         tr.SparseLowRankGraph(1, 2).fit(np.where(np.eye(4) > 0, 1.0, np.nan))
+
+
+@pytest.mark.parametrize("rank", ["auto", 1])
+def test_two_nodes_have_one_pair_which_leaves_none_when_it_is_held_out(rank):
+    S = np.array([[0.0, 2.7], [2.7, 0.0]])
+    with pytest.warns(SelectionWarning) if rank == "auto" else contextlib.nullcontext():
+        found = tr.SparseLowRankGraph(rank).fit(S)
+    assert found.rank_ == (0 if rank == "auto" else 1)
+    assert np.isfinite(found.reconstruct()).all()

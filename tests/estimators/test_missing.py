@@ -176,12 +176,17 @@ def test_infinite_responses(est):
         (np.ones((60, 2)), r"entry_weight must have the shape of Y, \(60, 6\), got \(60, 2\)"),
         (-np.ones((60, 6)), "entry_weight must be finite and not negative"),
         (np.full((60, 6), np.nan), "entry_weight must be finite and not negative"),
+        (np.full((60, 6), 1e299), r"entry_weight has entries of magnitude 1e\+299, too large"),
+        (np.full((60, 6), 1e-299), "entry_weight has entries of magnitude 1e-299, so small"),
     ],
 )
-def test_invalid_entry_weights(weight, message):
+@pytest.mark.parametrize(
+    "est", [GIVEN, tr.SparseReducedRankGLM(family="poisson", rank=1, row_sparsity=3)]
+)
+def test_invalid_entry_weights(est, weight, message):
     X, Y = data()
     with pytest.raises(ValueError, match=message):
-        clone(GIVEN).fit(X, Y, entry_weight=weight)
+        clone(est).fit(X, np.round(np.abs(Y)), entry_weight=weight)
 
 
 def test_units_do_not_matter():

@@ -88,6 +88,19 @@ def test_the_fit_is_that_of_the_data_in_memory(in_blocks, data, parameters):
     assert_same(one, other)
 
 
+def test_scores_of_a_perfect_fit(in_blocks, data):
+    """They are not those of rounding errors, which would be compared with each other."""
+    X = data[0]
+    Y = X[:, [1, 2]] @ np.array([[1.0, 2.0, -1.0], [0.5, 1.0, 1.0]])
+    searches = [
+        tr.SparseReducedRankRegressor(column_sparsity=None, ridge=0.0).fit(x, Y).search_
+        for x in (X, as_blocks(X))
+    ]
+    for search in searches:
+        nothing = next(each.objective for each in search if each.sizes.rank == 0)
+        assert min(each.objective for each in search) == pytest.approx(1e-10 * nothing)
+
+
 @pytest.mark.parametrize("parameters", [SIZES, {}], ids=str)
 def test_weights_and_single_precision(in_blocks, data, parameters):
     X, Y = data

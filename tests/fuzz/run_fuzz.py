@@ -4,7 +4,9 @@
     python tests/fuzz/run_fuzz.py --kind tables --seed 123 --count 1    # one case again
 
 Kinds take turns; a case is repeated by its kind and its seed. A worker that crashes, or that does
-not answer, is replaced and its case is a failure.
+not answer, is replaced and its case is a failure. With ``--record`` every outcome is written to a
+file at once: the same command goes on where an earlier one was stopped, and runs those that failed
+again.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import json
 import multiprocessing
 import resource
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from fuzz_kinds import KINDS
@@ -38,20 +43,33 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="number of worker processes")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="default: all")
     parser.add_argument("--minutes", type=float, default=None, help="stop after this time")
+    parser.add_argument("--record", type=Path, default=None, help="file of the outcomes")
     options = parser.parse_args()
     kinds = options.kind or list(KINDS)
-    cases = ((kinds[i % len(kinds)], options.seed + i // len(kinds)) for i in range(options.count))
+    cases = [(kinds[i % len(kinds)], options.seed + i // len(kinds)) for i in range(options.count)]
+    known = recorded(options.record)
+    outcomes = [known[case] for case in cases if case in known]
+    waiting = iter([case for case in cases if case not in known])
     end = None if options.minutes is None else time.monotonic() + 60 * options.minutes
-    outcomes = []
-    with contextlib.closing(run_cases(cases, options.jobs)) as running:
+    with contextlib.closing(run_cases(waiting, options.jobs)) as running:
         for outcome in running:
             outcomes.append(outcome)
+            if options.record:
+                with options.record.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(outcome)) + "\n")
             if outcome.failed:
                 print(_failure(outcome), flush=True)
             if end is not None and time.monotonic() > end:
                 break
     print(_summary(outcomes, options.seed))
     return int(any(outcome.failed for outcome in outcomes))
+
+
+def recorded(record: Path | None) -> dict[Case, Outcome]:
+    """The cases of a record that passed; those that failed may have been mended."""
+    lines = record.read_text(encoding="utf-8").splitlines() if record and record.exists() else []
+    outcomes = [Outcome(**json.loads(line)) for line in lines]
+    return {(each.kind, each.seed): each for each in outcomes if not each.failed}
 
 
 def run_cases(cases: Iterator[Case], jobs: int) -> Iterator[Outcome]:

@@ -135,6 +135,18 @@ def test_a_start_without_curvature_is_given_up(name, start):
     assert found == pytest.approx(expected, rel=1e-10)
 
 
+def test_a_second_start_is_taken_if_it_is_better():
+    """The given start is better than the intercepts of the family, but has no curvature left in its
+    last coefficient. The entries of the last four rows are known for certain."""
+    Y = np.array([1.0, 0, 1, 0, 1, 0, 1, 1, 1, 1])[:, None]
+    linear = np.array([-3000.0, -3000, 3000, 3000, 0, 0, 1e5, 1e5, 1e5, 1e5])[:, None]
+    free = np.vstack([np.kron(np.eye(3), np.ones((2, 1))), np.zeros((4, 3))])
+    begin = np.array([[3000.0], [-3000.0], [-1000.0]])
+    found = profiled(Bernoulli(), Y, None, linear, free, begin)
+    assert found[2].sum() == pytest.approx(6 * np.log(2), rel=1e-6)
+    np.testing.assert_allclose(found[0], [[3000], [-3000], [0]], atol=1e-6)
+
+
 def separated(seed, n=12, categories=3):
     """Free predictors that separate the categories, and their indicators."""
     rng = np.random.default_rng(seed)

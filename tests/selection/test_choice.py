@@ -53,6 +53,9 @@ def test_thick_models_give_way_for_a_part_of_the_error():
         ("best", 0.0, 0.01),
         ("best", 0.2, standard_error(0.2) / 2),
         ("best", 9.0, 0.02),
+        ("one_se", 0.0, 0.01),
+        ("one_se", 0.2, standard_error(0.2) / 2),
+        ("one_se", 9.0, 0.02),
         ("thinnest", 0.0, 0.03),
         ("thinnest", 0.3, standard_error(0.3)),
         ("thinnest", 9.0, 0.06),
@@ -235,10 +238,8 @@ def test_one_row_has_no_standard_error():
         for score, rows in ((1.0, 30), (1.03, 15))
     )
     assert contenders("best", [best, worse]) == [best]
-    assert contenders("best", [best, replace(worse, score=1.0)]) == [
-        best,
-        replace(worse, score=1.0),
-    ]
+    as_good = replace(worse, score=1.0)
+    assert contenders("best", [best, as_good]) == [best, as_good]
 
 
 def test_no_predictors_are_not_half_of_them():

@@ -206,3 +206,10 @@ def test_ridge_lowers_the_degrees_of_freedom(rank):
         degrees.append(degrees_of(X, Y, sample, fit, ridge, rank))
     assert np.all(np.diff(degrees) < 0)
     assert degrees[-1] < degrees[0] / 4
+
+
+def test_the_table_without_a_fit_is_that_of_the_zero_matrix():
+    _, _, sample, _ = sample_and_fit(0.0)
+    table = sample.table(None, 0.0, 3)
+    assert table.shape == (1, sample.form.shape[1])
+    np.testing.assert_array_equal(table, sample.null())

@@ -198,6 +198,40 @@ def test_splits_without_held_out_entries_are_refused():
         deviance_samples(loss, SPLITS, center=True, scale=True)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [False, True])
+def test_kept_predictors(weighted, offset):
+    """With squared errors, the samples of a regression whose kept predictors are projected out."""
+    X, Y = data(1)
+    rng = np.random.default_rng(1)
+    kept = rng.standard_normal((N, 2)) + 1
+    Y = Y + kept @ rng.standard_normal((2, K))
+    moved = rng.standard_normal((N, K)) if offset else np.zeros((N, K))
+    weight = rng.uniform(0.5, 2, N) if weighted else np.ones(N)
+    free = np.column_stack([np.ones(N), kept])
+    out = free @ np.linalg.pinv(np.sqrt(weight)[:, None] * free) * np.sqrt(weight)
+    X = X - out @ X
+    squares = LeastSquares(X, Y - moved - out @ (Y - moved), sample_weight=weight)
+    deviance = GeneralizedLinear(
+        X, Y, Gaussian(), sample_weight=weight, free=free, offset=moved if offset else None
+    )
+    options = {"center": True, "scale": True, "kept": kept}
+    ours = held_out_samples(squares, SPLITS, **options)
+    theirs = deviance_samples(deviance, SPLITS, **options)
+    for a, b, fit, other, (train, test) in zip(
+        ours, theirs, fitted(ours, SIZES), fitted(theirs, SIZES), SPLITS, strict=True
+    ):
+        np.testing.assert_allclose(b.null_errors(), a.null_errors(), rtol=1e-8)
+        np.testing.assert_array_equal(fit.rows, other.rows)
+        assert b.score(other, SIZES) == pytest.approx(a.score(fit, SIZES), rel=1e-8)
+        np.testing.assert_allclose(b.row_errors(other), a.row_errors(fit), rtol=1e-6)
+        # without any predictor: the errors of the training means
+        plain = Y - moved
+        mean = np.average(plain[train], axis=0, weights=weight[train])
+        expected = np.sum(weight[test, None] * (plain[test] - mean) ** 2, axis=0)
+        np.testing.assert_allclose(b.total_errors, expected, rtol=1e-8)
+
+
 # --------------------------------------------------------------------------- criteria
 
 

@@ -230,6 +230,17 @@ def test_the_finalists_are_judged_on_all_partitions_together():
     np.testing.assert_allclose(chosen.row_errors, errors.mean(axis=0), rtol=1e-9)
 
 
+def test_rank_zero_is_among_the_finalists_though_many_models_are_better():
+    loss = prepared(*data(3, 0.3))
+    search = search_of(samples_of(loss), space(ridges=(0.0, 0.1)))
+    search.run_from(search.coarse().starts)
+    assert max(search.evaluations, key=lambda e: e.score).sizes.rank == 0
+    assert len(search.evaluations) > 10
+    search.confirm(samples_of(loss, splits) for splits in PARTITIONS[1:])
+    zero = next(record for record in search.records if record.sizes.rank == 0)
+    assert len(zero.split_scores) > 4
+
+
 def test_without_further_partitions_the_choice_stands():
     race = Race(seed=2, signal=0.6)
     before = race.search.chosen

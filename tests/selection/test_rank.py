@@ -7,7 +7,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import thinrank as tr
 from thinrank.selection import estimate_rank
-from thinrank.selection.rank import _noise_edge, _project
+from thinrank.selection.rank import _hold_out_errors, _noise_edge, _project
 
 
 def low_rank(n, p, k, rank, seed, strength=2.0):
@@ -146,6 +146,30 @@ def test_a_mean_is_a_direction_unless_it_is_taken_out():
     X, Y = rng.standard_normal((80, 10)) + 5, rng.standard_normal((80, 12)) + 5
     assert estimate_rank(X, Y) == 1
     assert estimate_rank(X, Y, fit_intercept=True) == 0
+
+
+@pytest.mark.parametrize("method", ["rsc", "authors", "bcv"])
+def test_means_of_the_data_do_not_matter(method):
+    X, Y, _ = tr.datasets.make_two_way_sparse(80, 12, 10, 3, 12, 10, random_state=4)
+    options = {"method": method, "fit_intercept": True, "random_state": 0}
+    found = estimate_rank(X, Y, **options)
+    assert found == estimate_rank(X + 7, Y - 50, **options) > 0
+
+
+@pytest.mark.parametrize("shape", [(7, 6), (6, 9), (12, 4)])
+def test_errors_of_held_out_blocks_by_pseudo_inverses(shape):
+    """Owen and Perry (2009): a block is predicted by the blocks beside, below and opposite."""
+    matrix = np.random.default_rng(0).standard_normal(shape)
+    rows, columns = np.arange(shape[0] // 2), np.arange(1, shape[1] // 2 + 1)
+    found = _hold_out_errors(matrix, rows, columns)
+    assert len(found) == min(shape[0] // 2, shape[1] // 2) + 1
+    beside, below = np.delete(matrix[rows], columns, 1), np.delete(matrix[:, columns], rows, 0)
+    opposite = np.delete(np.delete(matrix, rows, 0), columns, 1)
+    left, values, right = np.linalg.svd(opposite, full_matrices=False)
+    for rank, error in enumerate(found):
+        inverse = right[:rank].T @ (left[:, :rank] / values[:rank]).T
+        expected = matrix[np.ix_(rows, columns)] - beside @ inverse @ below
+        assert error == pytest.approx(np.sum(expected**2))
 
 
 def test_no_noise_at_all():

@@ -172,6 +172,8 @@ def test_forecasts_of_a_criterion_do_not_count_the_ridge_as_residual():
         ((np.arange(5), np.arange(0)), r"training and held-out rows.*5 training and 0 held-out"),
         ((np.array([0, 1, 1, 2]), np.array([4])), r"must not repeat a row"),
         ((np.array([0, 1, 2]), np.array([4, 4])), r"must not repeat a row"),
+        ((np.array([0, 1, 2]), np.array([4, -1])), r"rows from 0 to \d+, got -1\.\.4"),
+        ((np.array([0, 1, 2]), np.array([4, 10**6])), r"rows from 0 to \d+, got 4\.\.1000000"),
     ],
 )
 def test_bad_splits(split, message):
@@ -181,7 +183,11 @@ def test_bad_splits(split, message):
 
 
 @pytest.mark.parametrize("side", ["training", "held-out"])
-def test_splits_without_weight(side):
+@pytest.mark.parametrize("whole", [True, False])
+def test_splits_without_weight(side, whole, monkeypatch):
+    if not whole:
+        monkeypatch.setattr(Moments, "_gram_is_cheaper", lambda _: False)
+        monkeypatch.setattr(Moments, "_gram_is_quick", lambda _: False)
     X, Y, _ = data()
     train, test = SPLITS[0]
     weight = np.ones(N)

@@ -114,3 +114,21 @@ def test_a_fit_of_rank_zero_is_final():
     after = solver.step(problem, nothing)
     assert after.final
     assert after.change == 0
+
+
+class Elsewhere(FilledPursuit):
+    """Pursuit on the completed responses that ends on other rows."""
+
+    def _pursued(self, loss, around):
+        form, found = super()._pursued(loss, around)
+        return form, super()._fit_form(form, np.array([10, 11, 12, 13]), found.columns, found.Q)
+
+
+def test_a_step_that_is_not_better_is_not_taken():
+    problem, _ = loss()
+    state = fitted(FilledPursuit(), problem)
+    after = Elsewhere().sized(*SIZES).step(problem, replace(state, final=False, change=1.0))
+    assert after.final
+    assert after.change == 0
+    assert after.objective == state.objective
+    np.testing.assert_array_equal(after.rows, state.rows)

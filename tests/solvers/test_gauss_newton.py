@@ -14,7 +14,9 @@ from thinrank.losses.families import (
     NegativeBinomial,
     Poisson,
 )
+from thinrank.solvers.fits import as_fit
 from thinrank.solvers.gauss_newton import refined
+from thinrank.solvers.loss_fits import _next_columns
 
 N, P, K = 60, 4, 5
 
@@ -190,3 +192,22 @@ def test_every_library(library, dtype):
     library.check(found.U, found.V, dtype=dtype)
     expected = refined(numbers, begin, 1e-10)[1]
     assert value == pytest.approx(expected, rel=1e-4 if dtype == "float32" else 1e-8)
+
+
+@pytest.mark.parametrize("count", [2, 3, K])
+def test_columns_that_are_tried_next_are_those_of_largest_gain(count):
+    """With all columns in use there is nothing to choose: the form is fitted again."""
+    X, Y = data("gaussian", 0)
+    seen = 1.0 * (np.random.default_rng(1).uniform(size=Y.shape) > 0.2)
+    loss = GeneralizedLinear(X, Y, Gaussian(), entry_weight=seen, ridge=0.05)
+    rng = np.random.default_rng(0)
+    point = Factors(0.1 * rng.standard_normal((P, 2)), 0.1 * rng.standard_normal((K, 2)))
+    form = loss.majorizer(point)
+    fit = as_fit(form, np.arange(P), np.arange(count), point)
+    asked = []
+    found = _next_columns(loss, form, fit, lambda *arguments: asked.append(arguments) or fit)
+    assert bool(asked) == (count == K)
+    if count < K:
+        _, gains = loss.column_steps(point)
+        assert found.columns.tolist() == sorted(np.argsort(-gains)[:count].tolist())
+        assert np.all(found.Q[np.argsort(-gains)[count:]] == 0)

@@ -127,6 +127,7 @@ def test_columns_of_any_rows(library):
         rows = np.sort(np.random.default_rng(seed).choice(P, 4, replace=False))
         _, fit = fitted(loss, rows.tolist(), rank=1, columns=3, library=library)
         near = neighbours.next_columns(fit, 1, 3)
+        assert near.exchanged == 0  # of rows
         before, after = (library.numpy(x).tolist() for x in (fit.columns, near.columns))
         exchanged = [
             [*(set(before) - {out}), new] for out in before for new in set(range(K)) - set(before)
@@ -162,3 +163,22 @@ def test_pursuit_tries_the_proposal_at_the_end():
     assert near.exchanged > 0
     tried = [trial.rows.tolist() for trial, _ in solver._last_trials(loss, form, fit, prospects)]
     assert near.rows.tolist() in tried
+
+
+@pytest.mark.parametrize("columns", [2, 5])
+@pytest.mark.parametrize("rank", [3, 4])
+def test_all_directions_explain_the_largest_columns(rank, columns):
+    """Without a limit on the rank there is nothing to alternate."""
+    whitened = np.random.default_rng(0).standard_normal((4, 3, 5))
+    values, weights = neighbours.explained_squares(whitened, rank, columns, None)
+    squares = np.sum(whitened**2, axis=1)
+    np.testing.assert_allclose(weights, squares)
+    np.testing.assert_allclose(values, np.sort(squares, axis=1)[:, -columns:].sum(axis=1))
+
+
+def test_explained_squares_of_one_direction_and_all_columns():
+    whitened = np.random.default_rng(1).standard_normal((4, 3, 5))
+    values, weights = neighbours.explained_squares(whitened, 1, 5, None)
+    expected = np.linalg.svd(whitened, compute_uv=False)[:, 0] ** 2
+    np.testing.assert_allclose(values, expected)
+    np.testing.assert_allclose(weights.sum(axis=1), expected)

@@ -1,6 +1,7 @@
 """Pursuit: exact steps, decreasing objective, robust on awkward data."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ import thinrank as tr
 from oracles.closed_forms import best_over_supports
 from thinrank import arrays
 from thinrank.core.result import Outcome
-from thinrank.losses import Denoising, LeastSquares
+from thinrank.losses import Denoising, LeastSquares, PerTask
+from thinrank.solvers import pursuit
+from thinrank.solvers.exchanges import best_exchanges, largest_noise
+from thinrank.solvers.fits import Fit
 from thinrank.solvers.pursuit import Pursuit
 
 
@@ -145,6 +149,64 @@ def test_too_many_rows_for_the_data():
     assert len(answer.factors.row_support) <= 30
 
 
+@pytest.mark.parametrize("samples", [4, 5, 9])
+def test_costs_of_rows_with_and_without_samples_enough(samples):
+    """With more rows than samples others replace any one: only sizes of coefficients are left."""
+    rng = np.random.default_rng(0)
+    root, U = rng.standard_normal((samples, 5)), rng.standard_normal((5, 2))
+    fit = Fit(np.arange(5), np.arange(3), root, root, U, np.eye(3)[:, :2], 1.0, (8, 3))
+    assert fit.has_more_rows_than_samples is (samples < 5)
+    sizes = np.sum(U**2, axis=1)
+    # the diagonal of H⁻¹ = RᵀR
+    expected = sizes if samples < 5 else sizes / np.diag(root.T @ root)
+    np.testing.assert_allclose(fit.costs, expected)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_more_exchanges_are_tried_at_the_end_of_losses_that_are_not_quadratic(exact, monkeypatch):
+    X, Y, _ = problem(n_targets=6, column_sparsity=6)
+    asked = []
+
+    def watched(*arguments):
+        asked.append(arguments)
+        return best_exchanges(*arguments)
+
+    monkeypatch.setattr(pursuit, "best_exchanges", watched)
+    task = np.arange(60) % 6
+    loss = LeastSquares(X, Y) if exact else PerTask(X, Y[np.arange(60), task], task)
+    solve(loss, column_sparsity=None)
+    assert bool(asked) is not exact
+
+
+@pytest.mark.parametrize(
+    ("gains", "costs", "tried"),
+    [
+        ([20.0, 3.0], [1.0, 23.0, 30.0], [(0, 0), (1, 0), (0, 1)]),  # costs up to 1.2 times a gain
+        ([20.0, 3.0], [1.0, 25.0, 30.0], [(0, 0), (0, 1)]),
+        ([20.0, 3.0], [25.0, 26.0, 30.0], []),
+        ([20.0, 0.001], [1.0, 23.0, 30.0], [(0, 0), (1, 0)]),  # a gain that noise may have
+    ],
+)
+def test_which_exchanges_are_tried_for_a_row_that_is_clearly_not_noise(gains, costs, tried):
+    seen = []
+
+    class Watched(Pursuit):
+        def _fit(self, loss, form, rows, columns, guess, *more):
+            seen.append(tuple(rows.tolist()))
+            return SimpleNamespace(objective=1.0)
+
+    here = SimpleNamespace(
+        objective=1.0, rows=np.array([0, 1, 2]), columns=None, U=np.ones((3, 2)), Q=None
+    )
+    form = SimpleNamespace(observations=100, shape=(5, 4))
+    prospects = SimpleNamespace(
+        costs=np.array(costs), candidates=np.array([3, 4]), gains=np.array(gains)
+    )
+    assert Watched()._significant(None, form, here, prospects) is None
+    expected = [tuple(sorted({0, 1, 2, 3 + j} - {i})) for i, j in tried]
+    assert seen == expected
+
+
 def test_dependent_columns():
     X, Y, _ = problem()
     doubled = np.hstack([X, X, X[:, :1] + X[:, 1:2]])
@@ -244,6 +306,23 @@ def test_the_price_of_an_exchange_is_that_of_aic(penalty):
     left = fit.objective - solver._margin(loss.quadratic(), fit)
     fall = Y.size * np.log(fit.objective / left)
     assert fall == pytest.approx(2 * (penalty or 2.0), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("rank", "best_of", "is_bound", "expected"),
+    [
+        (2, 1, True, 3.0 * 2 / 100),  # a penalty of 3 per coefficient, of 100 observations
+        (2, 50, True, 3.0 * largest_noise(50, 2) / 2 / 100),
+        (30, 2, True, 3.0 * 30 / 100),  # the best of two explains less than 30 on average
+        (2, 1, False, 1e-3),
+        (2, 50, False, 1e-3),
+    ],
+)
+def test_the_decrease_that_an_exchange_requires(rank, best_of, is_bound, expected):
+    solver = Pursuit(tol=1e-3, exchange_penalty=3.0)
+    form = SimpleNamespace(is_bound=is_bound, observations=100)
+    fit = SimpleNamespace(U=np.ones((40, rank)), objective=5.0)
+    assert solver._margin(form, fit, best_of) == pytest.approx(5.0 * expected)
 
 
 def test_clearly_not_noise_is_the_largest_of_as_many_rows_of_noise():

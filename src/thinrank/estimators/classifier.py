@@ -151,7 +151,9 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             Class labels, or a matrix of zeros and ones with a column for each label, NaN where a
             label is missing.
         sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows. Their scale has no effect.
+            Weights of the rows. Their scale has no effect. Hence integer weights are not
+            equivalent to repeated rows in the choice of sizes, where the number of rows counts;
+            with given sizes they are.
         entry_weight : array of shape (n_samples, n_labels), default=None
             Weights of the entries of a matrix of labels.
 

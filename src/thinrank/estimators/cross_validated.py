@@ -221,7 +221,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             Responses Y; NaN where an entry is missing.
         sample_weight : array of shape (n_samples,), default=None
             Weights of the rows in the fits and in the errors. The scale of the weights has no
-            effect.
+            effect. Hence integer weights are not equivalent to repeated rows: the noise levels of
+            the responses, and with them the errors, depend on the number of rows.
         groups : array of shape (n_samples,), default=None
             Groups of the rows, for splitters that use them.
         entry_weight : array of the shape of y, default=None

@@ -195,7 +195,9 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
             Responses; NaN (or None, for categories) where an entry is missing.
         sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows. Their scale has no effect.
+            Weights of the rows. Their scale has no effect. Hence integer weights are not
+            equivalent to repeated rows wherever the number of rows counts: in the choice of sizes,
+            and in the noise levels of responses that have units.
         entry_weight : array of the shape of y, default=None
             Weights of the entries, 0 for entries to leave out.
         offset : array of shape (n_samples,) or (n_samples, n_columns), default=None

@@ -12,6 +12,8 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_range, is_list
+from thinrank.designs import Dense
+from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.losses.families import Family, Multinomial, as_family, combined
 
 __all__ = ["Responses", "check_entry_weight", "check_offset", "numeric_responses", "responses_of"]
@@ -164,7 +166,9 @@ def check_entry_weight(entry_weight: Any, Y: Array) -> Array | None:
     known = ~np.isnan(arrays.to_numpy(Y))
     if not (np.all(np.isfinite(weight[known])) and np.all(weight[known] >= 0)):
         raise ValueError("entry_weight must be finite and not negative where Y is observed")
-    return arrays.from_numpy(np.where(known, weight, 0.0), Y)
+    weight = np.where(known, weight, 0.0)
+    check_magnitudes("entry_weight", Dense(weight), "divide them by a number")
+    return arrays.from_numpy(weight, Y)
 
 
 def check_offset(offset: Any, shape: tuple[int, int], like: Array) -> Array | None:

@@ -154,11 +154,13 @@ class Moments:
         return arrays.norm(self.Y.column_norms()) ** 2 / self.samples
 
     def _gram_is_cheaper(self) -> bool:
-        """Whether an evaluation with XᵀX takes fewer operations, and no more memory than X."""
+        """Whether an evaluation with XᵀX takes no more memory than X.
+
+        It then takes fewer operations, p(p + 2k) < n(2p + 2k), since p is at most n.
+        """
         (n, p), k = self.X.shape, self.shape[1]
-        cheaper = p * (p + 2 * k) < n * (2 * p + 2 * k)
         fits = memory.fits(p * max(p, k), arrays.itemsize(self.X.prototype))
-        return cheaper and max(p, k) <= n and fits
+        return max(p, k) <= n and fits
 
     def _gram_is_quick(self) -> bool:
         """Whether XᵀX takes little time, or not much more than XᵀY."""

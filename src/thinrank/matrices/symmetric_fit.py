@@ -108,7 +108,8 @@ def fit_nodes(
     """
     inside = pairs if nodes is None else pairs.restricted(nodes)
     n = inside.n_nodes
-    mean = pairs.total / pairs.count if center and pairs.count else 0.0
+    center = center and pairs.count > 0  # no pair is known when the only one is held out
+    mean = pairs.total / pairs.count if center else 0.0
     fit = LowRank(mean, np.zeros(0), np.zeros((n, 0)))
     if rank == 0:
         return fit

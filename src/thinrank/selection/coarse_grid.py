@@ -16,7 +16,7 @@ _MAX_STARTS = 2
 
 
 @storable
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CoarseGrid:
     """Results of a coarse grid.
 

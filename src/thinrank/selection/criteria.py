@@ -18,7 +18,7 @@ _MAX_ROWS_PER_SAMPLE = 0.8
 CriterionName = Literal["pic", "aic", "bic", "gic", "ebic", "gcv"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Complexity:
     """The complexity of one or more models; fields may be arrays with one entry per model.
 

@@ -59,7 +59,7 @@ class ResponseErrors(NamedTuple):
         return ResponseErrors(self.errors + other.errors, self.totals + other.totals)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """A point that was fitted to every sample.
 

@@ -117,7 +117,7 @@ def estimate_rank(
     return _bi_cross_validation(projected.coordinates, random_state)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Projected:
     """Y in an orthonormal basis of the columns of X.
 

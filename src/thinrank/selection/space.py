@@ -26,7 +26,7 @@ _COARSE_RIDGES = 4
 _THICK_STEP = 1.4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Space:
     """Allowed values of each size, sorted.
 

@@ -54,7 +54,7 @@ class RowFit(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Directions:
     """The directions of a fit on rows S, from which models of all ranks and columns follow.
 

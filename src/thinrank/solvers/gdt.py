@@ -25,7 +25,7 @@ _MAX_TRIALS = 60
 
 
 @storable
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
     """An iterate, with the objective and its gradient.
 
