@@ -82,11 +82,15 @@ class CriterionSearch(Search):
         return fit
 
     def _tables(
-        self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
+        self,
+        group: Sequence[int],
+        fits: Sequence[RowFit | None],
+        ridges: Sequence[float],
+        most: int,
     ) -> list[np.ndarray]:
         samples = [cast(CriterionSample, self._samples[i]) for i in group]
-        pairs = zip(samples, fits, strict=True)
-        return [sample.table(fit, ridge, most) for sample, fit in pairs]
+        each = zip(samples, fits, ridges, strict=True)
+        return [sample.table(fit, ridge, most) for sample, fit, ridge in each]
 
     def _nearest(self, sizes: Sizes) -> Evaluation | None:
         """The evaluated point nearest to this one, first in the number of rows."""

@@ -23,8 +23,9 @@ from thinrank.selection.choice import (
     thinnest,
 )
 from thinrank.selection.coarse_grid import CoarseGrid
+from thinrank.selection.elimination import MOST_FORECAST, forecasts
 from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
-from thinrank.selection.held_out_sample import MOST_FORECAST, HeldOutSample
+from thinrank.selection.held_out_sample import HeldOutSample
 from thinrank.selection.records import amend_scores
 from thinrank.selection.search import Search, mean_score, mean_table, table_entry
 from thinrank.selection.space import Space
@@ -164,27 +165,28 @@ class HeldOutSearch(Search):
         The latter are those of the fit of full rank.
         """
         most = min(int(self._space.ranks[-1]), rows)
-        groups = self._groups(rows)
-        together = [ridges] if len(groups) == 1 else [[ridge] for ridge in ridges]
 
-        def evaluated(few: Sequence[float], *group: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        def evaluated(
+            few: Sequence[float], group: Sequence[int]
+        ) -> list[tuple[np.ndarray, np.ndarray]]:
             pairs = [(self._held_out[i], ridge) for ridge in few for i in group]
             fits = [sample.eliminated(rows, ridge) for sample, ridge in pairs]
             stack = stack_of([sample for sample, _ in pairs], fits)
             return list(zip(stack.tables(most, of_all=True), stack.response_errors(), strict=True))
 
-        jobs = [(few, *group) for few in together for group in groups]
-        results = [each for job in self._in_parallel(evaluated, jobs) for each in job]
-        count = len(self._samples)
-        for i, ridge in enumerate(ridges):
-            tables, errors = zip(*results[i * count : (i + 1) * count], strict=True)
+        for ridge, results in zip(ridges, self._by_ridge(evaluated, rows, ridges), strict=True):
+            tables, errors = zip(*results, strict=True)
             table = mean_table(tables)
             sizes = self._space.like(rows, None)._replace(ridge=ridge)
             choice = self._space.best_of(table, sizes._replace(rank=most))
             yield (table_entry(table, choice), choice), self._response_errors(errors)
 
     def _tables(
-        self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
+        self,
+        group: Sequence[int],
+        fits: Sequence[RowFit | None],
+        ridges: Sequence[float],
+        most: int,
     ) -> list[np.ndarray]:
         return stack_of([self._held_out[i] for i in group], fits).tables(most)
 
@@ -255,6 +257,10 @@ class HeldOutSearch(Search):
     def _scored(self, i: int, fit: Fit | None, sizes: Sizes) -> tuple[float, HeldOutErrors]:
         errors = self._held_out[i].errors(fit)
         return self._held_out[i].score_of(errors), errors
+
+    def _forecasts(self, samples: Sequence[Any], fits: Sequence[Fit], sizes: Sizes) -> np.ndarray:
+        removals = [sample.removal(fit) for sample, fit in zip(samples, fits, strict=True)]
+        return forecasts(removals, self._space.rows)
 
     def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> Any:
         return self._mean_errors(self._held_out, cast(Sequence[HeldOutErrors], errors))

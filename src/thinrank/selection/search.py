@@ -161,6 +161,24 @@ class Search(BaseSearch):
             return [tuple(range(count))]
         return [(i,) for i in range(count)]
 
+    def _by_ridge(
+        self,
+        work: Callable[[Sequence[float], Sequence[int]], list[Any]],
+        rows: int,
+        ridges: Sequence[float],
+    ) -> list[list[Any]]:
+        """For each ridge one result per sample, of fits with ``rows`` rows.
+
+        ``work(ridges, group)`` returns the results of some ridges for a group of samples, one ridge
+        after the other. If fits are small, it gets all ridges and samples at once.
+        """
+        groups = self._groups(rows)
+        together = [ridges] if len(groups) == 1 else [[ridge] for ridge in ridges]
+        jobs = [(few, group) for few in together if few for group in groups]
+        results = [each for job in self._in_parallel(work, jobs) for each in job]
+        count = len(self._samples)
+        return [results[i * count : (i + 1) * count] for i in range(len(ridges))]
+
     def _in_parallel(self, work: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
         count = effective_n_jobs(self._n_jobs)
         if count == 1:
@@ -171,7 +189,8 @@ class Search(BaseSearch):
     def _fit_group(self, sizes: Sizes, group: Sequence[int], screened: bool) -> list[Fitted]:
         """Fit a point to some samples and compute scores, tables and errors."""
         fits = [self._fit(sizes, i, screened) for i in group]
-        tables = self._tables(group, fits, sizes.ridge, self._space.most_ranks(sizes))
+        ridges = [sizes.ridge] * len(fits)
+        tables = self._tables(group, fits, ridges, self._space.most_ranks(sizes))
         results = []
         for i, fit, table in zip(group, fits, tables, strict=True):
             score, errors = self._scored(i, fit, sizes)
@@ -181,11 +200,16 @@ class Search(BaseSearch):
 
     @abc.abstractmethod
     def _tables(
-        self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
+        self,
+        group: Sequence[int],
+        fits: Sequence[RowFit | None],
+        ridges: Sequence[float],
+        most: int,
     ) -> list[np.ndarray]:
         """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of the fits.
 
-        One table per sample; entry (r − 1, s − 1) is for rank r and s columns.
+        One table for each fit, to the sample of the same position in ``group`` and with the ridge
+        at this position; entry (r − 1, s − 1) is for rank r and s columns.
         """
 
     @abc.abstractmethod
@@ -260,13 +284,16 @@ class Search(BaseSearch):
 
     def _expected(self, near: Evaluation) -> np.ndarray:
         """Forecast scores of all numbers of rows; infinite where there is no forecast."""
-        rows = self._space.rows
-        forecasts = [
-            sample.rows_forecast(fit, near.sizes, rows)
-            for sample, fit in zip(self._samples, near.fits, strict=True)
-            if fit is not None
-        ]
-        return np.mean(forecasts, axis=0) if forecasts else np.full(len(rows), np.inf)
+        pairs = zip(self._samples, near.fits, strict=True)
+        fitted = [(sample, fit) for sample, fit in pairs if fit is not None]
+        if not fitted:
+            return np.full(len(self._space.rows), np.inf)
+        return np.mean(self._forecasts(*zip(*fitted, strict=True), near.sizes), axis=0)
+
+    def _forecasts(self, samples: Sequence[Any], fits: Sequence[Fit], sizes: Sizes) -> np.ndarray:
+        """Forecast scores of all numbers of rows; one row per sample, which has a fit."""
+        pairs = zip(samples, fits, strict=True)
+        return np.array([s.rows_forecast(fit, sizes, self._space.rows) for s, fit in pairs])
 
     def _neighbours(self, best: Evaluation) -> Evaluation:
         """Move to a neighbouring number of rows, while that is better."""
@@ -309,8 +336,9 @@ class Search(BaseSearch):
         if not allowed - look:
             return best
         while look := look & allowed:
-            for i in look:
-                predicted[i] = self._predicted(best, ridges[i])
+            few = sorted(look)
+            found = self._predicted(best, [ridges[i] for i in few])
+            predicted |= dict(zip(few, found, strict=True))
             leader = min(predicted, key=lambda i: predicted[i][0])
             around = (leader - 1, leader + 1)
             look = set(around) - predicted.keys()
@@ -323,20 +351,29 @@ class Search(BaseSearch):
         moved = self._settle(self._evaluate([choice])[0])
         return moved if moved.score < best.score else best
 
-    def _predicted(self, near: Evaluation, ridge: float) -> tuple[float, Sizes]:
-        """The best sizes with a ridge, and their score, on the rows of known fits."""
-        sizes, table = near.sizes._replace(ridge=ridge), near.table
-        if ridge != near.sizes.ridge:
-            most = self._space.most_ranks(sizes)
+    def _predicted(
+        self, near: Evaluation, ridges: Sequence[float]
+    ) -> list[tuple[float, Sizes]]:
+        """For each ridge the best sizes, and their score, on the rows of known fits."""
+        most = self._space.most_ranks(near.sizes)
 
-            def refitted(*group: int) -> list[np.ndarray]:
-                fits = [self._samples[i].refit(near.fits[i], ridge) for i in group]
-                return self._tables(group, fits, ridge, most)
+        def refitted(few: Sequence[float], group: Sequence[int]) -> list[np.ndarray]:
+            pairs = [(i, ridge) for ridge in few for i in group]
+            fits = [self._samples[i].refit(near.fits[i], ridge) for i, ridge in pairs]
+            places, of_fits = zip(*pairs, strict=True)
+            return self._tables(places, fits, of_fits, most)
 
-            groups = self._in_parallel(refitted, self._groups(sizes.rows))
-            table = mean_table([table for group in groups for table in group])
-        choice = self._space.best_of(table, sizes)
-        return table_entry(table, choice), choice
+        others = [ridge for ridge in ridges if ridge != near.sizes.ridge]
+        tables = {near.sizes.ridge: near.table}
+        for ridge, results in zip(
+            others, self._by_ridge(refitted, near.sizes.rows, others), strict=True
+        ):
+            tables[ridge] = mean_table(results)
+        choices = [
+            self._space.best_of(tables[ridge], near.sizes._replace(ridge=ridge))
+            for ridge in ridges
+        ]
+        return [(table_entry(tables[choice.ridge], choice), choice) for choice in choices]
 
 
 def mean_score(parts: Sequence[float]) -> float:
