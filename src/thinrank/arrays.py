@@ -53,6 +53,7 @@ __all__ = [
     "is_array",
     "is_tensor",
     "itemsize",
+    "largest",
     "namespace",
     "nonzero_rows",
     "norm",
@@ -128,6 +129,8 @@ def to_numpy(x: Array) -> np.ndarray:
 
 def zeros(shape: tuple[int, ...], like: Array) -> Array:
     """An array of zeros of ``shape`` in the library, dtype and device of ``like``."""
+    if type(like) is np.ndarray:
+        return np.zeros(shape, dtype=like.dtype)
     return namespace(like).zeros(shape, dtype=like.dtype, device=device_of(like))
 
 
@@ -176,6 +179,16 @@ def norm(x: Array) -> float:
 def without_overflow_warnings() -> Any:
     """A context in which overflow does not warn: callers check for non-finite values."""
     return np.errstate(over="ignore", invalid="ignore")
+
+
+def largest(a: Array) -> Array | float:
+    """The largest absolute entry, which stays on the device of ``a``; 0 if there is none."""
+    if 0 in a.shape:
+        return 0.0
+    if type(a) is np.ndarray:
+        return max(float(a.max()), -float(a.min()))
+    xp = namespace(a)
+    return xp.maximum(xp.max(a), -xp.min(a))
 
 
 def inner(a: Array, b: Array) -> float:
@@ -387,7 +400,7 @@ def top_rows(a: Array, count: int) -> Array:
     # rounding overflows for very large numbers
     squares = xp.where(xp.isfinite(rounded), rounded, squares)
     threshold = _kth_largest(squares, count)
-    kept = true_positions((squares >= threshold) & (squares > 0))
+    kept = true_positions(squares >= threshold if threshold > 0 else squares > 0)
     if kept.shape[0] > count:
         above = true_positions(squares > threshold)
         tied = true_positions(squares == threshold)[: count - above.shape[0]]

@@ -23,6 +23,7 @@ __all__ = [
     "left_singular_vectors",
     "qr",
     "random_block",
+    "solve_definite",
     "truncated_svd",
 ]
 
@@ -103,6 +104,17 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
         if here.stop < size:
             symmetric[here, here.stop :] = 0.0
     return symmetric, ridged
+
+
+def solve_definite(symmetric: Array, right: Array) -> Array:
+    """A⁻¹B for a positive definite matrix A, which is overwritten."""
+    if type(symmetric) is np.ndarray and 0 < symmetric.shape[0] <= _BLOCK:
+        # half the time of an explicit inverse; a failure leaves A as it is
+        _, solved, failed = _lapack("posv", symmetric.dtype)(symmetric.T, right)
+        if not failed:
+            return solved
+    root, _ = inverse_cholesky(symmetric)
+    return root.T @ (root @ right)
 
 
 def _blocks(size: int) -> list[slice]:

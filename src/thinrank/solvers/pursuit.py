@@ -121,7 +121,9 @@ class Pursuit(Sized):
 
     def step(self, loss: Any, state: Fit) -> Fit:
         """The largest exchange of rows that lowers the objective; final if there is none."""
-        form = loss.majorizer(state.factors)
+        # factors of a fit take time, and the form of a quadratic loss is the same everywhere
+        exact = "quadratic" in loss.capabilities
+        form = loss.quadratic() if exact else loss.majorizer(state.factors)
         if state.has_more_rows_than_samples:  # all sets of rows fit equally well
             refitted = self._refitted(loss, form, state)
             return refitted if refitted.change > 0 else replace(refitted, final=True)
@@ -277,7 +279,7 @@ class Pursuit(Sized):
         whitened = root @ cross  # (|S|, m2)
         xp = arrays.namespace(whitened)
         # size of the rounding errors in the whitened matrix
-        floor = rows.shape[0] * arrays.eps(root) * _largest(root) * _largest(cross)
+        floor = rows.shape[0] * arrays.eps(root) * arrays.largest(root) * arrays.largest(cross)
         for _ in range(_MAX_ALTERNATIONS):
             left = leading_left_vectors(
                 arrays.take_columns(whitened, columns),
@@ -359,11 +361,3 @@ class Pursuit(Sized):
         kept = arrays.take_rows(rows, ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
         return xp.sort(xp.concat([kept, entering]))
-
-
-def _largest(block: Array) -> Array | float:
-    """The largest absolute entry, which stays on the device of the block."""
-    if 0 in block.shape:
-        return 0.0
-    xp = arrays.namespace(block)
-    return xp.maximum(xp.max(block), -xp.min(block))
