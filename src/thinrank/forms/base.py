@@ -17,7 +17,7 @@ _BLOCK_TARGETS = 256
 # With few samples fewer columns are computed at a time, so that they take at most an eighth of the
 # memory of X, but at least this number, since products with fewer columns are slower.
 _LEAST_TARGETS, _PART_OF_X = 16, 8
-# An inverse root of at most this number of rows is kept, in case the next one asked for is the same.
+# An inverse root of at most this number of rows is kept, in case the next one is the same.
 _MOST_KEPT_ROWS = 128
 
 

@@ -256,7 +256,7 @@ def in_held_out_rows(
 
 
 def _again(search: HeldOutSearch, found: Sizes, first: Sizes) -> list[Sizes]:
-    """Where a search in other units begins: ``found``, and ``first`` if its score is not far higher.
+    """Where a search in other units begins: ``found``, and ``first`` unless it is far worse.
 
     The fit of ``first`` is known, and so is whether another rank or number of columns makes it
     better, so that other units of the responses do not make it the best from far above.

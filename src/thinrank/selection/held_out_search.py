@@ -26,8 +26,9 @@ from thinrank.selection.coarse_grid import CoarseGrid
 from thinrank.selection.elimination import MOST_FORECAST, forecasts
 from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
 from thinrank.selection.held_out_sample import HeldOutSample
+from thinrank.selection.mean_scores import mean_score, mean_table, table_entry
 from thinrank.selection.records import amend_scores
-from thinrank.selection.search import Search, mean_score, mean_table, table_entry
+from thinrank.selection.search import Search
 from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit, Pursuit
@@ -258,9 +259,8 @@ class HeldOutSearch(Search):
         errors = self._held_out[i].errors(fit)
         return self._held_out[i].score_of(errors), errors
 
-    def _forecasts(self, samples: Sequence[Any], fits: Sequence[Fit], sizes: Sizes) -> np.ndarray:
-        removals = [sample.removal(fit) for sample, fit in zip(samples, fits, strict=True)]
-        return forecasts(removals, self._space.rows)
+    def _forecasts(self, fitted: Sequence[tuple[Any, Fit]], sizes: Sizes) -> np.ndarray:
+        return forecasts([sample.removal(fit) for sample, fit in fitted], self._space.rows)
 
     def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> Any:
         return self._mean_errors(self._held_out, cast(Sequence[HeldOutErrors], errors))
@@ -345,7 +345,7 @@ class HeldOutSearch(Search):
         chosen, best = self.chosen, self._most_accurate
         limit = _MAX_RATIO * best.score
         too_few = max((e.sizes.rows for e in self.evaluations if e.score > limit), default=0)
-        too_few = max(too_few, self._far_too_few(limit))
+        too_few = max(too_few, self._far_too_few(self._best_model, limit))
         for _ in range(_MAX_THINNER):
             rows = self._space.between(too_few, chosen.sizes.rows)
             if rows is None:
@@ -386,12 +386,12 @@ class HeldOutSearch(Search):
                 return
             best = self._best_with([wanted], best)
 
-    def _far_too_few(self, limit: float) -> int:
+    def _far_too_few(self, best: Evaluation, limit: float | None = None) -> int:
         """The largest number of rows whose forecast score is far above ``limit``.
 
         Forecasts for few rows are too high, hence twice the distance to the limit is required.
         """
-        best = self._best_model
+        limit = _MAX_RATIO * best.score if limit is None else limit
         expected = self._expected(best)
         too_high = np.isfinite(expected) & (expected > 2 * limit - best.score)
         fewer = self._space.rows[too_high & (self._space.rows < best.sizes.rows)]

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from thinrank import arrays
 from thinrank.core.journal import recalled
 from thinrank.core.sizes import Sizes
 from thinrank.core.stored_values import storable
 from thinrank.core.threads import one_use_of_cores
 from thinrank.selection.base_search import BaseSearch
 from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
+from thinrank.selection.mean_scores import mean_score, mean_table, table_entry
 from thinrank.selection.samples import Sample
 from thinrank.selection.space import Space
-from thinrank.selection.tables import RowFit, to_height
+from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit, Pursuit
 
-__all__ = ["Search", "mean_score", "mean_table", "table_entry"]
+__all__ = ["Search"]
 
 # Largest number of moves of rank and columns for one number of rows.
 _MAX_MOVES = 4
@@ -100,6 +100,7 @@ class Search(BaseSearch):
         # only as many points at a time as there are workers, since a callback may end the search
         self._at_once = -(-effective_n_jobs(n_jobs) // len(samples))
         self._gain_factor = 1.0  # larger after a predicted gain was not confirmed
+        self._expectations: dict[Sizes, np.ndarray] = {}  # forecasts for all numbers of rows
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -284,16 +285,19 @@ class Search(BaseSearch):
 
     def _expected(self, near: Evaluation) -> np.ndarray:
         """Forecast scores of all numbers of rows; infinite where there is no forecast."""
-        pairs = zip(self._samples, near.fits, strict=True)
-        fitted = [(sample, fit) for sample, fit in pairs if fit is not None]
-        if not fitted:
-            return np.full(len(self._space.rows), np.inf)
-        return np.mean(self._forecasts(*zip(*fitted, strict=True), near.sizes), axis=0)
+        if near.sizes not in self._expectations:
+            pairs = zip(self._samples, near.fits, strict=True)
+            fitted = [(sample, fit) for sample, fit in pairs if fit is not None]
+            expected = np.full(len(self._space.rows), np.inf)
+            if fitted:
+                expected = np.mean(self._forecasts(fitted, near.sizes), axis=0)
+            self._expectations[near.sizes] = expected
+        return self._expectations[near.sizes]
 
-    def _forecasts(self, samples: Sequence[Any], fits: Sequence[Fit], sizes: Sizes) -> np.ndarray:
-        """Forecast scores of all numbers of rows; one row per sample, which has a fit."""
-        pairs = zip(samples, fits, strict=True)
-        return np.array([s.rows_forecast(fit, sizes, self._space.rows) for s, fit in pairs])
+    def _forecasts(self, fitted: Sequence[tuple[Any, Fit]], sizes: Sizes) -> np.ndarray:
+        """Forecast scores of all numbers of rows, one row for each sample and its fit."""
+        rows = self._space.rows
+        return np.array([sample.rows_forecast(fit, sizes, rows) for sample, fit in fitted])
 
     def _neighbours(self, best: Evaluation) -> Evaluation:
         """Move to a neighbouring number of rows, while that is better."""
@@ -301,9 +305,15 @@ class Search(BaseSearch):
             around = self._space.next_to(best.sizes.rows)
             tried = self._tried_rows(best.sizes.ridge)
             probes = [rows for rows in around if rows not in tried]
+            if probes and probes[0] < best.sizes.rows and probes[0] <= self._far_too_few(best):
+                del probes[0]
             if not probes:
                 return best
             best = self._best_with(probes, best, screened=True)
+
+    def _far_too_few(self, best: Evaluation) -> int:
+        """The largest number of rows that is certainly too small."""
+        return 0
 
     def _tried_rows(self, ridge: float) -> set[int]:
         """Numbers of rows tried with a ridge or one next to it, which changes little."""
@@ -351,9 +361,7 @@ class Search(BaseSearch):
         moved = self._settle(self._evaluate([choice])[0])
         return moved if moved.score < best.score else best
 
-    def _predicted(
-        self, near: Evaluation, ridges: Sequence[float]
-    ) -> list[tuple[float, Sizes]]:
+    def _predicted(self, near: Evaluation, ridges: Sequence[float]) -> list[tuple[float, Sizes]]:
         """For each ridge the best sizes, and their score, on the rows of known fits."""
         most = self._space.most_ranks(near.sizes)
 
@@ -370,32 +378,6 @@ class Search(BaseSearch):
         ):
             tables[ridge] = mean_table(results)
         choices = [
-            self._space.best_of(tables[ridge], near.sizes._replace(ridge=ridge))
-            for ridge in ridges
+            self._space.best_of(tables[ridge], near.sizes._replace(ridge=ridge)) for ridge in ridges
         ]
         return [(table_entry(tables[choice.ridge], choice), choice) for choice in choices]
-
-
-def mean_score(parts: Sequence[float]) -> float:
-    """Mean over samples, to half of its digits, so that rounding errors decide nothing."""
-    return float(_half_the_digits(np.asarray(np.mean(parts))))
-
-
-def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Mean over samples, to half of its digits.
-
-    Ranks beyond the last one of a sample have the scores of its last rank.
-    """
-    height = max(table.shape[0] for table in tables)
-    return _half_the_digits(np.mean([to_height(table, height) for table in tables], axis=0))
-
-
-def _half_the_digits(scores: np.ndarray) -> np.ndarray:
-    """Round scores, some of which may be infinite, to half of their digits."""
-    finite = np.isfinite(scores)
-    return np.where(finite, arrays.half_the_digits(np.where(finite, scores, 0.0)), scores)
-
-
-def table_entry(table: np.ndarray, sizes: Sizes) -> float:
-    """Score of a rank and number of columns; higher ranks have the score of the last one."""
-    return float(table[min(sizes.rank, table.shape[0]) - 1, sizes.columns - 1])

@@ -325,9 +325,9 @@ class Pursuit(Sized):
         gradient = form.gradient(fit.rows, fit.U, fit.Q)
         slopes = arrays.take_rows(arrays.row_norms_squared(gradient), candidates)
         curvature = arrays.take_rows(form.diagonal(), candidates)
-        gains = arrays.divide_or_zero(slopes, curvature)
         count = min(candidates.shape[0], _EXACT_GAINS)
         if candidates.shape[0] > count:
+            gains = arrays.divide_or_zero(slopes, curvature)
             free = self.rows - fit.rows.shape[0]
             if promising(costs, gains, free, 0.0) > count:
                 # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
@@ -337,11 +337,12 @@ class Pursuit(Sized):
                 arrays.take_rows(x, exact) for x in (candidates, slopes, curvature)
             )
         else:
-            exact, rows = arrays.indices(range(count), gains), candidates
-        whitened = arrays.zeros((fit.rows.shape[0], 0), like=gains)
+            exact, rows = arrays.indices(range(count), slopes), candidates
         gradient = arrays.take_rows(gradient, rows)
         if count:
             whitened = fit.root @ form.gram_between(fit.rows, rows)
+        else:
+            whitened = arrays.zeros((fit.rows.shape[0], 0), like=slopes)
         left_over = curvature - arrays.column_norms_squared(whitened)
         # a column that S explains up to rounding would only make the fit unstable
         clear = left_over > 1e3 * arrays.eps(curvature) * curvature
