@@ -14,7 +14,7 @@ from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space
-from thinrank.selection.tables import RowFit
+from thinrank.selection.tables import RowFits
 from thinrank.solvers.pursuit import Fit
 
 __all__ = ["CriterionSearch"]
@@ -82,11 +82,7 @@ class CriterionSearch(Search):
         return fit
 
     def _tables(
-        self,
-        group: Sequence[int],
-        fits: Sequence[RowFit | None],
-        ridges: Sequence[float],
-        most: int,
+        self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int
     ) -> list[np.ndarray]:
         samples = [cast(CriterionSample, self._samples[i]) for i in group]
         each = zip(samples, fits, ridges, strict=True)

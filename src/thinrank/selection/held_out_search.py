@@ -30,7 +30,7 @@ from thinrank.selection.mean_scores import mean_score, mean_table, table_entry
 from thinrank.selection.records import amend_scores
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space
-from thinrank.selection.tables import RowFit
+from thinrank.selection.tables import RowFits
 from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["HeldOutSearch"]
@@ -156,7 +156,8 @@ class HeldOutSearch(Search):
                 predicted.append(prediction)
                 least = np.minimum(least, errors)
         predicted.sort(key=lambda prediction: prediction[0])
-        return CoarseGrid([sizes for _, sizes in predicted], np.sqrt(least))
+        points = [sizes for _, sizes in predicted]
+        return CoarseGrid(points, np.sqrt(least), self._space.thin_start())
 
     def _after_elimination(
         self, rows: int, ridges: Sequence[float]
@@ -183,11 +184,7 @@ class HeldOutSearch(Search):
             yield (table_entry(table, choice), choice), self._response_errors(errors)
 
     def _tables(
-        self,
-        group: Sequence[int],
-        fits: Sequence[RowFit | None],
-        ridges: Sequence[float],
-        most: int,
+        self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int
     ) -> list[np.ndarray]:
         return stack_of([self._held_out[i] for i in group], fits).tables(most)
 

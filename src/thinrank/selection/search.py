@@ -21,7 +21,7 @@ from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErr
 from thinrank.selection.mean_scores import mean_score, mean_table, table_entry
 from thinrank.selection.samples import Sample
 from thinrank.selection.space import Space
-from thinrank.selection.tables import RowFit
+from thinrank.selection.tables import RowFits
 from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["Search"]
@@ -201,11 +201,7 @@ class Search(BaseSearch):
 
     @abc.abstractmethod
     def _tables(
-        self,
-        group: Sequence[int],
-        fits: Sequence[RowFit | None],
-        ridges: Sequence[float],
-        most: int,
+        self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int
     ) -> list[np.ndarray]:
         """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of the fits.
 

@@ -10,6 +10,7 @@ stack of fits along leading axes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +22,7 @@ from thinrank.arrays import Array
 __all__ = [
     "Directions",
     "RowFit",
+    "RowFits",
     "column_changes",
     "directions",
     "error_table",
@@ -51,6 +53,10 @@ class RowFit(Protocol):
     def whitened(self) -> Array:
         """R C_S."""
         ...
+
+
+RowFits = Sequence[RowFit | None]
+"""One fit per sample; None is the zero matrix."""
 
 
 @dataclass(frozen=True)
