@@ -168,9 +168,7 @@ class HeldOutSearch(Search):
         """
         most = min(int(self._space.ranks[-1]), rows)
 
-        def evaluated(
-            few: Sequence[float], group: Sequence[int]
-        ) -> list[tuple[np.ndarray, np.ndarray]]:
+        def evaluated(few: Sequence[float], group: Sequence[int]) -> list[Any]:
             pairs = [(self._held_out[i], ridge) for ridge in few for i in group]
             fits = [sample.eliminated(rows, ridge) for sample, ridge in pairs]
             stack = stack_of([sample for sample, _ in pairs], fits)
