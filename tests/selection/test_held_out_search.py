@@ -112,6 +112,7 @@ def test_the_thin_start_has_at_most_a_quarter_of_the_samples_and_full_rank():
     given = replace(automatic, rows=np.array([3, 20]), ranks=np.array([1, 2]))
     assert given.thin_start() == Sizes(2, 3, 6, 0.1)
     assert replace(given, rows=np.array([20])).thin_start() is None
+    assert replace(given, ranks=np.array([4])).thin_start() is None
 
 
 def test_the_coarse_grid_has_ridges_of_the_upper_half():

@@ -112,9 +112,10 @@ class Space:
     def thin_start(self) -> Sizes | None:
         """A point with few rows, at most a quarter of the samples, and the largest rank.
 
-        None if no such number of rows is allowed.
+        None if no such number of rows is allowed, or the least rank is larger.
         """
-        few = self.rows[self.rows <= self.most_unshrunk // _THIN]
+        most = self.most_unshrunk // _THIN
+        few = self.rows[(self.rows >= self.ranks[0]) & (self.rows <= most)]
         if few.size == 0:
             return None
         power = 2 ** (int(few[-1]).bit_length() - 1)
