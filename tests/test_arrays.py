@@ -386,7 +386,7 @@ def test_logistic_functions_from_one_exponential(library, dtype):
 @pytest.mark.parametrize(("numbers", "expected"), [([3, 6, 12.1], True), ([3, 6, 15], False)])
 def test_proportional_up_to_a_relative_difference(library, dtype, numbers, expected):
     a, b = library.array(numbers, dtype), library.array([1.0, 2.0, 4.0], dtype)
-    assert arrays.about_proportional(a, b, 0.1) is expected
+    assert entrywise.about_proportional(a, b, 0.1) is expected
 
 
 def test_limits_of_entries(library, dtype):

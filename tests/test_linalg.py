@@ -401,3 +401,17 @@ def test_every_public_function_has_tests():
     tested = " ".join(name for name in globals() if name.startswith("Test"))
     for name in linalg.__all__:
         assert name.title().replace("_", "") in tested
+
+
+class TestSolveDefinite:
+    @pytest.mark.parametrize("size", [1, 9, 150])
+    def test_against_numpy(self, library, rng, size):
+        factor = rng.standard_normal((size, size + 3))
+        matrix, right = factor @ factor.T, rng.standard_normal((size, 4))
+        found = linalg.solve_definite(library.array(matrix), library.array(right))
+        np.testing.assert_allclose(matrix @ library.numpy(found), right, atol=1e-7)
+
+    def test_singular(self, numpy_library):
+        matrix = np.ones((3, 3))
+        found = linalg.solve_definite(matrix.copy(), np.ones((3, 1)))
+        np.testing.assert_allclose(matrix @ found, np.ones((3, 1)), atol=1e-5)

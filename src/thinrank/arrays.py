@@ -29,13 +29,12 @@ from array_api_compat import numpy as numpy_namespace
 Array = Any
 """An array of any supported library. The standard has no static type for it yet."""
 
-_NAMESPACES: dict[type, Any] = {}
+_NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}
 # How many times as many parts an accelerator computes at once. Rule of thumb.
 _MORE_AT_ONCE = 16
 
 __all__ = [
     "Array",
-    "about_proportional",
     "add_to_diagonal",
     "as_float_array",
     "at_once",
@@ -78,10 +77,9 @@ __all__ = [
 def namespace(*arrays: Array) -> Any:
     """Return the array API namespace that all ``arrays`` share."""
     kind = type(arrays[0])
-    if kind is np.ndarray and all(type(x) is kind for x in arrays):
-        return numpy_namespace
-    if len(arrays) > 1:
-        return array_namespace(*arrays)
+    for other in arrays[1:]:
+        if type(other) is not kind:
+            return array_namespace(*arrays)
     if kind not in _NAMESPACES:  # array_namespace takes longer than a small product
         _NAMESPACES[kind] = array_namespace(*arrays)
     return _NAMESPACES[kind]
@@ -134,6 +132,8 @@ def to_numpy(x: Array) -> np.ndarray:
 
 def zeros(shape: tuple[int, ...], like: Array) -> Array:
     """An array of zeros of ``shape`` in the library, dtype and device of ``like``."""
+    if type(like) is np.ndarray:
+        return np.zeros(shape, dtype=like.dtype)
     return namespace(like).zeros(shape, dtype=like.dtype, device=device_of(like))
 
 
@@ -182,13 +182,6 @@ def norm(x: Array) -> float:
 def without_overflow_warnings() -> Any:
     """A context in which overflow does not warn: callers check for non-finite values."""
     return np.errstate(over="ignore", invalid="ignore")
-
-
-def about_proportional(a: Array, b: Array, tolerance: float) -> bool:
-    """Whether positive numbers are others times one number, up to a relative difference."""
-    xp = namespace(a, b)
-    change = xp.log(a / b)
-    return bool(xp.all(xp.abs(change - xp.mean(change)) < tolerance))
 
 
 def inner(a: Array, b: Array) -> float:
@@ -400,7 +393,7 @@ def top_rows(a: Array, count: int) -> Array:
     # rounding overflows for very large numbers
     squares = xp.where(xp.isfinite(rounded), rounded, squares)
     threshold = _kth_largest(squares, count)
-    kept = true_positions((squares >= threshold) & (squares > 0))
+    kept = true_positions(squares >= threshold if threshold > 0 else squares > 0)
     if kept.shape[0] > count:
         above = true_positions(squares > threshold)
         tied = true_positions(squares == threshold)[: count - above.shape[0]]

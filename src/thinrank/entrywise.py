@@ -1,4 +1,4 @@
-"""Functions of the entries of an array: bounds, and what could overflow."""
+"""Functions of the entries of an array: bounds, comparisons, and what could overflow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["at_least", "at_most", "expit", "log1p_exp", "log_or_smallest", "logistic"]
+__all__ = [
+    "about_proportional",
+    "at_least",
+    "at_most",
+    "expit",
+    "largest",
+    "log1p_exp",
+    "log_or_smallest",
+    "logistic",
+]
 
 
 def at_least(x: Array, bound: Array | float) -> Array:
@@ -29,6 +38,22 @@ def at_most(x: Array, bound: Array | float) -> Array:
 
 def _broadcastable(bound: Array | float, like: Array) -> Array:
     return bound if arrays.is_array(bound) else arrays.zeros((), like) + bound
+
+
+def about_proportional(a: Array, b: Array, tolerance: float) -> bool:
+    """Whether positive numbers are others times one number, up to a relative difference."""
+    xp = arrays.namespace(a, b)
+    change = xp.log(a / b)
+    return bool(xp.all(xp.abs(change - xp.mean(change)) < tolerance))
+
+
+def largest(a: Array) -> Array | float:
+    """The largest absolute entry, which stays on the device of ``a``; 0 if there is none."""
+    if 0 in a.shape:
+        return 0.0
+    if type(a) is np.ndarray:
+        return max(float(a.max()), -float(a.min()))
+    return arrays.namespace(a).linalg.vector_norm(a, ord=float("inf"))
 
 
 def log1p_exp(x: Array) -> Array:

@@ -24,6 +24,7 @@ __all__ = [
     "lower_product",
     "qr",
     "random_block",
+    "solve_definite",
     "tall_qr",
     "truncated_svd",
 ]
@@ -67,19 +68,19 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     ridged : bool
         Whether a ridge was added.
     """
-    xp = arrays.namespace(symmetric)
     size = symmetric.shape[0]
     if size == 0:
         return symmetric, False
+    if type(symmetric) is np.ndarray and size <= _BLOCK:
+        return _inverse_root(symmetric, float(symmetric.trace()) / size)
+    xp = arrays.namespace(symmetric)
     mean = xp.linalg.trace(symmetric) / size
     least = (1e3 * arrays.eps(symmetric) * mean) ** 0.5
     if type(symmetric) is not np.ndarray:
         root = _try_inverse_root(symmetric, least)
-    elif size > _BLOCK:
+    else:
         symmetric = np.ascontiguousarray(symmetric)
         root = _inverse_root_in_place(symmetric, float(least))
-    else:
-        root = None
     if root is not None:
         return root, False
     scale = float(mean)
@@ -107,6 +108,17 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     return symmetric, ridged
 
 
+def solve_definite(symmetric: Array, right: Array) -> Array:
+    """A⁻¹B for a positive definite matrix A, which is overwritten."""
+    if type(symmetric) is np.ndarray and 0 < symmetric.shape[0] <= _BLOCK:
+        # half the time of an explicit inverse; a failure leaves A as it is
+        _, solved, failed = _lapack("posv", symmetric.dtype)(symmetric.T, right)
+        if not failed:
+            return solved
+    root, _ = inverse_cholesky(symmetric)
+    return root.T @ (root @ right)
+
+
 def _blocks(size: int) -> list[slice]:
     """Parts of a dimension, each as long as a diagonal block."""
     return [slice(first, min(first + _BLOCK, size)) for first in range(0, size, _BLOCK)]
@@ -114,14 +126,14 @@ def _blocks(size: int) -> list[slice]:
 
 def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
     """Inverse of the lower Cholesky factor of a small block, and whether it needed a ridge."""
-    ridge, shifted = 0.0, block
+    ridge, shifted, eps = 0.0, block, arrays.eps(block)
     for _ in range(_MAX_RIDGES):
         if ridge:
             shifted = block + ridge * arrays.identity(block.shape[0], like=block)
-        root = _try_inverse_root(shifted, (1e3 * arrays.eps(block) * scale) ** 0.5)
+        root = _try_inverse_root(shifted, (1e3 * eps * scale) ** 0.5)
         if root is not None:
             return root, ridge > 0
-        ridge = 100 * ridge if ridge else arrays.eps(block) ** 0.4 * (scale if scale > 0 else 1.0)
+        ridge = 100 * ridge if ridge else eps**0.4 * (scale if scale > 0 else 1.0)
     raise ValueError(
         "a matrix of inner products is not finite: the data are too large, or not finite"
     )
@@ -153,13 +165,13 @@ def _inverse_root_in_place(symmetric: np.ndarray, least: float) -> np.ndarray | 
 
 def _try_inverse_root(symmetric: Array, least: Array | float) -> Array | None:
     """Inverse of the lower Cholesky factor; None if its diagonal has an entry up to ``least``."""
-    xp = arrays.namespace(symmetric)
     if type(symmetric) is np.ndarray:  # for small blocks ten times as fast as xp.linalg
-        factor, failed = _lapack("potrf", symmetric.dtype)(symmetric, lower=1, clean=1)
+        # LAPACK's columns are the rows of the array: the upper factor there is the lower one here
+        factor, failed = _lapack("potrf", symmetric.dtype)(symmetric.T, lower=0, clean=1)
         if failed or not factor.diagonal().min() > least:
             return None
-        invert = _lapack("trtri", symmetric.dtype)
-        return np.ascontiguousarray(invert(factor, lower=1, overwrite_c=1)[0])
+        return _lapack("trtri", symmetric.dtype)(factor, lower=0, overwrite_c=1)[0].T
+    xp = arrays.namespace(symmetric)
     factor = arrays.cholesky(symmetric)
     # NaN, which a factor that does not exist has, fails the comparison
     if not bool(xp.min(xp.linalg.diagonal(factor)) > least):

@@ -138,3 +138,13 @@ def test_more_rows_than_samples(block, monkeypatch):
     assert not ridged
     np.testing.assert_allclose(root.T @ (root @ C), solution, atol=1e-12)
     assert form.with_ridge(0.0).inverse_root(rows)[1]  # without a ridge one is needed
+
+
+def test_a_kept_root_is_not_used_for_other_rows_or_another_ridge(data):
+    X, Y, _ = data
+    form = LeastSquares(X, Y).quadratic()
+    rows, others = np.array([0, 2, 5]), np.array([0, 2, 6])
+    assert form.inverse_root(rows)[0] is form.inverse_root(rows.copy())[0]
+    for changed, where in ((form, others), (form.with_ridge(0.4), rows), (form, rows)):
+        root, _ = changed.inverse_root(where)
+        np.testing.assert_allclose(root @ changed.gram(where) @ root.T, np.eye(3), atol=1e-12)

@@ -397,7 +397,8 @@ def test_the_next_number_of_rows_is_the_one_with_the_least_forecast():
     expected = sample.rows_forecast(near.fits[0], near.sizes, np.arange(1, P + 1))
     expected[:2] = np.inf  # fewer rows than the rank
     assert search._forecast(near) == np.argmin(expected) + 1
-    assert search._forecast(replace(near, fits=(None,))) is None
+    nothing = replace(near, sizes=Sizes(3, 8, 5, 0.0), fits=(None,))
+    assert search._forecast(nothing) is None
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -5,7 +5,7 @@ import pytest
 
 import thinrank as tr
 from thinrank.losses import LeastSquares
-from thinrank.selection.elimination import held_out_changes
+from thinrank.selection.elimination import forecasts, held_out_changes, removal
 from thinrank.selection.tables import directions, error_table
 from thinrank.solvers.pursuit import Pursuit
 
@@ -156,7 +156,8 @@ def test_every_library(library, numpy_library):
 def test_elimination_is_refitting_with_the_row_space_fixed(ridge, seed):
     X, Y, fit = fitted(ridge, rows=7, seed=seed)
     A, B = data(seed=10 + seed, rows=15)
-    changes = held_out_changes(fit.root, fit.U, A[:, fit.rows], B @ fit.Q)
+    parts = (fit.root, fit.U, A[:, fit.rows], B @ fit.Q)
+    (changes,) = held_out_changes(*(part[None] for part in parts))
     assert changes.shape == (8,)
 
     def refit(rows):
@@ -179,6 +180,20 @@ def test_elimination_is_refitting_with_the_row_space_fixed(ridge, seed):
 def test_elimination_leaves_its_input_alone():
     _, _, fit = fitted(0.0)
     root, U = fit.root.copy(), fit.U.copy()
-    held_out_changes(fit.root, fit.U, np.ones((3, 6)), np.ones((3, 2)))
+    held_out_changes(fit.root[None], fit.U[None], np.ones((1, 3, 6)), np.ones((1, 3, 2)))
     np.testing.assert_array_equal(fit.root, root)
     np.testing.assert_array_equal(fit.U, U)
+
+
+def test_forecasts_of_fits_with_different_sizes_are_those_of_each_alone():
+    counts = np.arange(1, 9)
+    removals = []
+    for rows, held_out in ((7, 15), (4, 12), (6, 15)):
+        _, _, fit = fitted(0.1, rows=rows, seed=rows)
+        A, B = data(seed=rows, rows=held_out)
+        removals.append(removal(fit, A[:, fit.rows], B, 2.0, B.size))
+    together = forecasts([removals[0], None, *removals[1:]], counts)
+    assert np.all(np.isinf(together[1]))
+    for row, alone in zip(together[[0, 2, 3]], removals, strict=True):
+        np.testing.assert_allclose(row, forecasts([alone], counts)[0], rtol=1e-10)
+        assert np.array_equal(np.isfinite(row), counts <= len(alone.U))

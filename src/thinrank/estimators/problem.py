@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank import arrays
+from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
@@ -189,7 +189,7 @@ class Problem:
         """
         if self.target_scale is None or other.target_scale is None:
             return self.target_scale is other.target_scale
-        return arrays.about_proportional(self.target_scale, other.target_scale, tolerance)
+        return entrywise.about_proportional(self.target_scale, other.target_scale, tolerance)
 
     def noise_matters(self, rows: int) -> bool:
         """Whether to weight the responses by the noise, estimated from a fit with ``rows`` rows.

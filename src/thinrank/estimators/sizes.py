@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank import arrays
+from thinrank import arrays, entrywise
 from thinrank.core.sizes import Sizes
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.search_setup import Found, check_criterion, prepared, search_options
@@ -122,7 +122,7 @@ def _by_criterion(
         if search.stopped or before.rank == 0 or not problem.noise_matters(before.rows):
             break
         loss, noise = rescaled(before)
-        if arrays.about_proportional(noise, last, problem.error_of_scales):
+        if entrywise.about_proportional(noise, last, problem.error_of_scales):
             break
         search = by_criterion(loss, space, criterion, **options)
         if search.best.sizes == before:

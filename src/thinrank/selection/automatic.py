@@ -32,6 +32,8 @@ Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 _MAX_SEARCHES = 3
 # Estimates of the noise are considered equal if their logarithms differ by at most this (22 %).
 _SAME_NOISE = 0.2
+# If the score of a start exceeds the best one by this factor, the next search leaves it out.
+_FAR = 1.15
 _AUTO = Auto(exchanges_rows=True)
 _PURSUIT = Pursuit()
 
@@ -244,13 +246,24 @@ def in_held_out_rows(
             search = search_in(loss)
         elif i > 0:
             break
-        search.run_from(list(dict.fromkeys([found, starts[0]])))
+        search.run_from(_again(before, found, starts[0]))
         if search.stopped and search.best.sizes.rank == 0:
             before.stopped = True
             return before
         del before  # frees its samples, which may be large
         found = search.best.sizes
     return _finished(search, samples, loss, further)
+
+
+def _again(search: HeldOutSearch, found: Sizes, first: Sizes) -> list[Sizes]:
+    """Where a search in other units begins: ``found``, and ``first`` unless it is far worse.
+
+    The fit of ``first`` is known, and so is whether another rank or number of columns makes it
+    better, so that other units of the responses do not make it the best from far above.
+    """
+    scores = {e.sizes: e.score for e in search.evaluations}
+    near = first != found and scores.get(first, np.inf) <= _FAR * scores[found]
+    return [found, first] if near else [found]
 
 
 def _finished(

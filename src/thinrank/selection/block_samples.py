@@ -14,9 +14,9 @@ from thinrank.forms.block_form import BlockForm
 from thinrank.forms.block_moments import BlockMoments, HeldOutRows
 from thinrank.losses.block_least_squares import BlockLeastSquares
 from thinrank.selection.block_errors import ErrorLedger, Prediction
-from thinrank.selection.elimination import held_out_changes
+from thinrank.selection.elimination import Removal, can_forecast, forecasts
 from thinrank.selection.evaluation import HeldOutErrors
-from thinrank.selection.held_out_sample import MOST_FORECAST, PERFECT
+from thinrank.selection.held_out_sample import PERFECT
 from thinrank.selection.samples import Sample
 from thinrank.selection.stacks import Stack, stacked
 from thinrank.selection.tables import RowFit
@@ -104,24 +104,25 @@ class BlockSample(Sample):
         return self._squares
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
-        """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows.
+        """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
+        return forecasts([self.removal(fit)], rows)[0]
+
+    def removal(self, fit: Fit) -> Removal | None:
+        """What forecasts for fewer rows need; None if there are too many rows for them.
 
         With the inner products G = W D Wᵀ of the predictors, and C with the responses, the few rows
         D^(½)Wᵀ and D^(−½)WᵀC take the place of the held-out rows: they have the same inner
         products.
         """
-        scores = np.full(int(rows[-1]) + 1, np.inf)
-        if fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples:
-            root, U, Q = (np.asarray(x, dtype=np.float64) for x in (fit.root, fit.U, fit.Q))
-            gram, cross = self.products(fit.rows)
-            values, W = np.linalg.eigh(gram)
-            floor = len(values) * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)
-            lengths = np.sqrt(np.where(values > floor, values, 0.0))[:, None]
-            target = arrays.divide_or_zero(1.0, lengths) * (W.T @ (cross @ Q))
-            changes = held_out_changes(root, U, lengths * W.T, target) / self.entries
-            known = min(len(changes), len(scores))
-            scores[:known] = self._null + changes[:known]
-        return scores[rows]
+        if not can_forecast(fit):
+            return None
+        root, U, Q = (np.asarray(x, dtype=np.float64) for x in (fit.root, fit.U, fit.Q))
+        gram, cross = self.products(fit.rows)
+        values, W = np.linalg.eigh(gram)
+        floor = len(values) * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)
+        lengths = np.sqrt(np.where(values > floor, values, 0.0))[:, None]
+        target = arrays.divide_or_zero(1.0, lengths) * (W.T @ (cross @ Q))
+        return Removal(root, U, lengths * W.T, target, self._null, self.entries)
 
     def products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Inner products of held-out predictors, and of these with the responses."""

@@ -14,7 +14,7 @@ from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space
-from thinrank.selection.tables import RowFit
+from thinrank.selection.tables import RowFits
 from thinrank.solvers.pursuit import Fit
 
 __all__ = ["CriterionSearch"]
@@ -82,11 +82,11 @@ class CriterionSearch(Search):
         return fit
 
     def _tables(
-        self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
+        self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int
     ) -> list[np.ndarray]:
         samples = [cast(CriterionSample, self._samples[i]) for i in group]
-        pairs = zip(samples, fits, strict=True)
-        return [sample.table(fit, ridge, most) for sample, fit in pairs]
+        each = zip(samples, fits, ridges, strict=True)
+        return [sample.table(fit, ridge, most) for sample, fit, ridge in each]
 
     def _nearest(self, sizes: Sizes) -> Evaluation | None:
         """The evaluated point nearest to this one, first in the number of rows."""

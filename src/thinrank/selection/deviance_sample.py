@@ -15,9 +15,9 @@ from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.losses.profile import profiled
-from thinrank.selection.elimination import held_out_changes
+from thinrank.selection.elimination import Removal, can_forecast, forecasts, removal
 from thinrank.selection.evaluation import HeldOutErrors
-from thinrank.selection.held_out_sample import MOST_FORECAST, PERFECT
+from thinrank.selection.held_out_sample import PERFECT
 from thinrank.selection.loss_sample import LossSample
 from thinrank.solvers.fits import Fit
 
@@ -216,14 +216,12 @@ class DevianceSample(LossSample):
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
         """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
-        scores = np.full(int(rows[-1]) + 1, np.inf)
-        if fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples:
-            targets, at_zero = self._working(fit.factors, fit.rows, fit.column_scale)
-            X = arrays.to_numpy(self.predictors(fit.rows)).astype(np.float64)
-            root, U, Q, Y = (
-                arrays.to_numpy(x).astype(np.float64) for x in (fit.root, fit.U, fit.Q, targets)
-            )
-            changes = held_out_changes(root, U, X, Y @ Q) / self.entries
-            known = min(len(changes), len(scores))
-            scores[:known] = self._mean(at_zero) + changes[:known]
-        return scores[rows]
+        return forecasts([self.removal(fit)], rows)[0]
+
+    def removal(self, fit: Fit) -> Removal | None:
+        """What forecasts for fewer rows need; None if there are too many rows for them."""
+        if not can_forecast(fit):
+            return None
+        targets, at_zero = self._working(fit.factors, fit.rows, fit.column_scale)
+        X = self.predictors(fit.rows)
+        return removal(fit, X, targets, self._mean(at_zero), self.entries)

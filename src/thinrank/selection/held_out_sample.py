@@ -13,20 +13,17 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.sizes import Sizes
-from thinrank.selection.elimination import held_out_changes
+from thinrank.selection.elimination import Removal, can_forecast, forecasts, removal
 from thinrank.selection.evaluation import HeldOutErrors
 from thinrank.selection.samples import Sample
 from thinrank.selection.tables import RowFit
 from thinrank.solvers.pursuit import Fit
 
-__all__ = ["MOST_FORECAST", "PERFECT", "HeldOut", "HeldOutSample", "KeptHeldOut"]
+__all__ = ["PERFECT", "HeldOut", "HeldOutSample", "KeptHeldOut"]
 
 # A prediction is perfect if its error is at most this fraction of the error of the means, which may
 # be due to rounding.
 PERFECT = 1e-10
-# Largest number of rows of a fit from which forecasts are made: the time increases with the third
-# power of the number of rows, and takes some milliseconds for this one.
-MOST_FORECAST = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,17 +160,13 @@ class HeldOutSample(Sample):
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
         """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
-        scores = np.full(int(rows[-1]) + 1, np.inf)
-        if fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples:
-            X = arrays.to_numpy(self.predictors(fit.rows)).astype(np.float64)
-            root, U, Q, Y = (
-                arrays.to_numpy(x).astype(np.float64)
-                for x in (fit.root, fit.U, fit.Q, self.targets)
-            )
-            changes = held_out_changes(root, U, X, Y @ Q) / self.entries
-            known = min(len(changes), len(scores))
-            scores[:known] = self._null + changes[:known]
-        return scores[rows]
+        return forecasts([self.removal(fit)], rows)[0]
+
+    def removal(self, fit: Fit) -> Removal | None:
+        """What forecasts for fewer rows need; None if there are too many rows for them."""
+        if not can_forecast(fit):
+            return None
+        return removal(fit, self.predictors(fit.rows), self.targets, self._null, self.entries)
 
     def predictors(self, rows: Array) -> Array:
         """The held-out rows of some predictors, centred and scaled like the training rows."""

@@ -23,12 +23,14 @@ from thinrank.selection.choice import (
     thinnest,
 )
 from thinrank.selection.coarse_grid import CoarseGrid
+from thinrank.selection.elimination import MOST_FORECAST, forecasts
 from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
-from thinrank.selection.held_out_sample import MOST_FORECAST, HeldOutSample
+from thinrank.selection.held_out_sample import HeldOutSample
+from thinrank.selection.mean_scores import mean_score, mean_table, table_entry
 from thinrank.selection.records import amend_scores
-from thinrank.selection.search import Search, mean_score, mean_table, table_entry
+from thinrank.selection.search import Search
 from thinrank.selection.space import Space
-from thinrank.selection.tables import RowFit
+from thinrank.selection.tables import RowFits
 from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["HeldOutSearch"]
@@ -154,7 +156,8 @@ class HeldOutSearch(Search):
                 predicted.append(prediction)
                 least = np.minimum(least, errors)
         predicted.sort(key=lambda prediction: prediction[0])
-        return CoarseGrid([sizes for _, sizes in predicted], np.sqrt(least))
+        points = [sizes for _, sizes in predicted]
+        return CoarseGrid(points, np.sqrt(least), self._space.thin_start())
 
     def _after_elimination(
         self, rows: int, ridges: Sequence[float]
@@ -164,27 +167,22 @@ class HeldOutSearch(Search):
         The latter are those of the fit of full rank.
         """
         most = min(int(self._space.ranks[-1]), rows)
-        groups = self._groups(rows)
-        together = [ridges] if len(groups) == 1 else [[ridge] for ridge in ridges]
 
-        def evaluated(few: Sequence[float], *group: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        def evaluated(few: Sequence[float], group: Sequence[int]) -> list[Any]:
             pairs = [(self._held_out[i], ridge) for ridge in few for i in group]
             fits = [sample.eliminated(rows, ridge) for sample, ridge in pairs]
             stack = stack_of([sample for sample, _ in pairs], fits)
             return list(zip(stack.tables(most, of_all=True), stack.response_errors(), strict=True))
 
-        jobs = [(few, *group) for few in together for group in groups]
-        results = [each for job in self._in_parallel(evaluated, jobs) for each in job]
-        count = len(self._samples)
-        for i, ridge in enumerate(ridges):
-            tables, errors = zip(*results[i * count : (i + 1) * count], strict=True)
+        for ridge, results in zip(ridges, self._by_ridge(evaluated, rows, ridges), strict=True):
+            tables, errors = zip(*results, strict=True)
             table = mean_table(tables)
             sizes = self._space.like(rows, None)._replace(ridge=ridge)
             choice = self._space.best_of(table, sizes._replace(rank=most))
             yield (table_entry(table, choice), choice), self._response_errors(errors)
 
     def _tables(
-        self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
+        self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int
     ) -> list[np.ndarray]:
         return stack_of([self._held_out[i] for i in group], fits).tables(most)
 
@@ -255,6 +253,9 @@ class HeldOutSearch(Search):
     def _scored(self, i: int, fit: Fit | None, sizes: Sizes) -> tuple[float, HeldOutErrors]:
         errors = self._held_out[i].errors(fit)
         return self._held_out[i].score_of(errors), errors
+
+    def _forecasts(self, fitted: Sequence[tuple[Any, Fit]], sizes: Sizes) -> np.ndarray:
+        return forecasts([sample.removal(fit) for sample, fit in fitted], self._space.rows)
 
     def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> Any:
         return self._mean_errors(self._held_out, cast(Sequence[HeldOutErrors], errors))
@@ -339,7 +340,7 @@ class HeldOutSearch(Search):
         chosen, best = self.chosen, self._most_accurate
         limit = _MAX_RATIO * best.score
         too_few = max((e.sizes.rows for e in self.evaluations if e.score > limit), default=0)
-        too_few = max(too_few, self._far_too_few(limit))
+        too_few = max(too_few, self._far_too_few(self._best_model, limit))
         for _ in range(_MAX_THINNER):
             rows = self._space.between(too_few, chosen.sizes.rows)
             if rows is None:
@@ -380,12 +381,12 @@ class HeldOutSearch(Search):
                 return
             best = self._best_with([wanted], best)
 
-    def _far_too_few(self, limit: float) -> int:
+    def _far_too_few(self, best: Evaluation, limit: float | None = None) -> int:
         """The largest number of rows whose forecast score is far above ``limit``.
 
         Forecasts for few rows are too high, hence twice the distance to the limit is required.
         """
-        best = self._best_model
+        limit = _MAX_RATIO * best.score if limit is None else limit
         expected = self._expected(best)
         too_high = np.isfinite(expected) & (expected > 2 * limit - best.score)
         fewer = self._space.rows[too_high & (self._space.rows < best.sizes.rows)]

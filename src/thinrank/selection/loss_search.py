@@ -17,7 +17,7 @@ from thinrank.minimize import solve
 from thinrank.selection.base_search import BaseSearch
 from thinrank.selection.choice import RefitRule, thinnest
 from thinrank.selection.evaluation import Evaluation
-from thinrank.selection.search import mean_score
+from thinrank.selection.mean_scores import mean_score
 from thinrank.selection.space import Space
 from thinrank.solvers import Pursuit
 

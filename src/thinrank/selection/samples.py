@@ -52,6 +52,7 @@ class Sample(abc.ABC):
         self._noise = noise
         self._given_start, self._seed = start, seed
         self._losses: dict[float, FormLoss] = {}
+        self._forms: dict[float, QuadraticForm] = {}
 
     @abc.abstractmethod
     def null(self) -> float:
@@ -63,10 +64,8 @@ class Sample(abc.ABC):
 
     def eliminated(self, rows: int, ridge: float) -> RowFit:
         """A fit without coefficients, for tables, on the rows that backward elimination leaves."""
-        form = self.form.with_ridge(ridge)
         left = self._elimination.rows(rows)
-        everything = arrays.indices(range(self.form.shape[1]), self.form.prototype)
-        return _on_rows(form, left, everything)
+        return _on_rows(self._form(ridge), left, self._every_column)
 
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
         """The fit of the estimator to these rows; None if there is nothing to fit."""
@@ -82,7 +81,7 @@ class Sample(abc.ABC):
         """A fit without coefficients, for tables, with another ridge on the rows of a fit."""
         if near is None:
             return None
-        return _on_rows(self.form.with_ridge(ridge), near.rows, near.columns)
+        return _on_rows(self._form(ridge), near.rows, near.columns)
 
     @abc.abstractmethod
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
@@ -95,6 +94,15 @@ class Sample(abc.ABC):
         if ridge not in self._losses:
             self._losses[ridge] = FormLoss(self.form, self._noise, ridge)
         return self._losses[ridge]
+
+    def _form(self, ridge: float) -> QuadraticForm:
+        if ridge not in self._forms:
+            self._forms[ridge] = self.form.with_ridge(ridge)
+        return self._forms[ridge]
+
+    @cached_property
+    def _every_column(self) -> Array:
+        return arrays.indices(range(self.form.shape[1]), self.form.prototype)
 
     def _start(self, loss: FormLoss, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """The start; backward elimination is done once for all sizes and ridges."""

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from thinrank import arrays
 from thinrank.core.journal import recalled
 from thinrank.core.sizes import Sizes
 from thinrank.core.stored_values import storable
 from thinrank.core.threads import one_use_of_cores
 from thinrank.selection.base_search import BaseSearch
 from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
+from thinrank.selection.mean_scores import mean_score, mean_table, table_entry
 from thinrank.selection.samples import Sample
 from thinrank.selection.space import Space
-from thinrank.selection.tables import RowFit, to_height
+from thinrank.selection.tables import RowFits
 from thinrank.solvers.pursuit import Fit, Pursuit
 
-__all__ = ["Search", "mean_score", "mean_table", "table_entry"]
+__all__ = ["Search"]
 
 # Largest number of moves of rank and columns for one number of rows.
 _MAX_MOVES = 4
@@ -100,6 +100,7 @@ class Search(BaseSearch):
         # only as many points at a time as there are workers, since a callback may end the search
         self._at_once = -(-effective_n_jobs(n_jobs) // len(samples))
         self._gain_factor = 1.0  # larger after a predicted gain was not confirmed
+        self._expectations: dict[Sizes, np.ndarray] = {}  # forecasts for all numbers of rows
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -161,6 +162,24 @@ class Search(BaseSearch):
             return [tuple(range(count))]
         return [(i,) for i in range(count)]
 
+    def _by_ridge(
+        self,
+        work: Callable[[Sequence[float], Sequence[int]], list[Any]],
+        rows: int,
+        ridges: Sequence[float],
+    ) -> list[list[Any]]:
+        """For each ridge one result per sample, of fits with ``rows`` rows.
+
+        ``work(ridges, group)`` returns the results of some ridges for a group of samples, one ridge
+        after the other. If fits are small, it gets all ridges and samples at once.
+        """
+        groups = self._groups(rows)
+        together = [ridges] if len(groups) == 1 else [[ridge] for ridge in ridges]
+        jobs = [(few, group) for few in together if few for group in groups]
+        results = [each for job in self._in_parallel(work, jobs) for each in job]
+        count = len(self._samples)
+        return [results[i * count : (i + 1) * count] for i in range(len(ridges))]
+
     def _in_parallel(self, work: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
         count = effective_n_jobs(self._n_jobs)
         if count == 1:
@@ -171,7 +190,8 @@ class Search(BaseSearch):
     def _fit_group(self, sizes: Sizes, group: Sequence[int], screened: bool) -> list[Fitted]:
         """Fit a point to some samples and compute scores, tables and errors."""
         fits = [self._fit(sizes, i, screened) for i in group]
-        tables = self._tables(group, fits, sizes.ridge, self._space.most_ranks(sizes))
+        ridges = [sizes.ridge] * len(fits)
+        tables = self._tables(group, fits, ridges, self._space.most_ranks(sizes))
         results = []
         for i, fit, table in zip(group, fits, tables, strict=True):
             score, errors = self._scored(i, fit, sizes)
@@ -181,11 +201,12 @@ class Search(BaseSearch):
 
     @abc.abstractmethod
     def _tables(
-        self, group: Sequence[int], fits: Sequence[RowFit | None], ridge: float, most: int
+        self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int
     ) -> list[np.ndarray]:
         """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of the fits.
 
-        One table per sample; entry (r − 1, s − 1) is for rank r and s columns.
+        One table for each fit, to the sample of the same position in ``group`` and with the ridge
+        at this position; entry (r − 1, s − 1) is for rank r and s columns.
         """
 
     @abc.abstractmethod
@@ -260,13 +281,19 @@ class Search(BaseSearch):
 
     def _expected(self, near: Evaluation) -> np.ndarray:
         """Forecast scores of all numbers of rows; infinite where there is no forecast."""
+        if near.sizes not in self._expectations:
+            pairs = zip(self._samples, near.fits, strict=True)
+            fitted = [(sample, fit) for sample, fit in pairs if fit is not None]
+            expected = np.full(len(self._space.rows), np.inf)
+            if fitted:
+                expected = np.mean(self._forecasts(fitted, near.sizes), axis=0)
+            self._expectations[near.sizes] = expected
+        return self._expectations[near.sizes]
+
+    def _forecasts(self, fitted: Sequence[tuple[Any, Fit]], sizes: Sizes) -> np.ndarray:
+        """Forecast scores of all numbers of rows, one row for each sample and its fit."""
         rows = self._space.rows
-        forecasts = [
-            sample.rows_forecast(fit, near.sizes, rows)
-            for sample, fit in zip(self._samples, near.fits, strict=True)
-            if fit is not None
-        ]
-        return np.mean(forecasts, axis=0) if forecasts else np.full(len(rows), np.inf)
+        return np.array([sample.rows_forecast(fit, sizes, rows) for sample, fit in fitted])
 
     def _neighbours(self, best: Evaluation) -> Evaluation:
         """Move to a neighbouring number of rows, while that is better."""
@@ -274,9 +301,15 @@ class Search(BaseSearch):
             around = self._space.next_to(best.sizes.rows)
             tried = self._tried_rows(best.sizes.ridge)
             probes = [rows for rows in around if rows not in tried]
+            if probes and probes[0] < best.sizes.rows and probes[0] <= self._far_too_few(best):
+                del probes[0]
             if not probes:
                 return best
             best = self._best_with(probes, best, screened=True)
+
+    def _far_too_few(self, best: Evaluation) -> int:
+        """The largest number of rows that is certainly too small."""
+        return 0
 
     def _tried_rows(self, ridge: float) -> set[int]:
         """Numbers of rows tried with a ridge or one next to it, which changes little."""
@@ -309,8 +342,9 @@ class Search(BaseSearch):
         if not allowed - look:
             return best
         while look := look & allowed:
-            for i in look:
-                predicted[i] = self._predicted(best, ridges[i])
+            few = sorted(look)
+            found = self._predicted(best, [ridges[i] for i in few])
+            predicted |= dict(zip(few, found, strict=True))
             leader = min(predicted, key=lambda i: predicted[i][0])
             around = (leader - 1, leader + 1)
             look = set(around) - predicted.keys()
@@ -323,42 +357,23 @@ class Search(BaseSearch):
         moved = self._settle(self._evaluate([choice])[0])
         return moved if moved.score < best.score else best
 
-    def _predicted(self, near: Evaluation, ridge: float) -> tuple[float, Sizes]:
-        """The best sizes with a ridge, and their score, on the rows of known fits."""
-        sizes, table = near.sizes._replace(ridge=ridge), near.table
-        if ridge != near.sizes.ridge:
-            most = self._space.most_ranks(sizes)
+    def _predicted(self, near: Evaluation, ridges: Sequence[float]) -> list[tuple[float, Sizes]]:
+        """For each ridge the best sizes, and their score, on the rows of known fits."""
+        most = self._space.most_ranks(near.sizes)
 
-            def refitted(*group: int) -> list[np.ndarray]:
-                fits = [self._samples[i].refit(near.fits[i], ridge) for i in group]
-                return self._tables(group, fits, ridge, most)
+        def refitted(few: Sequence[float], group: Sequence[int]) -> list[np.ndarray]:
+            pairs = [(i, ridge) for ridge in few for i in group]
+            fits = [self._samples[i].refit(near.fits[i], ridge) for i, ridge in pairs]
+            places, of_fits = zip(*pairs, strict=True)
+            return self._tables(places, fits, of_fits, most)
 
-            groups = self._in_parallel(refitted, self._groups(sizes.rows))
-            table = mean_table([table for group in groups for table in group])
-        choice = self._space.best_of(table, sizes)
-        return table_entry(table, choice), choice
-
-
-def mean_score(parts: Sequence[float]) -> float:
-    """Mean over samples, to half of its digits, so that rounding errors decide nothing."""
-    return float(_half_the_digits(np.asarray(np.mean(parts))))
-
-
-def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Mean over samples, to half of its digits.
-
-    Ranks beyond the last one of a sample have the scores of its last rank.
-    """
-    height = max(table.shape[0] for table in tables)
-    return _half_the_digits(np.mean([to_height(table, height) for table in tables], axis=0))
-
-
-def _half_the_digits(scores: np.ndarray) -> np.ndarray:
-    """Round scores, some of which may be infinite, to half of their digits."""
-    finite = np.isfinite(scores)
-    return np.where(finite, arrays.half_the_digits(np.where(finite, scores, 0.0)), scores)
-
-
-def table_entry(table: np.ndarray, sizes: Sizes) -> float:
-    """Score of a rank and number of columns; higher ranks have the score of the last one."""
-    return float(table[min(sizes.rank, table.shape[0]) - 1, sizes.columns - 1])
+        others = [ridge for ridge in ridges if ridge != near.sizes.ridge]
+        tables = {near.sizes.ridge: near.table}
+        for ridge, results in zip(
+            others, self._by_ridge(refitted, near.sizes.rows, others), strict=True
+        ):
+            tables[ridge] = mean_table(results)
+        choices = [
+            self._space.best_of(tables[ridge], near.sizes._replace(ridge=ridge)) for ridge in ridges
+        ]
+        return [(table_entry(tables[choice.ridge], choice), choice) for choice in choices]

@@ -14,7 +14,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.selection.held_out_sample import PERFECT, HeldOutSample
-from thinrank.selection.tables import RowFit, directions, error_table, lower_table
+from thinrank.selection.tables import RowFit, directions, error_table
 
 __all__ = ["Stack", "stacked"]
 
@@ -87,10 +87,11 @@ class Stack:
         return [next(known) if alive else next(nothing) for alive in self._live]
 
     def _live_tables(self, most: int, of_all: bool) -> np.ndarray:
-        table = self._errors(most, None)
         if of_all or all(self._all_in_use(fit) for fit in self._fits):
-            return table
-        return lower_table(table, self._errors(most, self._columns_in_use))
+            return self._errors(most, None)
+        in_use = self._columns_in_use
+        xp = arrays.namespace(in_use)
+        return np.min(self._errors(most, xp.stack([xp.ones_like(in_use), in_use])), axis=0)
 
     def response_errors(self) -> list[np.ndarray]:
         """Squared errors of the fits of full rank, summed over the held-out rows of a sample.

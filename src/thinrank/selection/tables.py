@@ -11,6 +11,7 @@ fit: a table of 500 ranks and columns would take the host longer than everything
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +23,7 @@ from thinrank.arrays import Array
 __all__ = [
     "Directions",
     "RowFit",
+    "RowFits",
     "column_changes",
     "directions",
     "error_table",
@@ -52,6 +54,10 @@ class RowFit(Protocol):
     def whitened(self) -> Array:
         """R C_S."""
         ...
+
+
+RowFits = Sequence[RowFit | None]
+"""One fit per sample; None is the zero matrix."""
 
 
 @dataclass(frozen=True, eq=False)

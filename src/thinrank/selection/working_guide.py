@@ -15,7 +15,7 @@ from thinrank.selection.automatic import by_criterion
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.loss_criterion_sample import LossCriterionSample
 from thinrank.selection.loss_sample import has_many_missing
-from thinrank.selection.search import table_entry
+from thinrank.selection.mean_scores import table_entry
 from thinrank.selection.space import Space
 from thinrank.solvers.fits import Fit
 from thinrank.solvers.pursuit import Pursuit

@@ -15,9 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
-from thinrank import arrays, linalg
+from thinrank import arrays, entrywise, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
@@ -124,8 +122,9 @@ class Pursuit(Sized):
 
     def step(self, loss: Any, state: Fit) -> Fit:
         """The largest exchange of rows that lowers the objective; final if there is none."""
-        quadratic = "quadratic" in loss.capabilities  # its form needs no Θ, which may be large
-        form = loss.quadratic() if quadratic else loss.majorizer(state.factors)
+        # factors of a fit take time, and the form of a quadratic loss is the same everywhere
+        exact = "quadratic" in loss.capabilities
+        form = loss.quadratic() if exact else loss.majorizer(state.factors)
         if state.has_more_rows_than_samples:  # all sets of rows fit equally well
             refitted = self._refitted(loss, form, state)
             return refitted if refitted.change > 0 else replace(refitted, final=True)
@@ -286,7 +285,9 @@ class Pursuit(Sized):
         whitened = linalg.lower_product(root, cross)  # (|S|, m2)
         xp = arrays.namespace(whitened)
         # size of the rounding errors in the whitened matrix
-        floor = rows.shape[0] * arrays.eps(root) * _largest(root) * _largest(cross)
+        floor = (
+            rows.shape[0] * arrays.eps(root) * entrywise.largest(root) * entrywise.largest(cross)
+        )
         for _ in range(_MAX_ALTERNATIONS):
             left = leading_left_vectors(
                 arrays.take_columns(whitened, columns),
@@ -333,9 +334,9 @@ class Pursuit(Sized):
         gradient = form.gradient(fit.rows, fit.U, fit.Q)
         slopes = arrays.take_rows(arrays.row_norms_squared(gradient), candidates)
         curvature = arrays.take_rows(form.diagonal(), candidates)
-        gains = arrays.divide_or_zero(slopes, curvature)
         count = min(candidates.shape[0], _EXACT_GAINS)
         if candidates.shape[0] > count:
+            gains = arrays.divide_or_zero(slopes, curvature)
             free = self.rows - fit.rows.shape[0]
             if promising(costs, gains, free, 0.0) > count:
                 # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
@@ -345,11 +346,12 @@ class Pursuit(Sized):
                 arrays.take_rows(x, exact) for x in (candidates, slopes, curvature)
             )
         else:
-            exact, rows = arrays.indices(range(count), gains), candidates
-        whitened = arrays.zeros((fit.rows.shape[0], 0), like=gains)
+            exact, rows = arrays.indices(range(count), slopes), candidates
         gradient = arrays.take_rows(gradient, rows)
         if count:
             whitened = fit.root @ form.gram_between(fit.rows, rows)
+        else:
+            whitened = arrays.zeros((fit.rows.shape[0], 0), like=slopes)
         left_over = curvature - arrays.column_norms_squared(whitened)
         # a column that S explains up to rounding would only make the fit unstable
         clear = left_over > 1e3 * arrays.eps(curvature) * curvature
@@ -369,13 +371,3 @@ class Pursuit(Sized):
         kept = arrays.take_rows(rows, ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
         return xp.sort(xp.concat([kept, entering]))
-
-
-def _largest(block: Array) -> Array | float:
-    """The largest absolute entry, which stays on the device of the block."""
-    if 0 in block.shape:
-        return 0.0
-    xp = arrays.namespace(block)
-    if type(block) is np.ndarray:  # without an array of absolute values
-        return max(float(block.max()), -float(block.min()))
-    return xp.linalg.vector_norm(block, ord=float("inf"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
@@ -131,5 +131,4 @@ def solution(form: QuadraticForm, rows: Array) -> Array:
     """H_SS⁻¹C_S, the coefficients of the rows S without a limit on the rank."""
     if isinstance(form, ProductForm) and form.has_dual(rows):
         return form.dual_solution(rows)
-    root, _ = form.inverse_root(rows)
-    return root.T @ (root @ form.cross_rows(rows))
+    return linalg.solve_definite(form.gram(rows), form.cross_rows(rows))
