@@ -220,7 +220,8 @@ class Pursuit(Sized):
         best = None
         least = (1 - self.tol) * here.objective
         entering = descending(prospects.gains, _LAST_EXCHANGES)
-        leaving = ascending(prospects.costs)[:_LAST_EXCHANGES]
+        leaving = ascending(prospects.costs)
+        leaving = leaving[: min(_LAST_EXCHANGES, leaving.shape[0])]
         new = arrays.take_rows(prospects.candidates, entering)
         largest = arrays.take_rows(prospects.gains, entering)
         smallest = arrays.take_rows(prospects.costs, leaving)
