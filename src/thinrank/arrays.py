@@ -393,7 +393,7 @@ def top_rows(a: Array, count: int) -> Array:
     # rounding overflows for very large numbers
     squares = xp.where(xp.isfinite(rounded), rounded, squares)
     threshold = _kth_largest(squares, count)
-    kept = true_positions(squares >= threshold if threshold > 0 else squares > 0)
+    kept = true_positions((squares >= threshold) & (squares > 0))
     if kept.shape[0] > count:
         above = true_positions(squares > threshold)
         tied = true_positions(squares == threshold)[: count - above.shape[0]]

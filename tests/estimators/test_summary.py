@@ -268,7 +268,7 @@ def test_a_thinner_model_is_named_if_there_are_many_predictors():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 40))
     effects = np.zeros((40, 4))
-    effects[:30] = 0.15
+    effects[:20] = 0.15
     effects[:2] = 1.0
     Y = X @ effects + rng.standard_normal((80, 4))
     est = tr.SparseReducedRankRegressor(random_state=0).fit(X, Y)
