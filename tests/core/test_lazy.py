@@ -1,3 +1,4 @@
+import pickle
 import sys
 import types
 
@@ -39,3 +40,9 @@ def test_every_public_name_is_found(module):
     for name in module.__all__:
         found = getattr(module, name)
         assert getattr(found, "__name__", name) in (name, f"{module.__name__}.{name}")
+
+
+def test_the_package_is_pickled_by_name():
+    """joblib pickles functions of a script together with the modules that they use."""
+    assert pickle.loads(pickle.dumps(thinrank)) is thinrank
+    assert len(pickle.dumps(thinrank)) < 200

@@ -65,6 +65,11 @@ def keep_function(package: str, name: str) -> None:
     def ignore(self: ModuleType, value: object) -> None:
         """Called when the module is imported."""
 
+    def by_name(self: ModuleType) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        """How to pickle the package: joblib sends functions of a script with the modules they use."""
+        return import_module, (package,)
+
     module = sys.modules[package]
     kind = type(module)
-    module.__class__ = type(kind.__name__, (kind,), {name: property(get, ignore)})
+    members = {name: property(get, ignore), "__reduce__": by_name}
+    module.__class__ = type(kind.__name__, (kind,), members)
