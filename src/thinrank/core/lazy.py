@@ -66,7 +66,7 @@ def keep_function(package: str, name: str) -> None:
         """Called when the module is imported."""
 
     def by_name(self: ModuleType) -> tuple[Callable[[str], ModuleType], tuple[str]]:
-        """How to pickle the package: joblib sends functions of a script with the modules they use."""
+        """How to pickle the package, as joblib does with the modules that a script uses."""
         return import_module, (package,)
 
     module = sys.modules[package]
