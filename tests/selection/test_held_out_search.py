@@ -97,32 +97,6 @@ def test_starts_are_the_best_of_different_numbers_of_rows():
     assert CoarseGrid(points[:2], np.ones(K)).starts == points[:1]
 
 
-def test_one_start_has_few_rows():
-    thick = [Sizes(1, rows, 5, 0.1) for rows in (32, 16, 4)]
-    thin = Sizes(5, 8, 5, 0.1)
-    assert CoarseGrid(thick[:2], np.ones(K), thin).starts == [thick[0], thin]
-    assert CoarseGrid(thick[:1], np.ones(K), thin).starts == [thick[0], thin]
-    assert CoarseGrid(thick[::-1], np.ones(K), thin).starts == [thick[2], thick[1]]
-
-
-def test_the_thin_start_has_at_most_a_quarter_of_the_samples_and_full_rank():
-    ridges = (0.0, 0.1, 1.0)
-    automatic = make_space((200, 6), 45, ranks=None, rows=None, columns=None, ridges=ridges)
-    assert automatic.thin_start() == Sizes(6, 8, 6, 0.1)
-    given = replace(automatic, rows=np.array([3, 20]), ranks=np.array([1, 2]))
-    assert given.thin_start() == Sizes(2, 3, 6, 0.1)
-    assert replace(given, rows=np.array([20])).thin_start() is None
-    assert replace(given, ranks=np.array([4])).thin_start() is None
-
-
-def test_the_coarse_grid_has_ridges_of_the_upper_half():
-    ridges = [0.0, *np.geomspace(1e-4, 1e3, 15)]
-    grid = make_space((9, 6), 45, ranks=None, rows=None, columns=None, ridges=ridges).coarse_grid()
-    np.testing.assert_allclose(grid[0][1], [0.0, 10**-0.5, 10**0.5, 10**1.5])
-    few = make_space((9, 6), 45, ranks=None, rows=None, columns=None, ridges=ridges[:3])
-    assert few.coarse_grid()[0][1] == ridges[:3]
-
-
 # --------------------------------------------------------------------------- thinner models
 
 

@@ -172,9 +172,13 @@ class Problem:
         return replace(self, loss=loss, target_scale=scale)
 
     @property
-    def error_of_scales(self) -> float:
-        """Relative standard error of the noise in a response, estimated from its residuals."""
-        return float((2 * self.loss.samples) ** -0.5)
+    def negligible_change(self) -> float:
+        """Relative changes of the scales of responses that cannot matter.
+
+        It is a tenth of the standard error of a noise level. Changes of about the standard error
+        do matter: with them other predictors are chosen among correlated ones.
+        """
+        return 0.1 * float((2 * self.loss.samples) ** -0.5)
 
     def has_about_the_scales_of(self, other: Problem, tolerance: float = _SAME_SCALE) -> bool:
         """Whether the scales of the responses are those of another problem times one number.

@@ -75,7 +75,7 @@ def fit_in_rounds(
         if stopped or supports == before or not (fits_left and problem.noise_matters(rows)):
             return factors, solution, scaled
         again = problem.with_noise(problem.noise(factors))
-        if again.has_about_the_scales_of(scaled, again.error_of_scales):
+        if again.has_about_the_scales_of(scaled, again.negligible_change):
             return factors, solution, scaled
         scaled = again
         del factors, solution  # they may be large, and the next fit needs memory

@@ -27,28 +27,15 @@ class CoarseGrid:
         increasing order of predicted score.
     noise : ndarray of shape (n_targets,)
         The least root mean squared error of every response over all points.
-    thin : Sizes or None
-        A point with few rows and the largest rank; see
-        :meth:`thinrank.selection.space.Space.thin_start`.
     """
 
     points: list[Sizes]
     noise: np.ndarray
-    thin: Sizes | None = None
 
     @property
     def starts(self) -> list[Sizes]:
-        """The points of least predicted score with different numbers of rows.
-
-        Backward elimination may miss the few relevant predictors among many, and then all models
-        with few rows have high predicted scores. So if no start has few rows, the thin point takes
-        the place of the last one: its fit exchanges rows.
-        """
+        """The points of least predicted score with different numbers of rows."""
         best: dict[int, Sizes] = {}
         for sizes in self.points:
             best.setdefault(sizes.rows, sizes)
-        starts = list(best.values())[:_MAX_STARTS]
-        thin = self.thin
-        if thin is not None and all(sizes.rows >= 2 * thin.rows for sizes in starts):
-            starts[_MAX_STARTS - 1 :] = [thin]
-        return starts
+        return list(best.values())[:_MAX_STARTS]

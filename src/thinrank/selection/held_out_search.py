@@ -156,8 +156,7 @@ class HeldOutSearch(Search):
                 predicted.append(prediction)
                 least = np.minimum(least, errors)
         predicted.sort(key=lambda prediction: prediction[0])
-        points = [sizes for _, sizes in predicted]
-        return CoarseGrid(points, np.sqrt(least), self._space.thin_start())
+        return CoarseGrid([sizes for _, sizes in predicted], np.sqrt(least))
 
     def _after_elimination(
         self, rows: int, ridges: Sequence[float]

@@ -22,8 +22,6 @@ _SMALL_GRID = 100
 _FURTHER_RANKS = 8
 # Number of ridges on the coarse grid.
 _COARSE_RIDGES = 4
-# A model is thin if the number of samples is at least this many times its number of rows.
-_THIN = 4
 # Ratio of consecutive numbers of rows above the number of samples, about √2.
 _THICK_STEP = 1.4
 
@@ -93,35 +91,17 @@ class Space:
         """Some numbers of rows, each with some ridges.
 
         Numbers of rows are powers of two (of four above the number of samples) and the largest
-        value. Ridges are the least one and a few of the upper half, which is from .3 to 30 times
-        the mean curvature if ridges are automatic: scores change most there, and much less from
-        one small ridge to another. They are positive for more rows than samples.
+        value. Ridges are the least one and a few others; it is positive for more rows than samples.
         """
         most, thin = int(self.rows[-1]), self.most_unshrunk
         powers = [2**i for i in range(most.bit_length()) if 2**i <= thin or i % 2 == 0]
         grid = np.unique(self.rows[np.searchsorted(self.rows, [*powers, min(thin, most), most])])
-        few = self.ridges
-        if len(few) > _COARSE_RIDGES:
-            few = (few[0], *few[len(few) // 2 :: 2][: _COARSE_RIDGES - 1])
+        few = self.ridges[:: max(len(self.ridges) // _COARSE_RIDGES, 1)][:_COARSE_RIDGES]
         return [
             (int(rows), [ridge for ridge in few if ridge > 0 or rows <= thin])
             for rows in grid
             if self.ranks[0] <= rows
         ]
-
-    def thin_start(self) -> Sizes | None:
-        """A point with few rows, at most a quarter of the samples, and the largest rank.
-
-        None if no such number of rows is allowed, or the least rank is larger.
-        """
-        most = self.most_unshrunk // _THIN
-        few = self.rows[(self.rows >= self.ranks[0]) & (self.rows <= most)]
-        if few.size == 0:
-            return None
-        power = 2 ** (int(few[-1]).bit_length() - 1)
-        rows = _at_most(few, power)
-        middle = self.ridges[len(self.ridges) // 2]
-        return self.like(rows, Sizes(rows, rows, int(self.columns[-1]), middle))
 
     def ridges_for(self, rows: int) -> set[int]:
         """Positions of the ridges allowed for a number of rows; positive for more than samples."""
