@@ -1,9 +1,9 @@
 """One array namespace over NumPy, PyTorch and other libraries of the array API standard.
 
 NumPy and PyTorch are tested; others may work through array-api-compat. This is the only file that
-refers to array libraries by name. Everything else in the package
-calls :func:`namespace` for the array API namespace of its inputs, and the functions below for
-operations that the standard lacks (taking and scattering rows, finding the largest rows).
+refers to array libraries by name. Everything else in the package calls :func:`namespace` for the
+array API namespace of its inputs, and the functions below for operations that the standard lacks
+(taking and scattering rows, finding the largest rows).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from array_api_compat import numpy as numpy_namespace
 Array = Any
 """An array of any supported library. The standard has no static type for it yet."""
 
-_NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}
+_NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}  # of the kinds of arrays seen so far
 # How many times as many parts an accelerator computes at once. Rule of thumb.
 _MORE_AT_ONCE = 16
 
@@ -390,8 +390,7 @@ def top_rows(a: Array, count: int) -> Array:
     if count >= a.shape[0]:
         return true_positions(squares > 0)
     rounded, xp = half_the_digits(squares), namespace(squares)
-    # rounding overflows for very large numbers
-    squares = xp.where(xp.isfinite(rounded), rounded, squares)
+    squares = xp.where(xp.isfinite(rounded), rounded, squares)  # rounding may overflow
     threshold = _kth_largest(squares, count)
     kept = true_positions((squares >= threshold) & (squares > 0))
     if kept.shape[0] > count:
