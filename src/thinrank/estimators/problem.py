@@ -237,11 +237,14 @@ class Problem:
         return noise**trust * deviation ** (1 - trust)
 
     def in_units_of(self, other: Problem, factors: Factors) -> Factors:
-        """Convert coefficients to the units of a problem with other scales of the responses."""
+        """Convert coefficients to the units of a problem with other scales of the responses.
+
+        They are not balanced, unless the units are the same.
+        """
         if self is other or self.target_scale is None or other.target_scale is None:
             return factors
         ratio = self.target_scale / other.target_scale
-        return Factors(factors.U, factors.V * ratio[:, None]).balanced()
+        return Factors(factors.U, factors.V * ratio[:, None])
 
     def target_units(self) -> np.ndarray | None:
         """What all responses are divided by, 0 for those left out; None if they are not scaled."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from thinrank import arrays
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Solution
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import shown
 from thinrank.minimize import minimize
+from thinrank.starts import Auto
 
 __all__ = ["fit_in_rounds", "supports_of"]
 
@@ -55,6 +57,7 @@ def fit_in_rounds(
     """
     rank, rows, columns = problem.limited(*sizes)
     scaled, supports = problem, None
+    begin = problem.start(start)
     fits_left = _MAX_ROUNDS
     while True:
         with shown(callback, solver.max_iter, verbose) as report:
@@ -63,13 +66,13 @@ def fit_in_rounds(
                 rank=rank,
                 row_sparsity=rows,
                 column_sparsity=columns,
-                start=scaled.start(start),
+                start=begin,
                 solver=solver,
                 random_state=random_state,
                 callback=report,
             )
         fits_left -= 1
-        factors = scaled.in_units_of(problem, solution.factors)
+        factors = scaled.in_units_of(problem, solution.factors).balanced()
         before, supports = supports, supports_of(factors)
         stopped = solution.status.outcome is Outcome.STOPPED
         if stopped or supports == before or not (fits_left and problem.noise_matters(rows)):
@@ -77,6 +80,10 @@ def fit_in_rounds(
         again = problem.with_noise(problem.noise(factors))
         if again.has_about_the_scales_of(scaled, again.negligible_change):
             return factors, solution, scaled
+        begin = again.start(start)
+        if is_auto(start):
+            known = scaled.in_units_of(again, solution.factors)
+            begin = Auto(solver.exchanges_rows, known=known)
         scaled = again
         del factors, solution  # they may be large, and the next fit needs memory
 

@@ -14,6 +14,7 @@ from thinrank.losses.form_loss import FormLoss
 from thinrank.starts.backward import Backward
 from thinrank.starts.convex import Lasso
 from thinrank.starts.loss_elimination import LossElimination
+from thinrank.starts.partial import PartialScreening
 from thinrank.starts.screening import Screening
 from thinrank.starts.spectral import Spectral
 
@@ -38,9 +39,9 @@ class Auto:
     Pursuit, which exchanges rows, starts from backward elimination. If that takes long, it starts
     from screening, which only needs XᵀY, unless two of the predictors that screening selects have
     a correlation above 0.75. Such predictors may have been selected only because they are
-    correlated with relevant ones, so backward elimination is used then, too. For a loss that is
-    not quadratic, fits of the loss itself are used if backward elimination is quick, else its
-    majorizer at zero.
+    correlated with relevant ones, so backward elimination is used then, too. If an earlier fit is
+    known, screening uses partial covariances, given that fit. For a loss that is not quadratic,
+    fits of the loss itself are used if backward elimination is quick, else its majorizer at zero.
 
     Gradient descent, which rarely changes the rows of its start, starts from the lasso; if that is
     slow, it starts like pursuit. If the loss is not quadratic or a dense Θ does not fit into the
@@ -50,9 +51,13 @@ class Auto:
     ----------
     exchanges_rows : bool, default=False
         Whether the solver exchanges rows, as pursuit does.
+    known : Factors or None, default=None
+        A fit of the same sizes to nearly the same data, for example with other weights of the
+        responses. Only for solvers that exchange rows.
     """
 
     exchanges_rows: bool = False
+    known: Factors | None = None
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of rank at most ``rank``."""
@@ -69,13 +74,14 @@ class Auto:
                 return Spectral()
             if m1 * m2 * min(loss.samples, m1) <= _SLOW_STEP:
                 return Lasso()
-        small = min(loss.samples, m1)
-        if loss.samples * m1 * small <= _QUICK_ELIMINATION:
+        if self._quick(loss):
             return Backward()
-        screening = Screening(fit=not self.exchanges_rows)
+        screening: Screening | PartialScreening = Screening(fit=not self.exchanges_rows)
         if rows >= m1:  # nothing to choose
             return screening
         form, most = loss.quadratic(), _MAX_COMPARED
+        if self.known is not None and self.exchanges_rows:
+            screening = PartialScreening(form, self.known)
         # a few more rows than are compared are fetched together with those that are
         picked = screening.picked_rows(form, rows if rows <= 2 * most else most)
         compared = screening.picked_rows(form, most) if most < picked.shape[0] else picked
