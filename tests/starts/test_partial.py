@@ -72,7 +72,7 @@ def test_auto_uses_a_known_fit_only_where_it_would_screen(masked, monkeypatch):
 
 
 def test_later_rounds_begin_where_the_one_before_ended(masked, monkeypatch):
-    X, Y, theta = masked
+    X, Y, _ = masked
     seen = []
     monkeypatch.setattr(auto, "_QUICK_ELIMINATION", 0)
     monkeypatch.setattr(
