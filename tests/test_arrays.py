@@ -389,6 +389,14 @@ def test_proportional_up_to_a_relative_difference(library, dtype, numbers, expec
     assert entrywise.about_proportional(a, b, 0.1) is expected
 
 
+def test_typical_changes_are_apart_from_a_common_factor(library, dtype):
+    a = library.array([3.0, 6.0, 12.0, 24.0], dtype)
+    factors = np.exp([0.02, -0.02, 0.02, -0.02])
+    assert entrywise.typical_change(a, library.array([1.0, 2, 4, 8], dtype)) < 1e-6
+    found = entrywise.typical_change(a, library.array(factors * [1, 2, 4, 8], dtype))
+    assert found == pytest.approx(0.02, rel=1e-4)
+
+
 def test_limits_of_entries(library, dtype):
     x = library.array([[-1.0, 0.5], [3.0, -2.0]], dtype)
     bounds = library.array([0.0, -1.0], dtype)

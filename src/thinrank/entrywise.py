@@ -19,6 +19,7 @@ __all__ = [
     "log1p_exp",
     "log_or_smallest",
     "logistic",
+    "typical_change",
 ]
 
 
@@ -45,6 +46,12 @@ def about_proportional(a: Array, b: Array, tolerance: float) -> bool:
     xp = arrays.namespace(a, b)
     change = xp.log(a / b)
     return bool(xp.all(xp.abs(change - xp.mean(change)) < tolerance))
+
+
+def typical_change(a: Array, b: Array) -> float:
+    """Root mean square of relative differences of positive numbers, apart from a common factor."""
+    xp = arrays.namespace(a, b)
+    return float(xp.std(xp.log(a / b)))
 
 
 def largest(a: Array) -> Array | float:

@@ -33,6 +33,8 @@ MIN_NOISE = 0.1
 PRIOR_FREEDOM = 2.0
 # Scales are about the same if their logarithms differ by less than this. Rule of thumb.
 _SAME_SCALE = 0.1
+# Typical relative changes of scales that are never worth another fit.
+_NEGLIGIBLE = 0.005
 
 
 @dataclass(frozen=True)
@@ -173,27 +175,30 @@ class Problem:
 
     @property
     def negligible_change(self) -> float:
-        """Relative changes of the scales of responses that cannot matter.
+        """Typical relative changes of the scales of responses that cannot matter.
 
-        It is a tenth of the standard error of a noise level. Changes of about the standard error
-        do matter: with them other predictors are chosen among correlated ones.
+        It is a tenth of the standard error of a noise level, but at least half a per cent. Changes
+        of about the standard error do matter if it is large: with them other predictors are chosen
+        among correlated ones.
         """
-        return 0.1 * float((2 * self.loss.samples) ** -0.5)
+        return max(0.1 * float((2 * self.loss.samples) ** -0.5), _NEGLIGIBLE)
 
-    def has_about_the_scales_of(self, other: Problem, tolerance: float = _SAME_SCALE) -> bool:
+    def has_about_the_scales_of(self, other: Problem) -> bool:
         """Whether the scales of the responses are those of another problem times one number.
 
-        A common factor does not change which coefficients are the best.
-
-        Parameters
-        ----------
-        other : Problem
-        tolerance : float, default=0.1
-            Largest relative difference, apart from a common factor.
+        All relative differences must be below a tenth, apart from a common factor, which does not
+        change which coefficients are the best.
         """
         if self.target_scale is None or other.target_scale is None:
             return self.target_scale is other.target_scale
-        return entrywise.about_proportional(self.target_scale, other.target_scale, tolerance)
+        return entrywise.about_proportional(self.target_scale, other.target_scale, _SAME_SCALE)
+
+    def has_nearly_the_scales_of(self, other: Problem) -> bool:
+        """Whether scales differ by a negligible change, apart from a common factor."""
+        if self.target_scale is None or other.target_scale is None:
+            return self.target_scale is other.target_scale
+        change = entrywise.typical_change(self.target_scale, other.target_scale)
+        return change < self.negligible_change
 
     def noise_matters(self, rows: int) -> bool:
         """Whether to weight the responses by the noise, estimated from a fit with ``rows`` rows.

@@ -78,7 +78,7 @@ def fit_in_rounds(
         if stopped or supports == before or not (fits_left and problem.noise_matters(rows)):
             return factors, solution, scaled
         again = problem.with_noise(problem.noise(factors))
-        if again.has_about_the_scales_of(scaled, again.negligible_change):
+        if again.has_nearly_the_scales_of(scaled):
             return factors, solution, scaled
         begin = again.start(start)
         if is_auto(start):
