@@ -23,6 +23,23 @@ _MODULES = {
 }
 
 
+# Long tests of results, whose lines other tests run too. They run without the measurement of
+# coverage, which takes half as long again, and so do tests on array libraries other than NumPy.
+_NOT_MEASURED = (
+    "tests/baselines/test_baselines_sklearn_checks.py",
+    "tests/contracts/test_every_loss_solver_library.py",
+    "tests/estimators/test_completion_sklearn.py",
+    "tests/estimators/test_graph_sklearn_checks.py",
+    "tests/estimators/test_sklearn_checks.py",
+    "tests/fuzz",
+    "tests/oracles",
+    "tests/paper/test_golden_records.py",
+    "tests/properties",
+    "tests/rl/test_blackjack_family.py",
+    "tests/test_docs.py::test_guide",
+)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-torch",
@@ -44,6 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if _library(item) in (None, "torch")]
         config.hook.pytest_deselected(items=others)
     for item in items:
+        if _library(item) not in (None, "numpy") or item.nodeid.startswith(_NOT_MEASURED):
+            item.add_marker(pytest.mark.no_cover)
         fixtures = getattr(item, "fixturenames", ())
         if "xp" in fixtures:
             item.add_marker(pytest.mark.arrays)
