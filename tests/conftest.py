@@ -23,8 +23,8 @@ _MODULES = {
 }
 
 
-# Long tests of results, whose lines other tests run too. They run without the measurement of
-# coverage, which takes half as long again, and so do tests on array libraries other than NumPy.
+# Long tests of results, whose lines other tests run too, run without the measurement of coverage,
+# which doubles their time; others are marked one by one.
 _NOT_MEASURED = (
     "tests/baselines/test_baselines_sklearn_checks.py",
     "tests/contracts/test_every_loss_solver_library.py",
@@ -38,6 +38,8 @@ _NOT_MEASURED = (
     "tests/rl/test_blackjack_family.py",
     "tests/test_docs.py::test_guide",
 )
+# Here array libraries other than NumPy run the lines that NumPy runs, and take far longer.
+_LIKE_NUMPY = ("tests/estimators", "tests/losses", "tests/selection", "tests/solvers", "tests/starts")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,7 +63,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if _library(item) in (None, "torch")]
         config.hook.pytest_deselected(items=others)
     for item in items:
-        if _library(item) not in (None, "numpy") or item.nodeid.startswith(_NOT_MEASURED):
+        if item.nodeid.startswith(_NOT_MEASURED) or (
+            _library(item) not in (None, "numpy") and item.nodeid.startswith(_LIKE_NUMPY)
+        ):
             item.add_marker(pytest.mark.no_cover)
         fixtures = getattr(item, "fixturenames", ())
         if "xp" in fixtures:

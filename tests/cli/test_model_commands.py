@@ -336,9 +336,7 @@ def test_fit_and_predict_need_no_optional_library(here):
         f"for arguments in {commands}:\n"
         "    app(arguments, standalone_mode=False)\n"
     )
-    subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, env=environment()
-    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=environment())
     assert (here / "predictions.csv").read_text().startswith("u,v,w")
 
 
