@@ -39,7 +39,13 @@ _NOT_MEASURED = (
     "tests/test_docs.py::test_guide",
 )
 # Here array libraries other than NumPy run the lines that NumPy runs, and take far longer.
-_LIKE_NUMPY = ("tests/estimators", "tests/losses", "tests/selection", "tests/solvers", "tests/starts")
+_LIKE_NUMPY = (
+    "tests/estimators",
+    "tests/losses",
+    "tests/selection",
+    "tests/solvers",
+    "tests/starts",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,8 +65,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--require-torch"):
-        others = [item for item in items if _library(item) not in (None, "torch")]
-        items[:] = [item for item in items if _library(item) in (None, "torch")]
+        # `make test` has run the others, except the slow ones
+        others = [
+            item
+            for item in items
+            if _library(item) not in (None, "torch") and not item.get_closest_marker("slow")
+        ]
+        left_out = set(others)
+        items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=others)
     for item in items:
         if item.nodeid.startswith(_NOT_MEASURED) or (
