@@ -21,10 +21,16 @@ demo: $(VENV)/installed-report
 	$(BIN)/thinrank demo
 
 # One BLAS thread per process: the tests themselves run in parallel.
-test: export OMP_NUM_THREADS = 1
-test: export OPENBLAS_NUM_THREADS = 1
+# Bytecode is kept even where the environment forbids it: without it every worker takes twice as
+# long to collect the tests, and every command that a test starts compiles the package again.
+# Each worker begins with half of the tests in their order (worksteal), so that what the tests of a
+# file share is computed once.
+test test-oldest: export OMP_NUM_THREADS = 1
+test test-oldest: export OPENBLAS_NUM_THREADS = 1
+test test-oldest: export PYTHONDONTWRITEBYTECODE =
+PARALLEL := -n auto --dist worksteal
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto -m "not slow" $(PYTEST_OPTIONS)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(PYTEST_OPTIONS)
 
 # The lowest versions that pyproject.toml states, on Python 3.11, for which they all
 # have wheels.
@@ -44,10 +50,8 @@ $(OLDEST)/installed: pyproject.toml
 		--resolution lowest-direct --only-binary :all: -e '.[dev]'
 	touch $@
 
-test-oldest: export OMP_NUM_THREADS = 1
-test-oldest: export OPENBLAS_NUM_THREADS = 1
 test-oldest: $(OLDEST)/installed
-	$(OLDEST_PYTEST) -n auto -k "not array_api_strict" $(OLDEST_TESTS)
+	$(OLDEST_PYTEST) $(PARALLEL) -k "not array_api_strict" $(OLDEST_TESTS)
 
 # Lines of src/ that the tests run. Measuring takes half as long again.
 coverage:

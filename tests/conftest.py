@@ -23,6 +23,31 @@ _MODULES = {
 }
 
 
+# Long tests of results, whose lines other tests run too, run without the measurement of coverage,
+# which doubles their time; others are marked one by one.
+_NOT_MEASURED = (
+    "tests/baselines/test_baselines_sklearn_checks.py",
+    "tests/contracts/test_every_loss_solver_library.py",
+    "tests/estimators/test_completion_sklearn.py",
+    "tests/estimators/test_graph_sklearn_checks.py",
+    "tests/estimators/test_sklearn_checks.py",
+    "tests/fuzz",
+    "tests/oracles",
+    "tests/paper/test_golden_records.py",
+    "tests/properties",
+    "tests/rl/test_blackjack_family.py",
+    "tests/test_docs.py::test_guide",
+)
+# Here array libraries other than NumPy run the lines that NumPy runs, and take far longer.
+_LIKE_NUMPY = (
+    "tests/estimators",
+    "tests/losses",
+    "tests/selection",
+    "tests/solvers",
+    "tests/starts",
+)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-torch",
@@ -40,10 +65,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--require-torch"):
-        others = [item for item in items if _library(item) not in (None, "torch")]
-        items[:] = [item for item in items if _library(item) in (None, "torch")]
+        # `make test` has run the others, except the slow ones
+        others = [
+            item
+            for item in items
+            if _library(item) not in (None, "torch") and not item.get_closest_marker("slow")
+        ]
+        left_out = set(others)
+        items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=others)
     for item in items:
+        if item.nodeid.startswith(_NOT_MEASURED) or (
+            _library(item) not in (None, "numpy") and item.nodeid.startswith(_LIKE_NUMPY)
+        ):
+            item.add_marker(pytest.mark.no_cover)
         fixtures = getattr(item, "fixturenames", ())
         if "xp" in fixtures:
             item.add_marker(pytest.mark.arrays)

@@ -324,6 +324,7 @@ def test_ctrl_c_during_the_search_leaves_nothing(tmp_path):
 
 
 def test_fit_and_predict_need_no_optional_library(here):
+    commands = [[*FIT, *SIZES], ["predict", "m", "X.csv"], ["inspect", "m"]]
     code = (
         "import sys\n"
         "class Missing:\n"
@@ -332,15 +333,10 @@ def test_fit_and_predict_need_no_optional_library(here):
         "            raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Missing())\n"
         "from thinrank.cli import app\n"
-        "app(standalone_mode=False)\n"
+        f"for arguments in {commands}:\n"
+        "    app(arguments, standalone_mode=False)\n"
     )
-    for arguments in (FIT + SIZES, ("predict", "m", "X.csv"), ("inspect", "m")):
-        subprocess.run(
-            [sys.executable, "-c", code, *arguments],
-            check=True,
-            capture_output=True,
-            env=environment(),
-        )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, env=environment())
     assert (here / "predictions.csv").read_text().startswith("u,v,w")
 
 

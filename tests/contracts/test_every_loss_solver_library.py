@@ -11,6 +11,7 @@ from thinrank.losses.families import Bernoulli, Gaussian
 from thinrank.solvers import GDT
 
 RANK, ROWS, COLUMNS = 2, 5, 4
+ITERATIONS = 6
 
 
 @cache
@@ -93,7 +94,7 @@ def loss_of(kind, library, dtype):
 def solver_of(settings):
     if settings["solver"] == "pursuit":
         return "pursuit"
-    options = {"max_iter": 20, "tol": 0} | settings
+    options = {"max_iter": ITERATIONS, "tol": 0} | settings
     return GDT(**{name: value for name, value in options.items() if name != "solver"})
 
 
@@ -142,7 +143,7 @@ def test_contract(library, reference, dtype, kind, settings):
     assert type(answer.value) is float
     assert np.isfinite(answer.value)
     assert answer.n_iter == len(answer.history)
-    assert answer.n_iter == 20 or settings["solver"] == "pursuit"
+    assert answer.n_iter == ITERATIONS or settings["solver"] == "pursuit"
     assert answer.value == answer.history.objectives[-1]
     for factor in (factors.U, factors.V):
         assert np.all(np.isfinite(library.numpy(factor)))

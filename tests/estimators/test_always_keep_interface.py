@@ -93,6 +93,7 @@ def test_units_do_not_matter(Estimator):
     np.testing.assert_allclose(two.kept_coef_ * scale[KEPT], one.kept_coef_, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("nothing", [[], np.zeros(P, dtype=bool), ()])
 @pytest.mark.parametrize(
     "Estimator", [tr.SparseReducedRankRegressor, tr.SparseReducedRankRegressorCV]

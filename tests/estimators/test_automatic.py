@@ -40,6 +40,7 @@ def noise(n, p, k, seed):
 # --------------------------------------------------------------------------- what is found
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("columns", [10, None])
 @pytest.mark.parametrize("standardize", [True, False])
 def test_exact_supports_on_the_papers_strong_settings(columns, standardize):
@@ -54,6 +55,7 @@ def test_exact_supports_on_the_papers_strong_settings(columns, standardize):
     assert np.mean(found) >= 0.9
 
 
+@pytest.mark.no_cover
 @doubtful
 @pytest.mark.parametrize(
     ("n", "p", "k"), [(50, 100, 50), (100, 20, 30), (30, 200, 5), (60, 10, 10)]
@@ -72,6 +74,7 @@ def test_noise_is_rank_zero(n, p, k):
     assert errors[0] <= 1.025 * errors[1]
 
 
+@pytest.mark.no_cover
 @doubtful
 @pytest.mark.parametrize(("n", "p"), [(60, 10), (40, 100)])
 def test_noise_in_one_dimension(n, p):
@@ -141,6 +144,7 @@ def test_attributes(small):
     np.testing.assert_array_equal(restored.predict(X), est.predict(X))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("options", [{}, {"ridge": "auto"}, {"standardize": False}], ids=str)
 def test_best_params_give_the_same_model(seed, options):

@@ -56,6 +56,7 @@ def test_distant_neighbours_expect_nothing():
     assert (alone.square, alone.n_given, alone.expected) == (1.0, 0, None)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("k", "rank"), [(1, 0), (1, 1), (5, 0), (5, 2), (5, 4), (5, 5)])
 def test_p_values_are_uniform_for_uniform_directions(k, rank):
     rng = np.random.default_rng(2)

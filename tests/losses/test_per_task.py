@@ -184,6 +184,7 @@ def best_over_rows(X, y, task, rank, rows):
     return min(values)
 
 
+@pytest.mark.no_cover
 def test_pursuit_against_exhaustive_search():
     """Through majorizers it need not find the best rows, but nearly always does."""
     excesses = []

@@ -89,6 +89,7 @@ def test_pooled_logs_take_every_regressor():
         )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "shared",
     [

@@ -89,6 +89,7 @@ def slopes(loss, factors):
     return np.sqrt(np.sum(U**2) + np.sum(V**2)) / loss.magnitude
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("rank", [1, 2, 4])
 @pytest.mark.parametrize("ridge", [0.0, 0.05])
 @pytest.mark.parametrize("name", FAMILIES)
@@ -124,6 +125,7 @@ def by_bfgs(loss, rank, seeds):
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["gaussian", "bernoulli", "poisson"])
 @pytest.mark.parametrize("rank", [1, 2])
 def test_against_bfgs(name, rank):

@@ -173,6 +173,7 @@ PROBLEMS = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize("update", ["simultaneous", "sequential"])
 @pytest.mark.parametrize("growth", [1.02, 2.0])
