@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from work_of_runs import RUNS_LEFT_OUT, Work, counted, write
 
 import thinrank as tr
 from thinrank.designs import Blocks
@@ -97,6 +98,7 @@ def of_estimator(make: Callable[[], BaseEstimator], data: Data, **arguments: Any
             if each.stage == "search"
         ],
         "fit": [each.objective for each in seen if each.stage == "fit"],
+        "changes": [each.change for each in seen if each.stage == "fit"],
         "rows": found.row_support.tolist(),
         "columns": found.column_support.tolist(),
         "strength": float(np.linalg.norm(found.theta)),
@@ -113,6 +115,7 @@ def of_minimize(loss: Any, solver: Any, rows: int | None, columns: int | None = 
     )  # fmt: skip
     return {
         "fit": [each.objective for each in seen],
+        "changes": [each.change for each in seen],
         "rows": np.asarray(result.factors.row_support).tolist(),
         "columns": np.asarray(result.factors.column_support).tolist(),
         "strength": float(np.linalg.norm(result.factors.theta)),
@@ -296,6 +299,26 @@ RUNS: dict[str, Callable[[], Run]] = {
         )
         for seed in range(90, 94)
     },
+    # searches that are quick, so that they can be tried for many changes of the code
+    **{
+        f"small, {name}": lambda options=options, data=data: of_estimator(
+            lambda: _regressor(**({"cv": 2} | options)), gaussian(*data)
+        )
+        for name, (options, data) in {
+            "default": ({}, (20, 6, 3, 201, 3)),
+            "weak signal": ({}, (40, 5, 2, 203, 4, 0.5)),
+            "many predictors": ({}, (12, 16, 2, 202, 3, 3.0)),
+            "rows given": ({"row_sparsity": 2}, (20, 6, 3, 201, 3)),
+            "rows given, weak signal": ({"row_sparsity": 2}, (60, 4, 2, 205, 2, 0.3)),
+            "rows given, more responses": ({"row_sparsity": 2}, (24, 8, 4, 204, 6, 1.0)),
+            "no ridge": ({"ridge": 0.0}, (60, 4, 2, 205, 2, 0.3)),
+            "thinnest": (
+                {"rank": 1, "ridge": 0.0, "refit_rule": "thinnest"},
+                (20, 6, 3, 201, 3),
+            ),
+            "criterion": ({"criterion": "pic"}, (12, 16, 2, 202, 3, 3.0)),
+        }.items()
+    },
     # solvers with given sizes
     **{
         f"given, {name}": lambda solver=solver: of_estimator(
@@ -366,14 +389,22 @@ def rounded(value: Any) -> Any:
     return int(value) if isinstance(value, np.integer) else value
 
 
+def carried_out(name: str) -> tuple[Run, Work | None]:
+    """A run, and its work if that is counted."""
+    run = RUNS[name]
+    return (run(), None) if name in RUNS_LEFT_OUT else counted(run)
+
+
 def main() -> int:
     """Write the record."""
     FILE.parent.mkdir(exist_ok=True)
+    done = {name: carried_out(name) for name in RUNS}
     lines = [
-        f"{json.dumps(name)}: {json.dumps(rounded(run()), separators=(',', ':'))}"
-        for name, run in RUNS.items()
+        f"{json.dumps(name)}: {json.dumps(rounded(run), separators=(',', ':'))}"
+        for name, (run, _) in done.items()
     ]
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    write({name: work for name, (_, work) in done.items() if work is not None})
     return 0
 
 

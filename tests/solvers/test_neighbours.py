@@ -76,10 +76,12 @@ def test_the_proposal_is_the_best(library, columns, everything, monkeypatch):
 
 
 @pytest.mark.parametrize("most", [1, 4, 9])
-def test_the_best_of_the_most_promising_exchanges(most, monkeypatch):
+@pytest.mark.parametrize("limit", ["_MAX_SUPPORTS", "_MAX_WORK"])
+def test_the_best_of_the_most_promising_exchanges(most, limit, monkeypatch):
     """Where even single exchanges are too many: those with the largest net gains, Q held fixed."""
     X, Y = data()
-    monkeypatch.setattr(neighbours, "_MAX_SUPPORTS", most)
+    work = {"_MAX_SUPPORTS": 1, "_MAX_WORK": 3**2 * (3 + K)}  # of one support of 3 rows
+    monkeypatch.setattr(neighbours, limit, most * work[limit])
     loss = LeastSquares(X, Y)
     solver, fit = fitted(loss, [4, 6, 8])
     prospects = solver._prospects(loss.quadratic(), fit)
@@ -91,6 +93,19 @@ def test_the_best_of_the_most_promising_exchanges(most, monkeypatch):
     ]
     best = min(value(X, Y, rows, np.arange(K), 2) for rows in tried)
     assert near.exchanged == 1
+    assert value(X, Y, near.rows, np.arange(K), 2) == pytest.approx(best, rel=1e-9)
+
+
+def test_the_only_row_outside_is_tried(monkeypatch):
+    X, Y = data(p=4)
+    monkeypatch.setattr(neighbours, "_MAX_SUPPORTS", 3)  # fewer than the 4 sets of 3 rows
+    loss = LeastSquares(X, Y)
+    solver, fit = fitted(loss, [1, 2, 3])
+    prospects = solver._prospects(loss.quadratic(), fit)
+    near = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, K, 0.0)
+    assert 0 in near.rows
+    exchanges = [list(S) for S in combinations(range(4), 3) if 0 in S]
+    best = min(value(X, Y, rows, np.arange(K), 2) for rows in exchanges)
     assert value(X, Y, near.rows, np.arange(K), 2) == pytest.approx(best, rel=1e-9)
 
 

@@ -11,7 +11,8 @@ import thinrank as tr
 from oracles.closed_forms import best_over_supports
 from thinrank import arrays
 from thinrank.core.result import Outcome
-from thinrank.losses import Denoising, LeastSquares, PerTask
+from thinrank.losses import Denoising, GeneralizedLinear, LeastSquares, PerTask
+from thinrank.losses.families import Bernoulli
 from thinrank.solvers import pursuit
 from thinrank.solvers.exchanges import best_exchanges, largest_noise
 from thinrank.solvers.fits import Fit
@@ -336,3 +337,18 @@ def test_clearly_not_noise_is_the_largest_of_as_many_rows_of_noise():
         assert (found is not None) == (deviance > norm.isf(1 / 24) ** 2)
         decisions.append(found is not None)
     assert 4 < sum(decisions) < 18
+
+
+def test_the_change_of_a_better_fit_on_the_same_rows_is_relative():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((40, 5))
+    Y = (X[:, :3] + rng.logistic(size=(40, 3)) > 0).astype(float)
+    loss = GeneralizedLinear(X, Y, Bernoulli(), ridge=0.05)
+    form = loss.majorizer(tr.Factors.zero(loss.shape, X, rank=2))
+    rows, columns = np.arange(3), np.arange(3)
+    solver = Pursuit().sized(2, 3, 3)
+    rough = solver._fit_form(form, rows, columns, form.cross_rows(rows).T)  # of a bound of the loss
+    better = solver._refitted(loss, form, rough)
+    assert better.objective == pytest.approx(loss.value(better.factors), rel=1e-9)
+    assert better.objective < 0.99 * rough.objective
+    assert better.change == pytest.approx(1 - better.objective / rough.objective, rel=1e-9)
