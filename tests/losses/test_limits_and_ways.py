@@ -329,3 +329,18 @@ def test_number_of_entries_counts_weights(weight):
 )  # fmt: skip
 def test_perfect_fits(family, total, expected):
     assert profile.is_perfect(family, total, 10.0) is expected
+
+
+def test_functions_without_second_derivatives_have_hessian_zero():
+    """Linear ones, and those whose gradient depends on other parameters only."""
+    torch = pytest.importorskip("torch")
+    from thinrank.losses.differentiated import Differentiated
+
+    slope = torch.tensor(3.0, requires_grad=True)
+    theta, direction = torch.ones(2, 3, dtype=torch.float64), torch.ones(2, 3, dtype=torch.float64)
+    for function in (lambda theta: theta.sum(), lambda theta: (slope * theta).sum()):
+        made = Differentiated(function, (2, 3), "theta", theta[0, :0])
+        assert (made.hessian_product(theta, direction) == 0).all()
+        assert tuple(made.hessian_product(theta, direction).shape) == (2, 3)
+    square = Differentiated(lambda theta: (theta**2).sum(), (2, 3), "theta", theta[0, :0])
+    assert (square.hessian_product(theta, direction) == 2).all()
