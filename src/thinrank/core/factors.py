@@ -126,6 +126,8 @@ class Factors:
 
     def singular_values(self) -> Array:
         """Singular values of Θ, decreasing, without forming it."""
+        if self.rank == 0:
+            return arrays.zeros((0,), like=self.U)
         return self._small_svd()[1]
 
     def balanced(self) -> Factors:
@@ -182,8 +184,6 @@ class Factors:
     def _small_svd(self) -> tuple[Array, Array, Array]:
         """Thin SVD of U Vᵀ without its rows and columns of zeros, from two QR decompositions."""
         xp = arrays.namespace(self.U)
-        if self.rank == 0:
-            return self.U[:0], arrays.zeros((0,), like=self.U), self.V[:0]
         q_u, r_u = linalg.tall_qr(arrays.take_rows(self.U, self.row_support))
         q_v, r_v = linalg.tall_qr(arrays.take_rows(self.V, self.column_support))
         left, values, right = xp.linalg.svd(r_u @ r_v.T, full_matrices=False)
