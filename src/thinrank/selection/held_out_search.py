@@ -305,7 +305,10 @@ class HeldOutSearch(HeldOutDescent):
         """Try fewer rows, by bisection."""
         chosen, best = self.chosen, self._most_accurate
         limit = MAX_RATIO * best.score
-        too_few = max((e.sizes.rows for e in self.evaluations if e.score > limit), default=0)
+        further = {sizes.ridge for sizes in self._space.further_starts(MOST_FORECAST)}
+        # further starts, whose ridge and rank may be unsuitable, say nothing about numbers of rows
+        fits = [e for e in self.evaluations if e.sizes.ridge not in further - {chosen.sizes.ridge}]
+        too_few = max((e.sizes.rows for e in fits if e.score > limit), default=0)
         too_few = max(too_few, self._far_too_few(self._best_model, limit))
         for _ in range(_MAX_THINNER):
             rows = self._space.between(too_few, chosen.sizes.rows)
