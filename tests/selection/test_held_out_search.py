@@ -11,7 +11,8 @@ from thinrank.core.sizes import Sizes
 from thinrank.designs import as_design
 from thinrank.estimators.problem import Problem
 from thinrank.selection.coarse_grid import CoarseGrid
-from thinrank.selection.held_out_search import HeldOutSearch, _falls_then_rises
+from thinrank.selection.held_out_descent import _falls_then_rises
+from thinrank.selection.held_out_search import HeldOutSearch
 from thinrank.selection.space import make_space
 from thinrank.selection.splits import held_out_samples
 from thinrank.selection.stacks import Stack
@@ -66,6 +67,76 @@ def test_a_sample_with_nothing_to_fit_counts_as_the_zero_matrix():
     ]
     expected = np.mean([np.full((2, K), samples[0].null()), *rest], axis=0)
     np.testing.assert_allclose(found.table, expected, rtol=1e-7)
+
+
+# --------------------------------------------------------------------------- further starts
+
+
+def test_further_starts_have_few_and_many_rows_and_a_ridge_between_those_of_the_coarse_grid():
+    ridges = (0.0, *np.geomspace(1e-4, 1e3, 15))
+    chosen = make_space((40, 10), 36, ranks=None, rows=None, columns=None, ridges=ridges)
+    found = chosen.further_starts(100)
+    assert [sizes[:3] for sizes in found] == [(7, 7, 10), (10, 23, 10)]
+    assert {sizes.ridge for sizes in found} == {ridges[9]}
+    assert ridges[9] == pytest.approx(1.0)
+    assert ridges[9] not in {ridge for _, few in chosen.coarse_grid() for ridge in few}
+    assert [sizes.rows for sizes in chosen.further_starts(22)] == [7]
+
+
+@pytest.mark.parametrize(
+    "axes", [{"rows": [5]}, {"ranks": [3, 4], "rows": [2, 30]}, {"ridges": (2.0,)}]
+)
+def test_further_starts_are_allowed_points(axes):
+    chosen = make_space(
+        (40, 10), 36, **({"ranks": None, "rows": None, "columns": None, "ridges": (0.0,)} | axes)
+    )
+    found = chosen.further_starts(100)
+    assert found
+    for sizes in found:
+        assert sizes.rank in chosen.ranks
+        assert sizes.rows in chosen.rows
+        assert sizes.columns in chosen.columns
+        assert sizes.ridge in chosen.ridges
+        assert sizes.rank <= min(sizes.rows, sizes.columns)
+
+
+def dense_signal(strength):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, P))
+    return X, strength * X @ rng.standard_normal((P, K)) + rng.standard_normal((N, K))
+
+
+@pytest.mark.parametrize(("strength", "looks"), [(0.15, True), (2.0, False)])
+def test_further_starts_are_used_if_the_best_model_explains_less_than_half(strength, looks):
+    samples = samples_of(prepared(*dense_signal(strength)))
+    search = search_of(samples, space(ridges=(0.0, 0.01, 0.1, 1.0, 10.0)))
+    search.run_from([Sizes(1, 1, K, 0.0)])
+    assert (search.best.score > 0.5 * search.null_score) == looks
+    before = {e.sizes for e in search.evaluations}
+    search.look_elsewhere()
+    new = {e.sizes for e in search.evaluations} - before
+    assert bool(new) == looks
+
+
+def test_the_search_continues_from_a_further_start_that_is_better():
+    """From one row without ridge, all else held fixed, a dense model is out of reach."""
+    search = search_of(samples_of(prepared(*dense_signal(0.15))), space(ridges=(0.0, 1.0)))
+    search._evaluate([Sizes(1, 1, K, 0.0)])
+    before = search.best.score
+    search.look_elsewhere()
+    assert search.best.score < 0.97 * before
+    assert search.best.sizes.rows > 1
+    assert search.best.sizes.ridge == 1.0
+    # and from there to more points than the starts
+    assert len(search.evaluations) > 1 + len(search._space.further_starts(100))
+
+
+def test_no_further_starts_beside_a_grid_that_was_tried_in_full():
+    search = search_of(samples_of(prepared(*dense_signal(0.15))), space(**FEW))
+    search.run()
+    count = len(search.evaluations)
+    search.look_elsewhere()
+    assert len(search.evaluations) == count
 
 
 # --------------------------------------------------------------------------- coarse grid

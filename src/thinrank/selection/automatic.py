@@ -273,6 +273,8 @@ def _finished(
     further: Sequence[Splits],
 ) -> HeldOutSearch:
     if not search.stopped:
+        search.look_elsewhere()
+    if not search.stopped:
         search.look_thinner()
     if not search.stopped:
         search.confirm(samples(loss, splits) for splits in further)

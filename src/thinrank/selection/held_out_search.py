@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -23,35 +22,28 @@ from thinrank.selection.choice import (
     thinnest,
 )
 from thinrank.selection.coarse_grid import CoarseGrid
-from thinrank.selection.elimination import MOST_FORECAST, forecasts
+from thinrank.selection.elimination import MOST_FORECAST
 from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
+from thinrank.selection.held_out_descent import MAX_RATIO, HeldOutDescent
 from thinrank.selection.held_out_sample import HeldOutSample
 from thinrank.selection.mean_scores import mean_score, mean_table, table_entry
 from thinrank.selection.records import amend_scores
-from thinrank.selection.search import Search
 from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFits
 from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["HeldOutSearch"]
 
-# Largest number of rounds over ridges and rows after the first.
-_MAX_ROUNDS = 3
-# If the score of a model exceeds the best one by this factor, no model with fewer rows is tried.
-_MAX_RATIO = 1.15
+# The search continues from further points if the score of the best model is above this fraction of
+# that of the means: if it is lower, ridges and rows of other points are far worse. Rule of thumb.
+_LITTLE = 0.5
 # Largest number of points that are evaluated again on further splits.
 _MAX_FINALISTS = 4
 # Largest number of thinner models that are tried, for rows and for columns.
 _MAX_THINNER = 6
-# Largest number of numbers of rows that are tried between others, and the least ratio of these.
-_MAX_GAPS = 4
-_MIN_GAP = 1.15
-# A ridge is tried if its predicted score exceeds the best one by at most this fraction: predictions
-# use the rows of known fits, and fits with the ridge itself may be better.
-_RIDGE_TOLERANCE = 0.02
 
 
-class HeldOutSearch(Search):
+class HeldOutSearch(HeldOutDescent):
     """A search over a coarse grid of rows and ridges, then over sizes with low predicted scores.
 
     Every fit begins from its own start, as in an estimator with these sizes. Pursuit does not try
@@ -190,11 +182,6 @@ class HeldOutSearch(Search):
         return np.sum(errors, axis=0) / sum(sample.weight for sample in self._held_out)
 
     @property
-    def _best_model(self) -> Evaluation:
-        """The best point of rank above 0."""
-        return min((e for e in self.evaluations if e.sizes.rank > 0), key=lambda e: e.score)
-
-    @property
     def _held_out(self) -> Sequence[HeldOutSample]:
         return cast(Sequence[HeldOutSample], self._samples)
 
@@ -230,18 +217,7 @@ class HeldOutSearch(Search):
             self._evaluate(self._space.exhaustive)
             return
         self._settle_all(self._evaluate(self._starts))
-        best = self._over_rows(self._over_ridges(self._best_model))
-        best = self._neighbours(best)
-        for _ in range(_MAX_ROUNDS):
-            before = best
-            best = self._neighbours(self._by_forecast(self._over_ridges(best)))
-            if best is before:
-                break
-        self._fill_gaps(best)
-
-    def _to_keep(self, fit: Fit) -> Fit:
-        """The fit, without coefficients if it has too many rows for forecasts."""
-        return fit if fit.rows.shape[0] <= MOST_FORECAST else fit.supports_alone()
+        self._descend(self._best_model)
 
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
         return self._samples[i].fit(sizes, self._solver(sizes))
@@ -252,9 +228,6 @@ class HeldOutSearch(Search):
     def _scored(self, i: int, fit: Fit | None, sizes: Sizes) -> tuple[float, HeldOutErrors]:
         errors = self._held_out[i].errors(fit)
         return self._held_out[i].score_of(errors), errors
-
-    def _forecasts(self, fitted: Sequence[tuple[Any, Fit]], sizes: Sizes) -> np.ndarray:
-        return forecasts([sample.removal(fit) for sample, fit in fitted], self._space.rows)
 
     def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> Any:
         return self._mean_errors(self._held_out, cast(Sequence[HeldOutErrors], errors))
@@ -273,32 +246,26 @@ class HeldOutSearch(Search):
         with np.errstate(invalid="ignore"):
             return total / times
 
-    _ridge_tolerance = _RIDGE_TOLERANCE
+    def look_elsewhere(self) -> None:
+        """Search from further points, if the best model explains less than half.
 
-    def _least_gain(self, score: float) -> float:
-        """The least predicted gain of a move: the penalty of one coefficient in AIC, as an error.
-
-        Smaller gains are noise, and a choice among many points by noise increases the error.
+        The coarse grid leaves out regions: its ridges are far apart, and its rows, by backward
+        elimination, do not depend on the ridge. The further points are in the largest of these
+        regions. The search continues from one of them if it leads to a better model. Points with
+        too many rows for forecasts are left out, since their fits take long.
         """
-        return self._gain_factor * 2 * score / self._samples[0].form.observations
+        if self._space.exhaustive is None and self.best.score > _LITTLE * self.null_score:
+            self._until_stopped(self._from_elsewhere)
 
-    def _over_rows(self, start: Evaluation) -> Evaluation:
-        """The best number of rows at the same ridge.
-
-        Held-out samples can forecast scores for fewer rows, but not for more. So the number of rows
-        is increased by half while that is better, and fewer are tried by forecasts.
-        """
-        best = start
-        while True:
-            here = best.sizes.rows
-            above = self._space.above(here)
-            if above is None or above in self._tried_rows(best.sizes.ridge):
-                break
-            upper = self._evaluate([self._space.like(above, best.sizes)])[0]
-            best = min(best, self._by_forecast(upper), key=lambda e: e.score)
-            if best.sizes.rows <= here:
-                break
-        return self._by_forecast(best)
+    def _from_elsewhere(self) -> None:
+        for sizes in self._space.further_starts(MOST_FORECAST):
+            best = self._best_model.score
+            limit = MAX_RATIO * best
+            found = self._settle(self._evaluate([sizes])[0], limit)
+            if found.score <= limit:
+                found = self._by_forecast(self._over_ridges(found))
+            if found.score < best:
+                self._descend(found)
 
     def look_thinner(self) -> None:
         """Try models with fewer rows and fewer columns, as far as the rule allows them."""
@@ -337,8 +304,11 @@ class HeldOutSearch(Search):
     def _fewer_rows(self) -> None:
         """Try fewer rows, by bisection."""
         chosen, best = self.chosen, self._most_accurate
-        limit = _MAX_RATIO * best.score
-        too_few = max((e.sizes.rows for e in self.evaluations if e.score > limit), default=0)
+        limit = MAX_RATIO * best.score
+        further = {sizes.ridge for sizes in self._space.further_starts(MOST_FORECAST)}
+        # further starts, whose ridge and rank may be unsuitable, say nothing about numbers of rows
+        fits = [e for e in self.evaluations if e.sizes.ridge not in further - {chosen.sizes.ridge}]
+        too_few = max((e.sizes.rows for e in fits if e.score > limit), default=0)
         too_few = max(too_few, self._far_too_few(self._best_model, limit))
         for _ in range(_MAX_THINNER):
             rows = self._space.between(too_few, chosen.sizes.rows)
@@ -352,48 +322,3 @@ class HeldOutSearch(Search):
                 chosen = tried
             else:
                 too_few = rows
-
-    def _fill_gaps(self, best: Evaluation) -> None:
-        """Try more numbers of rows, if scores do not simply fall and then rise with them.
-
-        This happens with correlated predictors, where the best of few numbers is found by chance.
-        The widest gaps between numbers that were tried, from half to twice that of the best model,
-        are halved.
-        """
-        for _ in range(_MAX_GAPS):
-            tried: dict[int, float] = {}
-            for e in self.evaluations:
-                if e.sizes.rank > 0:
-                    tried[e.sizes.rows] = min(e.score, tried.get(e.sizes.rows, np.inf))
-            rows = sorted(tried)
-            if _falls_then_rises([tried[count] for count in rows]):
-                return
-            here = best.sizes.rows
-            gaps = [
-                (high / low, low, high)
-                for low, high in itertools.pairwise(rows)
-                if 2 * high > here and low < 2 * here
-            ]
-            ratio, low, high = max(gaps, default=(1.0, here, here))
-            wanted = self._space.between(low, high)
-            if ratio < _MIN_GAP or wanted is None:
-                return
-            best = self._best_with([wanted], best)
-
-    def _far_too_few(self, best: Evaluation, limit: float | None = None) -> int:
-        """The largest number of rows whose forecast score is far above ``limit``.
-
-        Forecasts for few rows are too high, hence twice the distance to the limit is required.
-        """
-        limit = _MAX_RATIO * best.score if limit is None else limit
-        expected = self._expected(best)
-        too_high = np.isfinite(expected) & (expected > 2 * limit - best.score)
-        fewer = self._space.rows[too_high & (self._space.rows < best.sizes.rows)]
-        return int(fewer.max(initial=0))
-
-
-def _falls_then_rises(scores: Sequence[float]) -> bool:
-    """Whether the scores decrease up to the least one and increase after it."""
-    least = int(np.argmin(scores))
-    steps = np.diff(scores)
-    return bool(np.all(steps[:least] <= 0) and np.all(steps[least:] >= 0))

@@ -22,6 +22,10 @@ _SMALL_GRID = 100
 _FURTHER_RANKS = 8
 # Number of ridges on the coarse grid.
 _COARSE_RIDGES = 4
+# Further points to start from: numbers of rows as shares of the largest one without ridge, and the
+# position of the ridge as a share of all.
+_FURTHER_ROWS = 0.2, 0.66
+_FURTHER_RIDGE = 0.6
 # Ratio of consecutive numbers of rows above the number of samples, about √2.
 _THICK_STEP = 1.4
 
@@ -101,6 +105,22 @@ class Space:
             (int(rows), [ridge for ridge in few if ridge > 0 or rows <= thin])
             for rows in grid
             if self.ranks[0] <= rows
+        ]
+
+    def further_starts(self, most_rows: int) -> list[Sizes]:
+        """Points of full rank with few and many rows, and a ridge that the coarse grid lacks.
+
+        Of the default ridges it is the mean curvature. Points with more than ``most_rows`` rows are
+        left out.
+        """
+        ridge = self.ridges[int(_FURTHER_RIDGE * len(self.ridges))]
+        wanted = [max(int(share * self.most_unshrunk), 1) for share in _FURTHER_ROWS]
+        places = np.minimum(np.searchsorted(self.rows, wanted), len(self.rows) - 1)
+        most, columns = int(self.ranks[-1]), int(self.columns[-1])
+        return [
+            self.like(int(rows), Sizes(most, int(rows), columns, ridge))
+            for rows in np.unique(self.rows[places])
+            if self.ranks[0] <= rows <= most_rows
         ]
 
     def ridges_for(self, rows: int) -> set[int]:
