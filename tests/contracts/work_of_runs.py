@@ -32,11 +32,23 @@ FILES_LEFT_OUT = {
 # Functions without a count, and why.
 FUNCTIONS_LEFT_OUT = {
     "core/threads._controller": "called again after every import",
+    "designs/transformed._subtract_outer": "not called if rounding errors happen to cancel",
 }
 
 _SLOW = "counting makes it slower, and it takes long already"
+_TOLERANCE = "inner loops end by a tolerance, on some machines one step later"
 # Runs without a count, and why.
 RUNS_LEFT_OUT = {
+    "blocks": "a thread that reads ahead does part of the work",
+    "huber, given": _TOLERANCE,
+    "many missing, kept": _TOLERANCE,
+    "poisson, criterion": _TOLERANCE,
+    "labels, criterion": _TOLERANCE,
+    "holes, pursuit": _TOLERANCE,
+    "holes, quick pursuit": _TOLERANCE,
+    "poisson, quick pursuit": _TOLERANCE,
+    "labels, pursuit": _TOLERANCE,
+    "labels, quick pursuit": _TOLERANCE,
     "few missing": _SLOW,
     "many missing": _SLOW,
     "huber": _SLOW,
