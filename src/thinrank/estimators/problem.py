@@ -175,13 +175,12 @@ class Problem:
 
     @property
     def negligible_change(self) -> float:
-        """Typical relative changes of the scales of responses that cannot matter.
+        """Relative changes of the scales of responses that cannot matter.
 
-        It is a tenth of the standard error of a noise level, but at least half a per cent. Changes
-        of about the standard error do matter if it is large: with them other predictors are chosen
-        among correlated ones.
+        It is a tenth of the standard error of a noise level. Changes of about the standard error
+        do matter: with them other predictors are chosen among correlated ones.
         """
-        return max(0.1 * float((2 * self.loss.samples) ** -0.5), _NEGLIGIBLE)
+        return 0.1 * float((2 * self.loss.samples) ** -0.5)
 
     def has_about_the_scales_of(self, other: Problem) -> bool:
         """Whether the scales of the responses are those of another problem times one number.
@@ -194,11 +193,11 @@ class Problem:
         return entrywise.about_proportional(self.target_scale, other.target_scale, _SAME_SCALE)
 
     def has_nearly_the_scales_of(self, other: Problem) -> bool:
-        """Whether scales differ by a negligible change, apart from a common factor."""
+        """Whether scales differ by too little for another fit, apart from a common factor."""
         if self.target_scale is None or other.target_scale is None:
             return self.target_scale is other.target_scale
         change = entrywise.typical_change(self.target_scale, other.target_scale)
-        return change < self.negligible_change
+        return change < max(self.negligible_change, _NEGLIGIBLE)
 
     def noise_matters(self, rows: int) -> bool:
         """Whether to weight the responses by the noise, estimated from a fit with ``rows`` rows.

@@ -122,7 +122,7 @@ def _by_criterion(
         if search.stopped or before.rank == 0 or not problem.noise_matters(before.rows):
             break
         loss, noise = rescaled(before)
-        if entrywise.typical_change(noise, last) < problem.negligible_change:
+        if entrywise.about_proportional(noise, last, problem.negligible_change):
             break
         search = by_criterion(loss, space, criterion, **options)
         if search.best.sizes == before:
