@@ -39,8 +39,8 @@ class HeldOutDescent(Search):
         """The best point of rank above 0."""
         return min((e for e in self.evaluations if e.sizes.rank > 0), key=lambda e: e.score)
 
-    def _descend(self, start: Evaluation) -> Evaluation:
-        """The best point that is found from a point."""
+    def _descend(self, start: Evaluation) -> None:
+        """Move from a point to better ones, until there are none."""
         best = self._neighbours(self._over_rows(self._over_ridges(start)))
         for _ in range(_MAX_ROUNDS):
             before = best
@@ -48,7 +48,6 @@ class HeldOutDescent(Search):
             if best is before:
                 break
         self._fill_gaps(best)
-        return self._best_model
 
     def _to_keep(self, fit: Fit) -> Fit:
         """The fit, without coefficients if it has too many rows for forecasts."""
