@@ -14,12 +14,12 @@ from thinrank.core.threads import threads_in_use
 
 __all__ = ["ColumnMoments", "column_moments"]
 
-# Entries of a tile, half a MiB in double precision: it stays in the cache of a core while its sums
-# and sums of squares are computed.
-_TILE_ENTRIES = 1 << 16
+# Entries of a tile, 2 MiB in double precision: it stays in the cache while its sums and sums of
+# squares are computed. For larger tiles the linear algebra library would start threads of its own.
+_TILE_ENTRIES = 1 << 18
 # Least number of columns of a tile, if the rows of the array are contiguous and if its columns are:
 # runs of memory are then long enough to be read fast.
-_TILE_COLUMNS, _TILE_COLUMNS_F = 1024, 64
+_TILE_COLUMNS, _TILE_COLUMNS_F = 4096, 64
 # An array with fewer entries is done by one thread, since it takes about as long to start others.
 _WORTH_THREADS = 1 << 22
 # Sums of squares about zero are computed again about the mean if less than this fraction of them is

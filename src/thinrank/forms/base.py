@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any, Self
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.forms.kept_cross import KeptCross
 
-__all__ = ["AdjustableRidge", "HeldCross", "blockwise_cross_norms", "plus_ridge", "plus_rows"]
+__all__ = [
+    "AdjustableRidge",
+    "HeldCross",
+    "blockwise_cross_norms",
+    "plus_ridge",
+    "plus_rows",
+    "target_blocks",
+]
 
 # Largest number of columns of XᵀY computed at a time when it is not kept: 20 MB for ten thousand
 # predictors.
@@ -88,31 +95,28 @@ class HeldCross(AdjustableRidge):
         return arrays.row_norms_squared(self._cross), arrays.column_norms_squared(self._cross)
 
 
-def blockwise_cross_norms(
-    form: Any, keep: KeptCross | None = None, units: Array | None = None
-) -> tuple[Array, Array]:
-    """Squared norms of the rows and columns of C, a block of columns at a time.
-
-    ``keep`` receives the columns, if it is given. The norms are those of the columns multiplied by
-    ``units``.
-    """
+def blockwise_cross_norms(form: Any) -> tuple[Array, Array]:
+    """Squared norms of the rows and columns of C, a block of columns at a time."""
     xp = arrays.namespace(form.prototype)
     by_row = arrays.zeros((form.shape[0],), like=form.prototype)
     by_column = []
-    # an accelerator has memory for more
-    most = arrays.at_once(_BLOCK_TARGETS, form.prototype)
-    width = min(most, max(_LEAST_TARGETS, int(form.samples) // _PART_OF_X))
-    for first in range(0, form.shape[1], width):
-        last = min(first + width, form.shape[1])
-        part = form.cross_columns(first, last)
-        if keep is not None:
-            keep.put(part)
-        if units is not None:
-            part = part * units[first:last]
+    for columns in target_blocks(form):
+        part = form.cross_columns(columns.start, columns.stop)
         by_row += arrays.row_norms_squared(part)
         by_column.append(arrays.column_norms_squared(part))
         del part  # before the next is computed
     return by_row, xp.concat(by_column)
+
+
+def target_blocks(form: Any, height: int | None = None) -> Iterator[slice]:
+    """Columns of C that are computed at a time, for ``height`` rows of it; None for all rows."""
+    size = form.shape[0]
+    # an accelerator has memory for more
+    most = arrays.at_once(_BLOCK_TARGETS, form.prototype)
+    fit = int(form.samples) * size // (_PART_OF_X * max(height or size, 1))
+    width = min(most, max(_LEAST_TARGETS, fit))
+    for first in range(0, form.shape[1], width):
+        yield slice(first, min(first + width, form.shape[1]))
 
 
 def plus_ridge(gram: Array, ridge: float) -> Array:

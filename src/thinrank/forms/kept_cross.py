@@ -31,13 +31,15 @@ class KeptCross:
     ----------
     dtype : dtype
         Of the entries.
+    height : int
+        Number of rows of C.
     like : array
         An array of the precision of X.
     """
 
-    def __init__(self, dtype: Any, like: Array) -> None:
+    def __init__(self, dtype: Any, height: int, like: Array) -> None:
         self.is_exact = dtype == like.dtype
-        self._dtype, self._like = dtype, like
+        self._dtype, self._height, self._like = dtype, height, like
         self._parts: list[Array] = []  # some columns of C, as rows
 
     @classmethod
@@ -50,14 +52,20 @@ class KeptCross:
         for dtype, itemsize in ((like.dtype, arrays.itemsize(like)), (xp.float32, 4)):
             little = _PART_OF_X * m2 * itemsize <= samples * arrays.itemsize(like)
             if (little or not arrays.on_host(like)) and memory.fits(m1 * m2, itemsize):
-                return cls(dtype, like)
+                return cls(dtype, m1, like)
         return None
 
-    def put(self, part: Array) -> None:
-        """Keep further columns of C."""
+    def put(self, part: Array, rows: slice) -> None:
+        """Keep some rows of further columns of C, from the first row to the last in turn."""
         xp = arrays.namespace(part)
         with arrays.without_overflow_warnings():
-            self._parts.append(xp.astype(part.T, self._dtype, copy=False))
+            some = xp.astype(part.T, self._dtype, copy=False)
+        if rows.stop - rows.start == self._height:
+            self._parts.append(some)
+            return
+        if rows.start == 0:
+            self._parts.append(arrays.zeros((some.shape[0], self._height), like=some))
+        self._parts[-1][:, rows] = some
 
     def rows(self, index: Array) -> Array:
         """Rows of C, as a new array."""

@@ -8,8 +8,9 @@ from functools import cached_property
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
+from thinrank.designs.column_parts import column_parts
 from thinrank.forms.active_columns import ActiveColumns
-from thinrank.forms.base import blockwise_cross_norms
+from thinrank.forms.base import target_blocks
 from thinrank.forms.kept_cross import KeptCross
 
 __all__ = ["SharedProducts"]
@@ -71,17 +72,34 @@ class SharedProducts:
             return self._kept.rows(rows)
         return self.active.cross(rows) / self.samples
 
-    def cross_columns(self, first: int, last: int) -> Array:
-        """Columns of XᵀY/n from ``first`` to before ``last``."""
-        targets = arrays.indices(range(first, last), self.prototype)
-        return self.X.transposed_product(self._Y.columns(targets) / self.samples)
-
     def cross_norms(self, units: Array | None) -> tuple[Array, Array]:
         """Squared norms of the rows and columns of XᵀY/n, its columns multiplied by units."""
         if self._kept is not None:
             return self._kept.norms(units)
         kept = KeptCross.of_shape(self.samples, self.shape, self.prototype)
-        norms = blockwise_cross_norms(self, kept, units)
+        norms = self._norms_of_new(kept, units)
         if kept is not None and kept.holds(norms[1]):
             self._kept = kept
         return norms
+
+    def _norms_of_new(self, kept: KeptCross | None, units: Array | None) -> tuple[Array, Array]:
+        """Norms of a new XᵀY/n, which ``kept`` receives, part by part."""
+        xp = arrays.namespace(self.prototype)
+        parts = list(column_parts(self.X))
+        by_row = arrays.zeros((self.shape[0],), like=self.prototype)
+        by_column = []
+        for targets in target_blocks(self, parts[0][1].shape[1]):
+            index = arrays.indices(range(targets.start, targets.stop), self.prototype)
+            block = self._Y.columns(index) / self.samples
+            squares: Array | float = 0.0
+            for rows, part in parts:
+                cross = part.transposed_product(block)
+                if kept is not None:
+                    kept.put(cross, rows)
+                if units is not None:
+                    cross = cross * units[targets]
+                by_row[rows] += arrays.row_norms_squared(cross)
+                squares = squares + arrays.column_norms_squared(cross)
+                del cross  # before the next is computed
+            by_column.append(squares)
+        return by_row, xp.concat(by_column)
