@@ -114,9 +114,12 @@ def test_columns_in_use_take_as_much_room_as_they_need(monkeypatch):
 def test_norms_of_kept_columns_in_any_blocks(monkeypatch, entries, units):
     monkeypatch.setattr(kept_cross, "_BLOCK_ENTRIES", entries)
     C = np.random.default_rng(2).standard_normal((4, 6))
-    kept = KeptCross(np.float64, np.zeros(0))
-    for first, last in ((0, 1), (1, 4), (4, 6)):
-        kept.put(C[:, first:last])
+    kept = KeptCross(np.float64, 4, np.zeros(0))
+    kept.put(C[:, :1], slice(0, 4))
+    kept.allot(3)
+    for rows in (slice(3, 4), slice(0, 3)):
+        kept.put(C[rows, 1:4], rows)
+    kept.put(C[:, 4:], slice(0, 4))
     scaled = C if units is None else C * units
     by_row, by_column = kept.norms(units)
     np.testing.assert_allclose(by_row, np.sum(scaled**2, axis=1), rtol=1e-13)
@@ -130,9 +133,9 @@ def test_norms_of_kept_columns_in_any_blocks(monkeypatch, entries, units):
      ([0.0], False), ([], False)],
 )  # fmt: skip
 def test_single_precision_holds_ordinary_numbers(norms, expected):
-    rough = KeptCross(np.float32, np.zeros(0))
+    rough = KeptCross(np.float32, 4, np.zeros(0))
     assert rough.holds(np.array(norms)) is expected
-    assert KeptCross(np.float64, np.zeros(0)).holds(np.array(norms)) is True
+    assert KeptCross(np.float64, 4, np.zeros(0)).holds(np.array(norms)) is True
 
 
 @pytest.mark.parametrize(

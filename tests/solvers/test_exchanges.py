@@ -25,6 +25,14 @@ def test_the_first_of_all_in_order(count):
     np.testing.assert_array_equal(descending(values, count), descending(values)[:count])
 
 
+@pytest.mark.parametrize("scale", [1.0, -1.0, 1e-300, 0.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_largest_of_many_in_any_units(scale, dtype):
+    values = (scale * np.random.default_rng(30_105).standard_normal(3001) ** 2).astype(dtype)
+    for count in (1, 10, 128, 375):
+        np.testing.assert_array_equal(descending(values, count), descending(values)[:count])
+
+
 def test_nan_comes_last():
     values = np.array([1.0, np.nan, 3.0] + [0.0] * 50)
     assert descending(values, 2).tolist() == [2, 0]

@@ -2,45 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import NamedTuple
 
-from thinrank import arrays
+import numpy as np
+
 from thinrank.core.contracts import Design
 from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.dense import Dense
 from thinrank.designs.transformed import Transformed
 
-__all__ = ["column_parts"]
+__all__ = ["Part", "column_parts"]
 
-# Entries and columns of a part, at least: products with fewer columns are slower. With few samples
-# what is computed from a part is small enough for the cache of a processor.
-_PART_ENTRIES, _PART_COLUMNS = 1 << 20, 4096
+# Entries of the product with a part, 8 MiB in double precision: it stays in the cache of most
+# processors, and is large enough for all of their threads.
+_PRODUCT_ENTRIES = 1 << 20
+# Least number of columns of a part, since products with fewer are slower.
+_LEAST_COLUMNS = 4096
 
 
-def column_parts(design: Design) -> Iterator[tuple[slice, Design]]:
-    """Parts of a design, each with its columns as a slice.
+class Part(NamedTuple):
+    """Some columns of a design.
+
+    Attributes
+    ----------
+    columns : slice
+        Which ones.
+    design : Design
+        The design of these columns.
+    """
+
+    columns: slice
+    design: Design
+
+
+def column_parts(design: Design, targets: int) -> list[Part]:
+    """A design in parts, which are views.
 
     What is computed from the product with a part need not be kept, and is still in the cache. A
-    design that is not dense, or on an accelerator, which is faster with few large products, is one
-    part.
+    design that is no NumPy array is one part.
 
     Parameters
     ----------
     design : Design of shape (n_samples, n_features)
+    targets : int
+        Number of columns of the block that the parts are multiplied with.
 
-    Yields
-    ------
-    columns : slice
-    part : Design of the same rows
+    Returns
+    -------
+    list of Part
     """
-    n, p = design.shape
-    width = max(_PART_COLUMNS, _PART_ENTRIES // max(n, 1))
-    if p <= width or not arrays.on_host(design.prototype) or not _is_dense(design):
-        yield slice(0, p), design
-        return
-    for first in range(0, p, width):
-        columns = slice(first, min(first + width, p))
-        yield columns, _part(design, columns)
+    p = design.shape[1]
+    width = max(_PRODUCT_ENTRIES // max(targets, 1), _LEAST_COLUMNS)
+    if p <= width or not isinstance(design.prototype, np.ndarray) or not _is_dense(design):
+        return [Part(slice(0, p), design)]
+    slices = [slice(first, min(first + width, p)) for first in range(0, p, width)]
+    return [Part(columns, _part(design, columns)) for columns in slices]
 
 
 def _is_dense(design: Design) -> bool:

@@ -10,6 +10,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 
 __all__ = [
+    "BLOCK_TARGETS",
     "AdjustableRidge",
     "HeldCross",
     "blockwise_cross_norms",
@@ -20,7 +21,7 @@ __all__ = [
 
 # Largest number of columns of XᵀY computed at a time when it is not kept: 20 MB for ten thousand
 # predictors.
-_BLOCK_TARGETS = 256
+BLOCK_TARGETS = 256
 # With few samples fewer columns are computed at a time, so that they take at most an eighth of the
 # memory of X, but at least this number, since products with fewer columns are slower.
 _LEAST_TARGETS, _PART_OF_X = 16, 8
@@ -112,7 +113,7 @@ def target_blocks(form: Any, height: int | None = None) -> Iterator[slice]:
     """Columns of C that are computed at a time, for ``height`` rows of it; None for all rows."""
     size = form.shape[0]
     # an accelerator has memory for more
-    most = arrays.at_once(_BLOCK_TARGETS, form.prototype)
+    most = arrays.at_once(BLOCK_TARGETS, form.prototype)
     fit = int(form.samples) * size // (_PART_OF_X * max(height or size, 1))
     width = min(most, max(_LEAST_TARGETS, fit))
     for first in range(0, form.shape[1], width):

@@ -55,17 +55,20 @@ class KeptCross:
                 return cls(dtype, m1, like)
         return None
 
+    def allot(self, width: int) -> None:
+        """Make room for the rows of ``width`` further columns of C, which are put one by one."""
+        room = arrays.namespace(self._like).empty((width, self._height), dtype=self._dtype)
+        self._parts.append(room)
+
     def put(self, part: Array, rows: slice) -> None:
-        """Keep some rows of further columns of C, from the first row to the last in turn."""
+        """Keep further columns of C: all rows, or some of those that have room."""
         xp = arrays.namespace(part)
         with arrays.without_overflow_warnings():
             some = xp.astype(part.T, self._dtype, copy=False)
-        if rows.stop - rows.start == self._height:
+        if part.shape[0] == self._height:
             self._parts.append(some)
-            return
-        if rows.start == 0:
-            self._parts.append(arrays.zeros((some.shape[0], self._height), like=some))
-        self._parts[-1][:, rows] = some
+        else:
+            self._parts[-1][:, rows] = some
 
     def rows(self, index: Array) -> Array:
         """Rows of C, as a new array."""

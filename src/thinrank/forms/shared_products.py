@@ -8,9 +8,9 @@ from functools import cached_property
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.designs.column_parts import column_parts
+from thinrank.designs.column_parts import Part, column_parts
 from thinrank.forms.active_columns import ActiveColumns
-from thinrank.forms.base import target_blocks
+from thinrank.forms.base import BLOCK_TARGETS, target_blocks
 from thinrank.forms.kept_cross import KeptCross
 
 __all__ = ["SharedProducts"]
@@ -85,21 +85,28 @@ class SharedProducts:
     def _norms_of_new(self, kept: KeptCross | None, units: Array | None) -> tuple[Array, Array]:
         """Norms of a new XᵀY/n, which ``kept`` receives, part by part."""
         xp = arrays.namespace(self.prototype)
-        parts = list(column_parts(self.X))
         by_row = arrays.zeros((self.shape[0],), like=self.prototype)
         by_column = []
-        for targets in target_blocks(self, parts[0][1].shape[1]):
+        parts = column_parts(self.X, min(self.shape[1], BLOCK_TARGETS))
+        for targets in target_blocks(self, parts[0].design.shape[1]):
             index = arrays.indices(range(targets.start, targets.stop), self.prototype)
             block = self._Y.columns(index) / self.samples
-            squares: Array | float = 0.0
-            for rows, part in parts:
-                cross = part.transposed_product(block)
-                if kept is not None:
-                    kept.put(cross, rows)
-                if units is not None:
-                    cross = cross * units[targets]
-                by_row[rows] += arrays.row_norms_squared(cross)
-                squares = squares + arrays.column_norms_squared(cross)
-                del cross  # before the next is computed
-            by_column.append(squares)
+            own = None if units is None else units[targets]
+            if kept is not None and len(parts) > 1:
+                kept.allot(block.shape[1])
+            found = [_put_and_norms(part, block, kept, own) for part in parts]
+            by_row += xp.concat([rows for rows, _ in found])
+            by_column.append(sum(columns for _, columns in found))
         return by_row, xp.concat(by_column)
+
+
+def _put_and_norms(
+    part: Part, block: Array, kept: KeptCross | None, units: Array | None
+) -> tuple[Array, Array]:
+    """Squared norms of rows and columns of the product with a part, which ``kept`` receives."""
+    cross = part.design.transposed_product(block)
+    if kept is not None:
+        kept.put(cross, part.columns)
+    if units is not None:
+        cross = cross * units
+    return arrays.row_norms_squared(cross), arrays.column_norms_squared(cross)
