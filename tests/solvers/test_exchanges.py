@@ -17,8 +17,14 @@ from thinrank.solvers.exchanges import (
 from thinrank.solvers.pursuit import Pursuit
 
 
+@pytest.fixture(params=[1, 1 << 14])
+def many(request, monkeypatch):
+    """The number of values from which on a bound is found first."""
+    monkeypatch.setattr("thinrank.solvers.exchanges._MANY", request.param)
+
+
 @pytest.mark.parametrize("count", [1, 7, 40, 399, 400, 1000])
-def test_the_first_of_all_in_order(count):
+def test_the_first_of_all_in_order(count, many):
     rng = np.random.default_rng(30_103)
     values = rng.integers(0, 60, 400) / 7.0  # with ties
     values[::9] *= 1 + 1e-13  # equal to half of the digits
@@ -27,13 +33,13 @@ def test_the_first_of_all_in_order(count):
 
 @pytest.mark.parametrize("scale", [1.0, -1.0, 1e-300, 0.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_largest_of_many_in_any_units(scale, dtype):
+def test_the_largest_of_many_in_any_units(scale, dtype, many):
     values = (scale * np.random.default_rng(30_105).standard_normal(3001) ** 2).astype(dtype)
     for count in (1, 10, 128, 375):
         np.testing.assert_array_equal(descending(values, count), descending(values)[:count])
 
 
-def test_nan_comes_last():
+def test_nan_comes_last(many):
     values = np.array([1.0, np.nan, 3.0] + [0.0] * 50)
     assert descending(values, 2).tolist() == [2, 0]
 
@@ -47,7 +53,7 @@ def test_what_is_outside_of_some_rows(library, monkeypatch, rows, on_host):
 
 
 @pytest.mark.parametrize("free", [0, 2, 5])
-def test_promising_exchanges_of_many(free):
+def test_promising_exchanges_of_many(free, many):
     rng = np.random.default_rng(30_104)
     costs, gains = rng.uniform(0, 1, 6), rng.uniform(0, 1.02, 900)
     ordered, cheap = -np.sort(-gains), np.sort(costs)

@@ -27,6 +27,9 @@ __all__ = [
 MAX_COST_RATIO = 4.0
 # Single exchanges tried if the form is a majorizer, for which gains are underestimated.
 _MAX_EXCHANGES = 16
+# With this number of values or more a bound for the largest ones is found first: a partition of all
+# would take ten times as long.
+_MANY = 1 << 14
 
 
 @functools.lru_cache(maxsize=256)
@@ -96,18 +99,21 @@ def descending(values: Array, count: int | None = None) -> Array:
     count = values.shape[0] if count is None else min(count, values.shape[0])
     if not _pays_to_part(values, count):
         return ascending(-values)[:count]
-    few = _shortlist(values, count)
-    keys = arrays.half_the_digits(-values[few])
+    few = _shortlist(values, count) if values.shape[0] >= _MANY else None
+    keys = arrays.half_the_digits(-(values if few is None else values[few]))
     last = np.partition(keys, count - 1)[count - 1]
     places = np.flatnonzero(~(keys > last))
-    return few[places[np.argsort(keys[places], kind="stable")][:count]]
+    first = places[np.argsort(keys[places], kind="stable")][:count]
+    return first if few is None else few[first]
 
 
 def _largest(values: Array, count: int) -> Array:
     """The ``count`` largest values, in descending order; all if there are fewer."""
-    if not _pays_to_part(values, count):
-        return -arrays.namespace(values).sort(-values)
-    return -np.sort(-values[_shortlist(values, count)])[:count]
+    if _pays_to_part(values, count):
+        if values.shape[0] >= _MANY:
+            values = values[_shortlist(values, count)]
+        values = np.partition(values, values.shape[0] - count)[values.shape[0] - count :]
+    return -arrays.namespace(values).sort(-values)
 
 
 def _shortlist(values: np.ndarray, count: int) -> np.ndarray:
