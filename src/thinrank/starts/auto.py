@@ -85,7 +85,9 @@ class Auto:
         # a few more rows than are compared are fetched together with those that are
         picked = screening.picked_rows(form, rows if rows <= 2 * most else most)
         compared = screening.picked_rows(form, most) if most < picked.shape[0] else picked
-        return Backward() if _correlated(form, picked, compared) else screening
+        if _correlated(form, picked, compared):
+            return Backward()
+        return _Picked(screening, picked) if rows <= 2 * most else screening
 
     def _quick(self, loss: Any) -> bool:
         """Whether backward elimination takes little time."""
@@ -101,6 +103,17 @@ class Auto:
         if form.column_scale is None:
             return found
         return Factors(found.U, found.V / form.column_scale[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class _Picked:
+    """Screening whose rows are already picked."""
+
+    screening: Screening | PartialScreening
+    rows: Array
+
+    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        return self.screening.on_picked(loss, self.rows, rank, columns, seed)
 
 
 def _correlated(form: QuadraticForm, rows: Array, compared: Array) -> bool:
