@@ -99,9 +99,11 @@ def blockwise_cross_norms(
     xp = arrays.namespace(form.prototype)
     by_row = arrays.zeros((form.shape[0],), like=form.prototype)
     by_column = []
-    # an accelerator has memory for more
+    # an accelerator has memory for more, and for all columns if they are kept anyway
     most = arrays.at_once(_BLOCK_TARGETS, form.prototype)
     width = min(most, max(_LEAST_TARGETS, int(form.samples) // _PART_OF_X))
+    if keep is not None and not arrays.on_host(form.prototype):
+        width = form.shape[1]
     for first in range(0, form.shape[1], width):
         last = min(first + width, form.shape[1])
         part = form.cross_columns(first, last)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from thinrank import arrays
+from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.core import memory
 from thinrank.core.contracts import QuadraticForm, Start
@@ -129,4 +129,4 @@ def _correlated(form: QuadraticForm, rows: Array, compared: Array) -> bool:
     gram *= inverse
     gram *= inverse[:, None]
     gram -= arrays.identity(gram.shape[0], like=gram)
-    return max(float(xp.max(gram)), -float(xp.min(gram))) > _MAX_CORRELATION
+    return float(entrywise.largest(gram)) > _MAX_CORRELATION
