@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ):
             item.add_marker(pytest.mark.no_cover)
         fixtures = getattr(item, "fixturenames", ())
-        if "xp" in fixtures:
+        if "xp" in fixtures or "torch" in fixtures:
             item.add_marker(pytest.mark.arrays)
         if "data_dir" in fixtures:
             item.add_marker(pytest.mark.data)
@@ -141,12 +141,21 @@ def _own_addresses() -> set[str]:
 def xp(request: pytest.FixtureRequest) -> Any:
     """The array API namespace of each supported library in turn."""
     name = request.param
-    if importlib.util.find_spec(name) is None:
-        reason = f"{name} is not installed"
-        if name == "torch" and not request.config.getoption("--require-torch"):
-            pytest.skip(reason)
-        pytest.fail(reason)
+    if name == "torch":
+        request.getfixturevalue("torch")
     return importlib.import_module(_MODULES[name])
+
+
+@pytest.fixture
+def torch(request: pytest.FixtureRequest) -> Any:
+    """PyTorch, for tests of what is particular to it; without it they are skipped.
+
+    Its name marks them (``arrays``), so that `.ci/run` runs them when it has installed PyTorch.
+    """
+    if importlib.util.find_spec("torch") is None:
+        outcome = pytest.fail if request.config.getoption("--require-torch") else pytest.skip
+        outcome("torch is not installed")
+    return importlib.import_module("torch")
 
 
 @pytest.fixture(params=["float32", "float64"])
