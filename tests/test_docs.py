@@ -44,7 +44,7 @@ def _page(path):
     return pytest.param(path, marks=marks, id=path.stem)
 
 
-@pytest.mark.parametrize("page", map(_page, PAGES))
+@pytest.mark.parametrize("page", [_page(path) for path in PAGES])
 def test_guide(page, request):
     if request.node.get_closest_marker("arrays"):
         request.getfixturevalue("torch")
