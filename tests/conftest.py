@@ -27,16 +27,29 @@ _MODULES = {
 # which doubles their time; others are marked one by one.
 _NOT_MEASURED = (
     "tests/baselines/test_baselines_sklearn_checks.py",
-    "tests/contracts/test_every_loss_solver_library.py",
+    "tests/cli/test_command_line_page.py",
+    "tests/cli/test_walkthrough.py",
+    "tests/contracts",
     "tests/estimators/test_completion_sklearn.py",
+    "tests/estimators/test_faults_in_a_process.py",
     "tests/estimators/test_graph_sklearn_checks.py",
+    "tests/estimators/test_huber.py",
+    "tests/estimators/test_missing.py",
+    "tests/estimators/test_real_like.py",
+    "tests/estimators/test_row_blocks.py",
+    "tests/estimators/test_selection_edge_cases.py",
+    "tests/estimators/test_shares_explained.py",
     "tests/estimators/test_sklearn_checks.py",
     "tests/fuzz",
     "tests/oracles",
     "tests/paper/test_golden_records.py",
     "tests/properties",
+    "tests/report/test_pages_in_browser.py",
     "tests/rl/test_blackjack_family.py",
+    "tests/selection/test_deviance_samples.py",
+    "tests/selection/test_loss_search.py",
     "tests/test_docs.py::test_guide",
+    "tests/test_supply_chain.py",
 )
 # Here array libraries other than NumPy run the lines that NumPy runs, and take far longer.
 _LIKE_NUMPY = (
