@@ -33,8 +33,6 @@ _NOT_MEASURED = (
     "tests/estimators/test_completion_sklearn.py",
     "tests/estimators/test_faults_in_a_process.py",
     "tests/estimators/test_graph_sklearn_checks.py",
-    "tests/estimators/test_huber.py",
-    "tests/estimators/test_missing.py",
     "tests/estimators/test_real_like.py",
     "tests/estimators/test_row_blocks.py",
     "tests/estimators/test_selection_edge_cases.py",
@@ -47,7 +45,6 @@ _NOT_MEASURED = (
     "tests/report/test_pages_in_browser.py",
     "tests/rl/test_blackjack_family.py",
     "tests/selection/test_deviance_samples.py",
-    "tests/selection/test_loss_search.py",
     "tests/test_docs.py::test_guide",
     "tests/test_supply_chain.py",
 )
