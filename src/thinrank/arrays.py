@@ -194,7 +194,8 @@ def divide_or_zero(numerator: Array | float, denominator: Array) -> Array:
     if type(denominator) is np.ndarray:
         out = np.zeros_like(denominator)
         return np.divide(numerator, denominator, out=out, where=denominator > 0)
-    return namespace(denominator).where(denominator > 0, numerator / denominator, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of libraries over NumPy
+        return namespace(denominator).where(denominator > 0, numerator / denominator, 0.0)
 
 
 # --------------------------------------------------------------------------- rows and columns

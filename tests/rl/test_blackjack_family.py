@@ -131,7 +131,7 @@ def test_expectations_give_the_optimum():
             (17,),
             20_000,
         ),
-        (Ridge(100.0, fit_intercept=False, solver="cholesky"), (17,), 20_000),
+        (Ridge(100.0, fit_intercept=False, solver="cholesky"), (17,), 40_000),
     ],
     ids=["pursuit", "GDT", "ridge"],
 )
