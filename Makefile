@@ -155,7 +155,7 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 		--json $(RESULTS)/other_packages.json --markdown $(RESULTS)/other_packages.md
 
 docs: $(VENV)/installed-docs
-	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -j auto -b html docs docs/_build/html
 
 # The wheel is built from the source distribution and installed in an environment of its own.
 package: $(VENV)/installed-dev

@@ -55,6 +55,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["auto_examples"],
     "within_subsection_order": "ExampleTitleSortKey",
     "abort_on_example_error": True,
+    "parallel": True,  # as many processes as Sphinx has
     "download_all_examples": False,
     "show_signature": False,
     "write_computation_times": False,

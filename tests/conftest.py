@@ -27,16 +27,26 @@ _MODULES = {
 # which doubles their time; others are marked one by one.
 _NOT_MEASURED = (
     "tests/baselines/test_baselines_sklearn_checks.py",
-    "tests/contracts/test_every_loss_solver_library.py",
+    "tests/cli/test_command_line_page.py",
+    "tests/cli/test_walkthrough.py",
+    "tests/contracts",
     "tests/estimators/test_completion_sklearn.py",
+    "tests/estimators/test_faults_in_a_process.py",
     "tests/estimators/test_graph_sklearn_checks.py",
+    "tests/estimators/test_real_like.py",
+    "tests/estimators/test_row_blocks.py",
+    "tests/estimators/test_selection_edge_cases.py",
+    "tests/estimators/test_shares_explained.py",
     "tests/estimators/test_sklearn_checks.py",
     "tests/fuzz",
     "tests/oracles",
     "tests/paper/test_golden_records.py",
     "tests/properties",
+    "tests/report/test_pages_in_browser.py",
     "tests/rl/test_blackjack_family.py",
+    "tests/selection/test_deviance_samples.py",
     "tests/test_docs.py::test_guide",
+    "tests/test_supply_chain.py",
 )
 # Here array libraries other than NumPy run the lines that NumPy runs, and take far longer.
 _LIKE_NUMPY = (
@@ -80,7 +90,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ):
             item.add_marker(pytest.mark.no_cover)
         fixtures = getattr(item, "fixturenames", ())
-        if "xp" in fixtures:
+        if "xp" in fixtures or "torch" in fixtures:
             item.add_marker(pytest.mark.arrays)
         if "data_dir" in fixtures:
             item.add_marker(pytest.mark.data)
@@ -141,12 +151,21 @@ def _own_addresses() -> set[str]:
 def xp(request: pytest.FixtureRequest) -> Any:
     """The array API namespace of each supported library in turn."""
     name = request.param
-    if importlib.util.find_spec(name) is None:
-        reason = f"{name} is not installed"
-        if name == "torch" and not request.config.getoption("--require-torch"):
-            pytest.skip(reason)
-        pytest.fail(reason)
+    if name == "torch":
+        request.getfixturevalue("torch")
     return importlib.import_module(_MODULES[name])
+
+
+@pytest.fixture
+def torch(request: pytest.FixtureRequest) -> Any:
+    """PyTorch, for tests of what is particular to it; without it they are skipped.
+
+    Its name marks them (``arrays``), so that `.ci/run` runs them when it has installed PyTorch.
+    """
+    if importlib.util.find_spec("torch") is None:
+        outcome = pytest.fail if request.config.getoption("--require-torch") else pytest.skip
+        outcome("torch is not installed")
+    return importlib.import_module("torch")
 
 
 @pytest.fixture(params=["float32", "float64"])

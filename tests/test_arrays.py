@@ -425,10 +425,10 @@ def test_logarithm_of_zero_is_finite(library, dtype):
 def test_sums_and_maxima_of_rows(library, dtype, rng, columns):
     x = rng.standard_normal((6, columns))
     own = library.array(x, dtype)
-    library.check(arrays.row_sums(own), arrays.row_maxima(own), dtype=dtype)
+    library.check(entrywise.row_sums(own), entrywise.row_maxima(own), dtype=dtype)
     tol = 1e-5 if dtype == "float32" else 1e-13
     for found, expected in [
-        (arrays.row_sums(own), x.sum(axis=1, keepdims=True)),
-        (arrays.row_maxima(own), x.max(axis=1, keepdims=True)),
+        (entrywise.row_sums(own), x.sum(axis=1, keepdims=True)),
+        (entrywise.row_maxima(own), x.max(axis=1, keepdims=True)),
     ]:
         np.testing.assert_allclose(library.numpy(found), expected, rtol=tol, atol=tol)

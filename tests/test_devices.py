@@ -5,13 +5,6 @@ import pytest
 
 import thinrank as tr
 
-pytestmark = pytest.mark.arrays
-
-
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch")
-
 
 def test_what_is_kept_and_what_is_converted(torch):
     whole = np.arange(6).reshape(2, 3)

@@ -49,24 +49,23 @@ __all__ = [
     "identity",
     "indices",
     "inner",
-    "inners",
     "is_array",
     "is_tensor",
     "itemsize",
+    "mean_and_variance",
     "namespace",
     "nonzero_rows",
     "norm",
     "on_host",
     "put_rows",
-    "row_maxima",
     "row_norms_squared",
-    "row_sums",
     "scatter_rows",
     "solve_lower",
     "submatrix",
     "take_columns",
     "take_rows",
     "to_numpy",
+    "top_positions",
     "top_rows",
     "true_positions",
     "without_overflow_warnings",
@@ -175,8 +174,7 @@ def itemsize(x: Array) -> int:
 
 def norm(x: Array) -> float:
     """Frobenius (for vectors: Euclidean) norm as a Python number."""
-    xp = namespace(x)
-    return float(xp.linalg.vector_norm(x))
+    return float(namespace(x).linalg.vector_norm(x))
 
 
 def without_overflow_warnings() -> Any:
@@ -191,22 +189,13 @@ def inner(a: Array, b: Array) -> float:
     return float(namespace(a, b).sum(a * b))
 
 
-def inners(*pairs: tuple[Array, Array]) -> list[float]:
-    """⟨a, b⟩ of several pairs, in one transfer from the device."""
-    if type(pairs[0][0]) is np.ndarray:
-        return [inner(a, b) for a, b in pairs]
-    xp = namespace(*pairs[0])
-    return to_numpy(xp.stack([xp.sum(a * b) for a, b in pairs])).tolist()
-
-
 def divide_or_zero(numerator: Array | float, denominator: Array) -> Array:
     """numerator / denominator, and 0 where the denominator is not positive."""
     if type(denominator) is np.ndarray:
         out = np.zeros_like(denominator)
         return np.divide(numerator, denominator, out=out, where=denominator > 0)
-    xp = namespace(denominator)
-    live = denominator > 0
-    return xp.where(live, numerator / xp.where(live, denominator, 1.0), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of libraries over NumPy
+        return namespace(denominator).where(denominator > 0, numerator / denominator, 0.0)
 
 
 # --------------------------------------------------------------------------- rows and columns
@@ -271,15 +260,15 @@ def submatrix(a: Array, rows: Array, columns: Array) -> Array:
 
 
 def scatter_rows(rows: Array, index: Array, size: int) -> Array:
-    """Put ``rows`` at the positions of the sorted ``index`` in a zero array of ``size`` rows."""
+    """Put ``rows`` at the positions ``index`` in a zero array of ``size`` rows."""
     xp = namespace(rows)
     if type(rows) is np.ndarray or _has_item_assignment(xp):
-        out = zeros((size, *rows.shape[1:]), like=rows)
-        out[index] = rows
-        return out
+        return put_rows(zeros((size, *rows.shape[1:]), like=rows), index, rows)
     if index.shape[0] == 0:
         return zeros((size, *rows.shape[1:]), like=rows)
     # The standard has no assignment with an index array: search for every position in the index.
+    order = xp.argsort(index)
+    index, rows = xp.take(index, order), xp.take(rows, order, axis=0)
     everywhere = xp.arange(size, device=device_of(rows))
     place = xp.clip(xp.searchsorted(index, everywhere), max=index.shape[0] - 1)
     hit = xp.take(index, place) == everywhere
@@ -288,8 +277,9 @@ def scatter_rows(rows: Array, index: Array, size: int) -> Array:
 
 
 def put_rows(target: Array, index: Array, rows: Array) -> Array:
-    """``target`` with ``rows`` at the sorted ``index``, in place where the library allows it."""
-    xp = namespace(target)
+    """``target`` with ``rows`` at ``index``, in place where the library allows it."""
+    if is_torch_namespace(xp := namespace(target)):  # without the checks of an assignment
+        return target.index_copy_(0, index, rows)
     if _has_item_assignment(xp):
         target[index] = rows
         return target
@@ -324,7 +314,15 @@ def nonzero_rows(a: Array) -> Array:
         flags = np.zeros(a.shape[0], dtype=bool)
         flags[np.flatnonzero(a) // a.shape[1]] = True
         return np.flatnonzero(flags)
-    return true_positions(namespace(a).any(a != 0, axis=1))
+    xp = namespace(a)
+    return true_positions(a.any(dim=1) if is_torch_namespace(xp) else xp.any(a != 0, axis=1))
+
+
+def mean_and_variance(a: Array) -> tuple[Array, Array] | None:
+    """Means and variances of the columns, in one pass; None if the library cannot."""
+    if not is_torch_namespace(namespace(a)):
+        return None
+    return namespace(a).var_mean(a, dim=0, correction=0)[::-1]
 
 
 def row_norms_squared(a: Array) -> Array:
@@ -341,43 +339,35 @@ def column_norms_squared(a: Array) -> Array:
     return namespace(a).linalg.vector_norm(a, axis=0) ** 2  # without an array of squares
 
 
-def row_sums(a: Array) -> Array:
-    """Sum of every row, with shape (n, 1)."""
-    if type(a) is np.ndarray:  # numpy.sum needs ten times as long for rows of a few entries
-        return a @ np.ones((a.shape[1], 1), dtype=a.dtype)
-    return namespace(a).sum(a, axis=1, keepdims=True)
-
-
-def row_maxima(a: Array) -> Array:
-    """Largest entry of every row, with shape (n, 1)."""
-    if type(a) is np.ndarray:  # the maxima of columns are much faster for rows of a few entries
-        return np.ascontiguousarray(a.T).max(axis=0)[:, None]
-    return namespace(a).max(a, axis=1, keepdims=True)
-
-
 def half_the_digits(x: Array) -> Array:
     """Round the entries of ``x`` to half of their significant digits.
 
     Numbers that differ by rounding errors only, such as the gains of two identical predictors,
-    become equal, so that ties are resolved in the same way in all units of the data. The entries
-    must be finite and far from overflow.
+    become equal, so that ties are resolved in the same way in all units of the data.
     """
-    large = x * _splitter(namespace(x), x.dtype)
-    return large - (large - x)
+    half, integers = _low_bits(namespace(x), x.dtype)
+    if integers is None:  # no view of the bits: Veltkamp's splitting
+        large = x * float(2 * half + 1)
+        rounded, xp = large - (large - x), namespace(x)
+        return xp.where(xp.isfinite(rounded), rounded, x)
+    return ((x.view(integers) + half) & (-2 * half)).view(x.dtype)
 
 
 @functools.lru_cache(maxsize=16)
-def _splitter(xp: Any, dtype: Any) -> float:
-    """The constant 2ᵐ + 1 of Veltkamp's splitting, with m half of the number of digits."""
-    return float(2 ** math.ceil(0.5 * abs(math.log2(_eps(xp, dtype)))) + 1)
+def _low_bits(xp: Any, dtype: Any) -> tuple[int, Any]:
+    """Half of the unit of the digits that are kept, and integers with as many bits, if any."""
+    half = 1 << (math.ceil(0.5 * abs(math.log2(_eps(xp, dtype)))) - 1)
+    if not _has_item_assignment(xp):
+        return half, None
+    return half, xp.int32 if dtype == xp.float32 else xp.int64
 
 
 def _kth_largest(x: Array, k: int) -> Array:
     xp = namespace(x)
-    if type(x) is np.ndarray or is_cupy_namespace(xp):
-        return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
     if is_torch_namespace(xp):
-        return xp.topk(x, k, sorted=True).values[-1]
+        return xp.topk(x, k).values[-1]
+    if is_numpy_namespace(xp) or is_cupy_namespace(xp):
+        return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
     return xp.sort(x, descending=True)[k - 1]
 
 
@@ -386,15 +376,22 @@ def top_rows(a: Array, count: int) -> Array:
 
     Among rows whose norms agree to half of their digits, the first ones are kept.
     """
-    squares = row_norms_squared(a)
-    if count >= a.shape[0]:
+    return top_positions(row_norms_squared(a), count)
+
+
+def top_positions(squares: Array, count: int) -> Array:
+    """Sorted positions of the ``count`` largest of non-negative numbers, without zeros.
+
+    Among numbers that agree to half of their digits, the first ones are kept.
+    """
+    if count >= squares.shape[0]:
         return true_positions(squares > 0)
-    rounded, xp = half_the_digits(squares), namespace(squares)
-    squares = xp.where(xp.isfinite(rounded), rounded, squares)  # rounding may overflow
-    threshold = _kth_largest(squares, count)
-    kept = true_positions((squares >= threshold) & (squares > 0))
-    if kept.shape[0] > count:
+    squares, xp = half_the_digits(squares), namespace(squares)
+    threshold = _kth_largest(squares, count) if count else float("inf")
+    kept = true_positions(squares >= threshold)
+    if kept.shape[0] != count:  # ties, perhaps of zeros
         above = true_positions(squares > threshold)
-        tied = true_positions(squares == threshold)[: count - above.shape[0]]
+        tied = true_positions((squares == threshold) & (squares > 0))
+        tied = tied[: min(count - above.shape[0], tied.shape[0])]
         kept = xp.sort(xp.concat([above, tied]))
     return kept

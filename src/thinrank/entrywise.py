@@ -15,10 +15,13 @@ __all__ = [
     "at_least",
     "at_most",
     "expit",
+    "inners",
     "largest",
     "log1p_exp",
     "log_or_smallest",
     "logistic",
+    "row_maxima",
+    "row_sums",
     "typical_change",
 ]
 
@@ -61,6 +64,28 @@ def largest(a: Array) -> Array | float:
     if type(a) is np.ndarray:
         return max(float(a.max()), -float(a.min()))
     return arrays.namespace(a).linalg.vector_norm(a, ord=float("inf"))
+
+
+def row_sums(a: Array) -> Array:
+    """Sum of every row, with shape (n, 1)."""
+    if type(a) is np.ndarray:  # numpy.sum needs ten times as long for rows of a few entries
+        return a @ np.ones((a.shape[1], 1), dtype=a.dtype)
+    return arrays.namespace(a).sum(a, axis=1, keepdims=True)
+
+
+def row_maxima(a: Array) -> Array:
+    """Largest entry of every row, with shape (n, 1)."""
+    if type(a) is np.ndarray:  # the maxima of columns are much faster for rows of a few entries
+        return np.ascontiguousarray(a.T).max(axis=0)[:, None]
+    return arrays.namespace(a).max(a, axis=1, keepdims=True)
+
+
+def inners(*pairs: tuple[Array, Array]) -> list[float]:
+    """⟨a, b⟩ of several pairs, in one transfer from the device."""
+    if type(pairs[0][0]) is np.ndarray:
+        return [arrays.inner(a, b) for a, b in pairs]
+    xp = arrays.namespace(*pairs[0])
+    return arrays.to_numpy(xp.stack([xp.sum(a * b) for a, b in pairs])).tolist()
 
 
 def log1p_exp(x: Array) -> Array:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from scipy.linalg import eigh as scipy_eigh
 
-from thinrank import arrays
+from thinrank import arrays, small_matrices
 from thinrank.arrays import Array
 from thinrank.linalg import (
     OVERSAMPLING,
@@ -27,13 +29,8 @@ _WIDE = 4
 _ROUNDING = 10.0
 # Up to this number of rows or columns a Gram matrix in double precision is quick to multiply with.
 _MAX_GRAM = 4096
-# Iterations between two checks of convergence, and largest number of checks. A check takes longer
-# than some iterations.
-_STEPS = 3
+# Largest number of checks of convergence.
 _MAX_CHECKS = 20
-# Least pivot, relative to the largest, with which two Cholesky factors give an orthonormal basis in
-# double precision.
-_LEAST_PIVOT = 1e-7
 # Right singular vectors come from inner products if the squares of the singular values differ by
 # less than this factor: inner products lose as many digits.
 _GRAM_RANGE = 1e3
@@ -67,14 +64,13 @@ def leading_left_vectors(
     xp = arrays.namespace(matrix)
     small = min(matrix.shape)
     rank = min(rank, small)
-    if small <= _FULL_SVD_SIZE:
-        left, values = left_singular_vectors(matrix)
-        return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
-    elsewhere = type(matrix) is not np.ndarray and arrays.itemsize(matrix) == 4
-    if elsewhere and rank > 0 and small <= _MAX_GRAM:
+    if small_matrices.is_single_elsewhere(matrix) and rank > 0 and small <= _MAX_GRAM:
         left = _left_vectors_by_gram(matrix, rank, guess, floor)
         if left is not None:
             return left
+    if small <= _FULL_SVD_SIZE:
+        left, values = left_singular_vectors(matrix)
+        return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
     if _is_wide(matrix):
         return _left_vectors_of_wide(matrix, rank, floor)
     width = min(rank + OVERSAMPLING, small)
@@ -117,74 +113,74 @@ def _left_vectors_of_wide(matrix: Array, rank: int, floor: Array | float) -> Arr
 def _left_vectors_by_gram(
     matrix: Array, rank: int, guess: Array, floor: Array | float
 ) -> Array | None:
-    """Leading left singular vectors by subspace iteration with the smaller Gram matrix.
+    """Leading left singular vectors from the smaller Gram matrix, in double precision.
 
-    The Gram matrix, bases and small factorisations are in double precision. Singular values below
-    about 1e-7 times the largest are lost, which single precision allows. On an accelerator the
-    products of one iteration take much less time than one QR decomposition or SVD, and a few
-    numbers are fetched from it every _STEPS iterations.
+    Singular values below about 1e-7 times the largest are lost, which single precision allows. On
+    an accelerator the products of one iteration take much less time than one QR decomposition or
+    SVD there; small matrices are factorised on the host.
 
     Returns
     -------
     array or None
         None if the matrix has a smaller rank than the basis, for which QR is needed.
     """
+    found: tuple[np.ndarray, Array] | None
     xp = arrays.namespace(matrix)
     double = xp.astype(matrix, xp.float64)
     tall = matrix.shape[0] > matrix.shape[1]
     gram = double.T @ double if tall else double @ double.T
-    width = min(rank + OVERSAMPLING, gram.shape[0])
-    extra = random_block(matrix.shape[1], max(width - guess.shape[1], 0), matrix, seed=0)
-    block = xp.concat([guess, extra], axis=1)
-    if not arrays.is_array(floor):
-        floor = arrays.zeros((), like=matrix) + floor
-    pivots: list[Array] = []
-    basis = _basis(xp.astype(block if tall else matrix @ block, xp.float64), pivots)
-    captured = 0.0
-    for _ in range(_MAX_CHECKS):
-        for _ in range(_STEPS):
-            basis = _basis(gram @ basis, pivots)
-        basis = _basis(basis, [])  # once more, so that it is orthonormal up to rounding
-        image = gram @ basis
-        small = basis.T @ image
-        # NaN, about which the pivots tell, would be an error here
-        squares, rotation = xp.linalg.eigh(xp.where(xp.isfinite(small), small, 0.0))
-        squares, rotation = xp.flip(squares), xp.flip(rotation, axis=1)[:, :rank]
-        vectors, values = basis @ rotation, squares[:rank]
-        left_over = xp.sum((image @ rotation - vectors * values) ** 2)
-        found, rest, least, *known = _fetched(squares, left_over, floor, *pivots)
-        if not all(each.min() > _LEAST_PIVOT * each.max() for each in known):  # also if it is NaN
+    if gram.shape[0] <= max(_FULL_SVD_SIZE, rank + OVERSAMPLING):
+        found = small_matrices.eigenpairs(gram)
+    else:
+        extra = _random_columns(matrix.shape[1], max(rank + OVERSAMPLING - guess.shape[1], 0))
+        block = xp.concat([guess, arrays.from_numpy(extra, matrix)], axis=1)
+        block = xp.astype(block if tall else matrix @ block, xp.float64)
+        found = _by_subspace_iteration(gram, rank, block, arrays.eps(matrix))
+        if found is None:
             return None
-        previous, captured = captured, float(np.sum(found[:rank]))
-        gap = found[rank - 1] - found[-1]
-        missed = rest[0] / gap if gap > 0 else 0.0 if width == gram.shape[0] else captured
-        if min(missed, captured - previous) <= 0.1 * arrays.eps(matrix) * captured:
-            break
+    values, vectors = found
+    sizes = np.sqrt(np.maximum(values[:rank], 0.0))
+    clear = (sizes > max(matrix.shape) * arrays.eps(matrix) * sizes[0]) & (sizes > float(floor))
+    count = int(np.count_nonzero(clear))
+    vectors = vectors[:, :count]
     if tall:
-        vectors = double @ (vectors / xp.sqrt(values))
-    sizes = np.sqrt(np.maximum(found[:rank], 0.0))
-    clear = (sizes > max(matrix.shape) * arrays.eps(matrix) * sizes[0]) & (sizes > least)
-    return xp.astype(vectors, matrix.dtype)[:, : int(np.count_nonzero(clear))]
+        vectors = double @ (vectors / arrays.from_numpy(sizes[:count], double))
+    return xp.astype(vectors, matrix.dtype)
 
 
-def _basis(block: Array, pivots: list[Array]) -> Array:
-    """A basis of the columns of a block, by a Cholesky factor, whose pivots are appended to a list.
+def _by_subspace_iteration(
+    gram: Array, rank: int, block: Array, eps: float
+) -> tuple[np.ndarray, Array] | None:
+    """The largest eigenvalues, on the host, and the eigenvectors of a matrix, from a block.
 
-    The basis is orthonormal up to rounding only if the block is well conditioned. The smallest
-    pivot relative to the largest is about the reciprocal condition number. It is NaN if the columns
-    are linearly dependent, and so is the basis.
+    Every check takes two products with the matrix and one transfer to the host. None if the columns
+    of the block become linearly dependent.
     """
-    factor = arrays.cholesky(block.T @ block)
-    pivots.append(arrays.namespace(block).linalg.diagonal(factor))
-    return arrays.solve_lower(factor, block.T).T
+    xp = arrays.namespace(gram)
+    captured = 0.0
+    for checks_left in reversed(range(_MAX_CHECKS)):
+        block = gram @ block
+        image = gram @ block
+        products = small_matrices.inner_products(xp.concat([block, image], axis=1))
+        found = small_matrices.ritz(products)
+        if found is None:
+            return None
+        values = found.values
+        previous, captured = captured, float(np.sum(values[:rank]))
+        gap = values[rank - 1] - values[-1]
+        missed = np.sum(found.residuals[:rank]) / gap if gap > 0 else captured
+        turn = arrays.from_numpy(found.turn, gram)
+        settled = min(missed, captured - previous) <= 0.1 * eps * captured
+        if found.is_orthonormal and (settled or not checks_left):
+            return values, block @ turn[:, :rank]
+        block = image @ turn
+    return None
 
 
-def _fetched(*parts: Array) -> list[np.ndarray]:
-    """Numbers and vectors on an accelerator, in one transfer to the host."""
-    xp = arrays.namespace(*parts)
-    flat = [xp.reshape(xp.astype(part, xp.float64, copy=False), (-1,)) for part in parts]
-    ends = np.cumsum([part.shape[0] for part in flat])
-    return np.split(arrays.to_numpy(xp.concat(flat)), ends[:-1])
+@functools.lru_cache(maxsize=4)
+def _random_columns(rows: int, columns: int) -> np.ndarray:
+    """Standard normal numbers, which a basis is completed with."""
+    return np.random.default_rng(0).standard_normal((rows, columns))
 
 
 def _numerical_rank(values: Array, size: int, floor: Array | float) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-from thinrank import arrays
+from thinrank import arrays, small_matrices
 from thinrank.arrays import Array
 
 __all__ = [
@@ -204,10 +204,14 @@ def lower_product(root: Array, block: Array) -> Array:
 def tall_qr(matrix: Array) -> tuple[Array, Array]:
     """Orthonormal and triangular factor of a matrix with many more rows than columns.
 
+    In single precision in other libraries by a Cholesky factor in double precision.
     For large NumPy arrays by two Cholesky factors (CholeskyQR2, Yamamoto et al. 2015), which take
     products and a fraction of the time of Householder reflections, above all with several threads.
     If the columns are too close to linear dependence for that, by reflections.
     """
+    if small_matrices.is_single_elsewhere(matrix):
+        found = small_matrices.orthonormal(matrix)
+        return qr(matrix) if found is None else found
     tall = type(matrix) is np.ndarray and matrix.shape[1] < matrix.shape[0]
     if tall and matrix.size > _SMALL:
         first = _by_cholesky(matrix)

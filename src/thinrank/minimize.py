@@ -17,7 +17,7 @@ from thinrank.solvers import as_solver
 from thinrank.solvers.loop import run
 from thinrank.starts import as_start, complete_rank
 
-__all__ = ["Run", "check_size", "check_sizes", "minimize", "seed_from", "solve"]
+__all__ = ["Run", "check_size", "check_sizes", "minimize", "seed_from", "solution_of", "solve"]
 
 
 class Run(NamedTuple):
@@ -105,7 +105,7 @@ def minimize(
     bound = as_solver(solver, max_iter, tol, loss).sized(int(rank), rows, columns)
     first = as_start(start, bound.exchanges_rows)
     found = solve(loss, bound, first, seed_from(random_state), callback)
-    return _nothing_to_fit(loss) if found is None else _solution(found, rank)
+    return solution_of(found, loss, rank)
 
 
 def solve(
@@ -211,9 +211,27 @@ def _nothing_to_fit(loss: Any) -> Solution:
     return Solution(zero, value, Status(Outcome.ZERO, message))
 
 
-def _solution(run: Run, asked: int) -> Solution:
-    """Balance the factors, and add a note to the message if the rank is lower than requested."""
-    compact = run.state.factors.balanced()
+def solution_of(run: Run | None, loss: Any, asked: int, factors: Factors | None = None) -> Solution:
+    """Balance the factors, and add a note to the message if the rank is lower than requested.
+
+    Parameters
+    ----------
+    run : Run or None
+        What :func:`solve` returned.
+    loss : Loss
+        The loss that was minimised.
+    asked : int
+        The rank that was requested.
+    factors : Factors or None, default=None
+        The factors of the run in other units; None for its own.
+
+    Returns
+    -------
+    Solution
+    """
+    if run is None:
+        return _nothing_to_fit(loss)
+    compact = (run.state.factors if factors is None else factors).balanced()
     status = run.status
     if compact.rank < asked:
         note = f" The estimate has rank {compact.rank}, lower than the requested rank {asked}."

@@ -30,7 +30,7 @@ def assert_fitted(folder, X, Y):
 
 
 def test_from_two_files_to_predictions(here):
-    """All steps, in new processes, with automatic sizes."""
+    """All steps, with automatic sizes; the model goes from one process to another."""
     X, Y = write_pair(here, index=True)
     fit = run_process("fit", "X.csv", "Y.csv", "-o", "model/", folder=here)
     assert fit.code == 0, fit.err
@@ -46,9 +46,9 @@ def test_from_two_files_to_predictions(here):
     written = np.array([line.split(",")[1:] for line in lines[1:]], dtype=float)
     expected = tr.SparseReducedRankRegressor().fit(X, Y).predict(new)
     np.testing.assert_allclose(written, expected, atol=1e-8)
-    shown = run_process("inspect", "model", folder=here)
+    shown = run("inspect", "model")
     assert "command     thinrank fit X.csv Y.csv -o model/" in shown.out
-    page = run_process("report", "model", "--json", folder=here)
+    page = run("report", "model", "--json")
     assert page.json == {
         "report": "model/report.html",
         "with_data": True,

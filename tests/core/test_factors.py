@@ -183,3 +183,30 @@ def test_a_theta_of_few_rows_or_columns(rows, columns):
     np.testing.assert_allclose(found.theta, theta, atol=1e-12)
     assert found.row_support.tolist() == rows
     assert found.column_support.tolist() == columns
+
+
+class TestColumnUnits:
+    @pytest.fixture
+    def factors(self, rng):
+        U = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, -1.0]])
+        V = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.5], [0.0, 4.0]])
+        return Factors.on_rows(U, np.array([1, 4, 6]), 8, V)
+
+    def test_theta(self, factors):
+        units = np.array([2.0, 3.0, 0.5, 1.0])
+        found = factors.with_column_units(units)
+        np.testing.assert_allclose(found.theta, factors.theta * units)
+        assert found.U is factors.U
+        assert found.row_support.tolist() == [1, 6]
+        assert found.column_support.tolist() == [1, 2, 3]
+
+    def test_supports_are_not_searched_again(self, factors):
+        known = factors.row_support, factors.column_support
+        found = factors.with_column_units(np.ones(4))
+        assert found.row_support is known[0]
+        assert found.column_support is known[1]
+
+    def test_rows_without_zeros_are_the_support_itself(self, rng):
+        rows = np.array([2, 5])
+        whole = Factors.on_rows(rng.standard_normal((2, 1)), rows, 9, np.ones((3, 1)))
+        assert whole.row_support is rows

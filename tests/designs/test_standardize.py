@@ -137,3 +137,31 @@ def test_means_of_single_precision_far_from_zero(xp):
     assert found.dtype == xp.float32
     expected = X.astype(np.float32).astype(np.float64).mean(axis=0)
     np.testing.assert_allclose(arrays.to_numpy(found), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_on_an_accelerator(library, dtype, monkeypatch, scale):
+    """Means and scales come from one pass where the library has a function for it."""
+    monkeypatch.setattr(arrays, "on_host", lambda x: False)
+    expected, mean, spread = explicit(matrix(), None, True, scale)
+    found = standardize(Dense(library.array(matrix(), dtype)), scale=scale)
+    library.check(found.center, dtype=dtype)
+    every = library.index(np.arange(P))
+    np.testing.assert_allclose(library.numpy(found.center), mean, atol=TOL[dtype])
+    np.testing.assert_allclose(
+        library.numpy(found.design.columns(every)), expected, atol=TOL[dtype]
+    )
+    if scale:
+        np.testing.assert_allclose(library.numpy(found.scale), spread, atol=TOL[dtype])
+        assert library.numpy(found.scale)[4] == 0  # a constant column, exactly
+
+
+def test_norms_about_other_centres_on_an_accelerator(library, monkeypatch):
+    monkeypatch.setattr(arrays, "on_host", lambda x: False)
+    design, center = Dense(library.array(matrix())), np.arange(6.0)
+    design.column_means()
+    found = library.numpy(design.column_norms(None, library.array(center)))
+    np.testing.assert_allclose(found, np.linalg.norm(matrix() - center, axis=0))
+    weighted = library.numpy(design.column_norms(library.array(weights()), design.column_means()))
+    moved = (matrix() - matrix().mean(axis=0)) * weights()[:, None]
+    np.testing.assert_allclose(weighted, np.linalg.norm(moved, axis=0), atol=1e-12)

@@ -68,11 +68,11 @@ def test_every_library(library, dtype):
 
 
 @pytest.mark.parametrize("kind", ["float32", pytest.param("torch", marks=pytest.mark.arrays)])
-def test_automatic_sizes(kind):
+def test_automatic_sizes(kind, request):
     X, Y = data(n=200, p=30, noise=0.5)
     convert = np.float32
     if kind == "torch":
-        convert = pytest.importorskip("torch").asarray
+        convert = request.getfixturevalue("torch").asarray
     est = tr.SparseReducedRankRegressor(always_keep=KEPT).fit(convert(X), convert(Y))
     assert est.row_support_.tolist() == [0, 4, 9]
 

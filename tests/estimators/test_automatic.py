@@ -39,13 +39,16 @@ def noise(n, p, k, seed):
 
 # --------------------------------------------------------------------------- what is found
 
+few_or_many = pytest.mark.parametrize("problems", [3, pytest.param(10, marks=pytest.mark.slow)])
+
 
 @pytest.mark.no_cover
+@few_or_many
 @pytest.mark.parametrize("columns", [10, None])
 @pytest.mark.parametrize("standardize", [True, False])
-def test_exact_supports_on_the_papers_strong_settings(columns, standardize):
+def test_exact_supports_on_the_papers_strong_settings(columns, standardize, problems):
     found = []
-    for seed in range(10):
+    for seed in range(problems):
         X, Y, truth = tr.datasets.make_two_way_sparse(column_sparsity=columns, random_state=seed)
         est = auto(standardize=standardize).fit(X, Y)
         found.append(
@@ -57,12 +60,13 @@ def test_exact_supports_on_the_papers_strong_settings(columns, standardize):
 
 @pytest.mark.no_cover
 @doubtful
+@few_or_many
 @pytest.mark.parametrize(
     ("n", "p", "k"), [(50, 100, 50), (100, 20, 30), (30, 200, 5), (60, 10, 10)]
 )
-def test_noise_is_rank_zero(n, p, k):
+def test_noise_is_rank_zero(n, p, k, problems):
     zeros, errors = 0, np.zeros(2)
-    for seed in range(10):
+    for seed in range(problems):
         X, Y = noise(n, p, k, seed)
         est = auto().fit(X, Y)
         zeros += est.rank_ == 0
@@ -70,7 +74,7 @@ def test_noise_is_rank_zero(n, p, k):
         errors += [
             np.mean((fresh_Y - each) ** 2) for each in (est.predict(fresh_X), Y.mean(axis=0))
         ]
-    assert zeros >= 9
+    assert zeros >= 0.9 * problems
     assert errors[0] <= 1.025 * errors[1]
 
 
@@ -270,11 +274,20 @@ def test_float32(small):
     assert est.best_params_["rank"] == reference.best_params_["rank"]
 
 
-@doubtful
-def test_tensors_in_tensors_out(small, library, dtype):
+@pytest.fixture(scope="module")
+def references(small):
+    """Options, each with the fit to NumPy arrays."""
     X, Y, _ = small
-    for options in ({}, {"ridge": "auto"}, {"rank": 2, "row_sparsity": None}):
-        reference = auto(**options).fit(X, Y)
+    every = ({}, {"ridge": "auto"}, {"rank": 2, "row_sparsity": None})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SelectionWarning)
+        return [(options, auto(**options).fit(X, Y)) for options in every]
+
+
+@doubtful
+def test_tensors_in_tensors_out(small, references, library, dtype):
+    X, Y, _ = small
+    for options, reference in references:
         est = auto(**options).fit(library.array(X, dtype), library.array(Y, dtype))
         library.check(est.coef_, est.predict(library.array(X, dtype)), dtype=dtype)
         assert est.best_params_["rank"] == reference.best_params_["rank"]

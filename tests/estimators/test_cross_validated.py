@@ -69,9 +69,10 @@ def test_finds_the_truth(small, fitted):
 
 
 @pytest.mark.no_cover
-def test_exact_supports_on_the_papers_strong_setting():
+@pytest.mark.parametrize("problems", [4, pytest.param(12, marks=pytest.mark.slow)])
+def test_exact_supports_on_the_papers_strong_setting(problems):
     found = []
-    for seed in range(12):
+    for seed in range(problems):
         X, Y, truth = tr.datasets.make_two_way_sparse(random_state=seed)
         est = cv_of().fit(X, Y)
         found.append(
@@ -224,7 +225,7 @@ def degrees(params, shape=(20, 12)):
 @pytest.mark.no_cover
 @doubtful
 @pytest.mark.parametrize("grid", [{}, GRID], ids=["searched", "given"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in (1, 2))])
 def test_one_standard_error(grid, seed):
     X, Y, _ = tr.datasets.make_two_way_sparse(60, 20, 12, 2, 4, 5, signal=0.5, random_state=seed)
     # splits that are given are not judged again on others

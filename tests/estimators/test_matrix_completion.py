@@ -133,9 +133,7 @@ def test_large_sparse_matrices_are_never_dense(monkeypatch):
         est.transform(X)
 
 
-@pytest.mark.arrays
-def test_tensors():
-    torch = pytest.importorskip("torch")
+def test_tensors(torch):
     X, _ = block()
     est = tr.SparseMatrixCompletion(**GIVEN)
     filled = est.fit_transform(torch.asarray(X))

@@ -291,7 +291,7 @@ def test_libraries(library, dtype, share):
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("seed", [0, 2, 4])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in (2, 4))])
 def test_supports_with_half_of_the_entries(seed):
     # with these seeds a response, or half of the predictors, used to be left out
     X, Y, truth = tr.datasets.make_two_way_sparse(random_state=700000 + seed)

@@ -5,6 +5,7 @@ import pytest
 
 import thinrank as tr
 from thinrank.estimators import rounds
+from thinrank.minimize import solve
 from thinrank.selection.automatic import by_criterion
 
 SIZES = {"rank": 2, "row_sparsity": 12, "column_sparsity": None}  # twice as many rows as the truth
@@ -20,7 +21,7 @@ def data(rng, signal):
 @pytest.fixture
 def fits(monkeypatch):
     made = []
-    monkeypatch.setattr(rounds, "minimize", lambda *a, **k: made.append(1) or tr.minimize(*a, **k))
+    monkeypatch.setattr(rounds, "solve", lambda *a, **k: made.append(1) or solve(*a, **k))
     return made
 
 

@@ -26,31 +26,36 @@ def _expected(estimator):
     return _REPEATED if params.get("rank", "auto") == "auto" else {}
 
 
-@parametrize_with_checks(
-    [
-        tr.SparseReducedRankRegressor(),
-        *(
-            tr.SparseReducedRankRegressor(
-                rank=1,
-                row_sparsity=None,
-                column_sparsity=None,
-                solver=solver,
-                start=start,
-                tol=1e-12,
-            )
-            for solver, start in (("pursuit", "auto"), ("gdt", "spectral"))
-        ),
-        tr.SparseReducedRankRegressorCV(cv=3),
-        tr.SparseReducedRankGLM(),
-        tr.SparseReducedRankClassifier("auto", None, None, ridge=0.1, criterion="aic"),
-        tr.SparseReducedRankClassifier(1, None, None, ridge=0.1, tol=1e-12),
-    ],
-    expected_failed_checks=_expected,
-)
+_GIVEN = {"rank": 1, "row_sparsity": None, "column_sparsity": None, "tol": 1e-12}
+USUAL = [
+    tr.SparseReducedRankRegressor(),
+    tr.SparseReducedRankRegressor(**_GIVEN, solver="pursuit", start="auto"),
+    tr.SparseReducedRankRegressorCV(cv=3),
+    tr.SparseReducedRankGLM(),
+    tr.SparseReducedRankClassifier("auto", None, None, ridge=0.1, criterion="aic"),
+]
+# the same classes with other solvers and sizes
+OTHER = [
+    tr.SparseReducedRankRegressor(**_GIVEN, solver="gdt", start="spectral"),
+    tr.SparseReducedRankClassifier(**_GIVEN, ridge=0.1),
+]
+
+
 # the checks fit noise, and more predictors than samples
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_sklearn_compatible(estimator, check, request):
+class TestChecks:
+    @parametrize_with_checks(USUAL, expected_failed_checks=_expected)
+    def test_sklearn_compatible(self, estimator, check, request):
+        _run(estimator, check, request)
+
+    @pytest.mark.slow
+    @parametrize_with_checks(OTHER, expected_failed_checks=_expected)
+    def test_other_settings(self, estimator, check, request):
+        _run(estimator, check, request)
+
+
+def _run(estimator, check, request):
     name = getattr(check, "func", check).__name__
     if name in _REPEATED and getattr(estimator, "tol", None) == 1e-12:
         reason = "factors near zero are precise to about 1e-7 of the largest, the check's tolerance"

@@ -174,9 +174,7 @@ def test_wrong_sizes(blocks, wrong, message):
         tr.SparseSVD(**wrong).fit(blocks)
 
 
-@pytest.mark.arrays
-def test_tensors_in_and_out(blocks):
-    torch = pytest.importorskip("torch")
+def test_tensors_in_and_out(blocks, torch):
     dense = tr.SparseSVD().fit(blocks)
     X = torch.asarray(blocks)
     svd = tr.SparseSVD().fit(X)

@@ -19,7 +19,9 @@ from thinrank.losses import profile
     ("name", "seed", "most", "message"),
     [
         # before: 11,000, 16,000 and 71,000 evaluations
-        ("SparseReducedRankGLM", 291, 5_000, "no finite optimum"),
+        pytest.param(
+            "SparseReducedRankGLM", 291, 5_000, "no finite optimum", marks=pytest.mark.slow
+        ),
         ("SparseReducedRankGLM", 540, 5_000, "no finite optimum"),
         ("SparseReducedRankClassifier", 497, 25_000, "all coefficients are zero"),
     ],

@@ -6,18 +6,8 @@ import numpy as np
 import pytest
 
 import thinrank as tr
-from thinrank.core import extras
 from thinrank.losses import Custom, differentiated
 from thinrank.losses.differentiated import Differentiated
-
-pytestmark = pytest.mark.arrays
-
-
-@pytest.fixture
-def torch(request):
-    if not extras.is_installed("torch") and request.config.getoption("--require-torch"):
-        pytest.fail("torch is not installed")
-    return pytest.importorskip("torch")
 
 
 def logistic(torch, of, shape=(6, 5)):

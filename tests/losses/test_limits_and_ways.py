@@ -331,9 +331,8 @@ def test_perfect_fits(family, total, expected):
     assert profile.is_perfect(family, total, 10.0) is expected
 
 
-def test_functions_without_second_derivatives_have_hessian_zero():
+def test_functions_without_second_derivatives_have_hessian_zero(torch):
     """Linear ones, and those whose gradient depends on other parameters only."""
-    torch = pytest.importorskip("torch")
     from thinrank.losses.differentiated import Differentiated
 
     slope = torch.tensor(3.0, requires_grad=True)

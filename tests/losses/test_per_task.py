@@ -185,10 +185,11 @@ def best_over_rows(X, y, task, rank, rows):
 
 
 @pytest.mark.no_cover
-def test_pursuit_against_exhaustive_search():
+@pytest.mark.parametrize("problems", [4, pytest.param(10, marks=pytest.mark.slow)])
+def test_pursuit_against_exhaustive_search(problems):
     """Through majorizers it need not find the best rows, but nearly always does."""
     excesses = []
-    for seed in range(10):
+    for seed in range(problems):
         rng = np.random.default_rng(seed)
         p, tasks, rows = int(rng.integers(5, 8)), int(rng.integers(3, 6)), int(rng.integers(1, 4))
         rank = int(rng.integers(1, min(rows, 2) + 1))

@@ -18,10 +18,11 @@ CEILINGS = [
 ]
 
 
+@pytest.mark.parametrize("problems", [5, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("correlation", "signal", "ceiling"), CEILINGS)
-def test_autoregressive_designs(correlation, signal, ceiling):
+def test_autoregressive_designs(correlation, signal, ceiling, problems):
     errors = []
-    for seed in range(20):
+    for seed in range(problems):
         X, Y, truth = tr.datasets.make_two_way_sparse(
             100, 400, 60, 4, 12, 12, signal=signal, correlation=correlation, random_state=seed
         )

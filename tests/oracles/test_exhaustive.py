@@ -7,7 +7,7 @@ from closed_forms import best_over_supports
 import thinrank as tr
 
 STARTS = ("lasso", "group_lasso", "proximal", "screening", "spectral")
-PROBLEMS = 200
+FEW, MANY = 50, 200
 
 
 def tiny_sizes(rng):
@@ -68,11 +68,12 @@ def reaches_the_best(loss, best, rank, rows, columns):
     return False
 
 
+@pytest.mark.parametrize("problems", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("problem", "share"), [(regression, 0.95), (regression_with_ridge, 0.95), (denoising, 0.85)]
 )
-def test_best_of_the_starts_is_the_global_optimum(problem, share):
+def test_best_of_the_starts_is_the_global_optimum(problem, share, problems):
     rng = np.random.default_rng(12345)
-    found = sum(reaches_the_best(*problem(rng)) for _ in range(PROBLEMS))
-    print(f"{problem.__name__}: global optimum in {found} of {PROBLEMS}")
-    assert found >= share * PROBLEMS
+    found = sum(reaches_the_best(*problem(rng)) for _ in range(problems))
+    print(f"{problem.__name__}: global optimum in {found} of {problems}")
+    assert found >= share * problems

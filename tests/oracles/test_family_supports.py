@@ -16,7 +16,7 @@ from thinrank.losses.families import Bernoulli, Gaussian
 
 P, K, ROWS, COLUMNS = 6, 3, 2, 2
 RIDGE = 0.01
-FEW, MANY = 3, 10
+FEW, MANY = 1, 10
 
 
 def squared(Y, eta):

@@ -26,7 +26,9 @@ def straightness(errors):
 
 
 @pytest.mark.parametrize("update", ["simultaneous", "sequential"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 5))]
+)
 def test_no_error_case(seed, update):
     X, Y, truth = tr.datasets.make_two_way_sparse(n_samples=200, noise=0, random_state=100 + seed)
     sizes = {"rank": 8, "row_sparsity": 10, "column_sparsity": 10, "update": update}

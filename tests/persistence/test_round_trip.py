@@ -1,7 +1,6 @@
 """A model that is saved and loaded is the same model."""
 
 import functools
-import importlib.util
 import json
 import math
 import subprocess
@@ -245,14 +244,7 @@ def test_a_fit_that_needs_an_unknown_object_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.arrays
-def test_tensors_become_numpy_arrays(request, tmp_path):
-    if importlib.util.find_spec("torch") is None:
-        if request.config.getoption("--require-torch"):
-            pytest.fail("torch is not installed")
-        pytest.skip("torch is not installed")
-    import torch
-
+def test_tensors_become_numpy_arrays(torch, tmp_path):
     X, Y, _ = example_models.data()
     model = tr.SparseReducedRankRegressor(1, 2, 3).fit(torch.as_tensor(X), torch.as_tensor(Y))
     loaded = reloaded(model, tmp_path)

@@ -95,7 +95,10 @@ def test_pooled_logs_take_every_regressor():
     [
         tr.SparseReducedRankRegressor(2, 6, None, solver="gdt", tol=1e-4, **LITERAL),
         tr.SparseReducedRankRegressor(2, 6, None, **LITERAL),
-        tr.SparseReducedRankRegressorCV([1, 2], [3, 6], [None], [0.0], cv=2, **LITERAL),
+        pytest.param(
+            tr.SparseReducedRankRegressorCV([1, 2], [3, 6], [None], [0.0], cv=2, **LITERAL),
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             tr.SparseReducedRankRegressor(column_sparsity=None, ridge=0.0, cv=2, **LITERAL),
             marks=pytest.mark.slow,

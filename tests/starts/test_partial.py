@@ -63,8 +63,8 @@ def test_auto_uses_a_known_fit_only_where_it_would_screen(masked, monkeypatch):
     loss, known = LeastSquares(X, Y), Factors.from_theta(theta, 2)
     assert isinstance(Auto(True, known).suited(loss, 4), tr.starts.Backward)
     monkeypatch.setattr(auto, "_QUICK_ELIMINATION", 0)
-    assert isinstance(Auto(True).suited(loss, 4), Screening)
-    assert isinstance(Auto(True, known).suited(loss, 4), PartialScreening)
+    assert isinstance(Auto(True).suited(loss, 4).screening, Screening)
+    assert isinstance(Auto(True, known).suited(loss, 4).screening, PartialScreening)
     wrong = np.zeros_like(theta)
     wrong[[0, 5], 0] = 1.0  # then partial covariances select these two
     start = Auto(True, Factors.from_theta(wrong, 1)).suited(loss, 4)

@@ -270,9 +270,7 @@ def test_what_is_not_covered_is_said():
         tr.theory.certificate(est, X, Y)
 
 
-@pytest.mark.arrays
-def test_torch_data_have_the_same_certificate():
-    torch = pytest.importorskip("torch")
+def test_torch_data_have_the_same_certificate(torch):
     X, Y = data()
     est = tr.SparseReducedRankRegressor(2, 3, 3)
     plain = str(tr.theory.certificate(est.fit(X, Y), X, Y))

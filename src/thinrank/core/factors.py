@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from array_api_extra import pad
 
-from thinrank import arrays, linalg
+from thinrank import arrays, linalg, small_matrices
 from thinrank.arrays import Array
 from thinrank.core.stored_values import storable
 
@@ -107,7 +108,9 @@ class Factors:
         rows = self.__dict__.get("_possible_rows")
         if rows is None:
             return arrays.nonzero_rows(self.U)
-        return arrays.take_rows(rows, arrays.nonzero_rows(arrays.take_rows(self.U, rows)))
+        kept = arrays.nonzero_rows(arrays.take_rows(self.U, rows))
+        # the same array, if it can be: some functions know what they computed for it
+        return rows if kept.shape == rows.shape else arrays.take_rows(rows, kept)
 
     @cached_property
     def column_support(self) -> Array:
@@ -140,6 +143,18 @@ class Factors:
         balanced = Factors.on_rows(small.U, rows, self.shape[0], V)
         balanced.__dict__["_is_balanced"] = True
         return balanced
+
+    def with_column_units(self, columns: Array) -> Factors:
+        """Factors of Θ·diag(columns) with the same U, for positive units; not balanced."""
+        other = Factors(self.U, self.V * columns[:, None])
+        return other.with_supports_of(self, "_possible_rows")
+
+    def with_supports_of(self, other: Any, *also: str) -> Factors:
+        """These factors, with the supports that another object of the same supports has found."""
+        for name in ("row_support", "column_support", *also):
+            if name in other.__dict__:
+                self.__dict__[name] = other.__dict__[name]
+        return self
 
     def scaled(self, rows: Array | None = None, factor: float = 1.0) -> Factors:
         """Balanced factors of factor·diag(rows)·Θ, the matrix Θ in other units."""
@@ -183,10 +198,9 @@ class Factors:
 
     def _small_svd(self) -> tuple[Array, Array, Array]:
         """Thin SVD of U Vᵀ without its rows and columns of zeros, from two QR decompositions."""
-        xp = arrays.namespace(self.U)
         q_u, r_u = linalg.tall_qr(arrays.take_rows(self.U, self.row_support))
         q_v, r_v = linalg.tall_qr(arrays.take_rows(self.V, self.column_support))
-        left, values, right = xp.linalg.svd(r_u @ r_v.T, full_matrices=False)
+        left, values, right = small_matrices.svd(r_u @ r_v.T)
         return q_u @ left, values, q_v @ right.T
 
 

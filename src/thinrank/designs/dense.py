@@ -75,6 +75,8 @@ class Dense:
 
     def column_means(self) -> Array:
         """Means of the columns, summed in double precision, in blocks of rows."""
+        if self._mean_and_variance is not None:
+            return self._mean_and_variance[0]
         xp = arrays.namespace(self.array)
         blocks = (self.array[rows, :] for rows in self._row_blocks())
         sums = sum(xp.sum(block, axis=0, dtype=xp.float64) for block in blocks)
@@ -83,6 +85,9 @@ class Dense:
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), in blocks of rows."""
         xp = arrays.namespace(self.array)
+        known = self._mean_and_variance
+        if known is not None and center is known[0] and row_scale is None:
+            return xp.sqrt(known[1] * self.shape[0])
         squares = arrays.zeros((self.shape[1],), like=self.array)
         for rows in self._row_blocks():
             block = self.array[rows, :]
@@ -92,6 +97,11 @@ class Dense:
                 block = block * xp.reshape(row_scale[rows], (-1, 1))
             squares = squares + arrays.column_norms_squared(block)
         return xp.sqrt(squares)
+
+    @cached_property
+    def _mean_and_variance(self) -> tuple[Array, Array] | None:
+        """Means and variances in one pass, on an accelerator; None elsewhere."""
+        return None if arrays.on_host(self.array) else arrays.mean_and_variance(self.array)
 
     def _row_blocks(self) -> Iterator[slice]:
         n, p = self.shape

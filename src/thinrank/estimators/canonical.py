@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thinrank import arrays, linalg
+from thinrank import arrays, linalg, small_matrices
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
@@ -99,11 +99,10 @@ def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array,
     squares : ndarray of shape (rank,)
         Sums of squares of the new scores, decreasing.
     """
-    xp = arrays.namespace(factors.U)
     rows, columns = factors.row_support, factors.column_support
     own = arrays.take_rows(arrays.from_numpy(scale, factors.U), columns)[:, None]
-    basis, triangle = xp.linalg.qr(arrays.take_rows(factors.V, columns) / own)
-    _, values, right = xp.linalg.svd(root @ triangle.T, full_matrices=False)
+    basis, triangle = linalg.tall_qr(arrays.take_rows(factors.V, columns) / own)
+    _, values, right = small_matrices.svd(root @ triangle.T)
     right = right.T
     right = right * _signs(basis @ right)
     turn = triangle.T @ right

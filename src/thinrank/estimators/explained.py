@@ -220,9 +220,12 @@ def gains(data: TrainingData, fit: Canonical) -> np.ndarray:
     """
     weights = data.sample_weight
     scores = fit.scores if weights is None else fit.scores * weights[:, None]
-    cross, V = _to_float(data.Y.T @ scores), _to_float(fit.factors.V)
-    number = data.Y.shape[0] if weights is None else float(arrays.namespace(weights).sum(weights))
-    return 2 * np.sum(V * cross, axis=1) - (V**2) @ (number * fit.variances)
+    xp = arrays.namespace(scores)
+    cross = xp.astype(data.Y.T @ scores, xp.float64, copy=False)
+    V = xp.astype(fit.factors.V, xp.float64, copy=False)
+    number = data.Y.shape[0] if weights is None else float(xp.sum(weights))
+    inner = arrays.from_numpy(number * fit.variances, V)  # TᵀT
+    return _to_float(2 * xp.sum(V * cross, axis=1) - (V**2) @ inner)
 
 
 def errors(data: TrainingData, linear: Array) -> np.ndarray:

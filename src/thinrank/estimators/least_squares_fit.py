@@ -82,7 +82,7 @@ def fit_of_problem(
         status = Status(Outcome.ZERO, f"No model is better than the {null}: the rank is 0.")
         factors = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
     else:
-        factors, solution, last = fit_in_rounds(
+        solution, last = fit_in_rounds(
             problem,
             solver,
             (params["rank"], params["row_sparsity"], params["column_sparsity"]),
@@ -92,7 +92,8 @@ def fit_of_problem(
             callback=estimator.callback,
             verbose=estimator.verbose,
         )
-        n_iter, status, history = solution.n_iter, solution.status, solution.history
+        factors, n_iter = solution.factors, solution.n_iter
+        status, history = solution.status, solution.history
         del solution  # its factors may be large
         if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
             messages.append(status.message)

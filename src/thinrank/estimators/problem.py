@@ -229,13 +229,12 @@ class Problem:
         """
         squares = self.loss.residual_squares(factors)
         n = self.loss.samples
-        columns = factors.column_support
-        share = share_of_freedom(factors)
-        used = arrays.scatter_rows(squares[columns] * 0 + share, columns, squares.shape[0])
         xp = arrays.namespace(squares)
+        in_use = xp.astype(xp.any(factors.V != 0, axis=1), squares.dtype)
+        used = share_of_freedom(factors) * in_use
         taken = 1 if self.kept is None else 1 + self.kept.rank
         freedom = xp.clip(n - taken - used, min=n / 2)
-        total = xp.clip(self.loss.residual_squares(Factors.zero(factors.shape, factors.U)), min=0.0)
+        total = self.loss.target_squares()
         trust = freedom / (freedom + PRIOR_FREEDOM)
         noise, deviation = xp.sqrt(squares / freedom), xp.sqrt(total / n)
         return noise**trust * deviation ** (1 - trust)
@@ -247,8 +246,7 @@ class Problem:
         """
         if self is other or self.target_scale is None or other.target_scale is None:
             return factors
-        ratio = self.target_scale / other.target_scale
-        return Factors(factors.U, factors.V * ratio[:, None])
+        return factors.with_column_units(self.target_scale / other.target_scale)
 
     def target_units(self) -> np.ndarray | None:
         """What all responses are divided by, 0 for those left out; None if they are not scaled."""

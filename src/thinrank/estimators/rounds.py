@@ -11,8 +11,8 @@ from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Solution
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import shown
-from thinrank.minimize import minimize
-from thinrank.starts import Auto
+from thinrank.minimize import check_sizes, seed_from, solution_of, solve
+from thinrank.starts import Auto, as_start
 
 __all__ = ["fit_in_rounds", "supports_of"]
 
@@ -31,7 +31,7 @@ def fit_in_rounds(
     random_state: Any,
     callback: Any,
     verbose: int,
-) -> tuple[Factors, Solution, Problem]:
+) -> tuple[Solution, Problem]:
     """Fit with given sizes, until the supports or the scales of the responses do not change.
 
     Parameters
@@ -48,44 +48,38 @@ def fit_in_rounds(
 
     Returns
     -------
-    factors : Factors
-        The coefficients, in the units of the problem.
     solution : Solution
-        The last fit.
+        The last fit, with coefficients in the units of the problem.
     last : Problem
         The problem of the last fit, with the scales of the responses that it used.
     """
     rank, rows, columns = problem.limited(*sizes)
+    check_sizes(problem.loss.shape, rank, rows, columns)
+    bound = solver.sized(rank, rows, columns)
     scaled, supports = problem, None
-    begin = problem.start(start)
+    begin = as_start(problem.start(start), solver.exchanges_rows)
     fits_left = _MAX_ROUNDS
     while True:
+        loss = scaled.loss.with_ridge(ridge)
         with shown(callback, solver.max_iter, verbose) as report:
-            solution = minimize(
-                scaled.loss.with_ridge(ridge),
-                rank=rank,
-                row_sparsity=rows,
-                column_sparsity=columns,
-                start=begin,
-                solver=solver,
-                random_state=random_state,
-                callback=report,
-            )
+            found = solve(loss, bound, begin, seed_from(random_state), report)
         fits_left -= 1
-        factors = scaled.in_units_of(problem, solution.factors).balanced()
+        if found is None:  # nothing to fit
+            return solution_of(None, loss, rank), scaled
+        factors = scaled.in_units_of(problem, found.state.factors)
         before, supports = supports, supports_of(factors)
-        stopped = solution.status.outcome is Outcome.STOPPED
+        stopped = found.status.outcome is Outcome.STOPPED
         if stopped or supports == before or not (fits_left and problem.noise_matters(rows)):
-            return factors, solution, scaled
+            return solution_of(found, loss, rank, factors), scaled
         again = problem.with_noise(problem.noise(factors))
         if again.has_nearly_the_scales_of(scaled):
-            return factors, solution, scaled
-        begin = again.start(start)
+            return solution_of(found, loss, rank, factors), scaled
+        begin = as_start(again.start(start), solver.exchanges_rows)
         if is_auto(start):
-            known = scaled.in_units_of(again, solution.factors)
+            known = scaled.in_units_of(again, found.state.factors)
             begin = Auto(solver.exchanges_rows, known=known)
         scaled = again
-        del factors, solution  # they may be large, and the next fit needs memory
+        del factors, found  # they may be large, and the next fit needs memory
 
 
 def supports_of(factors: Factors) -> tuple[list[int], list[int]]:

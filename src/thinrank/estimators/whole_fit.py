@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from thinrank import arrays
 from thinrank.core.memory import explained
 from thinrank.core.threads import one_thread_if_small
 from thinrank.estimators.checkpoints import recorded
@@ -41,10 +42,13 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
 
 
 def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
-    """Number of multiplications of the larger of XᵀX (or XXᵀ) and XᵀY.
+    """Number of multiplications on the host in the larger of XᵀX (or XXᵀ) and XᵀY.
 
-    It is 0 for lists, which are small, and not finite for lazy data of unknown shape.
+    It is 0 for lists, which are small, and for arrays of an accelerator, of which the host only
+    factorises small matrices; it is not finite for lazy data of unknown shape.
     """
+    if arrays.is_array(X) and not arrays.on_host(X):
+        return 0.0
     rows, columns = (*getattr(X, "shape", ()), 0, 0)[:2]
     targets = (*getattr(y, "shape", ()), 1, 1)[1]
     try:

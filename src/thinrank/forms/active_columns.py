@@ -65,11 +65,7 @@ class ActiveColumns:
     def combine(self, index: Array, block: Array) -> Array:
         """X[:, index] @ block."""
         places = self._places(index)
-        order = arrays.namespace(places).argsort(places)
-        spread = arrays.scatter_rows(
-            arrays.take_rows(block, order), arrays.take_rows(places, order), self._rows.shape[0]
-        )
-        return self._rows.T @ spread
+        return self._rows.T @ arrays.scatter_rows(block, places, self._rows.shape[0])
 
     def holds(self, index: Array) -> bool:
         """Whether all of the columns ``index`` have been copied."""

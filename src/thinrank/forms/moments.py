@@ -54,12 +54,20 @@ class Moments:
         n, the sum of the weights.
     form : {"auto", "direct", "gram"}, default="auto"
         How the loss is evaluated: with XᵀX for "gram", with X for "direct"; "auto" chooses.
+
+    Attributes
+    ----------
+    target_norms : array of shape (n_targets,)
+        Norms of the responses.
+    constant : float
+        ‖Y‖²/n.
     """
 
     def __init__(self, X: Design, Y: Design, samples: float, form: FormName = "auto") -> None:
         if form not in ("auto", "direct", "gram"):
             raise ValueError(f'form must be "auto", "direct" or "gram", got {form!r}')
         self.X, self.Y, self.samples = X, Y, samples
+        self.target_norms = Y.column_norms()
         self.constant = self._mean_square()
         self.evaluates_by_gram = form == "gram" or (is_auto(form) and self._gram_is_cheaper())
         self._gram: Array | None = None
@@ -138,6 +146,7 @@ class Moments:
         inverse = arrays.divide_or_zero(1.0, scale)
         other = copy.copy(self)
         other.Y = Transformed(self.Y, column_scale=inverse)
+        other.target_norms = self.target_norms * inverse
         other.constant = other._mean_square()
         other._cross = None if self._cross is None else self._cross * inverse
         other._units = inverse if self._units is None else self._units * inverse
@@ -151,7 +160,7 @@ class Moments:
 
     def _mean_square(self) -> float:
         """‖Y‖²/n."""
-        return arrays.norm(self.Y.column_norms()) ** 2 / self.samples
+        return arrays.norm(self.target_norms) ** 2 / self.samples
 
     def _gram_is_cheaper(self) -> bool:
         """Whether an evaluation with XᵀX takes no more memory than X.

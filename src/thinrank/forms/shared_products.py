@@ -88,7 +88,10 @@ class SharedProducts:
         by_row = arrays.zeros((self.shape[0],), like=self.prototype)
         by_column = []
         parts = column_parts(self.X, min(self.shape[1], BLOCK_TARGETS))
-        for targets in target_blocks(self, parts[0].design.shape[1]):
+        blocks = target_blocks(self, parts[0].design.shape[1])
+        if kept is not None and not arrays.on_host(self.prototype):
+            blocks = iter([slice(0, self.shape[1])])  # an accelerator has room for all at once
+        for targets in blocks:
             index = arrays.indices(range(targets.start, targets.stop), self.prototype)
             block = self._Y.columns(index) / self.samples
             own = None if units is None else units[targets]

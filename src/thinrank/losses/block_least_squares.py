@@ -72,6 +72,11 @@ class BlockLeastSquares(FormLoss):
         low, high = linalg.extreme_eigenvalues(self._form.gram(rows))
         return max(low, 0.0) + self.ridge, high + self.ridge
 
+    def target_squares(self) -> np.ndarray:
+        """Weighted sum of squares of each response, of shape (n_targets,)."""
+        squares = self.moments.whole.squares_y[self.targets] * self.inverse_scale**2
+        return squares.astype(self.prototype.dtype)
+
     def residual_squares(self, factors: Factors) -> np.ndarray:
         """Weighted residual sum of squares of each response, of shape (n_targets,)."""
         total = self.moments.whole.squares_y[self.targets] * self.inverse_scale**2

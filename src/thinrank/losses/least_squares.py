@@ -185,6 +185,10 @@ class LeastSquares(Quadratic):
         Quadratic.__init__(other, self.shape, constant, self.ridge, self.prototype)
         return other
 
+    def target_squares(self) -> Array:
+        """Weighted sum of squares of each response, of shape (n_targets,)."""
+        return self.moments.target_norms**2
+
     def residual_squares(self, factors: Factors) -> Array:
         """Weighted residual sum of squares of each response, of shape (n_targets,)."""
         X, Y = self.moments.X, self.moments.Y
@@ -194,11 +198,10 @@ class LeastSquares(Quadratic):
         else:
             scores = self.moments.scores(rows, arrays.take_rows(factors.U, rows))
         products = Y.transposed_product(scores)
-        total = Y.column_norms() ** 2
         V = factors.V
         xp = arrays.namespace(V)
         change = xp.sum(V * (V @ (scores.T @ scores) - 2 * products), axis=1)
-        return xp.clip(total + change, min=0.0)
+        return xp.clip(self.target_squares() + change, min=0.0)
 
     def rows(self, index: Array) -> tuple[Design, Design, Array]:
         """Rows of X and Y, multiplied by the roots of their weights, and these roots."""

@@ -44,6 +44,8 @@ class Fit:
         Relative decrease of the objective in the last iteration.
     final : bool
         Whether no exchange improves the fit.
+    failed : int
+        Number of rows whose exchange did not help at the fit before.
     completed : Factors or None
         Θ with coefficients of further columns, if ``whitened`` belongs to the form around it and
         not to that around Θ.
@@ -60,6 +62,7 @@ class Fit:
     column_scale: Array | None = None
     change: float = float("inf")
     final: bool = False
+    failed: int = 0
     completed: Factors | None = None
 
     @cached_property
@@ -92,7 +95,8 @@ class Fit:
     @cached_property
     def row_support(self) -> Array:
         """Sorted indices of the rows of Θ that are not zero."""
-        return arrays.take_rows(self.rows, arrays.nonzero_rows(self.U))
+        kept = arrays.nonzero_rows(self.U)
+        return self.rows if kept.shape == self.rows.shape else arrays.take_rows(self.rows, kept)
 
     @cached_property
     def column_support(self) -> Array:
@@ -103,7 +107,7 @@ class Fit:
     def factors(self) -> Factors:
         """Θ as factors, whose U has a row for every predictor."""
         V = self.Q if self.column_scale is None else self.Q / self.column_scale[:, None]
-        return Factors.on_rows(self.U, self.rows, self.shape[0], V)
+        return Factors.on_rows(self.U, self.rows, self.shape[0], V).with_supports_of(self)
 
 
 def as_fit(

@@ -7,7 +7,6 @@ supports the objectives of hundreds of them are computed exactly by one batch of
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -76,7 +75,7 @@ def next_rows(
     """
     size = fit.rows.shape[0]
     most = min(_MAX_SUPPORTS, _MAX_WORK // (size**2 * (size + form.shape[1])))
-    if math.comb(form.shape[0], size) <= most:
+    if _sets(form.shape[0], size, most) <= most:
         everything = arrays.indices(range(form.shape[0]), form.prototype)
         supports = np.array(list(combinations(range(form.shape[0]), size)))
         return _best(form, fit, everything, supports, rank, columns, margin)
@@ -102,6 +101,16 @@ def next_rows(
     supports = np.tile(np.arange(size), (len(pairs), 1))
     supports[np.arange(len(pairs)), pairs[:, 0]] = pairs[:, 1]
     return _best(form, fit, xp.concat([fit.rows, candidates]), supports, rank, columns, margin)
+
+
+def _sets(total: int, size: int, most: int) -> int:
+    """Number of sets of ``size`` out of ``total``, or some number above ``most``."""
+    count = 1
+    for i in range(min(size, total - size)):
+        count = count * (total - i) // (i + 1)
+        if count > most:  # the whole number may have thousands of digits
+            break
+    return count
 
 
 def next_columns(fit: Fit, rank: int, columns: int) -> Neighbour | None:

@@ -10,6 +10,7 @@ quadratic, majorizers take the place of the form.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -108,8 +109,11 @@ class Pursuit(Sized):
     def init(self, loss: Any, start: Factors) -> Fit:
         """The best fit on the rows and columns of the start."""
         form = loss.majorizer(start)
-        rows = arrays.top_rows(start.U, self.rows)
-        columns = arrays.top_rows(start.V, self.columns)
+        rows, columns = start.row_support, start.column_support
+        if rows.shape[0] > self.rows:
+            rows = arrays.top_rows(start.U, self.rows)
+        if columns.shape[0] > self.columns:
+            columns = arrays.top_rows(start.V, self.columns)
         fit = self._fit(loss, form, rows, columns, start.V)
         if fit.U.shape[1] == 0:  # rows without effect have no gradient to improve them
             by_row, by_column = form.cross_norms()
@@ -134,18 +138,18 @@ class Pursuit(Sized):
             here = self._fit_form(form, state.rows, state.columns, state.Q)
             here = replace(here, objective=value_at(loss, here))
         prospects = self._prospects(form, here)
-        costs, candidates, gains = prospects.costs, prospects.candidates, prospects.gains
-        free = self.rows - state.rows.shape[0]
         margin = self._margin(form, state)
-        size = promising(costs, gains, free, margin)
+        free = self.rows - state.rows.shape[0]
+        size = promising(prospects.costs, prospects.gains, free, margin)
         rounding = 10 * arrays.eps(form.prototype) * form.constant
-        while size > 0:
-            rows = self._exchanged(state.rows, costs + form.constant, candidates, gains, size)
-            trial = self._fit(loss, form, rows, state.columns, state.Q)
-            decrease = state.objective - trial.objective
-            if decrease > max(size - free, 0) * margin + rounding:
-                return replace(trial, change=decrease / max(state.objective, decrease))
-            size //= 2
+        # what did not help before the last exchange of a single row hardly helps after it
+        postponed = 0 < size <= state.failed
+        exchange = functools.partial(
+            self._largest_exchange, loss, form, state, prospects, size, margin, rounding
+        )
+        trial = None if postponed else exchange()
+        if trial is not None:
+            return trial
         refitted = self._refitted(loss, form, state)
         if refitted.change > 0:
             return refitted
@@ -153,8 +157,31 @@ class Pursuit(Sized):
             for trial, price in self._last_trials(loss, form, here, prospects):
                 decrease = state.objective - trial.objective
                 if decrease > max(price, self.tol * state.objective) + rounding:
-                    return replace(trial, change=decrease / state.objective)
-        return replace(refitted, final=True)
+                    return replace(trial, change=decrease / state.objective, failed=size)
+        trial = exchange() if postponed else None
+        return replace(refitted, final=True) if trial is None else trial
+
+    def _largest_exchange(
+        self,
+        loss: Any,
+        form: QuadraticForm,
+        state: Fit,
+        prospects: Prospects,
+        size: int,
+        margin: float,
+        rounding: float,
+    ) -> Fit | None:
+        """The fit after exchanging ``size`` rows, half as many and so on; None if none helps."""
+        free = self.rows - state.rows.shape[0]
+        costs = prospects.costs + form.constant
+        while size > 0:
+            rows = self._exchanged(state.rows, costs, prospects.candidates, prospects.gains, size)
+            trial = self._fit(loss, form, rows, state.columns, state.Q)
+            decrease = state.objective - trial.objective
+            if decrease > max(size - free, 0) * margin + rounding:
+                return replace(trial, change=decrease / max(state.objective, decrease))
+            size //= 2
+        return None
 
     def done(self, state: Fit) -> bool:
         """Whether no exchange improves the fit."""
@@ -208,7 +235,7 @@ class Pursuit(Sized):
     def _significant(
         self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects
     ) -> Fit | None:
-        """The best of a few single exchanges whose new row is clearly not noise, if any helps.
+        """The first of a few exchanges that helps, of one row for one that is clearly not noise.
 
         Costs and gains hold Q fixed, so an exchange may decrease the objective by more. A row of
         noise explains a deviance of χ² with r degrees of freedom. A new row that would explain more
@@ -217,8 +244,6 @@ class Pursuit(Sized):
         xp = arrays.namespace(prospects.gains)
         unit = 2 * here.objective / form.observations  # gains and costs are doubled
         threshold = largest_noise(form.shape[0], here.U.shape[1]) * unit
-        best = None
-        least = (1 - self.tol) * here.objective
         entering = descending(prospects.gains, _LAST_EXCHANGES)
         leaving = ascending(prospects.costs)
         leaving = leaving[: min(_LAST_EXCHANGES, leaving.shape[0])]
@@ -236,9 +261,9 @@ class Pursuit(Sized):
                     break
                 rows = xp.concat([here.rows[:i], here.rows[i + 1 :], new[j : j + 1]])
                 trial = self._fit(loss, form, xp.sort(rows), here.columns, here.Q)
-                if trial.objective < least:
-                    best, least = trial, trial.objective - self.tol * here.objective
-        return best
+                if trial.objective < (1 - self.tol) * here.objective:
+                    return trial
+        return None
 
     def _margin(self, form: QuadraticForm, fit: Fit, best_of: int = 1) -> float:
         """The decrease of the objective required for each exchanged row.
@@ -306,7 +331,7 @@ class Pursuit(Sized):
                 break
         V = arrays.take_rows(V, columns)
         explained = arrays.inner(V, V)
-        orthonormal, triangle = linalg.qr(V)
+        orthonormal, triangle = linalg.tall_qr(V)
         U = root.T @ (left @ triangle.T)
         Q = arrays.scatter_rows(orthonormal, columns, form.shape[1])
         objective = 0.5 * (form.constant - explained)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from thinrank import arrays
+from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.core import memory
 from thinrank.core.contracts import QuadraticForm, Start
@@ -85,7 +85,9 @@ class Auto:
         # a few more rows than are compared are fetched together with those that are
         picked = screening.picked_rows(form, rows if rows <= 2 * most else most)
         compared = screening.picked_rows(form, most) if most < picked.shape[0] else picked
-        return Backward() if _correlated(form, picked, compared) else screening
+        if _correlated(form, picked, compared):
+            return Backward()
+        return _Picked(screening, picked) if rows <= 2 * most else screening
 
     def _quick(self, loss: Any) -> bool:
         """Whether backward elimination takes little time."""
@@ -103,6 +105,17 @@ class Auto:
         return Factors(found.U, found.V / form.column_scale[:, None])
 
 
+@dataclass(frozen=True, eq=False)
+class _Picked:
+    """Screening whose rows are already picked."""
+
+    screening: Screening | PartialScreening
+    rows: Array
+
+    def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
+        return self.screening.on_picked(loss, self.rows, rank, columns, seed)
+
+
 def _correlated(form: QuadraticForm, rows: Array, compared: Array) -> bool:
     """Whether two of the predictors ``compared``, which are among ``rows``, are correlated."""
     if rows.shape[0] < 2:
@@ -116,4 +129,4 @@ def _correlated(form: QuadraticForm, rows: Array, compared: Array) -> bool:
     gram *= inverse
     gram *= inverse[:, None]
     gram -= arrays.identity(gram.shape[0], like=gram)
-    return max(float(xp.max(gram)), -float(xp.min(gram))) > _MAX_CORRELATION
+    return float(entrywise.largest(gram)) > _MAX_CORRELATION

@@ -35,25 +35,28 @@ class PartialScreening:
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Partial covariances of the rows that are kept, and the row space of the earlier fit."""
-        picked = self.picked_rows(self.form, rows)
+        return self.on_picked(loss, self.picked_rows(self.form, rows), rank, columns, seed)
+
+    def on_picked(self, loss: Any, picked: Array, rank: int, columns: int, seed: int) -> Factors:
+        """As a call, on rows that :meth:`picked_rows` has returned."""
         negative, basis, _ = self._partial
         U = -arrays.take_rows(negative, picked)
         return Factors.on_rows(U, picked, loss.shape[0], basis)
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
-        return arrays.top_rows(self._partial[2][:, None], rows)
+        return arrays.top_positions(self._partial[2], rows)
 
     @cached_property
     def _partial(self) -> tuple[Array, Array, Array]:
-        """Partial covariances times −1, the basis of their row space, and their norms."""
+        """Partial covariances times −1, the basis of their row space, and their squared norms."""
         form, known = self.form, self.known
         support = known.row_support
-        basis, triangle = linalg.qr(known.V)
+        basis, triangle = linalg.tall_qr(known.V)
         U = arrays.take_rows(known.U, support) @ triangle.T
         diagonal = form.diagonal()
         gradient = form.gradient(support, U, basis)
         own = arrays.take_rows(diagonal, support)[:, None] * U
         partial = arrays.put_rows(gradient, support, arrays.take_rows(gradient, support) - own)
         squares = arrays.divide_or_zero(arrays.row_norms_squared(partial), diagonal)
-        return partial, basis, arrays.namespace(squares).sqrt(squares)
+        return partial, basis, squares

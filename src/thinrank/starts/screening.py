@@ -36,9 +36,13 @@ class Screening:
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of the best rank-``rank`` approximation of the fit."""
         require(loss, "quadratic", 'start="screening"')
+        picked = self.picked_rows(loss.quadratic(), rows)
+        return self.on_picked(loss, picked, rank, columns, seed)
+
+    def on_picked(self, loss: Any, kept_rows: Array, rank: int, columns: int, seed: int) -> Factors:
+        """As a call, on rows that :meth:`picked_rows` has returned."""
         form = loss.quadratic()
-        kept_rows = self.picked_rows(form, rows)
-        kept_columns = _largest(form.cross_norms()[1], int(self.excess * columns))
+        kept_columns = arrays.top_positions(form.cross_norms()[1], int(self.excess * columns))
         if kept_rows.shape[0] == 0 or kept_columns.shape[0] == 0:
             return Factors.zero(loss.shape, like=loss.prototype)
         cross = arrays.take_columns(form.cross_rows(kept_rows), kept_columns)
@@ -53,7 +57,7 @@ class Screening:
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
         by_row = arrays.divide_or_zero(form.cross_norms()[0], form.diagonal())
-        return _largest(by_row, int(self.excess * rows))
+        return arrays.top_positions(by_row, int(self.excess * rows))
 
 
 def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
@@ -61,9 +65,3 @@ def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
     sketch = cross @ linalg.random_block(cross.shape[1], rank, cross, seed)
     basis, _ = linalg.tall_qr(cross.T @ sketch)
     return Factors(cross @ basis, basis)
-
-
-def _largest(squares: Array, count: int) -> Array:
-    """Sorted positions of the ``count`` largest values, without zeros."""
-    xp = arrays.namespace(squares)
-    return arrays.top_rows(xp.sqrt(squares)[:, None], count)

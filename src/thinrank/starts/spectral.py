@@ -49,7 +49,7 @@ def complete_rank(start: Factors, loss: Any, rank: int, seed: int) -> Factors:
     -------
     Factors
     """
-    if start.row_support.shape[0] == 0 or start.column_support.shape[0] == 0:
+    if 0 in (start.row_support.shape[0], start.column_support.shape[0]):
         start = Factors.zero(start.shape, like=start.U)
     missing = rank - start.rank
     if missing <= 0:

@@ -1,0 +1,73 @@
+"""Exchanges that did not help before an exchange of a single row are tried last."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import thinrank as tr
+from thinrank.solvers.pursuit import Pursuit
+
+
+@pytest.fixture
+def loss(rng):
+    X = rng.standard_normal((80, 12))
+    theta = np.zeros((12, 5))
+    theta[:4] = rng.standard_normal((4, 5))
+    return tr.losses.LeastSquares(X, X @ theta + 0.1 * rng.standard_normal((80, 5)))
+
+
+@pytest.fixture
+def solver():
+    return Pursuit(thorough=False).sized(3, 4, 5)
+
+
+@pytest.fixture
+def wrong(loss, solver, rng):
+    """A fit on two rows of the truth and two others."""
+    U = np.zeros((12, 3))
+    U[[0, 1, 8, 9]] = rng.standard_normal((4, 3))
+    return solver.init(loss, tr.Factors(U, rng.standard_normal((5, 3))))
+
+
+def test_what_failed_before_is_tried_if_nothing_else_helps(loss, solver, wrong):
+    assert wrong.failed == 0
+    at_once = solver.step(loss, wrong)
+    assert at_once.rows.tolist() != wrong.rows.tolist()
+    last = solver.step(loss, replace(wrong, failed=12))
+    assert last.rows.tolist() == at_once.rows.tolist()
+    assert last.objective == at_once.objective
+    assert not last.final
+    assert last.failed == 0
+
+
+def test_the_last_trials_come_before_what_failed(loss, solver, wrong, monkeypatch):
+    thorough = replace(solver, thorough=True)
+    better = thorough.step(loss, wrong)
+    monkeypatch.setattr(Pursuit, "_last_trials", lambda *args: iter([(better, 0.0)]))
+    monkeypatch.setattr(Pursuit, "_largest_exchange", lambda *args: pytest.fail("was tried"))
+    found = thorough.step(loss, replace(wrong, failed=12))
+    assert found.objective == better.objective
+    assert found.failed > 0  # so that the next step postpones it, too
+    with pytest.raises(pytest.fail.Exception, match="was tried"):
+        thorough.step(loss, wrong)
+
+
+def test_more_rows_than_failed_are_tried_at_once(loss, solver, wrong, monkeypatch):
+    monkeypatch.setattr(Pursuit, "_last_trials", lambda *args: pytest.fail("came first"))
+    thorough = replace(solver, thorough=True)
+    assert thorough.step(loss, replace(wrong, failed=1)).objective < wrong.objective
+
+
+def test_nothing_is_lost(rng):
+    """Runs end where no exchange helps, whatever was postponed on the way."""
+    X = rng.standard_normal((60, 40)) @ (np.eye(40) + 0.5 * rng.standard_normal((40, 40)))
+    theta = np.zeros((40, 6))
+    theta[:15] = rng.standard_normal((15, 2)) @ rng.standard_normal((2, 6))
+    loss = tr.losses.LeastSquares(X, X @ theta + rng.standard_normal((60, 6)))
+    solver = Pursuit().sized(2, 8, 6)
+    state = solver.init(loss, tr.Factors(rng.standard_normal((40, 2)), rng.standard_normal((6, 2))))
+    while not state.final:
+        state = solver.step(loss, state)
+    again = solver.step(loss, replace(state, final=False, failed=0))
+    assert again.final

@@ -1,0 +1,111 @@
+"""Factorisations on the host, of small matrices of other libraries."""
+
+import numpy as np
+import pytest
+
+from thinrank import small_matrices
+
+
+def ill_conditioned(rng, condition, rows=60, columns=4):
+    left = np.linalg.qr(rng.standard_normal((rows, columns)))[0]
+    right = np.linalg.qr(rng.standard_normal((columns, columns)))[0]
+    return (left * np.geomspace(1, 1 / condition, columns)) @ right.T
+
+
+def test_single_precision_of_numpy_is_not_elsewhere(library):
+    elsewhere = not isinstance(library.array([1.0], "float32"), np.ndarray)
+    assert small_matrices.is_single_elsewhere(library.array([1.0], "float32")) == elsewhere
+    assert not small_matrices.is_single_elsewhere(library.array([1.0], "float64"))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (4, 9), (9, 4), (300, 3)])
+def test_svd(library, dtype, rng, shape):
+    A = rng.standard_normal(shape)
+    parts = small_matrices.svd(library.array(A, dtype))
+    library.check(*parts, dtype=dtype)
+    left, values, right = map(library.numpy, parts)
+    assert left.shape == (shape[0], min(shape))
+    np.testing.assert_allclose((left * values) @ right, A, atol=1e-5)
+    np.testing.assert_allclose(values, np.linalg.svd(A, compute_uv=False), rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 12, 257])
+def test_eigenpairs(library, rng, size):
+    A = rng.standard_normal((size, size))
+    values, vectors = small_matrices.eigenpairs(library.array(A + A.T))
+    library.check(vectors, dtype="float64")
+    assert isinstance(values, np.ndarray)
+    vectors = library.numpy(vectors)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(A + A.T)[::-1], atol=1e-10)
+    np.testing.assert_allclose((vectors * values) @ vectors.T, A + A.T, atol=1e-10)
+
+
+def test_orthonormal(library, dtype, rng):
+    A = rng.standard_normal((50, 5)) * [1e-3, 1, 1e3, 1e6, 1e-6]  # units of columns do not matter
+    found = small_matrices.orthonormal(library.array(A, dtype))
+    library.check(*found, dtype=dtype)
+    basis, triangle = map(library.numpy, found)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(5), atol=1e-5)
+    np.testing.assert_allclose(np.tril(triangle, -1), 0, atol=0)
+    assert (np.diag(triangle) > 0).all()
+    np.testing.assert_allclose((basis @ triangle) / A, 1, atol=1e-2)
+
+
+@pytest.mark.parametrize("condition", [1e5, 1e12])
+def test_orthonormal_of_nearly_dependent_columns(library, rng, condition):
+    assert small_matrices.orthonormal(library.array(ill_conditioned(rng, 10.0))) is not None
+    assert small_matrices.orthonormal(library.array(ill_conditioned(rng, condition))) is None
+
+
+@pytest.mark.parametrize("shape", [(5, 0), (4, 5), (300, 257)])
+def test_orthonormal_of_other_shapes(library, rng, shape):
+    assert small_matrices.orthonormal(library.array(rng.standard_normal(shape))) is None
+
+
+def test_orthonormal_of_what_is_not_finite(rng):
+    A = rng.standard_normal((20, 3))
+    A[4, 1] = np.nan
+    assert small_matrices.orthonormal(A) is None
+    A[:, 1] = 0.0
+    assert small_matrices.orthonormal(A) is None
+
+
+class TestRitz:
+    def products(self, A, block):
+        return small_matrices.inner_products(np.concatenate([block, A @ block], axis=1))
+
+    @pytest.fixture
+    def matrix(self, rng):
+        vectors = np.linalg.qr(rng.standard_normal((20, 20)))[0]
+        values = np.arange(20.0, 0.0, -1.0)
+        return (vectors * values) @ vectors.T, vectors
+
+    def test_of_an_invariant_space(self, matrix, rng):
+        A, vectors = matrix
+        block = vectors[:, [3, 0, 7]] @ rng.standard_normal((3, 3)) * [1.0, 1e3, 1e-3]
+        found = small_matrices.ritz(self.products(A, block))
+        np.testing.assert_allclose(found.values, [20.0, 17.0, 13.0], rtol=1e-10)
+        np.testing.assert_allclose(found.residuals, 0.0, atol=1e-9)
+        assert found.is_orthonormal
+        image = block @ found.turn
+        np.testing.assert_allclose(np.abs(image.T @ vectors[:, [0, 3, 7]]), np.eye(3), atol=1e-9)
+
+    def test_residuals(self, matrix, rng):
+        A, _ = matrix
+        block = rng.standard_normal((20, 4))
+        found = small_matrices.ritz(self.products(A, block))
+        image = block @ found.turn
+        np.testing.assert_allclose(image.T @ image, np.eye(4), atol=1e-12)
+        np.testing.assert_allclose(image.T @ A @ image, np.diag(found.values), atol=1e-11)
+        expected = np.sum((A @ image - image * found.values) ** 2, axis=0)
+        np.testing.assert_allclose(found.residuals, expected, rtol=1e-9)
+        assert (found.residuals > 0.1).all()
+
+    @pytest.mark.parametrize(("condition", "known"), [(30.0, True), (1e5, False)])
+    def test_says_whether_vectors_are_orthonormal(self, matrix, rng, condition, known):
+        block = ill_conditioned(rng, condition, rows=20)
+        assert small_matrices.ritz(self.products(matrix[0], block)).is_orthonormal == known
+
+    def test_dependent_columns(self, matrix, rng):
+        block = ill_conditioned(rng, 1e12, rows=20)
+        assert small_matrices.ritz(self.products(matrix[0], block)) is None
