@@ -432,3 +432,28 @@ def test_sums_and_maxima_of_rows(library, dtype, rng, columns):
         (entrywise.row_maxima(own), x.max(axis=1, keepdims=True)),
     ]:
         np.testing.assert_allclose(library.numpy(found), expected, rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize(("size", "count"), [(40_000, 1), (40_001, 300), (20_000, 2500)])
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_largest_of_many_numbers(rng, size, count, ties):
+    squares = rng.standard_normal(size) ** 2
+    if ties:
+        squares = np.round(squares, 1)
+    found = arrays.top_positions(squares, count)
+    order = np.argsort(-arrays.half_the_digits(squares), kind="stable")
+    assert found.tolist() == sorted(order[:count].tolist())
+    bound = arrays.bound_of_largest(squares, count)
+    assert count <= np.count_nonzero(squares >= bound)
+    if not ties:
+        assert np.count_nonzero(squares >= bound) < 3 * count + 30
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_the_largest_of_many_numbers_and_what_is_none(rng, count):
+    """As for few numbers: what is not a number is left out, and may take places."""
+    squares = rng.standard_normal(40_000) ** 2
+    squares[::100] = np.nan
+    assert arrays.top_positions(squares, count).tolist() == []
+    few = squares[:9000]
+    assert arrays.top_positions(few, count).tolist() == []

@@ -119,12 +119,9 @@ def _largest(values: Array, count: int) -> Array:
 def _shortlist(values: np.ndarray, count: int) -> np.ndarray:
     """Sorted positions, not many more than ``count``, that include those of the largest values.
 
-    The largest values of disjoint blocks are found in one pass. The ``count`` largest of them are
-    a bound for the others, and values that agree with it to half of their digits are included.
+    Values that agree with the bound of the largest to half of their digits are included.
     """
-    width = values.shape[0] // (4 * count)
-    tops = values[: 4 * count * width].reshape(4 * count, width).max(axis=1)
-    bound = np.partition(tops, 3 * count)[3 * count]
+    bound = arrays.bound_of_largest(values, count)
     least = bound - 8 * arrays.eps(values) ** 0.5 * abs(bound)
     few = np.flatnonzero(values >= least)
     return few if few.shape[0] >= count else np.arange(values.shape[0])
