@@ -42,7 +42,7 @@ def test_what_failed_before_is_tried_if_nothing_else_helps(loss, solver, wrong):
 
 
 def test_the_last_trials_come_before_what_failed(loss, solver, wrong, monkeypatch):
-    thorough = replace(solver, thorough=True)
+    thorough = Pursuit().sized(3, 4, 5)
     better = thorough.step(loss, wrong)
     monkeypatch.setattr(Pursuit, "_last_trials", lambda *args: iter([(better, 0.0)]))
     monkeypatch.setattr(Pursuit, "_largest_exchange", lambda *args: pytest.fail("was tried"))
@@ -55,7 +55,7 @@ def test_the_last_trials_come_before_what_failed(loss, solver, wrong, monkeypatc
 
 def test_more_rows_than_failed_are_tried_at_once(loss, solver, wrong, monkeypatch):
     monkeypatch.setattr(Pursuit, "_last_trials", lambda *args: pytest.fail("came first"))
-    thorough = replace(solver, thorough=True)
+    thorough = Pursuit().sized(3, 4, 5)
     assert thorough.step(loss, replace(wrong, failed=1)).objective < wrong.objective
 
 

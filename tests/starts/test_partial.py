@@ -5,6 +5,7 @@ import pytest
 
 import thinrank as tr
 from thinrank import Factors
+from thinrank.estimators import problem, rounds
 from thinrank.losses import LeastSquares
 from thinrank.solvers import Pursuit
 from thinrank.starts import Auto, Screening, auto
@@ -90,3 +91,27 @@ def test_later_rounds_begin_where_the_one_before_ended(masked, monkeypatch):
     loss = LeastSquares(X, Y)
     tr.minimize(loss, rank=2, row_sparsity=4, start=Auto(False, est.factors_), solver=Pursuit())
     assert not seen
+
+
+def test_a_fit_to_nearly_the_same_data_takes_the_place_of_screening(masked, monkeypatch):
+    X, Y, theta = masked
+    loss, known = LeastSquares(X, Y), Factors.from_theta(theta, 2)
+    near = Auto(True, known, near=True)
+    assert isinstance(near.suited(loss, 4), tr.starts.Backward)  # where elimination is quick
+    monkeypatch.setattr(auto, "_QUICK_ELIMINATION", 0)
+    assert near(loss, 2, 4, 6, 0) is known
+    assert isinstance(Auto(False, known, near=True).suited(loss, 4), tr.starts.Lasso)
+    assert Auto(True, near=True)(loss, 2, 4, 6, 0).rank == 2  # nothing is known: screening
+
+
+@pytest.mark.parametrize("limit", [0.0, 1e9])
+def test_rounds_say_whether_scales_are_near(masked, monkeypatch, limit):
+    X, Y, _ = masked
+    seen = []
+    monkeypatch.setattr(
+        rounds, "Auto", lambda *args, **options: seen.append(options) or Auto(*args, **options)
+    )
+    monkeypatch.setattr(problem, "_SAME_SCALE", limit)
+    tr.SparseReducedRankRegressor(2, 4, None).fit(X, Y * np.linspace(1, 30, 6))
+    assert seen
+    assert {options["near"] for options in seen} == {limit > 0}

@@ -25,6 +25,8 @@ __all__ = ["Standardization", "Transformed", "standardize"]
 
 # Entries of an outer product that are formed at a time: 8 MiB in double precision.
 _OUTER_ENTRIES = 1 << 20
+# Column sums up to this number of units of rounding are those of columns that sum to zero.
+_ROUNDING = 8.0
 
 
 class Transformed:
@@ -303,7 +305,8 @@ def _is_rounding_error(total: Array, block: Array) -> bool:
     """
     if not isinstance(block, np.ndarray):
         return False
-    return bool(np.all(np.abs(total) <= arrays.eps(block) * np.sum(np.abs(block), axis=0)))
+    floor = _ROUNDING * arrays.eps(block) * np.sum(np.abs(block), axis=0)
+    return bool(np.all(np.abs(total) <= floor))
 
 
 def _subtract_outer(product: Array, left: Array, right: Array) -> None:

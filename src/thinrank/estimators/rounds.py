@@ -77,7 +77,8 @@ def fit_in_rounds(
         begin = as_start(again.start(start), solver.exchanges_rows)
         if is_auto(start):
             known = scaled.in_units_of(again, found.state.factors)
-            begin = Auto(solver.exchanges_rows, known=known)
+            near = again.has_about_the_scales_of(scaled)
+            begin = Auto(solver.exchanges_rows, known=known, near=near)
         scaled = again
         del factors, found  # they may be large, and the next fit needs memory
 

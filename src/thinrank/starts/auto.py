@@ -40,7 +40,7 @@ class Auto:
     from screening, which only needs XᵀY, unless two of the predictors that screening selects have
     a correlation above 0.75. Such predictors may have been selected only because they are
     correlated with relevant ones, so backward elimination is used then, too. If an earlier fit is
-    known, screening uses partial covariances, given that fit. For a loss that is not quadratic,
+    known, screening uses partial covariances, given that fit, or its rows. For other losses,
     fits of the loss itself are used if backward elimination is quick, else its majorizer at zero.
 
     Gradient descent, which rarely changes the rows of its start, starts from the lasso; if that is
@@ -54,10 +54,13 @@ class Auto:
     known : Factors or None, default=None
         A fit of the same sizes to nearly the same data, for example with other weights of the
         responses. Only for solvers that exchange rows.
+    near : bool, default=False
+        Whether the data of ``known`` differ so little that it takes the place of screening.
     """
 
     exchanges_rows: bool = False
     known: Factors | None = None
+    near: bool = False
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of rank at most ``rank``."""
@@ -81,7 +84,10 @@ class Auto:
             return screening
         form, most = loss.quadratic(), _MAX_COMPARED
         if self.known is not None and self.exchanges_rows:
-            screening = PartialScreening(form, self.known)
+            known = self.known
+            if self.near:
+                return lambda *of_the_fit: known
+            screening = PartialScreening(form, known)
         # a few more rows than are compared are fetched together with those that are
         picked = screening.picked_rows(form, rows if rows <= 2 * most else most)
         compared = screening.picked_rows(form, most) if most < picked.shape[0] else picked
