@@ -74,7 +74,7 @@ def test_exchanges_that_cost_too_much_are_left_out(ratio):
     form = LeastSquares(X, Y).quadratic()
     solver = Pursuit().sized(2, 3, 7)
     fit = solver._fit_form(form, np.array([4, 6, 8]), np.arange(7), np.ones((7, 2)))
-    prospects = solver._prospects(form, fit)
+    prospects = solver.prospects(form, fit)
     nets = prospects.of_pairs(fit)
     gains = nets + prospects.costs[:, None]
     expected = [

@@ -60,7 +60,7 @@ def test_as_many_supports_as_the_work_allows(monkeypatch, work, most, expected):
     monkeypatch.setattr(
         neighbours, "_best", lambda *args: tried.append(len(args[3])) or original(*args)
     )
-    prospects = solver._prospects(form, fit)
+    prospects = solver.prospects(form, fit)
     found = neighbours.next_rows(form, fit, prospects, 2, K, 0.0)
     assert tried == ([expected] if expected else [])
     nets = prospects.of_pairs(fit)
@@ -75,7 +75,7 @@ def test_as_many_supports_as_the_work_allows(monkeypatch, work, most, expected):
 
 def test_no_candidates_no_neighbours(monkeypatch):
     solver, form, fit = fitted()
-    prospects = solver._prospects(form, fit)
+    prospects = solver.prospects(form, fit)
     nothing = replace(prospects, exact=prospects.exact[:0])
     monkeypatch.setattr(neighbours, "_MAX_SUPPORTS", 10)
     assert neighbours.next_rows(form, fit, nothing, 2, K, 0.0) is None
@@ -92,7 +92,7 @@ def test_no_candidates_no_neighbours(monkeypatch):
 def test_every_exchanged_row_costs_the_margin(margin):
     """The set of least objective plus margins, of all sets."""
     solver, form, fit = fitted()
-    found = neighbours.next_rows(form, fit, solver._prospects(form, fit), 2, K, margin)
+    found = neighbours.next_rows(form, fit, solver.prospects(form, fit), 2, K, margin)
     best = math.inf
     for place in range(2**P):
         rows = [i for i in range(P) if place >> i & 1]

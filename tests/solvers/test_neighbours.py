@@ -46,7 +46,7 @@ def test_pairs_against_refitting():
         return np.sum(C[rows] * np.linalg.solve(H[np.ix_(rows, rows)], C[rows]))
 
     solver = Pursuit().sized(2, 3, K)
-    prospects = solver._prospects(LeastSquares(X, Y, ridge=0.1).quadratic(), fit)
+    prospects = solver.prospects(LeastSquares(X, Y, ridge=0.1).quadratic(), fit)
     nets = prospects.of_pairs(fit)
     for i in range(3):
         for j, new in enumerate(prospects.candidates[prospects.exact]):
@@ -63,7 +63,7 @@ def test_the_proposal_is_the_best(library, columns, everything, monkeypatch):
         monkeypatch.setattr(neighbours, "_MAX_SUPPORTS", 3 * (P - 3))  # fewer than 84 sets
     loss = LeastSquares(library.array(X), library.array(Y))
     solver, fit = fitted(loss, [4, 6, 8], columns=columns, library=library)
-    prospects = solver._prospects(loss.quadratic(), fit)
+    prospects = solver.prospects(loss.quadratic(), fit)
     near = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, columns, 0.0)
     library.check(near.rows, near.columns, dtype="int64")
     rows, chosen = library.numpy(near.rows), library.numpy(near.columns)
@@ -84,7 +84,7 @@ def test_the_best_of_the_most_promising_exchanges(most, limit, monkeypatch):
     monkeypatch.setattr(neighbours, limit, most * work[limit])
     loss = LeastSquares(X, Y)
     solver, fit = fitted(loss, [4, 6, 8])
-    prospects = solver._prospects(loss.quadratic(), fit)
+    prospects = solver.prospects(loss.quadratic(), fit)
     near = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, K, 0.0)
     nets = prospects.of_pairs(fit)
     tried = [
@@ -101,7 +101,7 @@ def test_the_only_row_outside_is_tried(monkeypatch):
     monkeypatch.setattr(neighbours, "_MAX_SUPPORTS", 3)  # fewer than the 4 sets of 3 rows
     loss = LeastSquares(X, Y)
     solver, fit = fitted(loss, [1, 2, 3])
-    prospects = solver._prospects(loss.quadratic(), fit)
+    prospects = solver.prospects(loss.quadratic(), fit)
     near = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, K, 0.0)
     assert 0 in near.rows
     exchanges = [list(S) for S in combinations(range(4), 3) if 0 in S]
@@ -113,7 +113,7 @@ def test_every_row_exchanged_pays_the_margin():
     X, Y = data()
     loss = LeastSquares(X, Y)
     solver, fit = fitted(loss, [4, 6, 8])
-    prospects = solver._prospects(loss.quadratic(), fit)
+    prospects = solver.prospects(loss.quadratic(), fit)
     free = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, K, 0.0)
     dear = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, K, fit.objective)
     assert free.exchanged > 0
@@ -125,7 +125,7 @@ def test_large_supports_get_only_exchanges_that_are_certain(monkeypatch):
     monkeypatch.setattr(neighbours, "_MAX_WORK", 0)
     loss = LeastSquares(X, Y)
     solver, fit = fitted(loss, [4, 6, 8])
-    prospects = solver._prospects(loss.quadratic(), fit)
+    prospects = solver.prospects(loss.quadratic(), fit)
     best = np.max(prospects.of_pairs(fit)) / 2
     assert best > 0
     near = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, K, 0.9 * best)
@@ -163,7 +163,7 @@ def test_duplicated_predictors():
     X, Y = data(p=5)
     loss = LeastSquares(np.hstack([X, X]), Y)
     solver, fit = fitted(loss, [0, 5, 6])  # 0 and 5 are the same
-    prospects = solver._prospects(loss.quadratic(), fit)
+    prospects = solver.prospects(loss.quadratic(), fit)
     near = neighbours.next_rows(loss.quadratic(), fit, prospects, 2, K, 0.0)
     assert len(set((near.rows % 5).tolist())) == 3
 
@@ -173,7 +173,7 @@ def test_pursuit_tries_the_proposal_at_the_end():
     loss = LeastSquares(X, Y)
     _, fit = fitted(loss, [4, 6, 8])
     solver, form = Pursuit(exchange_penalty=0.0).sized(2, 3, K), loss.quadratic()
-    prospects = solver._prospects(form, fit)
+    prospects = solver.prospects(form, fit)
     near = neighbours.next_rows(form, fit, prospects, 2, K, 0.0)
     assert near.exchanged > 0
     tried = [trial.rows.tolist() for trial, _ in solver._last_trials(loss, form, fit, prospects)]

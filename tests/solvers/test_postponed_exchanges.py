@@ -71,3 +71,29 @@ def test_nothing_is_lost(rng):
         state = solver.step(loss, state)
     again = solver.step(loss, replace(state, final=False, failed=0))
     assert again.final
+
+
+@pytest.mark.parametrize(("limit", "fits"), [(3, 4), (2, 1)])
+def test_with_many_rows_the_first_single_exchange_that_helps_is_made(rng, monkeypatch, limit, fits):
+    """With few rows all exchanges of two rows for two others are fitted, and the best is made."""
+    X = np.sqrt(80) * np.linalg.qr(rng.standard_normal((80, 12)))[0]
+    theta = np.zeros((12, 6))
+    theta[[0, 1, 2]] = np.outer([3.0, 1.0, 1.1], np.ones(6))
+    loss = tr.losses.LeastSquares(X, X @ theta + rng.standard_normal((80, 6)))
+    solver, form = Pursuit().sized(1, 3, 6), loss.quadratic()
+    fit = solver._fit_form(form, np.array([0, 7, 8]), np.arange(6), np.ones((6, 1)))
+    prospects = solver.prospects(form, fit)
+    made = []
+    original = Pursuit._fit
+    monkeypatch.setattr(
+        Pursuit,
+        "_fit",
+        lambda *args, **options: made.append(original(*args, **options)) or made[-1],
+    )
+    monkeypatch.setattr("thinrank.solvers.pursuit._MANY_ROWS", limit)
+    found = solver._significant(loss, form, fit, prospects)
+    assert len(made) == fits
+    assert (
+        found.objective
+        == (made[0] if fits == 1 else min(made, key=lambda x: x.objective)).objective
+    )

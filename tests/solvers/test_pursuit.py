@@ -81,7 +81,8 @@ def test_costs_and_gains_against_refitting(exact, monkeypatch):
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(40, 6, replace=False))
     fit = solver._fit_form(form, rows, np.arange(7), rng.standard_normal((15, 2)))
-    costs, candidates, gains = solver.costs_and_gains(form, fit)
+    found = solver.prospects(form, fit)
+    costs, candidates, gains = found.costs, found.candidates, found.gains
 
     def value(rows):
         H = X[:, rows].T @ X[:, rows] / 60 + 0.1 * np.eye(len(rows))
@@ -281,7 +282,7 @@ def weakly_wrong(strength):
 def test_a_row_that_is_clearly_not_noise_needs_no_penalty():
     """It takes the place of the row that costs least; the others stay."""
     solver, loss, form, fit = weakly_wrong(strength=1.0)
-    found = solver._significant(loss, form, fit, solver._prospects(form, fit))
+    found = solver._significant(loss, form, fit, solver.prospects(form, fit))
     assert found.rows.tolist() == [0, 1, 2]
     assert found.objective < fit.objective
     answer = tr.minimize(
@@ -293,7 +294,7 @@ def test_a_row_that_is_clearly_not_noise_needs_no_penalty():
 def test_a_row_that_may_be_noise_does():
     """The gain of the row left out is below that of the best of 12 rows of noise."""
     solver, loss, form, fit = weakly_wrong(strength=0.0)
-    assert solver._significant(loss, form, fit, solver._prospects(form, fit)) is None
+    assert solver._significant(loss, form, fit, solver.prospects(form, fit)) is None
 
 
 @pytest.mark.parametrize("penalty", [None, 5.0])
@@ -331,7 +332,7 @@ def test_clearly_not_noise_is_the_largest_of_as_many_rows_of_noise():
     decisions = []
     for strength in np.linspace(0.0, 0.5, 21):
         solver, loss, form, fit = weakly_wrong(strength)
-        prospects = solver._prospects(form, fit)
+        prospects = solver.prospects(form, fit)
         deviance = 80 * 6 * prospects.gains.max() / (2 * fit.objective)
         found = solver._significant(loss, form, fit, prospects)
         assert (found is not None) == (deviance > norm.isf(1 / 24) ** 2)

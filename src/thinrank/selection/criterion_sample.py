@@ -129,9 +129,9 @@ class CriterionSample(Sample):
         """
         form = self._form_at(fit).with_ridge(sizes.ridge)
         solver = Pursuit().sized(*sizes[:3])
-        costs, _, gains = solver.costs_and_gains(form, fit)
-        costs = np.sort(arrays.to_numpy(costs).astype(np.float64))
-        gains = -np.sort(-arrays.to_numpy(gains).astype(np.float64))
+        prospects = solver.prospects(form, fit)
+        costs = np.sort(arrays.to_numpy(prospects.costs).astype(np.float64))
+        gains = -np.sort(-arrays.to_numpy(prospects.gains).astype(np.float64))
         # change of the objective for every number of rows, from sums of costs and of gains
         changes = np.concatenate([np.cumsum(costs)[::-1], [0.0], -np.cumsum(gains)])
         penalised = np.maximum(2 * fit.objective + changes[np.minimum(rows, len(changes) - 1)], 0.0)

@@ -47,6 +47,9 @@ __all__ = ["Fit", "Pursuit"]
 _EXACT_GAINS = 128
 # Number of rows to remove, and of rows to add, in the single exchanges tried at the end.
 _LAST_EXCHANGES = 2
+# With more rows than this the first of them that helps is made: fits take long, and which of many
+# rows is exchanged matters less.
+_MANY_ROWS = 128
 # A row is not exchanged for another if its cost exceeds this number times the gain. Rule of thumb.
 _MAX_COST_RATIO = 1.2
 # Largest number of alternations between columns and factors on one set of rows.
@@ -137,7 +140,7 @@ class Pursuit(Sized):
         if not form.exact:
             here = self._fit_form(form, state.rows, state.columns, state.Q)
             here = replace(here, objective=value_at(loss, here))
-        prospects = self._prospects(form, here)
+        prospects = self.prospects(form, here)
         margin = self._margin(form, state)
         free = self.rows - state.rows.shape[0]
         size = promising(prospects.costs, prospects.gains, free, margin)
@@ -235,7 +238,7 @@ class Pursuit(Sized):
     def _significant(
         self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects
     ) -> Fit | None:
-        """The first of a few exchanges that helps, of one row for one that is clearly not noise.
+        """The best of a few exchanges of one row for one that is clearly not noise, if any helps.
 
         Costs and gains hold Q fixed, so an exchange may decrease the objective by more. A row of
         noise explains a deviance of χ² with r degrees of freedom. A new row that would explain more
@@ -244,6 +247,7 @@ class Pursuit(Sized):
         xp = arrays.namespace(prospects.gains)
         unit = 2 * here.objective / form.observations  # gains and costs are doubled
         threshold = largest_noise(form.shape[0], here.U.shape[1]) * unit
+        best, least = None, (1 - self.tol) * here.objective
         entering = descending(prospects.gains, _LAST_EXCHANGES)
         leaving = ascending(prospects.costs)
         leaving = leaving[: min(_LAST_EXCHANGES, leaving.shape[0])]
@@ -261,9 +265,11 @@ class Pursuit(Sized):
                     break
                 rows = xp.concat([here.rows[:i], here.rows[i + 1 :], new[j : j + 1]])
                 trial = self._fit(loss, form, xp.sort(rows), here.columns, here.Q)
-                if trial.objective < (1 - self.tol) * here.objective:
-                    return trial
-        return None
+                if trial.objective < least:
+                    best, least = trial, trial.objective - self.tol * here.objective
+                    if here.rows.shape[0] > _MANY_ROWS:
+                        return best
+        return best
 
     def _margin(self, form: QuadraticForm, fit: Fit, best_of: int = 1) -> float:
         """The decrease of the objective required for each exchanged row.
@@ -342,18 +348,13 @@ class Pursuit(Sized):
         scale = form.column_scale
         return Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
 
-    def costs_and_gains(self, form: QuadraticForm, fit: Fit) -> tuple[Array, Array, Array]:
-        """Costs of removing the rows of S, the other rows, and their gains, with Q held fixed.
+    def prospects(self, form: QuadraticForm, fit: Fit) -> Prospects:
+        """Costs of removing the rows of S and gains of adding others, with Q held fixed.
 
         Removing row i increases the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Adding row j decreases it by
         ½‖gⱼ‖²/(H_jj − H_jS H_SS⁻¹ H_Sj), where g is the gradient. The denominator is at most H_jj,
         which gives lower bounds; the largest gains are computed exactly. All are doubled.
         """
-        prospects = self._prospects(form, fit)
-        return prospects.costs, prospects.candidates, prospects.gains
-
-    def _prospects(self, form: QuadraticForm, fit: Fit) -> Prospects:
-        """Costs and gains of single rows, with the arrays for the gains of pairs."""
         xp = arrays.namespace(fit.U)
         costs = fit.costs
         candidates = outside(fit.rows, form.shape[0])
