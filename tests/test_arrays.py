@@ -457,3 +457,9 @@ def test_the_largest_of_many_numbers_and_what_is_none(rng, count):
     assert arrays.top_positions(squares, count).tolist() == []
     few = squares[:9000]
     assert arrays.top_positions(few, count).tolist() == []
+
+
+def test_every_kind_of_nan_stays_one(torch):
+    """The bits of this one, which a GPU makes, would overflow."""
+    x = torch.tensor([2**31 - 1, 0x3F800000], dtype=torch.int32).view(torch.float32)
+    assert torch.isnan(arrays.half_the_digits(x)).tolist() == [True, False]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from thinrank import small_matrices
+from thinrank import arrays, small_matrices
+from thinrank.leading_vectors import leading_left_vectors
 
 
 def ill_conditioned(rng, condition, rows=60, columns=4):
@@ -38,6 +39,22 @@ def test_eigenpairs(library, rng, size):
     vectors = library.numpy(vectors)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(A + A.T)[::-1], atol=1e-10)
     np.testing.assert_allclose((vectors * values) @ vectors.T, A + A.T, atol=1e-10)
+
+
+def test_what_is_not_finite_is_left_to_others(library):
+    assert small_matrices.eigenpairs(library.array([[np.nan, 0.0], [0.0, 1.0]])) is None
+    assert small_matrices.ritz(np.full((4, 4), np.inf)) is None
+
+
+@pytest.mark.parametrize("size", [1e25, 1e30])
+def test_leading_vectors_of_huge_numbers(library, rng, size):
+    """Their inner products overflow even in double precision, and other methods take over."""
+    A = np.outer(rng.standard_normal(100), rng.standard_normal(90)) * size / 10
+    guess = library.array(rng.standard_normal((90, 1)), "float32")
+    with arrays.without_overflow_warnings():
+        left = leading_left_vectors(library.array(A, "float32"), 1, guess)
+    direction = A[:, :1] / np.linalg.norm(A[:, :1] / size) / size
+    np.testing.assert_allclose(np.abs(library.numpy(left).T @ direction), 1.0, atol=1e-4)
 
 
 def test_orthonormal(library, dtype, rng):

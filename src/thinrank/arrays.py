@@ -268,8 +268,7 @@ def scatter_rows(rows: Array, index: Array, size: int) -> Array:
     index, rows = xp.take(index, order), xp.take(rows, order, axis=0)
     everywhere = xp.arange(size, device=device_of(rows))
     place = xp.clip(xp.searchsorted(index, everywhere), max=index.shape[0] - 1)
-    hit = xp.take(index, place) == everywhere
-    hit = xp.reshape(hit, (size, *(1 for _ in rows.shape[1:])))
+    hit = xp.reshape(xp.take(index, place) == everywhere, (size, *(1 for _ in rows.shape[1:])))
     return xp.where(hit, xp.take(rows, place, axis=0), zeros((1,), like=rows))
 
 
@@ -310,8 +309,8 @@ def nonzero_rows(a: Array) -> Array:
         flags = np.zeros(a.shape[0], dtype=bool)
         flags[np.flatnonzero(a) // a.shape[1]] = True
         return np.flatnonzero(flags)
-    torch = is_torch_namespace(namespace(a))
-    return true_positions(a.any(dim=1) if torch else namespace(a).any(a != 0, axis=1))
+    xp = namespace(a)
+    return true_positions(a.any(dim=1) if is_torch_namespace(xp) else xp.any(a != 0, axis=1))
 
 
 def mean_and_variance(a: Array) -> tuple[Array, Array] | None:
@@ -345,7 +344,9 @@ def half_the_digits(x: Array) -> Array:
     if integers is None:  # no view of the bits: Veltkamp's splitting
         rounded = (large := x * float(2 * half + 1)) - (large - x)
         return xp.where(xp.isfinite(rounded), rounded, x)
-    return ((x.view(integers) + half) & (-2 * half)).view(x.dtype)
+    rounded = ((x.view(integers) + half) & (-2 * half)).view(x.dtype)
+    # the sum of the bits of some NaN overflows, not of NumPy's
+    return rounded if type(x) is np.ndarray else xp.where(xp.isnan(x), x, rounded)
 
 
 @functools.lru_cache(maxsize=16)
@@ -358,8 +359,7 @@ def _low_bits(xp: Any, dtype: Any) -> tuple[int, Any]:
 
 
 def _kth_largest(x: Array, k: int) -> Array:
-    xp = namespace(x)
-    if is_torch_namespace(xp):
+    if is_torch_namespace(xp := namespace(x)):
         return xp.topk(x, k).values[-1]
     if is_numpy_namespace(xp) or is_cupy_namespace(xp):
         if type(x) is np.ndarray and x.shape[0] >= max(_MANY, 8 * k):

@@ -131,6 +131,8 @@ def _left_vectors_by_gram(
     gram = double.T @ double if tall else double @ double.T
     if gram.shape[0] <= max(_FULL_SVD_SIZE, rank + OVERSAMPLING):
         found = small_matrices.eigenpairs(gram)
+        if found is None:
+            return None
     else:
         extra = _random_columns(matrix.shape[1], max(rank + OVERSAMPLING - guess.shape[1], 0))
         block = xp.concat([guess, arrays.from_numpy(extra, matrix)], axis=1)
@@ -177,7 +179,7 @@ def _by_subspace_iteration(
     return None
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=1)
 def _random_columns(rows: int, columns: int) -> np.ndarray:
     """Standard normal numbers, which a basis is completed with."""
     return np.random.default_rng(0).standard_normal((rows, columns))

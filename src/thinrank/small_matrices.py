@@ -60,10 +60,16 @@ def svd(matrix: Array) -> tuple[Array, Array, Array]:
     return left, values, right
 
 
-def eigenpairs(symmetric: Array) -> tuple[np.ndarray, Array]:
-    """Eigenvalues, decreasing, on the host, and eigenvectors of a matrix in double precision."""
+def eigenpairs(symmetric: Array) -> tuple[np.ndarray, Array] | None:
+    """Eigenvalues, decreasing, on the host, and eigenvectors of a matrix in double precision.
+
+    None if a small matrix is not finite.
+    """
     if symmetric.shape[0] <= MOST_ROWS:
-        values, vectors = _descending(_double(symmetric))
+        small = _double(symmetric)
+        if not np.isfinite(small).all():
+            return None
+        values, vectors = _descending(small)
         return values, arrays.from_numpy(vectors, symmetric)
     xp = arrays.namespace(symmetric)
     values, vectors = xp.linalg.eigh(symmetric)
@@ -145,9 +151,11 @@ def ritz(products: Array) -> Ritz | None:
     Returns
     -------
     Ritz or None
-        None if the columns of B are linearly dependent up to rounding.
+        None if the columns of B are linearly dependent up to rounding, or products overflow.
     """
     whole = _double(products)
+    if not np.isfinite(whole).all():
+        return None
     width = whole.shape[0] // 2
     own, image, squares = whole[:width, :width], whole[:width, width:], whole[width:, width:]
     found = _inverse_triangle(own)

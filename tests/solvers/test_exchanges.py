@@ -87,3 +87,11 @@ def test_exchanges_that_cost_too_much_are_left_out(ratio):
     assert len(found) == min(len(expected), 16)
     if ratio == 0.5:
         assert 0 < len(found) < 16
+
+
+def test_the_largest_of_many_infinite_values():
+    values = np.full(40_000, np.inf)
+    values[100:] = 1.0
+    assert descending(values, 150).tolist() == list(range(150))
+    values[:] = np.inf
+    assert descending(values, 3).tolist() == [0, 1, 2]

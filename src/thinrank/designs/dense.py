@@ -74,7 +74,7 @@ class Dense:
         return moments if moments.finite else None
 
     def column_means(self) -> Array:
-        """Means of the columns, summed in double precision, in blocks of rows."""
+        """Means of the columns, in double precision or, on an accelerator, as its library does."""
         if self._mean_and_variance is not None:
             return self._mean_and_variance[0]
         xp = arrays.namespace(self.array)
@@ -85,7 +85,7 @@ class Dense:
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), in blocks of rows."""
         xp = arrays.namespace(self.array)
-        known = self._mean_and_variance
+        known = self.__dict__.get("_mean_and_variance")  # if means have been asked for
         if known is not None and center is known[0] and row_scale is None:
             return xp.sqrt(known[1] * self.shape[0])
         squares = arrays.zeros((self.shape[1],), like=self.array)

@@ -25,7 +25,8 @@ __all__ = ["Standardization", "Transformed", "standardize"]
 
 # Entries of an outer product that are formed at a time: 8 MiB in double precision.
 _OUTER_ENTRIES = 1 << 20
-# Column sums up to this number of units of rounding are those of columns that sum to zero.
+# Column sums up to this number of units of rounding are those of columns that sum to zero. In
+# single precision they are so up to one unit, since what is left has few digits.
 _ROUNDING = 8.0
 
 
@@ -299,13 +300,14 @@ def _inverse(scale: Array) -> Array:
 
 
 def _is_rounding_error(total: Array, block: Array) -> bool:
-    """Whether column sums are not larger than their rounding errors, for NumPy arrays.
+    """Whether column sums are about as small as their rounding errors, for NumPy arrays.
 
     For others the comparison would take longer than what it saves.
     """
     if not isinstance(block, np.ndarray):
         return False
-    floor = _ROUNDING * arrays.eps(block) * np.sum(np.abs(block), axis=0)
+    units = _ROUNDING if block.itemsize == 8 else 1.0
+    floor = units * arrays.eps(block) * np.sum(np.abs(block), axis=0)
     return bool(np.all(np.abs(total) <= floor))
 
 

@@ -89,7 +89,7 @@ class SharedProducts:
         by_column = []
         parts = column_parts(self.X, min(self.shape[1], BLOCK_TARGETS))
         blocks = target_blocks(self, parts[0].design.shape[1])
-        if kept is not None and not arrays.on_host(self.prototype):
+        if kept is not None and kept.is_exact and not arrays.on_host(self.prototype):
             blocks = iter([slice(0, self.shape[1])])  # an accelerator has room for all at once
         for targets in blocks:
             index = arrays.indices(range(targets.start, targets.stop), self.prototype)

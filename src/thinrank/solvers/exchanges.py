@@ -122,6 +122,8 @@ def _shortlist(values: np.ndarray, count: int) -> np.ndarray:
     Values that agree with the bound of the largest to half of their digits are included.
     """
     bound = arrays.bound_of_largest(values, count)
+    if not np.isfinite(bound):
+        return np.arange(values.shape[0])
     least = bound - 8 * arrays.eps(values) ** 0.5 * abs(bound)
     few = np.flatnonzero(values >= least)
     return few if few.shape[0] >= count else np.arange(values.shape[0])

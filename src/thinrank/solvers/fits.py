@@ -45,7 +45,7 @@ class Fit:
     final : bool
         Whether no exchange improves the fit.
     failed : int
-        Number of rows whose exchange did not help at the fit before.
+        Exchanges of up to this number of rows are tried last, since they failed at an earlier fit.
     completed : Factors or None
         Θ with coefficients of further columns, if ``whitened`` belongs to the form around it and
         not to that around Θ.

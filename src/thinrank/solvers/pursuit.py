@@ -47,8 +47,8 @@ __all__ = ["Fit", "Pursuit"]
 _EXACT_GAINS = 128
 # Number of rows to remove, and of rows to add, in the single exchanges tried at the end.
 _LAST_EXCHANGES = 2
-# With more rows than this the first of them that helps is made: fits take long, and which of many
-# rows is exchanged matters less.
+# With up to this number of rows the best of these single exchanges is made; with more the first
+# that helps, since fits take long then.
 _MANY_ROWS = 128
 # A row is not exchanged for another if its cost exceeds this number times the gain. Rule of thumb.
 _MAX_COST_RATIO = 1.2
@@ -145,7 +145,7 @@ class Pursuit(Sized):
         free = self.rows - state.rows.shape[0]
         size = promising(prospects.costs, prospects.gains, free, margin)
         rounding = 10 * arrays.eps(form.prototype) * form.constant
-        # what did not help before the last exchange of a single row hardly helps after it
+        # what did not help before one of the last trials hardly helps after it
         postponed = 0 < size <= state.failed
         exchange = functools.partial(
             self._largest_exchange, loss, form, state, prospects, size, margin, rounding
@@ -238,7 +238,7 @@ class Pursuit(Sized):
     def _significant(
         self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects
     ) -> Fit | None:
-        """The best of a few exchanges of one row for one that is clearly not noise, if any helps.
+        """An exchange of one row for one that is clearly not noise, if one of a few helps.
 
         Costs and gains hold Q fixed, so an exchange may decrease the objective by more. A row of
         noise explains a deviance of χ² with r degrees of freedom. A new row that would explain more

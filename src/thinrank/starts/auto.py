@@ -40,8 +40,9 @@ class Auto:
     from screening, which only needs XᵀY, unless two of the predictors that screening selects have
     a correlation above 0.75. Such predictors may have been selected only because they are
     correlated with relevant ones, so backward elimination is used then, too. If an earlier fit is
-    known, screening uses partial covariances, given that fit, or its rows. For other losses,
-    fits of the loss itself are used if backward elimination is quick, else its majorizer at zero.
+    known, screening uses partial covariances, given that fit; if its data are nearly the same, it
+    is the start itself. For a loss that is not quadratic, fits of the loss itself are used if
+    backward elimination is quick, else its majorizer at zero.
 
     Gradient descent, which rarely changes the rows of its start, starts from the lasso; if that is
     slow, it starts like pursuit. If the loss is not quadratic or a dense Θ does not fit into the
