@@ -72,7 +72,7 @@ class Fit:
         self.sizes, self.objective = sizes, objective
         self.rows = np.arange(sizes.rows)
 
-    def supports_alone(self) -> Fit:
+    def without_root(self) -> Fit:
         """Without coefficients there are worse forecasts."""
         return Fit(self.sizes, self.objective + 1)
 

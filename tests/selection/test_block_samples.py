@@ -61,7 +61,9 @@ def fitted(samples, sizes=SIZES):
 
 
 @CASES
-def test_scores_errors_and_forecasts(weighted, center, scale, splits):
+@pytest.mark.parametrize("most", [100, 1], ids=["one by one", "in order"])
+def test_scores_errors_and_forecasts(weighted, center, scale, splits, most, monkeypatch):
+    monkeypatch.setattr("thinrank.selection.elimination.MOST_FORECAST", most)
     ours, theirs = both(weighted, center, scale, splits)
     fits, others = fitted(ours), fitted(theirs)
     for a, b, fit, other in zip(ours, theirs, fits, others, strict=True):

@@ -94,7 +94,7 @@ def test_tables(weighted, center, ridge):
         values = (sample.predictors(other.rows) @ other.U) @ other.Q.T
         change = np.sum(values**2) - 2 * np.sum(values * view.targets)
         assert view.base + change / sample.entries == pytest.approx(score, rel=1e-9)
-        assert table[1, 3] <= score * (1 + 1e-9)
+        assert table[1, 3] <= score * (1 + 1e-8)  # fits have this precision
     if not weighted:
         for near, ridge_now in ((0, 0.0), (0, 0.5)):
             a = Stack(ours[:1], [ours[0].refit(fits[near], ridge_now)]).tables(4)[0]

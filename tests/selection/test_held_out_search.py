@@ -164,8 +164,8 @@ def test_the_coarse_grid_is_that_of_the_rows_that_elimination_leaves(ridges):
 
 def test_starts_are_the_best_of_different_numbers_of_rows():
     points = [Sizes(1, rows, 5, ridge) for rows, ridge in ((8, 0.1), (8, 0.0), (2, 0.0), (4, 0.0))]
-    assert CoarseGrid(points, np.ones(K)).starts == [points[0], points[2]]
-    assert CoarseGrid(points[:2], np.ones(K)).starts == points[:1]
+    assert CoarseGrid(points, np.ones(K), 0.5).starts == [points[0], points[2]]
+    assert CoarseGrid(points[:2], np.ones(K), 0.5).starts == points[:1]
 
 
 # --------------------------------------------------------------------------- thinner models

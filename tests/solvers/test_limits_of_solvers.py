@@ -192,12 +192,18 @@ def test_supports_are_compared():
 # --------------------------------------------------------------------------- fits
 
 
-def test_fits_without_coefficients():
+def test_fits_without_their_largest_arrays():
     _, _, fit = fitted()
-    alone = fit.supports_alone()
+    alone = fit.without_root()
+    assert alone.root.shape == alone.whitened.shape == (0, 0)
+    assert alone.rows is fit.rows
+    assert alone.U is fit.U
+    assert alone.Q is fit.Q
+    thick = replace(fit, root=fit.root[:1])
+    alone = thick.without_root()
     assert [x.shape for x in (alone.root, alone.whitened, alone.U, alone.Q)] == 4 * [(0, 0)]
     assert alone.rows is fit.rows
-    scaled = replace(fit, column_scale=np.ones(K)).supports_alone()
+    scaled = replace(thick, column_scale=np.ones(K)).without_root()
     assert scaled.root.shape == scaled.whitened.shape == (0, 0)
     assert scaled.U is fit.U
     assert scaled.Q is fit.Q

@@ -90,7 +90,7 @@ def test_with_many_rows_the_first_single_exchange_that_helps_is_made(rng, monkey
         "_fit",
         lambda *args, **options: made.append(original(*args, **options)) or made[-1],
     )
-    monkeypatch.setattr("thinrank.solvers.pursuit._MANY_ROWS", limit)
+    monkeypatch.setattr("thinrank.solvers.pursuit.MANY_ROWS", limit)
     found = solver._significant(loss, form, fit, prospects)
     assert len(made) == fits
     assert (

@@ -17,7 +17,7 @@ from thinrank.minimize import solve
 from thinrank.selection.automatic import automatic_ridges, by_criterion, by_held_out
 from thinrank.selection.choice import RefitRule
 from thinrank.selection.criteria import Criterion
-from thinrank.selection.search import Search
+from thinrank.selection.criterion_search import CriterionSearch
 from thinrank.selection.space import Space
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, complete_rank
@@ -91,7 +91,7 @@ def find_sizes(
         return setup.nothing()
     options = search_options(solver, start, seed, n_jobs, callback)
     if known is not None:
-        search: Search = _by_criterion(problem, setup.space, known, options)
+        search = _by_criterion(problem, setup.space, known, options)
         return setup.found(search, search.best)
     held_out = by_held_out(
         loss,
@@ -110,7 +110,7 @@ def find_sizes(
 
 def _by_criterion(
     problem: Problem, space: Space, criterion: Criterion, options: dict[str, Any]
-) -> Search:
+) -> CriterionSearch:
     """Search by a criterion, again while the choice changes the noise that it is made with.
 
     Noise of the same part of all responses is no change: criteria do not depend on a common unit.
@@ -124,7 +124,9 @@ def _by_criterion(
         loss, noise = rescaled(before)
         if entrywise.about_proportional(noise, last, problem.negligible_change):
             break
-        search = by_criterion(loss, space, criterion, **options)
+        # in other units a long search need not begin anew
+        near = before if search.is_long else None
+        search = by_criterion(loss, space, criterion, near=near, **options)
         if search.best.sizes == before:
             break
     return search

@@ -166,6 +166,7 @@ def by_held_out(
             held_out_samples, center=center, scale=scale, kept=kept, start=start, seed=seed
         ),
         guide=functools.partial(_guide, space=space, **fits),
+        most_guided=int(space.thin().rows[-1]),
         further=further,
         rule=rule,
         rescaled=rescaled,
@@ -181,6 +182,7 @@ def in_held_out_rows(
     samples: Callable[[Any, Splits], Sequence[Any]],
     *,
     guide: Callable[[Any], list[Sizes]] | None = None,
+    most_guided: int = 0,
     beside: int | None = None,
     further: Sequence[Splits] = (),
     rule: RefitRule = "best",
@@ -200,6 +202,9 @@ def in_held_out_rows(
         :class:`thinrank.selection.held_out_sample.HeldOutSample`.
     guide : callable, default=None
         ``guide(loss) -> list of Sizes``: further sizes to start from.
+    most_guided : int, default=0
+        Largest number of rows of these sizes, if they are not worth a start where models of so many
+        rows are ruled out.
     beside : int, default=None
         Number of starts from the coarse grid beside those of the guide; None for all.
     **options
@@ -213,9 +218,6 @@ def in_held_out_rows(
     rows = loss.X.shape[0]
     records: list[Record] = []
 
-    def guides(loss: Any) -> list[Sizes]:
-        return [] if guide is None else guide(loss)
-
     def search_in(loss: Any) -> HeldOutSearch:
         held_out = samples(loss, splits)
         search = HeldOutSearch(held_out, space, rule=rule, rows=rows, records=records, **options)
@@ -227,11 +229,13 @@ def in_held_out_rows(
         search.run_from([])
         return _finished(search, samples, loss, further)
     coarse = search.coarse()
+    if search.rules_out(most_guided, coarse.score):
+        guide = None
     if rescaled is None:
-        search.run_from([*coarse.starts, *guides(loss)])
+        search.run_from([*coarse.starts, *(guide(loss) if guide else [])])
         return _finished(search, samples, loss, further)
     loss, noise = rescaled(coarse.noise)
-    guided = guides(loss)
+    guided = guide(loss) if guide else []
     for sizes in guided:
         loss, noise = rescaled(sizes)
     search = search_in(loss)

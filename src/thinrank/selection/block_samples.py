@@ -14,7 +14,14 @@ from thinrank.forms.block_form import BlockForm
 from thinrank.forms.block_moments import BlockMoments, HeldOutRows
 from thinrank.losses.block_least_squares import BlockLeastSquares
 from thinrank.selection.block_errors import ErrorLedger, Prediction
-from thinrank.selection.elimination import Removal, can_forecast, forecasts
+from thinrank.selection.elimination import (
+    Removal,
+    RemovalInOrder,
+    can_forecast,
+    forecasts,
+    removal,
+    removal_in_order,
+)
 from thinrank.selection.evaluation import HeldOutErrors
 from thinrank.selection.held_out_sample import PERFECT
 from thinrank.selection.samples import Sample
@@ -104,25 +111,26 @@ class BlockSample(Sample):
         return self._squares
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
-        """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
-        return forecasts([self.removal(fit)], rows)[0]
+        """Scores after removing rows of least cost, Q held fixed; inf for more rows."""
+        return forecasts([self.removal(fit, sizes.ridge)], rows)[0]
 
-    def removal(self, fit: Fit) -> Removal | None:
-        """What forecasts for fewer rows need; None if there are too many rows for them.
+    def removal(self, fit: Fit, ridge: float) -> Removal | RemovalInOrder | None:
+        """What forecasts for fewer rows need; None with more rows than samples.
 
         With the inner products G = W D Wᵀ of the predictors, and C with the responses, the few rows
         D^(½)Wᵀ and D^(−½)WᵀC take the place of the held-out rows: they have the same inner
         products.
         """
-        if not can_forecast(fit):
+        if fit.rows.shape[0] > self.form.samples:
             return None
-        root, U, Q = (np.asarray(x, dtype=np.float64) for x in (fit.root, fit.U, fit.Q))
         gram, cross = self.products(fit.rows)
         values, W = np.linalg.eigh(gram)
         floor = len(values) * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)
         lengths = np.sqrt(np.where(values > floor, values, 0.0))[:, None]
-        target = arrays.divide_or_zero(1.0, lengths) * (W.T @ (cross @ Q))
-        return Removal(root, U, lengths * W.T, target, self._null, self.entries)
+        X, Y = lengths * W.T, arrays.divide_or_zero(1.0, lengths) * (W.T @ cross)
+        if can_forecast(fit):
+            return removal(fit, X, Y, self._null, self.entries)
+        return removal_in_order(self._form(ridge), fit, X, Y, self._null, self.entries)
 
     def products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Inner products of held-out predictors, and of these with the responses."""

@@ -27,10 +27,13 @@ class CoarseGrid:
         increasing order of predicted score.
     noise : ndarray of shape (n_targets,)
         The least root mean squared error of every response over all points.
+    score : float
+        The least predicted score.
     """
 
     points: list[Sizes]
     noise: np.ndarray
+    score: float
 
     @property
     def starts(self) -> list[Sizes]:

@@ -98,6 +98,12 @@ class CriterionSample(Sample):
         residual = self.form.samples * (self._form_at(fit).constant + table)
         return self._penalised(residual, self._complexity(fit, known, overlap, ridge))
 
+    def unpenalised(self, fit: RowFit) -> float:
+        """The criterion without penalty, of a fit of full rank without ridge to all columns."""
+        residual = self.form.samples * (self.form.constant - arrays.norm(fit.whitened) ** 2)
+        nothing = Complexity(0.0, 0, 0, *self.form.shape, False, False)
+        return float(self._penalised(np.maximum(residual, 0.0), nothing))
+
     def _form_at(self, fit: RowFit) -> QuadraticForm:
         """The form that the fit is a fit of."""
         return self.form

@@ -216,9 +216,9 @@ class DevianceSample(LossSample):
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
         """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
-        return forecasts([self.removal(fit)], rows)[0]
+        return forecasts([self.removal(fit, sizes.ridge)], rows)[0]
 
-    def removal(self, fit: Fit) -> Removal | None:
+    def removal(self, fit: Fit, ridge: float) -> Removal | None:
         """What forecasts for fewer rows need; None if there are too many rows for them."""
         if not can_forecast(fit):
             return None

@@ -7,21 +7,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thinrank import arrays
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.core.contracts import QuadraticForm
+from thinrank.solvers.exchanges import descending
 from thinrank.solvers.pursuit import Fit
 
 __all__ = [
     "MOST_FORECAST",
     "Removal",
+    "RemovalInOrder",
     "can_forecast",
+    "changes_in_order",
     "forecasts",
     "held_out_changes",
     "removal",
+    "removal_in_order",
 ]
 
-# Largest number of rows of a fit from which forecasts are made: the time increases with the third
-# power of the number of rows, and takes some milliseconds for this one.
+# Up to this number of rows the row to remove next is found anew after each removal. With more, rows
+# are removed in the order of their costs in the fit, for which matrix products suffice.
 MOST_FORECAST = 100
 
 
@@ -50,8 +55,29 @@ class Removal(NamedTuple):
     entries: float
 
 
+class RemovalInOrder(NamedTuple):
+    """A fit with many rows, which are removed from the last to the first.
+
+    Attributes
+    ----------
+    root, U, X, target, null, entries
+        As in :class:`Removal`, but arrays of any library, with the rows of largest cost first; R is
+        lower triangular.
+    weights : array of shape (s, q)
+        R⁻ᵀU.
+    """
+
+    root: Array
+    U: Array
+    X: Array
+    target: Array
+    null: float
+    entries: float
+    weights: Array
+
+
 def can_forecast(fit: Fit) -> bool:
-    """Whether the rows of a fit are few enough for forecasts."""
+    """Whether rows of a fit can be removed one by one: it has few rows, and a root."""
     return fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples
 
 
@@ -63,12 +89,34 @@ def removal(fit: Fit, X: Array, Y: Array, null: float, entries: float) -> Remova
     return Removal(root, U, X, Y @ Q, null, entries)
 
 
-def forecasts(removals: Sequence[Removal | None], rows: np.ndarray) -> np.ndarray:
-    """Scores after removing rows of least cost one by one, Q held fixed.
+def removal_in_order(
+    form: QuadraticForm, fit: Fit, X: Array, Y: Array, null: float, entries: float
+) -> RemovalInOrder | None:
+    """The same for a fit with many rows, which may lack its root, on the device of the data.
+
+    None if there are more rows than samples.
+    """
+    root, _ = form.inverse_root(fit.rows)
+    if root.shape[0] < root.shape[1]:
+        return None
+    costs = arrays.row_norms_squared(fit.U) / arrays.column_norms_squared(root)
+    order = descending(costs)
+    xp = arrays.namespace(root)
+    target = xp.astype(Y @ fit.Q, xp.float64, copy=False)
+    gram = arrays.submatrix(form.gram(fit.rows), order, order)
+    U, X = arrays.take_rows(fit.U, order), arrays.take_columns(X, order)
+    gram, U, X = (xp.astype(a, xp.float64, copy=False) for a in (gram, U, X))
+    slopes = gram @ U
+    root, _ = linalg.inverse_cholesky(gram)
+    return RemovalInOrder(root, U, X, target, null, entries, root @ slopes)
+
+
+def forecasts(removals: Sequence[Removal | RemovalInOrder | None], rows: np.ndarray) -> np.ndarray:
+    """Scores after removing rows of least cost, Q held fixed.
 
     Parameters
     ----------
-    removals : sequence of (Removal or None)
+    removals : sequence of (Removal, RemovalInOrder or None)
         The fits; None for one without forecasts.
     rows : ndarray of int
         Numbers of rows, sorted.
@@ -79,13 +127,20 @@ def forecasts(removals: Sequence[Removal | None], rows: np.ndarray) -> np.ndarra
         Infinite for more rows than the fit has, and without forecasts.
     """
     scores = np.full((len(removals), int(rows[-1]) + 1), np.inf)
-    known = [(i, each) for i, each in enumerate(removals) if each is not None]
-    if known:
-        parts = zip(*(each[:4] for _, each in known), strict=True)
+
+    def keep(i: int, each: Removal | RemovalInOrder, changes: np.ndarray) -> None:
+        count = min(each.U.shape[0] + 1, scores.shape[1])
+        scores[i, :count] = each.null + changes[:count] / each.entries
+
+    few = [(i, each) for i, each in enumerate(removals) if isinstance(each, Removal)]
+    if few:
+        parts = zip(*(each[:4] for _, each in few), strict=True)
         every = held_out_changes(*(_padded(blocks) for blocks in parts))
-        for (i, each), changes in zip(known, every, strict=True):
-            count = min(len(each.U) + 1, scores.shape[1])
-            scores[i, :count] = each.null + changes[:count] / each.entries
+        for (i, each), changes in zip(few, every, strict=True):
+            keep(i, each, changes)
+    for i, many in enumerate(removals):
+        if isinstance(many, RemovalInOrder):
+            keep(i, many, changes_in_order(*many[:4], many.weights))
     return scores[:, rows]
 
 
@@ -138,3 +193,28 @@ def held_out_changes(
         alive[every, out] = False
         U[every, out], inverse[every, out], inverse[every, :, out] = 0.0, 0.0, 0.0
     return changes
+
+
+def changes_in_order(root: Array, U: Array, X: Array, target: Array, weights: Array) -> np.ndarray:
+    """Changes of the held-out squared error as rows are removed from the last to the first.
+
+    With Z = R⁻ᵀU the coefficients without the rows from the m-th on are U − Σ rᵢzᵢᵀ, where the sum
+    is over these rows of R and of Z. Squared errors are therefore cumulative sums.
+
+    Parameters
+    ----------
+    root, U, X, target, weights : arrays of shapes (s, s), (s, q), (h, s), (h, q) and (s, q)
+        R, U, the held-out rows and Z of a :class:`RemovalInOrder`.
+
+    Returns
+    -------
+    ndarray of shape (s + 1,)
+        Entry m is the squared error with m rows minus that with none.
+    """
+    xp = arrays.namespace(root)
+    image, parts = X @ U, X @ root.T
+    later = xp.triu(parts.T @ parts, k=1) @ weights
+    own = arrays.column_norms_squared(parts)[:, None] * weights
+    steps = xp.sum(weights * (own + 2 * later - 2 * parts.T @ (image - target)), axis=1)
+    lost = np.cumsum(arrays.to_numpy(steps)[::-1])[::-1]
+    return arrays.inner(image, image - 2 * target) + np.append(lost, 0.0)

@@ -50,11 +50,12 @@ class HeldOutDescent(Search):
         self._fill_gaps(best)
 
     def _to_keep(self, fit: Fit) -> Fit:
-        """The fit, without coefficients if it has too many rows for forecasts."""
-        return fit if fit.rows.shape[0] <= MOST_FORECAST else fit.supports_alone()
+        """The fit, without its largest arrays if it has many rows."""
+        return fit if fit.rows.shape[0] <= MOST_FORECAST else fit.without_root()
 
     def _forecasts(self, fitted: Sequence[tuple[Any, Fit]], sizes: Sizes) -> np.ndarray:
-        return forecasts([sample.removal(fit) for sample, fit in fitted], self._space.rows)
+        removals = [sample.removal(fit, sizes.ridge) for sample, fit in fitted]
+        return forecasts(removals, self._space.rows)
 
     _ridge_tolerance = _RIDGE_TOLERANCE
 

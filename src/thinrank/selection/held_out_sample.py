@@ -13,7 +13,14 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.sizes import Sizes
-from thinrank.selection.elimination import Removal, can_forecast, forecasts, removal
+from thinrank.selection.elimination import (
+    Removal,
+    RemovalInOrder,
+    can_forecast,
+    forecasts,
+    removal,
+    removal_in_order,
+)
 from thinrank.selection.evaluation import HeldOutErrors
 from thinrank.selection.samples import Sample
 from thinrank.selection.tables import RowFit
@@ -159,14 +166,17 @@ class HeldOutSample(Sample):
         return arrays.to_numpy(arrays.column_norms_squared(self.targets)).astype(np.float64)
 
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
-        """Scores after removing rows of least cost one by one, Q held fixed; inf for more rows."""
-        return forecasts([self.removal(fit)], rows)[0]
+        """Scores after removing rows of least cost, Q held fixed; inf for more rows."""
+        return forecasts([self.removal(fit, sizes.ridge)], rows)[0]
 
-    def removal(self, fit: Fit) -> Removal | None:
-        """What forecasts for fewer rows need; None if there are too many rows for them."""
-        if not can_forecast(fit):
+    def removal(self, fit: Fit, ridge: float) -> Removal | RemovalInOrder | None:
+        """What forecasts for fewer rows need; None with more rows than samples."""
+        if fit.rows.shape[0] > self.form.samples:
             return None
-        return removal(fit, self.predictors(fit.rows), self.targets, self._null, self.entries)
+        X = self.predictors(fit.rows)
+        if can_forecast(fit):
+            return removal(fit, X, self.targets, self._null, self.entries)
+        return removal_in_order(self._form(ridge), fit, X, self.targets, self._null, self.entries)
 
     def predictors(self, rows: Array) -> Array:
         """The held-out rows of some predictors, centred and scaled like the training rows."""

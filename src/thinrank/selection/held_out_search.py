@@ -30,7 +30,7 @@ from thinrank.selection.mean_scores import mean_score, mean_table, table_entry
 from thinrank.selection.records import amend_scores
 from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFits
-from thinrank.solvers.pursuit import Fit, Pursuit
+from thinrank.solvers.pursuit import MANY_ROWS, Fit, Pursuit
 
 __all__ = ["HeldOutSearch"]
 
@@ -39,6 +39,8 @@ __all__ = ["HeldOutSearch"]
 _LITTLE = 0.5
 # Largest number of points that are evaluated again on further splits.
 _MAX_FINALISTS = 4
+# Largest number of iterations of a fit with many rows.
+_MOST_ITERATIONS = 8
 # Largest number of thinner models that are tried, for rows and for columns.
 _MAX_THINNER = 6
 
@@ -143,12 +145,29 @@ class HeldOutSearch(HeldOutDescent):
     def _coarse(self) -> CoarseGrid:
         predicted: list[tuple[float, Sizes]] = []
         least = self._response_errors([s.null_errors() for s in self._held_out])
-        for rows, ridges in self._space.coarse_grid():
-            for prediction, errors in self._after_elimination(rows, ridges):
-                predicted.append(prediction)
-                least = np.minimum(least, errors)
+        for rows, ridges in reversed(self._space.coarse_grid()):
+            if predicted and self.rules_out(rows, min(predicted)[0]):
+                break
+            found = list(self._after_elimination(rows, ridges))
+            predicted = [*(prediction for prediction, _ in found), *predicted]
+            least = np.min([least, *(errors for _, errors in found)], axis=0)
         predicted.sort(key=lambda prediction: prediction[0])
-        return CoarseGrid([sizes for _, sizes in predicted], np.sqrt(least))
+        scores, points = zip(*predicted, strict=True)
+        return CoarseGrid(list(points), np.sqrt(least), scores[0])
+
+    def rules_out(self, rows: int, score: float) -> bool:
+        """Whether models of up to ``rows`` rows are far worse than a given score.
+
+        No model on some rows has a lower error than the variance that these rows do not explain,
+        and fewer rows, which are among them after backward elimination, explain less. Other rows
+        explain more, hence the score is multiplied. It is False for small fits, which take hardly
+        longer.
+        """
+        form = self._samples[0].form
+        if self._is_small(rows) or not form.exact or rows >= form.samples:
+            return False
+        unexplained = float(np.mean([sample.unexplained(rows) for sample in self._held_out]))
+        return unexplained > MAX_RATIO * score
 
     def _after_elimination(
         self, rows: int, ridges: Sequence[float]
@@ -223,7 +242,11 @@ class HeldOutSearch(HeldOutDescent):
         return self._samples[i].fit(sizes, self._solver(sizes))
 
     def _solver(self, sizes: Sizes) -> Pursuit:
-        return self._pursuit.sized(*sizes[:3])
+        solver = self._pursuit
+        if sizes.rows > MANY_ROWS:
+            # with far too few rows there is no end of single exchanges, which hardly change a score
+            solver = replace(solver, max_iter=min(solver.max_iter, _MOST_ITERATIONS))
+        return solver.sized(*sizes[:3])
 
     def _scored(self, i: int, fit: Fit | None, sizes: Sizes) -> tuple[float, HeldOutErrors]:
         errors = self._held_out[i].errors(fit)

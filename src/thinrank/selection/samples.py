@@ -67,6 +67,15 @@ class Sample(abc.ABC):
         left = self._elimination.rows(rows)
         return _on_rows(self._form(ridge), left, self._every_column)
 
+    def unexplained(self, rows: int) -> float:
+        """Variance of the responses that the rows left by backward elimination do not explain.
+
+        It is an estimate of the least mean squared error of linear predictions from these rows.
+        """
+        whitened = self.eliminated(rows, 0.0).whitened
+        squares = self.form.constant - arrays.norm(whitened) ** 2
+        return squares / self.form.shape[1] / (1 - rows / self.form.samples)
+
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
         """The fit of the estimator to these rows; None if there is nothing to fit."""
         found = solve(self._loss(sizes.ridge), solver, self._start, self._seed, records=False)

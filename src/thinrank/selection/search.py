@@ -7,6 +7,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ _MAX_FORECASTS = 12
 _COARSE_RIDGES = 3
 # Samples are processed together, which saves function calls, up to this number of matrix entries.
 _SMALL_GROUP = 100_000
+# A search is long if its largest fits take more multiplications than this, some 50 milliseconds.
+_LONG = 1e9
 _PURSUIT = Pursuit()
 
 
@@ -156,11 +159,23 @@ class Search(BaseSearch):
 
     def _groups(self, rows: int) -> list[tuple[int, ...]]:
         """One group of all samples if fits of ``rows`` rows are small, else one per sample."""
-        count, form = len(self._samples), self._samples[0].form
-        entries = count * min(rows, form.samples) * (rows + form.shape[1])
-        if effective_n_jobs(self._n_jobs) == 1 and entries <= _SMALL_GROUP:
-            return [tuple(range(count))]
-        return [(i,) for i in range(count)]
+        every = range(len(self._samples))
+        if effective_n_jobs(self._n_jobs) == 1 and self._is_small(rows):
+            return [tuple(every)]
+        return [(i,) for i in every]
+
+    def _is_small(self, rows: int) -> bool:
+        """Whether fits of ``rows`` rows to all samples together have few entries."""
+        form = self._samples[0].form
+        entries = min(rows, form.samples) * (rows + form.shape[1])
+        return len(self._samples) * entries <= _SMALL_GROUP
+
+    @cached_property
+    def is_long(self) -> bool:
+        """Whether fits of the largest number of rows take long."""
+        form = self._samples[0].form
+        most = min(int(self._space.rows[-1]), form.samples)
+        return form.samples * most * (most + form.shape[1]) > _LONG
 
     def _by_ridge(
         self,

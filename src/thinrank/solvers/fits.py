@@ -76,16 +76,17 @@ class Fit:
             return arrays.row_norms_squared(self.U)
         return arrays.row_norms_squared(self.U) / arrays.column_norms_squared(self.root)
 
-    def supports_alone(self) -> Fit:
-        """The fit without its coefficients, so that many fits can be kept in memory.
+    def without_root(self) -> Fit:
+        """The fit without its largest arrays, so that many fits can be kept in memory.
 
-        With a column_scale, which the forms of losses that are not quadratic have, the
-        coefficients stay: other fits use approximations around them.
+        With more rows than samples the coefficients are large, too, and are left out. With a
+        column_scale, which the forms of losses that are not quadratic have, they stay: other fits
+        use approximations around them.
         """
         nothing = self.U[:0, :0]
-        if self.column_scale is not None:
-            return replace(self, root=nothing, whitened=nothing)
-        return replace(self, root=nothing, whitened=nothing, U=nothing, Q=nothing)
+        if self.has_more_rows_than_samples and self.column_scale is None:
+            return replace(self, root=nothing, whitened=nothing, U=nothing, Q=nothing)
+        return replace(self, root=nothing, whitened=nothing)
 
     @property
     def has_more_rows_than_samples(self) -> bool:

@@ -41,7 +41,7 @@ from thinrank.solvers.loss_fits import (
 from thinrank.solvers.neighbours import next_columns, next_rows
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 
-__all__ = ["Fit", "Pursuit"]
+__all__ = ["MANY_ROWS", "Fit", "Pursuit"]
 
 # Number of rows whose gains are computed exactly, with lower bounds for the others. Rule of thumb.
 _EXACT_GAINS = 128
@@ -49,7 +49,7 @@ _EXACT_GAINS = 128
 _LAST_EXCHANGES = 2
 # With up to this number of rows the best of these single exchanges is made; with more the first
 # that helps, since fits take long then.
-_MANY_ROWS = 128
+MANY_ROWS = 128
 # A row is not exchanged for another if its cost exceeds this number times the gain. Rule of thumb.
 _MAX_COST_RATIO = 1.2
 # Largest number of alternations between columns and factors on one set of rows.
@@ -267,7 +267,7 @@ class Pursuit(Sized):
                 trial = self._fit(loss, form, xp.sort(rows), here.columns, here.Q)
                 if trial.objective < least:
                     best, least = trial, trial.objective - self.tol * here.objective
-                    if here.rows.shape[0] > _MANY_ROWS:
+                    if here.rows.shape[0] > MANY_ROWS:
                         return best
         return best
 
