@@ -86,7 +86,7 @@ def test_there_are_no_forecasts_with_more_rows_than_samples():
 
     assert removal_in_order(Thick(), fit, X[:, fit.rows], Y, 1.0, Y.size) is None
     (sample, *_) = held_out_samples(LeastSquares(X, Y), SPLITS, center=True, scale=True)
-    thick = replace(fit, rows=np.arange(P).repeat(3))
+    thick = replace(fit, root=fit.root[:3]).without_root()
     assert sample.removal(thick, 0.1) is None
 
 

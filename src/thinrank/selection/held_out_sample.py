@@ -171,7 +171,7 @@ class HeldOutSample(Sample):
 
     def removal(self, fit: Fit, ridge: float) -> Removal | RemovalInOrder | None:
         """What forecasts for fewer rows need; None with more rows than samples."""
-        if fit.rows.shape[0] > self.form.samples:
+        if fit.U.shape[0] == 0:  # left out
             return None
         X = self.predictors(fit.rows)
         if can_forecast(fit):
