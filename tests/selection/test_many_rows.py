@@ -161,11 +161,13 @@ def test_the_guide_is_not_asked_where_its_models_are_ruled_out(monkeypatch):
     assert options["space"].rows.tolist() == [4, 8, 16]
 
 
-def test_fits_with_many_rows_end_early(monkeypatch):
+def test_fits_with_many_rows_end_early_in_a_search():
     X, Y = data()
     search = search_of(X, Y, space_of(X))
     assert search._solver(Sizes(2, 129, 6, 0.0)).max_iter == 8
     assert search._solver(Sizes(2, 128, 6, 0.0)).max_iter == 100
+    grid = make_space((P, K), 45, ranks=[2], rows=[4], columns=[6], ridges=[0.0])
+    assert search_of(X, Y, grid)._solver(Sizes(2, 129, 6, 0.0)).max_iter == 100
     search._pursuit = Pursuit(max_iter=3)
     assert search._solver(Sizes(2, 129, 6, 0.0)).max_iter == 3
 

@@ -243,7 +243,7 @@ class HeldOutSearch(HeldOutDescent):
 
     def _solver(self, sizes: Sizes) -> Pursuit:
         solver = self._pursuit
-        if sizes.rows > MANY_ROWS:
+        if sizes.rows > MANY_ROWS and self._space.exhaustive is None:
             # with far too few rows there is no end of single exchanges, which hardly change a score
             solver = replace(solver, max_iter=min(solver.max_iter, _MOST_ITERATIONS))
         return solver.sized(*sizes[:3])
