@@ -73,17 +73,14 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
         return symmetric, False
     if type(symmetric) is np.ndarray and size <= _BLOCK:
         return _inverse_root(symmetric, float(symmetric.trace()) / size)
-    xp = arrays.namespace(symmetric)
-    mean = xp.linalg.trace(symmetric) / size
-    least = (1e3 * arrays.eps(symmetric) * mean) ** 0.5
     if type(symmetric) is not np.ndarray:
-        root = _try_inverse_root(symmetric, least)
+        root, scale = small_matrices.inverse_root(symmetric)
     else:
+        scale = float(symmetric.trace()) / size
         symmetric = np.ascontiguousarray(symmetric)
-        root = _inverse_root_in_place(symmetric, float(least))
+        root = _inverse_root_in_place(symmetric, small_matrices.least_pivot(symmetric, scale))
     if root is not None:
         return root, False
-    scale = float(mean)
     if size <= _BLOCK:
         return _inverse_root(symmetric, scale)
     blocks = _blocks(size)
@@ -130,7 +127,7 @@ def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
     for _ in range(_MAX_RIDGES):
         if ridge:
             shifted = block + ridge * arrays.identity(block.shape[0], like=block)
-        root = _try_inverse_root(shifted, (1e3 * eps * scale) ** 0.5)
+        root = _try_inverse_root(shifted, scale)
         if root is not None:
             return root, ridge > 0
         ridge = 100 * ridge if ridge else eps**0.4 * (scale if scale > 0 else 1.0)
@@ -163,20 +160,16 @@ def _inverse_root_in_place(symmetric: np.ndarray, least: float) -> np.ndarray | 
     return symmetric
 
 
-def _try_inverse_root(symmetric: Array, least: Array | float) -> Array | None:
-    """Inverse of the lower Cholesky factor; None if its diagonal has an entry up to ``least``."""
-    if type(symmetric) is np.ndarray:  # for small blocks ten times as fast as xp.linalg
-        # LAPACK's columns are the rows of the array: the upper factor there is the lower one here
-        factor, failed = _lapack("potrf", symmetric.dtype)(symmetric.T, lower=0, clean=1)
-        if failed or not factor.diagonal().min() > least:
-            return None
-        return _lapack("trtri", symmetric.dtype)(factor, lower=0, overwrite_c=1)[0].T
-    xp = arrays.namespace(symmetric)
-    factor = arrays.cholesky(symmetric)
-    # NaN, which a factor that does not exist has, fails the comparison
-    if not bool(xp.min(xp.linalg.diagonal(factor)) > least):
+def _try_inverse_root(symmetric: Array, scale: float) -> Array | None:
+    """Inverse of the lower Cholesky factor; None if a pivot is a rounding error."""
+    if type(symmetric) is not np.ndarray:
+        return small_matrices.inverse_root(symmetric, scale)[0]
+    # for small blocks ten times as fast as xp.linalg
+    # LAPACK's columns are the rows of the array: the upper factor there is the lower one here
+    factor, failed = _lapack("potrf", symmetric.dtype)(symmetric.T, lower=0, clean=1)
+    if failed or not factor.diagonal().min() > small_matrices.least_pivot(symmetric, scale):
         return None
-    return arrays.solve_lower(factor, arrays.identity(factor.shape[0], like=factor))
+    return _lapack("trtri", symmetric.dtype)(factor, lower=0, overwrite_c=1)[0].T
 
 
 def qr(matrix: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Factorisations of small matrices of other libraries than NumPy, by NumPy in double precision.
+"""Factorisations for other libraries than NumPy: of small matrices by NumPy in double precision.
 
 On an accelerator a factorisation of some ten rows and columns takes a hundred launches, far longer
 than to copy the matrix to the host and to factorise it there. Products of large matrices stay where
@@ -11,17 +11,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from thinrank import arrays
 from thinrank.arrays import Array
 
 __all__ = [
+    "ProductSVD",
     "Ritz",
     "eigenpairs",
     "inner_products",
+    "inverse_root",
     "is_single_elsewhere",
+    "least_pivot",
     "orthonormal",
+    "product_svd",
     "ritz",
     "svd",
 ]
@@ -46,9 +50,13 @@ def _double(a: Array) -> np.ndarray:
 
 def inner_products(block: Array) -> Array:
     """Inner products of the columns, in double precision."""
-    xp = arrays.namespace(block)
-    double = xp.astype(block, xp.float64, copy=False)
+    double = _in_double(block)
     return double.T @ double
+
+
+def _in_double(a: Array) -> Array:
+    xp = arrays.namespace(a)
+    return xp.astype(a, xp.float64, copy=False)
 
 
 def svd(matrix: Array) -> tuple[Array, Array, Array]:
@@ -86,13 +94,97 @@ def orthonormal(matrix: Array) -> tuple[Array, Array] | None:
     """Orthonormal and triangular factor of a matrix with few columns; None if inaccurate."""
     if not 0 < matrix.shape[1] <= min(MOST_ROWS, matrix.shape[0]):
         return None
-    found = _inverse_triangle(_double(inner_products(matrix)))
+    double = _in_double(matrix)
+    found = _inverse_triangle(_double(double.T @ double))
     if found is None or not found.least_pivot > _WELL_CONDITIONED:
         return None
-    xp = arrays.namespace(matrix)
-    inverse = xp.asarray(found.inverse, device=arrays.device_of(matrix))
-    basis = xp.astype(xp.astype(matrix, xp.float64) @ inverse, matrix.dtype)
-    return basis, arrays.from_numpy(found.triangle, matrix)
+    return _turned(double, found.inverse, matrix), arrays.from_numpy(found.triangle, matrix)
+
+
+def _turned(double: Array, turn: np.ndarray, like: Array) -> Array:
+    """A product with a small matrix, computed in double precision."""
+    return arrays.namespace(like).astype(double @ arrays.from_numpy(turn, double), like.dtype)
+
+
+class ProductSVD(NamedTuple):
+    """The thin singular value decomposition of A Bᵀ.
+
+    Attributes
+    ----------
+    left, right : arrays
+        Singular vectors.
+    values : ndarray
+        Singular values, decreasing.
+    turn : ndarray
+        A·turn is left·diag(values).
+    """
+
+    left: Array
+    values: np.ndarray
+    right: Array
+    turn: np.ndarray
+
+
+def product_svd(A: Array, B: Array) -> ProductSVD | None:
+    """SVD of A Bᵀ from the inner products of the columns of A and of B, in one transfer.
+
+    None for other arrays than those in single precision outside of NumPy, if A and B have more than
+    a few columns, and if it would be inaccurate.
+    """
+    width = A.shape[1]
+    if not (is_single_elsewhere(A) and 0 < width <= min(MOST_ROWS, A.shape[0], B.shape[0])):
+        return None
+    both = _in_double(A), _in_double(B)
+    products = _double(arrays.namespace(A).stack([block.T @ block for block in both]))
+    of_a, of_b = map(_inverse_triangle, products)
+    if of_a is None or of_b is None:
+        return None
+    if not min(of_a.least_pivot, of_b.least_pivot) > _WELL_CONDITIONED:
+        return None
+    left, values, right = np.linalg.svd(of_a.triangle @ of_b.triangle.T)
+    vectors = _turned(both[0], of_a.inverse @ left, A), _turned(both[1], of_b.inverse @ right.T, B)
+    return ProductSVD(vectors[0], values, vectors[1], of_b.triangle.T @ right.T)
+
+
+def inverse_root(symmetric: Array, scale: float | None = None) -> tuple[Array | None, float]:
+    """Inverse of the lower Cholesky factor, for matrices of any size of other libraries than NumPy.
+
+    Returns
+    -------
+    inverse : array or None
+        None if a pivot is a rounding error.
+    scale : float
+        What the pivots were compared with: the mean diagonal, unless it was given.
+    """
+    xp = arrays.namespace(symmetric)
+    factor = _lower_factor(symmetric)
+    both = xp.stack([xp.linalg.diagonal(symmetric), xp.linalg.diagonal(factor)])
+    diagonal, pivots = arrays.to_numpy(both)  # one transfer from the device
+    scale = float(diagonal.mean(dtype=np.float64)) if scale is None else scale
+    # NaN, which a factor that does not exist has, fails the comparison
+    if not pivots.min() > least_pivot(symmetric, scale):
+        return None, scale
+    unit = arrays.identity(factor.shape[0], like=factor)
+    if hasattr(xp.linalg, "solve_triangular"):
+        return xp.linalg.solve_triangular(factor, unit, upper=False), scale
+    return xp.linalg.inv(factor), scale
+
+
+def least_pivot(like: Array, scale: float) -> float:
+    """Up to this the pivots of a matrix with a mean diagonal of ``scale`` are rounding errors."""
+    return (1e3 * arrays.eps(like) * scale) ** 0.5
+
+
+def _lower_factor(symmetric: Array) -> Array:
+    """Lower Cholesky factor; it has NaN if the matrix is not positive definite."""
+    xp = arrays.namespace(symmetric)
+    if hasattr(xp.linalg, "cholesky_ex"):  # linalg.cholesky would wait for the device
+        factor, failed = xp.linalg.cholesky_ex(symmetric)
+        return factor.masked_fill_(failed != 0, float("nan"))
+    try:
+        return xp.linalg.cholesky(symmetric)
+    except np.linalg.LinAlgError:
+        return symmetric * float("nan")
 
 
 class _Triangle(NamedTuple):
@@ -111,17 +203,12 @@ def _inverse_triangle(products: np.ndarray) -> _Triangle | None:
     scale = np.sqrt(products.diagonal())
     if not (scale > 0).all():  # also if it is NaN
         return None
-    try:
-        factor = np.linalg.cholesky(products / scale / scale[:, None])
-    except np.linalg.LinAlgError:
-        return None
-    pivots = factor.diagonal()
-    least = float(pivots.min() / pivots.max())
+    triangle, failed = dpotrf(products / scale / scale[:, None], overwrite_a=1)
+    pivots = triangle.diagonal()
+    least = 0.0 if failed else float(pivots.min() / pivots.max())
     if not least > _INDEPENDENT:
         return None
-    unit = np.eye(len(scale))
-    inverse = solve_triangular(factor, unit, lower=True, trans="T", check_finite=False)
-    return _Triangle(factor.T * scale, inverse / scale[:, None], least)
+    return _Triangle(triangle * scale, dtrtri(triangle)[0] / scale[:, None], least)
 
 
 class Ritz(NamedTuple):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from array_api_extra import pad
 
 from thinrank import arrays, linalg, small_matrices
@@ -80,11 +81,11 @@ class Factors:
 
         ``size`` is the larger dimension of the matrix, if rows of zeros were left out.
         """
-        xp = arrays.namespace(values)
+        values = arrays.to_numpy(values)
         # an exact zero becomes about this large by rounding
-        floor = arrays.eps(values) * (size or max(left.shape[0], right.shape[0]))
-        kept = int(xp.count_nonzero(values > floor * values[0])) if values.shape[0] else 0
-        root = xp.sqrt(values[:kept])
+        floor = arrays.eps(left) * (size or max(left.shape[0], right.shape[0]))
+        kept = int(np.count_nonzero(values > floor * values[0])) if values.shape[0] else 0
+        root = arrays.from_numpy(np.sqrt(values[:kept]), left)
         return cls(left[:, :kept] * root, right[:, :kept] * root)
 
     @classmethod
@@ -131,7 +132,7 @@ class Factors:
         """Singular values of Θ, decreasing, without forming it."""
         if self.rank == 0:
             return arrays.zeros((0,), like=self.U)
-        return self._small_svd()[1]
+        return arrays.from_numpy(self._small_svd()[1], self.U)
 
     def balanced(self) -> Factors:
         """The same Θ with UᵀU = VᵀV diagonal, without directions of singular value zero."""
@@ -198,8 +199,12 @@ class Factors:
 
     def _small_svd(self) -> tuple[Array, Array, Array]:
         """Thin SVD of U Vᵀ without its rows and columns of zeros, from two QR decompositions."""
-        q_u, r_u = linalg.tall_qr(arrays.take_rows(self.U, self.row_support))
-        q_v, r_v = linalg.tall_qr(arrays.take_rows(self.V, self.column_support))
+        U = arrays.take_rows(self.U, self.row_support)
+        V = arrays.take_rows(self.V, self.column_support)
+        found = small_matrices.product_svd(U, V)
+        if found is not None:
+            return found.left, found.values, found.right
+        (q_u, r_u), (q_v, r_v) = linalg.tall_qr(U), linalg.tall_qr(V)
         left, values, right = small_matrices.svd(r_u @ r_v.T)
         return q_u @ left, values, q_v @ right.T
 

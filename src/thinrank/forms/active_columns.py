@@ -69,6 +69,8 @@ class ActiveColumns:
 
     def holds(self, index: Array) -> bool:
         """Whether all of the columns ``index`` have been copied."""
+        if index is self._last[0]:
+            return True
         return all(column in self._place for column in arrays.to_numpy(index).tolist())
 
     def _places(self, index: Array) -> Array:

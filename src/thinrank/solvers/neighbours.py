@@ -185,7 +185,7 @@ def whitened_crosses(gram: Array, cross: Array, index: Array) -> Array:
     blocks = xp.reshape(arrays.take_rows(gram, places), (count, size, size))
     values, vectors = xp.linalg.eigh(blocks)
     clear = values > 1e3 * arrays.eps(gram)
-    roots = xp.sqrt(arrays.divide_or_zero(1.0, xp.where(clear, values, 0.0)))
+    roots = xp.sqrt(arrays.divide_or_zero(1.0, values, clear))
     parts = arrays.take_rows(cross * scale[:, None], xp.reshape(index, (-1,)))
     parts = xp.reshape(parts, (count, size, width))
     return roots[:, :, None] * (xp.matrix_transpose(vectors) @ parts)

@@ -382,7 +382,7 @@ class Pursuit(Sized):
         left_over = curvature - arrays.column_norms_squared(whitened)
         # a column that S explains up to rounding would only make the fit unstable
         clear = left_over > 1e3 * arrays.eps(curvature) * curvature
-        best = arrays.divide_or_zero(slopes, xp.where(clear, left_over, 0.0))
+        best = arrays.divide_or_zero(slopes, left_over, clear)
         gains = best if count == candidates.shape[0] else arrays.put_rows(gains, exact, best)
         return Prospects(costs, candidates, gains, exact, gradient, curvature, left_over, whitened)
 
