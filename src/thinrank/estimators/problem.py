@@ -150,7 +150,10 @@ class Problem:
             scale, constant = None, True
         if constant:
             targets = Dense(arrays.zeros(targets.shape, Y))  # without rounding errors
-        loss = make_loss(X, _divided(targets, scale), sample_weight=weight)
+        divided = _divided(targets, scale)
+        if kept is None and live_columns is None and scale is not None:
+            divided = responses.design  # the same, with norms that are known
+        loss = make_loss(X, divided, sample_weight=weight)
         mean = responses.center
         return cls(loss, columns, mean, scale, scale, live_rows, live_columns, shape, kept)
 

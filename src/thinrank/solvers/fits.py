@@ -147,7 +147,8 @@ class Prospects:
     """Costs of removing the rows of a fit and gains of adding other rows, with Q held fixed.
 
     Costs and gains are twice the changes of the objective. Gains are exact for the candidates at
-    the positions ``exact`` and lower bounds for the others.
+    the positions ``exact`` and lower bounds for the others. These four are on the host if they are
+    short, also of data on an accelerator.
 
     Attributes
     ----------
@@ -198,4 +199,4 @@ class Prospects:
         squares += step**2 * arrays.row_norms_squared(fit.U)[:, None]
         left_over = self.left_over + a * step
         clear = left_over > 1e3 * arrays.eps(left_over) * self.curvature
-        return arrays.divide_or_zero(squares, left_over, clear) - self.costs[:, None]
+        return arrays.divide_or_zero(squares, left_over, clear) - fit.costs[:, None]
