@@ -35,6 +35,8 @@ _NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}  # of the kinds of 
 _MORE_AT_ONCE = 16
 # Of this number of values or more the largest are found after a bound: ten times as fast.
 _MANY = 1 << 14
+# Up to this number of values the host finds the largest before an accelerator would have begun.
+_FEW = 1 << 16
 
 __all__ = [
     "Array",
@@ -114,13 +116,10 @@ def as_float_array(x: Any) -> Array:
     return xp.astype(x, xp.float64)
 
 
-def from_numpy(x: Any, like: Array) -> Array:
-    """Move a NumPy array (or a list) to the library, dtype and device of ``like``."""
-    return _moved(x, like.dtype, like)
-
-
-def _moved(x: Any, dtype: Any, like: Array) -> Array:
+def from_numpy(x: Any, like: Array, dtype: Any = None) -> Array:
+    """Move a NumPy array (or a list) to the library, device and dtype (unless given) of ``like``."""
     xp, place = namespace(like), device_of(like)
+    dtype = like.dtype if dtype is None else dtype
     if getattr(place, "type", "") == "cuda":
         # without a wait for the device: CUDA copies memory that may be paged out before it returns
         return xp.asarray(x, dtype=dtype).to(place, non_blocking=True)
@@ -289,7 +288,7 @@ def indices(values: Iterable[int], like: Array) -> Array:
     if isinstance(values, range):  # made on the device, without a copy from the host
         first, last, step = values.start, values.stop, values.step
         return xp.arange(first, last, step, dtype=xp.int64, device=place)
-    return _moved(np.fromiter(values, np.int64), xp.int64, like)
+    return from_numpy(np.fromiter(values, np.int64), like, xp.int64)
 
 
 def _has_item_assignment(xp: Any) -> bool:
@@ -386,6 +385,8 @@ def top_positions(squares: Array, count: int) -> Array:
 
     Among numbers that agree to half of their digits, the first ones are kept.
     """
+    if not on_host(squares) and squares.shape[0] <= _FEW:
+        return indices(top_positions(to_numpy(squares), count), squares)
     if count >= squares.shape[0]:
         return true_positions(squares > 0)
     squares, xp = half_the_digits(squares), namespace(squares)

@@ -143,7 +143,8 @@ class Factors:
         V = arrays.scatter_rows(small.V, columns, self.shape[1])
         balanced = Factors.on_rows(small.U, rows, self.shape[0], V)
         balanced.__dict__["_is_balanced"] = True
-        return balanced
+        # a turn leaves no further row zero, unless directions are left out
+        return balanced.with_supports_of(self) if balanced.rank == self.rank else balanced
 
     def with_column_units(self, columns: Array) -> Factors:
         """Factors of Θ·diag(columns) with the same U, for positive units; not balanced."""
@@ -174,7 +175,10 @@ class Factors:
             return self
         support = self.row_support
         U = arrays.take_rows(self.U, support) * arrays.take_rows(rows, support)[:, None]
-        return Factors.on_rows(U, support, self.shape[0], self.V)
+        other = Factors.on_rows(U, support, self.shape[0], self.V)
+        if "column_support" in self.__dict__:
+            other.__dict__["column_support"] = self.column_support
+        return other
 
     def distance(self, other: Factors) -> float:
         """Subspace distance d(Z, Z*) of the paper, Z = [U; V] and Z* = [U*; V*].

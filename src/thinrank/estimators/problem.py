@@ -150,10 +150,11 @@ class Problem:
             scale, constant = None, True
         if constant:
             targets = Dense(arrays.zeros(targets.shape, Y))  # without rounding errors
-        divided = _divided(targets, scale)
         if kept is None and live_columns is None and scale is not None:
-            divided = responses.design  # the same, with norms that are known
-        loss = make_loss(X, divided, sample_weight=weight)
+            targets = responses.design  # with norms that are known
+        else:
+            targets = _divided(targets, scale)
+        loss = make_loss(X, targets, sample_weight=weight)
         mean = responses.center
         return cls(loss, columns, mean, scale, scale, live_rows, live_columns, shape, kept)
 
@@ -300,7 +301,10 @@ class Problem:
             U = arrays.scatter_rows(U, self.live_rows, self.shape[0])
         if self.live_columns is not None:
             V = arrays.scatter_rows(V, self.live_columns, self.shape[1])
-        user = Factors(U, V).with_units(self.columns.inverse_scale)
+        user = Factors(U, V)
+        if self.live_rows is None and self.live_columns is None:
+            user = user.with_supports_of(factors)
+        user = user.with_units(self.columns.inverse_scale)
         intercept = arrays.zeros((user.shape[1],), like=user.U)
         if self.target_mean is not None:
             intercept = self.target_mean - user.V @ (user.U.T @ self.columns.center)
