@@ -126,3 +126,28 @@ class TestRitz:
     def test_dependent_columns(self, matrix, rng):
         block = ill_conditioned(rng, 1e12, rows=20)
         assert small_matrices.ritz(self.products(matrix[0], block)) is None
+
+
+class TestProductSVD:
+    @pytest.mark.parametrize("shapes", [(30, 20), (5, 40), (5, 5)])
+    def test_it_is_that_of_the_product(self, torch, rng, shapes):
+        A, B = (rng.standard_normal((size, 5)).astype("float32") for size in shapes)
+        left, values, right, turn = small_matrices.product_svd(torch.asarray(A), torch.asarray(B))
+        left, right = left.numpy(), right.numpy()
+        for vectors in (left, right):
+            np.testing.assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-5)
+        np.testing.assert_allclose(values, np.linalg.svd(A @ B.T)[1][:5], rtol=1e-4)
+        np.testing.assert_allclose(left * values @ right.T, A @ B.T, atol=1e-4)
+        np.testing.assert_allclose(A @ turn, left * values, atol=1e-4)
+
+    def test_of_other_arrays_there_is_none(self, torch, rng):
+        A = rng.standard_normal((30, 5))
+        single = torch.asarray(A, dtype=torch.float32)
+        assert small_matrices.product_svd(A.astype("float32"), A.astype("float32")) is None
+        assert small_matrices.product_svd(torch.asarray(A), torch.asarray(A)) is None
+        assert small_matrices.product_svd(single, single[:4]) is None
+        assert small_matrices.product_svd(single[:, :0], single[:, :0]) is None
+        near = torch.asarray(ill_conditioned(rng, 1e5), dtype=torch.float32)
+        assert small_matrices.product_svd(near, near) is None
+        single[0, 0] = torch.nan
+        assert small_matrices.product_svd(single, single) is None

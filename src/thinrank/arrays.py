@@ -35,10 +35,11 @@ _NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}  # of the kinds of 
 _MORE_AT_ONCE = 16
 # Of this number of values or more the largest are found after a bound: ten times as fast.
 _MANY = 1 << 14
-# Up to this number of values the host finds the largest before an accelerator would have begun.
-_FEW = 1 << 16
+# Up to this number of values the host sorts them before an accelerator has begun. Rule of thumb.
+FEW = 1 << 16
 
 __all__ = [
+    "FEW",
     "Array",
     "add_to_diagonal",
     "as_float_array",
@@ -117,7 +118,7 @@ def as_float_array(x: Any) -> Array:
 
 
 def from_numpy(x: Any, like: Array, dtype: Any = None) -> Array:
-    """Move a NumPy array (or a list) to the library, device and dtype (unless given) of ``like``."""
+    """Move a NumPy array (or list) to the library, device and, if none is given, dtype of like."""
     xp, place = namespace(like), device_of(like)
     dtype = like.dtype if dtype is None else dtype
     if getattr(place, "type", "") == "cuda":
@@ -194,9 +195,7 @@ def inner(a: Array, b: Array) -> float:
     return float(namespace(a, b).sum(a * b))
 
 
-def divide_or_zero(
-    numerator: Array | float, denominator: Array, clear: Array | None = None
-) -> Array:
+def divide_or_zero(numerator: Array | float, denominator: Array, clear: Array = None) -> Array:
     """numerator / denominator, and 0 where not ``clear``: where the denominator is not positive."""
     clear = denominator > 0 if clear is None else clear
     if type(denominator) is np.ndarray:
@@ -385,11 +384,12 @@ def top_positions(squares: Array, count: int) -> Array:
 
     Among numbers that agree to half of their digits, the first ones are kept.
     """
-    if not on_host(squares) and squares.shape[0] <= _FEW:
-        return indices(top_positions(to_numpy(squares), count), squares)
+    xp = namespace(squares)
+    if not on_host(squares) and squares.shape[0] <= FEW:
+        return from_numpy(top_positions(to_numpy(squares), count), squares, xp.int64)
     if count >= squares.shape[0]:
         return true_positions(squares > 0)
-    squares, xp = half_the_digits(squares), namespace(squares)
+    squares = half_the_digits(squares)
     threshold = _kth_largest(squares, count) if count else float("inf")
     kept = true_positions(squares >= threshold)
     if kept.shape[0] != count:  # ties, perhaps of zeros

@@ -175,6 +175,7 @@ class Problem:
     def scale_of(self, noise: Array) -> Array:
         """What :meth:`with_noise` divides the responses by."""
         assert self.target_scale is not None
+        assert self.deviations is not None
         xp = arrays.namespace(self.target_scale)
         return xp.maximum(noise * self.target_scale, MIN_NOISE * self.deviations)
 

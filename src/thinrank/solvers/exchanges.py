@@ -32,9 +32,6 @@ _MAX_EXCHANGES = 16
 # With this number of values or more a bound for the largest ones is found first: a partition of all
 # would take ten times as long.
 _MANY = 1 << 14
-# Up to this number of values the host sorts and compares them: in less time than an accelerator
-# takes to begin with as many operations. Rule of thumb.
-_MOST_AT_HAND = 1 << 16
 
 
 def at_hand(*vectors: Array) -> tuple[Array, ...]:
@@ -42,7 +39,7 @@ def at_hand(*vectors: Array) -> tuple[Array, ...]:
     if arrays.on_host(vectors[0]):
         return vectors
     lengths = [vector.shape[0] for vector in vectors]
-    if max(lengths) > _MOST_AT_HAND:
+    if max(lengths) > arrays.FEW:
         return vectors
     together = arrays.to_numpy(arrays.namespace(*vectors).concat(vectors))
     return tuple(np.split(together, np.cumsum(lengths)[:-1]))

@@ -36,7 +36,8 @@ def prospects_of(form: QuadraticForm, fit: Fit, free: int) -> Prospects:
     gradient = form.gradient(fit.rows, fit.U, fit.Q)
     squares, diagonal = arrays.row_norms_squared(gradient), form.diagonal()
     costs, slopes, curvature = at_hand(fit.costs, squares, diagonal)
-    candidates = outside(*at_hand(fit.rows), form.shape[0])
+    (inside,) = at_hand(fit.rows)
+    candidates = outside(inside, form.shape[0])
     gains = arrays.divide_or_zero(
         arrays.take_rows(slopes, candidates), arrays.take_rows(curvature, candidates)
     )

@@ -356,6 +356,7 @@ class Pursuit(Sized):
         """
         xp = arrays.namespace(costs)
         leaving = max(size - (self.rows - rows.shape[0]), 0)
-        kept = arrays.take_rows(*at_hand(rows), ascending(costs)[leaving:])
+        (inside,) = at_hand(rows)
+        kept = arrays.take_rows(inside, ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
         return arrays.from_numpy(xp.sort(xp.concat([kept, entering])), rows)
