@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -281,13 +281,13 @@ def put_rows(target: Array, index: Array, rows: Array) -> Array:
     return xp.where(marks > 0, scatter_rows(rows, index, target.shape[0]), target)
 
 
-def indices(values: Iterable[int], like: Array) -> Array:
+def indices(values: Sequence[int] | np.ndarray, like: Array) -> Array:
     """An index array on the device of ``like``."""
     xp, place = namespace(like), device_of(like)
     if isinstance(values, range):  # made on the device, without a copy from the host
         first, last, step = values.start, values.stop, values.step
         return xp.arange(first, last, step, dtype=xp.int64, device=place)
-    return from_numpy(np.fromiter(values, np.int64), like, xp.int64)
+    return from_numpy(np.asarray(values, np.int64), like, xp.int64)
 
 
 def _has_item_assignment(xp: Any) -> bool:

@@ -65,7 +65,10 @@ def promising(costs: Array, gains: Array, free: int, margin: float) -> int:
     """
     xp = arrays.namespace(costs)
     free = min(free, gains.shape[0])
-    costs, gains = xp.sort(costs), _largest(gains, free + costs.shape[0])
+    costs = xp.sort(costs)
+    if type(gains) is np.ndarray and free == 0 and len(costs):  # to sort all takes longer
+        gains = gains[gains > costs[0] + 2 * margin]
+    gains = _largest(gains, free + costs.shape[0])
     if free:
         entering = int(xp.count_nonzero(gains[:free] > 0))
         if entering < free:
