@@ -8,7 +8,7 @@ single precision allows; so these functions are for single precision.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
@@ -17,7 +17,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 
 __all__ = [
-    "ProductSVD",
     "Ritz",
     "eigenpairs",
     "inner_products",
@@ -25,6 +24,7 @@ __all__ = [
     "is_single_elsewhere",
     "least_pivot",
     "orthonormal",
+    "product_right_vectors",
     "product_svd",
     "ritz",
     "svd",
@@ -92,11 +92,11 @@ def _descending(symmetric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def orthonormal(matrix: Array) -> tuple[Array, Array] | None:
     """Orthonormal and triangular factor of a matrix with few columns; None if inaccurate."""
-    if not 0 < matrix.shape[1] <= min(MOST_ROWS, matrix.shape[0]):
+    if not _is_tall(matrix):
         return None
     double = _in_double(matrix)
     found = _inverse_triangle(_double(double.T @ double))
-    if found is None or not found.least_pivot > _WELL_CONDITIONED:
+    if not _is_accurate(found):
         return None
     return _turned(double, found.inverse, matrix), arrays.from_numpy(found.triangle, matrix)
 
@@ -106,44 +106,48 @@ def _turned(double: Array, turn: np.ndarray, like: Array) -> Array:
     return arrays.namespace(like).astype(double @ arrays.from_numpy(turn, double), like.dtype)
 
 
-class ProductSVD(NamedTuple):
-    """The thin singular value decomposition of A Bᵀ.
+def product_svd(A: Array, B: Array) -> tuple[Array, np.ndarray, Array] | None:
+    """Thin SVD of A Bᵀ: left singular vectors, singular values on the host, right singular vectors.
 
-    Attributes
-    ----------
-    left, right : arrays
-        Singular vectors.
-    values : ndarray
-        Singular values, decreasing.
-    turn : ndarray
-        A·turn is left·diag(values).
+    It takes one transfer from the device. None for other arrays than those in single precision
+    outside of NumPy, if A and B have more than a few columns, and if it would be inaccurate.
     """
-
-    left: Array
-    values: np.ndarray
-    right: Array
-    turn: np.ndarray
-
-
-def product_svd(A: Array, B: Array) -> ProductSVD | None:
-    """SVD of A Bᵀ from the inner products of the columns of A and of B, in one transfer.
-
-    None for other arrays than those in single precision outside of NumPy, if A and B have more than
-    a few columns, and if it would be inaccurate.
-    """
-    width = A.shape[1]
-    if not (is_single_elsewhere(A) and 0 < width <= min(MOST_ROWS, A.shape[0], B.shape[0])):
+    if not (is_single_elsewhere(A) and _is_tall(A) and _is_tall(B)):
         return None
-    both = _in_double(A), _in_double(B)
-    products = _double(arrays.namespace(A).stack([block.T @ block for block in both]))
-    of_a, of_b = map(_inverse_triangle, products)
-    if of_a is None or of_b is None:
-        return None
-    if not min(of_a.least_pivot, of_b.least_pivot) > _WELL_CONDITIONED:
+    both, products = _with_products(A, B)
+    of_a, of_b = (_inverse_triangle(product) for product in products)
+    if not (_is_accurate(of_a) and _is_accurate(of_b)):
         return None
     left, values, right = np.linalg.svd(of_a.triangle @ of_b.triangle.T)
-    vectors = _turned(both[0], of_a.inverse @ left, A), _turned(both[1], of_b.inverse @ right.T, B)
-    return ProductSVD(vectors[0], values, vectors[1], of_b.triangle.T @ right.T)
+    left, right = of_a.inverse @ left, of_b.inverse @ right.T
+    return _turned(both[0], left, A), values, _turned(both[1], right, B)
+
+
+def product_right_vectors(A: Array, B: Array) -> tuple[Array, np.ndarray, Array] | None:
+    """Right singular vectors W of A Bᵀ, the singular values on the host, and BᵀW.
+
+    None as for :func:`product_svd`, of which it takes half the time; A may have any rank.
+    """
+    if not (is_single_elsewhere(A) and _is_tall(B)):
+        return None
+    both, (of_a, own) = _with_products(A, B)
+    of_b = _inverse_triangle(own)
+    if not _is_accurate(of_b) or not np.isfinite(of_a).all():
+        return None
+    squares, vectors = _descending(of_b.triangle @ of_a @ of_b.triangle.T)
+    turn = arrays.from_numpy(of_b.triangle.T @ vectors, B)
+    return _turned(both[1], of_b.inverse @ vectors, B), np.sqrt(np.maximum(squares, 0.0)), turn
+
+
+def _is_tall(matrix: Array) -> bool:
+    return 0 < matrix.shape[1] <= min(MOST_ROWS, matrix.shape[0])
+
+
+def _with_products(*blocks: Array) -> tuple[list[Array], np.ndarray]:
+    """Blocks in double precision, and the inner products of the columns of each, on the host."""
+    double = [_in_double(block) for block in blocks]
+    xp = arrays.namespace(*double)
+    return double, _double(xp.stack([block.T @ block for block in double]))
 
 
 def inverse_root(symmetric: Array, scale: float | None = None) -> tuple[Array | None, float]:
@@ -211,6 +215,11 @@ def _inverse_triangle(products: np.ndarray) -> _Triangle | None:
     return _Triangle(triangle * scale, dtrtri(triangle)[0] / scale[:, None], least)
 
 
+def _is_accurate(found: _Triangle | None) -> TypeGuard[_Triangle]:
+    """Whether a basis from a triangle is orthonormal in single precision."""
+    return found is not None and found.least_pivot > _WELL_CONDITIONED
+
+
 class Ritz(NamedTuple):
     """The best approximations of eigenpairs of A in the span of a block B.
 
@@ -252,4 +261,4 @@ def ritz(products: Array) -> Ritz | None:
     values, vectors = _descending(inverse.T @ image @ inverse)
     turn = inverse @ vectors
     residuals = np.einsum("ij,ij->j", turn, squares @ turn) - values**2
-    return Ritz(values, turn, np.maximum(residuals, 0.0), found.least_pivot > _WELL_CONDITIONED)
+    return Ritz(values, turn, np.maximum(residuals, 0.0), _is_accurate(found))

@@ -207,7 +207,7 @@ class Factors:
         V = arrays.take_rows(self.V, self.column_support)
         found = small_matrices.product_svd(U, V)
         if found is not None:
-            return found.left, found.values, found.right
+            return found
         (q_u, r_u), (q_v, r_v) = linalg.tall_qr(U), linalg.tall_qr(V)
         left, values, right = small_matrices.svd(r_u @ r_v.T)
         return q_u @ left, values, q_v @ right.T

@@ -115,9 +115,9 @@ def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array,
 
 def _right_vectors(root: Array, block: Array) -> tuple[Array, np.ndarray, Array]:
     """Right singular vectors and singular values of root @ block.T, and blockᵀ @ vectors."""
-    found = small_matrices.product_svd(root, block)
+    found = small_matrices.product_right_vectors(root, block)
     if found is not None:
-        return found.right, found.values, arrays.from_numpy(found.turn, block)
+        return found
     basis, triangle = linalg.tall_qr(block)
     _, values, right = small_matrices.svd(root @ triangle.T)
     numbers = arrays.to_numpy(values).astype(np.float64)

@@ -128,10 +128,11 @@ class Problem:
             scale=standardize_columns,
             kept=basis,
         )
+        dense = Dense(Y)
         responses = standardize(
-            Dense(Y), sample_weight=weight, center=fit_intercept, scale=scale_targets, kept=basis
+            dense, sample_weight=weight, center=fit_intercept, scale=scale_targets, kept=basis
         )
-        targets: Design = Transformed(Dense(Y), center=responses.center)
+        targets: Design = Transformed(dense, center=responses.center)
         live_rows = live(columns.scale) if standardize_columns else None
         if kept is not None:
             kept = replace(kept, loadings_x=columns.loadings, loadings_y=responses.loadings)

@@ -41,6 +41,8 @@ def at_hand(*vectors: Array) -> tuple[Array, ...]:
     lengths = [vector.shape[0] for vector in vectors]
     if max(lengths) > arrays.FEW:
         return vectors
+    if len(vectors) == 1:
+        return (arrays.to_numpy(vectors[0]),)
     together = arrays.to_numpy(arrays.namespace(*vectors).concat(vectors))
     return tuple(np.split(together, np.cumsum(lengths)[:-1]))
 

@@ -322,7 +322,8 @@ class Pursuit(Sized):
                 part, guess = arrays.take_columns(part, columns), arrays.take_rows(guess, columns)
             left = leading_left_vectors(part, self.rank, guess, floor)
             V = whitened.T @ left
-            best = arrays.top_rows(V, self.columns)
+            every = self.columns >= form.shape[1]
+            best = arrays.nonzero_rows(V) if every else arrays.top_rows(V, self.columns)
             settled = best.shape == columns.shape and (
                 best.shape[0] == form.shape[1] or bool(xp.all(best == columns))
             )
