@@ -41,6 +41,8 @@ _SMALL = 4096
 # Number of attempts with a singular block, each with 100 times the ridge of the one before. The
 # last ridge is at least 1e9 times the mean diagonal: only a block that is not finite fails then.
 _MAX_RIDGES = 10
+# Up to this number random numbers are kept for the next fit: 512 KiB.
+_FEW_NUMBERS = 1 << 16
 # Relative change of the singular values at which the subspace iteration stops.
 _SVD_TOLERANCE = 1e-5
 
@@ -268,7 +270,13 @@ def extreme_eigenvalues(symmetric: Array) -> tuple[float, float]:
 
 def random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
     """A matrix of standard normal numbers, the same in every library."""
-    return arrays.from_numpy(np.random.default_rng(seed).standard_normal((rows, columns)), like)
+    draw = _normal_numbers if rows * columns <= _FEW_NUMBERS else _normal_numbers.__wrapped__
+    return arrays.from_numpy(draw(rows, columns, seed).copy(), like)
+
+
+@functools.lru_cache(maxsize=4)  # fits are repeated, and products with the numbers are faster
+def _normal_numbers(rows: int, columns: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((rows, columns))
 
 
 def largest_eigenvalue(
