@@ -196,7 +196,7 @@ def inner(a: Array, b: Array) -> float:
 
 
 def divide_or_zero(numerator: Array | float, denominator: Array, clear: Array = None) -> Array:
-    """numerator / denominator, and 0 where not ``clear``: where the denominator is not positive."""
+    """numerator / denominator where ``clear`` (by default where that is positive), else 0."""
     clear = denominator > 0 if clear is None else clear
     if type(denominator) is np.ndarray:
         return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=clear)

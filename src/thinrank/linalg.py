@@ -274,7 +274,7 @@ def random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
     return arrays.from_numpy(draw(rows, columns, seed).copy(), like)
 
 
-@functools.lru_cache(maxsize=4)  # fits are repeated, and products with the numbers are faster
+@functools.lru_cache(maxsize=4)  # to draw them takes longer than a product with them
 def _normal_numbers(rows: int, columns: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((rows, columns))
 

@@ -176,7 +176,7 @@ def inverse_root(symmetric: Array, scale: float | None = None) -> tuple[Array | 
 
 def least_pivot(like: Array, scale: float) -> float:
     """Up to this the pivots of a matrix with a mean diagonal of ``scale`` are rounding errors."""
-    return (1e3 * arrays.eps(like) * scale) ** 0.5
+    return (1e3 * arrays.eps(like) * max(scale, 0.0)) ** 0.5
 
 
 def _lower_factor(symmetric: Array) -> Array:

@@ -176,7 +176,7 @@ class Factors:
         support = self.row_support
         U = arrays.take_rows(self.U, support) * arrays.take_rows(rows, support)[:, None]
         other = Factors.on_rows(U, support, self.shape[0], self.V)
-        if "column_support" in self.__dict__:
+        if "column_support" in self.__dict__:  # V is the same
             other.__dict__["column_support"] = self.column_support
         return other
 
