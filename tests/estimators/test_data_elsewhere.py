@@ -7,12 +7,11 @@ import thinrank as tr
 from thinrank import arrays
 
 
-@pytest.fixture(params=["few numbers", "many numbers"])
+@pytest.fixture(params=[5, 50, arrays.FEW])
 def elsewhere(torch, monkeypatch, request):
-    """Tensors count as data on an accelerator, of which the host does sort few numbers."""
+    """Tensors count as data on an accelerator; of these the host sorts up to some numbers."""
     monkeypatch.setattr(arrays, "on_host", lambda x: type(x) is np.ndarray)
-    if request.param == "many numbers":
-        monkeypatch.setattr(arrays, "FEW", 5)
+    monkeypatch.setattr(arrays, "FEW", request.param)
     return torch
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "MAX_COST_RATIO",
     "ascending",
     "at_hand",
+    "beside",
     "best_exchanges",
     "descending",
     "exchanged",
@@ -35,16 +36,19 @@ _MANY = 1 << 14
 
 
 def at_hand(*vectors: Array) -> tuple[Array, ...]:
-    """Vectors of one dtype, copied from an accelerator together if they are short."""
+    """Vectors of one dtype, copied from an accelerator together if none of them is long."""
     if arrays.on_host(vectors[0]):
         return vectors
     lengths = [vector.shape[0] for vector in vectors]
     if max(lengths) > arrays.FEW:
         return vectors
-    if len(vectors) == 1:
-        return (arrays.to_numpy(vectors[0]),)
     together = arrays.to_numpy(arrays.namespace(*vectors).concat(vectors))
     return tuple(np.split(together, np.cumsum(lengths)[:-1]))
+
+
+def beside(x: Array, other: Array) -> Array:
+    """``x``, copied to the host if ``other`` is at hand there."""
+    return arrays.to_numpy(x) if type(other) is np.ndarray else x
 
 
 def exchanged(rows: Array, leaving: int, new: Array, entering: int) -> Array:

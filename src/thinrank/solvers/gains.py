@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thinrank import arrays
 from thinrank.core.contracts import QuadraticForm
-from thinrank.solvers.exchanges import at_hand, descending, outside, promising
+from thinrank.solvers.exchanges import at_hand, beside, descending, outside, promising
 from thinrank.solvers.fits import Fit, Prospects
 
 __all__ = ["prospects_of"]
@@ -36,8 +36,7 @@ def prospects_of(form: QuadraticForm, fit: Fit, free: int) -> Prospects:
     gradient = form.gradient(fit.rows, fit.U, fit.Q)
     squares, diagonal = arrays.row_norms_squared(gradient), form.diagonal()
     costs, slopes, curvature = at_hand(fit.costs, squares, diagonal)
-    (inside,) = at_hand(fit.rows)
-    candidates = outside(inside, form.shape[0])
+    candidates = outside(beside(fit.rows, costs), form.shape[0])
     gains = arrays.divide_or_zero(
         arrays.take_rows(slopes, candidates), arrays.take_rows(curvature, candidates)
     )
@@ -59,5 +58,5 @@ def prospects_of(form: QuadraticForm, fit: Fit, free: int) -> Prospects:
     # a column that S explains up to rounding would only make the fit unstable
     clear = left_over > 1e3 * arrays.eps(curvature) * curvature
     best = arrays.divide_or_zero(arrays.take_rows(squares, rows), left_over, clear)
-    gains = arrays.put_rows(gains, exact, *at_hand(best))
+    gains = arrays.put_rows(gains, exact, beside(best, gains))
     return Prospects(costs, candidates, gains, exact, slopes, curvature, left_over, whitened)

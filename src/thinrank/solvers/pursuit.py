@@ -24,7 +24,7 @@ from thinrank.leading_vectors import leading_left_vectors
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
     ascending,
-    at_hand,
+    beside,
     best_exchanges,
     descending,
     exchanged,
@@ -357,7 +357,6 @@ class Pursuit(Sized):
         """
         xp = arrays.namespace(costs)
         leaving = max(size - (self.rows - rows.shape[0]), 0)
-        (inside,) = at_hand(rows)
-        kept = arrays.take_rows(inside, ascending(costs)[leaving:])
+        kept = arrays.take_rows(beside(rows, costs), ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
         return arrays.from_numpy(xp.sort(xp.concat([kept, entering])), rows)
