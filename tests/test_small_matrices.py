@@ -126,3 +126,43 @@ class TestRitz:
     def test_dependent_columns(self, matrix, rng):
         block = ill_conditioned(rng, 1e12, rows=20)
         assert small_matrices.ritz(self.products(matrix[0], block)) is None
+
+
+class TestProducts:
+    """Singular vectors of products A Bᵀ."""
+
+    @pytest.mark.parametrize("shapes", [(30, 20), (5, 40), (5, 5)])
+    def test_the_singular_vectors(self, torch, rng, shapes):
+        A, B = (rng.standard_normal((size, 5)).astype("float32") for size in shapes)
+        left, values, right = small_matrices.product_svd(torch.asarray(A), torch.asarray(B))
+        left, right = left.numpy(), right.numpy()
+        for vectors in (left, right):
+            np.testing.assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-5)
+        np.testing.assert_allclose(values, np.linalg.svd(A @ B.T)[1][:5], rtol=1e-4)
+        np.testing.assert_allclose(left * values @ right.T, A @ B.T, atol=1e-4)
+        same = small_matrices.product_right_vectors(torch.asarray(A), torch.asarray(B))
+        np.testing.assert_allclose(np.abs(same[0].numpy()), np.abs(right), atol=1e-4)
+        np.testing.assert_allclose(same[1], values, rtol=1e-5)
+        np.testing.assert_allclose(same[2].numpy(), B.T @ same[0].numpy(), atol=1e-5)
+
+    def test_a_first_factor_of_lower_rank(self, torch, rng):
+        A, B = (rng.standard_normal((30, 5)).astype("float32") for _ in range(2))
+        A[:, 4] = A[:, 0]
+        assert small_matrices.product_svd(torch.asarray(A), torch.asarray(B)) is None
+        _, values, _ = small_matrices.product_right_vectors(torch.asarray(A), torch.asarray(B))
+        np.testing.assert_allclose(values, np.linalg.svd(A @ B.T)[1][:5], atol=1e-4)
+
+    @pytest.mark.parametrize("name", ["product_svd", "product_right_vectors"])
+    def test_of_other_arrays_there_are_none(self, torch, rng, name):
+        found = getattr(small_matrices, name)
+        A = rng.standard_normal((30, 5))
+        single = torch.asarray(A, dtype=torch.float32)
+        assert found(A.astype("float32"), A.astype("float32")) is None
+        assert found(torch.asarray(A), torch.asarray(A)) is None
+        assert found(single, single[:4]) is None
+        assert found(single[:, :0], single[:, :0]) is None
+        near = torch.asarray(ill_conditioned(rng, 1e5), dtype=torch.float32)
+        assert found(near, near) is None
+        broken = torch.asarray(A, dtype=torch.float32)
+        broken[0, 0] = torch.nan
+        assert found(broken, single) is None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -35,14 +35,16 @@ _NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}  # of the kinds of 
 _MORE_AT_ONCE = 16
 # Of this number of values or more the largest are found after a bound: ten times as fast.
 _MANY = 1 << 14
+# Up to this number of values the host sorts them before an accelerator has begun. Rule of thumb.
+FEW = 1 << 16
 
 __all__ = [
+    "FEW",
     "Array",
     "add_to_diagonal",
     "as_float_array",
     "at_once",
     "bound_of_largest",
-    "cholesky",
     "column_norms_squared",
     "device_of",
     "divide_or_zero",
@@ -64,7 +66,6 @@ __all__ = [
     "put_rows",
     "row_norms_squared",
     "scatter_rows",
-    "solve_lower",
     "submatrix",
     "take_columns",
     "take_rows",
@@ -116,9 +117,14 @@ def as_float_array(x: Any) -> Array:
     return xp.astype(x, xp.float64)
 
 
-def from_numpy(x: Any, like: Array) -> Array:
-    """Move a NumPy array (or a list) to the library, dtype and device of ``like``."""
-    return namespace(like).asarray(x, dtype=like.dtype, device=device_of(like))
+def from_numpy(x: Any, like: Array, dtype: Any = None) -> Array:
+    """Move a NumPy array (or list) to the library, device and, if none is given, dtype of like."""
+    xp, place = namespace(like), device_of(like)
+    dtype = like.dtype if dtype is None else dtype
+    if getattr(place, "type", "") == "cuda":
+        # without a wait for the device: CUDA copies memory that may be paged out before it returns
+        return xp.asarray(x, dtype=dtype).to(place, non_blocking=True)
+    return xp.asarray(x, dtype=dtype, device=place)
 
 
 def to_numpy(x: Array) -> np.ndarray:
@@ -189,33 +195,23 @@ def inner(a: Array, b: Array) -> float:
     return float(namespace(a, b).sum(a * b))
 
 
-def divide_or_zero(numerator: Array | float, denominator: Array) -> Array:
-    """numerator / denominator, and 0 where the denominator is not positive."""
+def divide_or_zero(numerator: Array | float, denominator: Array, clear: Array = None) -> Array:
+    """numerator / denominator where ``clear`` (by default where that is positive), else 0."""
+    clear = denominator > 0 if clear is None else clear
     if type(denominator) is np.ndarray:
-        out = np.zeros_like(denominator)
-        return np.divide(numerator, denominator, out=out, where=denominator > 0)
+        return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=clear)
+    xp, place = namespace(denominator), device_of(denominator)
+    if not is_array(numerator):
+        numerator = _number(numerator, xp, denominator.dtype, place)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of libraries over NumPy
-        return namespace(denominator).where(denominator > 0, numerator / denominator, 0.0)
+        ratio = numerator / denominator
+    return xp.where(clear, ratio, _number(0.0, xp, ratio.dtype, place))
 
 
-def cholesky(symmetric: Array) -> Array:
-    """Lower Cholesky factor; it has NaN if the matrix is not positive definite."""
-    xp = namespace(symmetric)
-    if is_torch_namespace(xp):  # linalg.cholesky would wait for the device to say whether it failed
-        factor, failed = xp.linalg.cholesky_ex(symmetric)
-        return factor.masked_fill_(failed != 0, float("nan"))
-    try:
-        return xp.linalg.cholesky(symmetric)
-    except np.linalg.LinAlgError:
-        return symmetric * float("nan")
-
-
-def solve_lower(factor: Array, block: Array) -> Array:
-    """L⁻¹ @ block for a lower triangular matrix L."""
-    xp = namespace(factor)
-    if is_torch_namespace(xp):
-        return xp.linalg.solve_triangular(factor, block, upper=False)
-    return xp.linalg.inv(factor) @ block
+@functools.lru_cache(maxsize=16)
+def _number(value: float, xp: Any, dtype: Any, device: Any) -> Array:
+    """An array of one number, made once: to make it takes as long as a small operation."""
+    return xp.asarray(value, dtype=dtype, device=device)
 
 
 def take_rows(a: Array, index: Array) -> Array:
@@ -242,8 +238,9 @@ def _take(a: Array, index: Array, axis: int) -> Array:
 
 def add_to_diagonal(a: Array, value: float) -> Array:
     """Add ``value`` to the diagonal of a square matrix, in place where the library allows it."""
-    if type(a) is np.ndarray:
-        np.einsum("ii->i", a)[...] += value
+    if _has_item_assignment(xp := namespace(a)):
+        diagonal = xp.einsum("ii->i", a)
+        diagonal += value
     else:
         a += value * identity(a.shape[0], like=a)
     return a
@@ -284,13 +281,13 @@ def put_rows(target: Array, index: Array, rows: Array) -> Array:
     return xp.where(marks > 0, scatter_rows(rows, index, target.shape[0]), target)
 
 
-def indices(values: Iterable[int], like: Array) -> Array:
+def indices(values: Sequence[int] | np.ndarray, like: Array) -> Array:
     """An index array on the device of ``like``."""
     xp, place = namespace(like), device_of(like)
     if isinstance(values, range):  # made on the device, without a copy from the host
         first, last, step = values.start, values.stop, values.step
         return xp.arange(first, last, step, dtype=xp.int64, device=place)
-    return xp.asarray(list(values), dtype=xp.int64, device=place)
+    return from_numpy(np.asarray(values, np.int64), like, xp.int64)
 
 
 def _has_item_assignment(xp: Any) -> bool:
@@ -344,9 +341,9 @@ def half_the_digits(x: Array) -> Array:
     if integers is None:  # no view of the bits: Veltkamp's splitting
         rounded = (large := x * float(2 * half + 1)) - (large - x)
         return xp.where(xp.isfinite(rounded), rounded, x)
-    rounded = ((x.view(integers) + half) & (-2 * half)).view(x.dtype)
-    # the sum of the bits of some NaN overflows, not of NumPy's
-    return rounded if type(x) is np.ndarray else xp.where(xp.isnan(x), x, rounded)
+    if type(x) is not np.ndarray:  # the sum of the bits of some NaN overflows, not of NumPy's
+        x = xp.nan_to_num(x, nan=math.nan, posinf=math.inf, neginf=-math.inf)
+    return ((x.view(integers) + half) & (-2 * half)).view(x.dtype)
 
 
 @functools.lru_cache(maxsize=16)
@@ -387,9 +384,12 @@ def top_positions(squares: Array, count: int) -> Array:
 
     Among numbers that agree to half of their digits, the first ones are kept.
     """
+    xp = namespace(squares)
+    if not on_host(squares) and squares.shape[0] <= FEW:
+        return from_numpy(top_positions(to_numpy(squares), count), squares, xp.int64)
     if count >= squares.shape[0]:
         return true_positions(squares > 0)
-    squares, xp = half_the_digits(squares), namespace(squares)
+    squares = half_the_digits(squares)
     threshold = _kth_largest(squares, count) if count else float("inf")
     kept = true_positions(squares >= threshold)
     if kept.shape[0] != count:  # ties, perhaps of zeros

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 from scipy.linalg import eigh as scipy_eigh
 
@@ -134,8 +132,9 @@ def _left_vectors_by_gram(
         if found is None:
             return None
     else:
-        extra = _random_columns(matrix.shape[1], max(rank + OVERSAMPLING - guess.shape[1], 0))
-        block = xp.concat([guess, arrays.from_numpy(extra, matrix)], axis=1)
+        missing = max(rank + OVERSAMPLING - guess.shape[1], 0)
+        extra = random_block(matrix.shape[1], missing, matrix, seed=0)
+        block = xp.concat([guess, extra], axis=1)
         block = xp.astype(block if tall else matrix @ block, xp.float64)
         found = _by_subspace_iteration(gram, rank, block, arrays.eps(matrix))
         if found is None:
@@ -155,11 +154,13 @@ def _by_subspace_iteration(
 ) -> tuple[np.ndarray, Array] | None:
     """The largest eigenvalues, on the host, and the eigenvectors of a matrix, from a block.
 
-    Every check takes two products with the matrix and one transfer to the host. None if the columns
-    of the block become linearly dependent.
+    Every check takes two products with the matrix and one transfer to the host, and a further
+    product before the first one takes less time than a check. None if the columns of the block
+    become linearly dependent.
     """
     xp = arrays.namespace(gram)
     captured = 0.0
+    block = gram @ block
     for checks_left in reversed(range(_MAX_CHECKS)):
         block = gram @ block
         image = gram @ block
@@ -177,12 +178,6 @@ def _by_subspace_iteration(
             return values, block @ turn[:, :rank]
         block = image @ turn
     return None
-
-
-@functools.lru_cache(maxsize=1)
-def _random_columns(rows: int, columns: int) -> np.ndarray:
-    """Standard normal numbers, which a basis is completed with."""
-    return np.random.default_rng(0).standard_normal((rows, columns))
 
 
 def _numerical_rank(values: Array, size: int, floor: Array | float) -> int:

@@ -41,6 +41,8 @@ _SMALL = 4096
 # Number of attempts with a singular block, each with 100 times the ridge of the one before. The
 # last ridge is at least 1e9 times the mean diagonal: only a block that is not finite fails then.
 _MAX_RIDGES = 10
+# Up to this number random numbers are kept for the next fit: 512 KiB.
+_FEW_NUMBERS = 1 << 16
 # Relative change of the singular values at which the subspace iteration stops.
 _SVD_TOLERANCE = 1e-5
 
@@ -73,17 +75,14 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
         return symmetric, False
     if type(symmetric) is np.ndarray and size <= _BLOCK:
         return _inverse_root(symmetric, float(symmetric.trace()) / size)
-    xp = arrays.namespace(symmetric)
-    mean = xp.linalg.trace(symmetric) / size
-    least = (1e3 * arrays.eps(symmetric) * mean) ** 0.5
     if type(symmetric) is not np.ndarray:
-        root = _try_inverse_root(symmetric, least)
+        root, scale = small_matrices.inverse_root(symmetric)
     else:
+        scale = float(symmetric.trace()) / size
         symmetric = np.ascontiguousarray(symmetric)
-        root = _inverse_root_in_place(symmetric, float(least))
+        root = _inverse_root_in_place(symmetric, small_matrices.least_pivot(symmetric, scale))
     if root is not None:
         return root, False
-    scale = float(mean)
     if size <= _BLOCK:
         return _inverse_root(symmetric, scale)
     blocks = _blocks(size)
@@ -130,7 +129,7 @@ def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
     for _ in range(_MAX_RIDGES):
         if ridge:
             shifted = block + ridge * arrays.identity(block.shape[0], like=block)
-        root = _try_inverse_root(shifted, (1e3 * eps * scale) ** 0.5)
+        root = _try_inverse_root(shifted, scale)
         if root is not None:
             return root, ridge > 0
         ridge = 100 * ridge if ridge else eps**0.4 * (scale if scale > 0 else 1.0)
@@ -163,20 +162,16 @@ def _inverse_root_in_place(symmetric: np.ndarray, least: float) -> np.ndarray | 
     return symmetric
 
 
-def _try_inverse_root(symmetric: Array, least: Array | float) -> Array | None:
-    """Inverse of the lower Cholesky factor; None if its diagonal has an entry up to ``least``."""
-    if type(symmetric) is np.ndarray:  # for small blocks ten times as fast as xp.linalg
-        # LAPACK's columns are the rows of the array: the upper factor there is the lower one here
-        factor, failed = _lapack("potrf", symmetric.dtype)(symmetric.T, lower=0, clean=1)
-        if failed or not factor.diagonal().min() > least:
-            return None
-        return _lapack("trtri", symmetric.dtype)(factor, lower=0, overwrite_c=1)[0].T
-    xp = arrays.namespace(symmetric)
-    factor = arrays.cholesky(symmetric)
-    # NaN, which a factor that does not exist has, fails the comparison
-    if not bool(xp.min(xp.linalg.diagonal(factor)) > least):
+def _try_inverse_root(symmetric: Array, scale: float) -> Array | None:
+    """Inverse of the lower Cholesky factor; None if a pivot is a rounding error."""
+    if type(symmetric) is not np.ndarray:
+        return small_matrices.inverse_root(symmetric, scale)[0]
+    # for small blocks ten times as fast as xp.linalg
+    # LAPACK's columns are the rows of the array: the upper factor there is the lower one here
+    factor, failed = _lapack("potrf", symmetric.dtype)(symmetric.T, lower=0, clean=1)
+    if failed or not factor.diagonal().min() > small_matrices.least_pivot(symmetric, scale):
         return None
-    return arrays.solve_lower(factor, arrays.identity(factor.shape[0], like=factor))
+    return _lapack("trtri", symmetric.dtype)(factor, lower=0, overwrite_c=1)[0].T
 
 
 def qr(matrix: Array) -> tuple[Array, Array]:
@@ -275,7 +270,13 @@ def extreme_eigenvalues(symmetric: Array) -> tuple[float, float]:
 
 def random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
     """A matrix of standard normal numbers, the same in every library."""
-    return arrays.from_numpy(np.random.default_rng(seed).standard_normal((rows, columns)), like)
+    draw = _normal_numbers if rows * columns <= _FEW_NUMBERS else _normal_numbers.__wrapped__
+    return arrays.from_numpy(draw(rows, columns, seed).copy(), like)
+
+
+@functools.lru_cache(maxsize=4)  # to draw them takes longer than a product with them
+def _normal_numbers(rows: int, columns: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((rows, columns))
 
 
 def largest_eigenvalue(

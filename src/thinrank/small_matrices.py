@@ -1,4 +1,4 @@
-"""Factorisations of small matrices of other libraries than NumPy, by NumPy in double precision.
+"""Factorisations for other libraries than NumPy: of small matrices by NumPy in double precision.
 
 On an accelerator a factorisation of some ten rows and columns takes a hundred launches, far longer
 than to copy the matrix to the host and to factorise it there. Products of large matrices stay where
@@ -8,10 +8,10 @@ single precision allows; so these functions are for single precision.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -20,8 +20,12 @@ __all__ = [
     "Ritz",
     "eigenpairs",
     "inner_products",
+    "inverse_root",
     "is_single_elsewhere",
+    "least_pivot",
     "orthonormal",
+    "product_right_vectors",
+    "product_svd",
     "ritz",
     "svd",
 ]
@@ -46,9 +50,13 @@ def _double(a: Array) -> np.ndarray:
 
 def inner_products(block: Array) -> Array:
     """Inner products of the columns, in double precision."""
-    xp = arrays.namespace(block)
-    double = xp.astype(block, xp.float64, copy=False)
+    double = _in_double(block)
     return double.T @ double
+
+
+def _in_double(a: Array) -> Array:
+    xp = arrays.namespace(a)
+    return xp.astype(a, xp.float64, copy=False)
 
 
 def svd(matrix: Array) -> tuple[Array, Array, Array]:
@@ -84,15 +92,103 @@ def _descending(symmetric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def orthonormal(matrix: Array) -> tuple[Array, Array] | None:
     """Orthonormal and triangular factor of a matrix with few columns; None if inaccurate."""
-    if not 0 < matrix.shape[1] <= min(MOST_ROWS, matrix.shape[0]):
+    if not _is_tall(matrix):
         return None
-    found = _inverse_triangle(_double(inner_products(matrix)))
-    if found is None or not found.least_pivot > _WELL_CONDITIONED:
+    double = _in_double(matrix)
+    found = _inverse_triangle(_double(double.T @ double))
+    if not _is_accurate(found):
         return None
-    xp = arrays.namespace(matrix)
-    inverse = xp.asarray(found.inverse, device=arrays.device_of(matrix))
-    basis = xp.astype(xp.astype(matrix, xp.float64) @ inverse, matrix.dtype)
-    return basis, arrays.from_numpy(found.triangle, matrix)
+    return _turned(double, found.inverse, matrix), arrays.from_numpy(found.triangle, matrix)
+
+
+def _turned(double: Array, turn: np.ndarray, like: Array) -> Array:
+    """A product with a small matrix, computed in double precision."""
+    return arrays.namespace(like).astype(double @ arrays.from_numpy(turn, double), like.dtype)
+
+
+def product_svd(A: Array, B: Array) -> tuple[Array, np.ndarray, Array] | None:
+    """Thin SVD of A Bᵀ: left singular vectors, singular values on the host, right singular vectors.
+
+    It takes one transfer from the device. None for other arrays than those in single precision
+    outside of NumPy, if A and B have more than a few columns, and if it would be inaccurate.
+    """
+    if not (is_single_elsewhere(A) and _is_tall(A) and _is_tall(B)):
+        return None
+    both, products = _with_products(A, B)
+    of_a, of_b = (_inverse_triangle(product) for product in products)
+    if not (_is_accurate(of_a) and _is_accurate(of_b)):
+        return None
+    left, values, right = np.linalg.svd(of_a.triangle @ of_b.triangle.T)
+    left, right = of_a.inverse @ left, of_b.inverse @ right.T
+    return _turned(both[0], left, A), values, _turned(both[1], right, B)
+
+
+def product_right_vectors(A: Array, B: Array) -> tuple[Array, np.ndarray, Array] | None:
+    """Right singular vectors W of A Bᵀ, the singular values on the host, and BᵀW.
+
+    None as for :func:`product_svd`, of which it takes half the time; A may have any rank.
+    """
+    if not (is_single_elsewhere(A) and _is_tall(B)):
+        return None
+    both, (of_a, own) = _with_products(A, B)
+    of_b = _inverse_triangle(own)
+    if not _is_accurate(of_b) or not np.isfinite(of_a).all():
+        return None
+    squares, vectors = _descending(of_b.triangle @ of_a @ of_b.triangle.T)
+    turn = arrays.from_numpy(of_b.triangle.T @ vectors, B)
+    return _turned(both[1], of_b.inverse @ vectors, B), np.sqrt(np.maximum(squares, 0.0)), turn
+
+
+def _is_tall(matrix: Array) -> bool:
+    return 0 < matrix.shape[1] <= min(MOST_ROWS, matrix.shape[0])
+
+
+def _with_products(*blocks: Array) -> tuple[list[Array], np.ndarray]:
+    """Blocks in double precision, and the inner products of the columns of each, on the host."""
+    double = [_in_double(block) for block in blocks]
+    xp = arrays.namespace(*double)
+    return double, _double(xp.stack([block.T @ block for block in double]))
+
+
+def inverse_root(symmetric: Array, scale: float | None = None) -> tuple[Array | None, float]:
+    """Inverse of the lower Cholesky factor, for matrices of any size of other libraries than NumPy.
+
+    Returns
+    -------
+    inverse : array or None
+        None if a pivot is a rounding error.
+    scale : float
+        What the pivots were compared with: the mean diagonal, unless it was given.
+    """
+    xp = arrays.namespace(symmetric)
+    factor = _lower_factor(symmetric)
+    both = xp.stack([xp.linalg.diagonal(symmetric), xp.linalg.diagonal(factor)])
+    diagonal, pivots = arrays.to_numpy(both)  # one transfer from the device
+    scale = float(diagonal.mean(dtype=np.float64)) if scale is None else scale
+    # NaN, which a factor that does not exist has, fails the comparison
+    if not pivots.min() > least_pivot(symmetric, scale):
+        return None, scale
+    unit = arrays.identity(factor.shape[0], like=factor)
+    if hasattr(xp.linalg, "solve_triangular"):
+        return xp.linalg.solve_triangular(factor, unit, upper=False), scale
+    return xp.linalg.inv(factor), scale
+
+
+def least_pivot(like: Array, scale: float) -> float:
+    """Up to this the pivots of a matrix with a mean diagonal of ``scale`` are rounding errors."""
+    return (1e3 * arrays.eps(like) * max(scale, 0.0)) ** 0.5
+
+
+def _lower_factor(symmetric: Array) -> Array:
+    """Lower Cholesky factor; it has NaN if the matrix is not positive definite."""
+    xp = arrays.namespace(symmetric)
+    if hasattr(xp.linalg, "cholesky_ex"):  # linalg.cholesky would wait for the device
+        factor, failed = xp.linalg.cholesky_ex(symmetric)
+        return factor.masked_fill_(failed != 0, float("nan"))
+    try:
+        return xp.linalg.cholesky(symmetric)
+    except np.linalg.LinAlgError:
+        return symmetric * float("nan")
 
 
 class _Triangle(NamedTuple):
@@ -111,17 +207,17 @@ def _inverse_triangle(products: np.ndarray) -> _Triangle | None:
     scale = np.sqrt(products.diagonal())
     if not (scale > 0).all():  # also if it is NaN
         return None
-    try:
-        factor = np.linalg.cholesky(products / scale / scale[:, None])
-    except np.linalg.LinAlgError:
-        return None
-    pivots = factor.diagonal()
-    least = float(pivots.min() / pivots.max())
+    triangle, failed = dpotrf(products / scale / scale[:, None], overwrite_a=1)
+    pivots = triangle.diagonal()
+    least = 0.0 if failed else float(pivots.min() / pivots.max())
     if not least > _INDEPENDENT:
         return None
-    unit = np.eye(len(scale))
-    inverse = solve_triangular(factor, unit, lower=True, trans="T", check_finite=False)
-    return _Triangle(factor.T * scale, inverse / scale[:, None], least)
+    return _Triangle(triangle * scale, dtrtri(triangle)[0] / scale[:, None], least)
+
+
+def _is_accurate(found: _Triangle | None) -> TypeGuard[_Triangle]:
+    """Whether a basis from a triangle is orthonormal in single precision."""
+    return found is not None and found.least_pivot > _WELL_CONDITIONED
 
 
 class Ritz(NamedTuple):
@@ -165,4 +261,4 @@ def ritz(products: Array) -> Ritz | None:
     values, vectors = _descending(inverse.T @ image @ inverse)
     turn = inverse @ vectors
     residuals = np.einsum("ij,ij->j", turn, squares @ turn) - values**2
-    return Ritz(values, turn, np.maximum(residuals, 0.0), found.least_pivot > _WELL_CONDITIONED)
+    return Ritz(values, turn, np.maximum(residuals, 0.0), _is_accurate(found))

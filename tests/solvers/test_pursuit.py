@@ -74,7 +74,7 @@ def test_costs_and_gains_against_refitting(exact, monkeypatch):
     """With Q held fixed, what leaving a row out costs and taking one in gains."""
     X, Y, _ = problem(correlation=0.7)
     if not exact:
-        monkeypatch.setattr("thinrank.solvers.pursuit._EXACT_GAINS", 3)
+        monkeypatch.setattr("thinrank.solvers.gains._EXACT_GAINS", 3)
     loss = LeastSquares(X, Y, ridge=0.1)
     form = loss.quadratic()
     solver = Pursuit().sized(*SIZES.values())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from array_api_extra import pad
 
 from thinrank import arrays, linalg, small_matrices
@@ -80,11 +81,11 @@ class Factors:
 
         ``size`` is the larger dimension of the matrix, if rows of zeros were left out.
         """
-        xp = arrays.namespace(values)
+        values = arrays.to_numpy(values)
         # an exact zero becomes about this large by rounding
-        floor = arrays.eps(values) * (size or max(left.shape[0], right.shape[0]))
-        kept = int(xp.count_nonzero(values > floor * values[0])) if values.shape[0] else 0
-        root = xp.sqrt(values[:kept])
+        floor = arrays.eps(left) * (size or max(left.shape[0], right.shape[0]))
+        kept = int(np.count_nonzero(values > floor * values[0])) if values.shape[0] else 0
+        root = arrays.from_numpy(np.sqrt(values[:kept]), left)
         return cls(left[:, :kept] * root, right[:, :kept] * root)
 
     @classmethod
@@ -131,7 +132,7 @@ class Factors:
         """Singular values of Θ, decreasing, without forming it."""
         if self.rank == 0:
             return arrays.zeros((0,), like=self.U)
-        return self._small_svd()[1]
+        return arrays.from_numpy(self._small_svd()[1], self.U)
 
     def balanced(self) -> Factors:
         """The same Θ with UᵀU = VᵀV diagonal, without directions of singular value zero."""
@@ -142,7 +143,8 @@ class Factors:
         V = arrays.scatter_rows(small.V, columns, self.shape[1])
         balanced = Factors.on_rows(small.U, rows, self.shape[0], V)
         balanced.__dict__["_is_balanced"] = True
-        return balanced
+        # a turn leaves no further row zero, unless directions are left out
+        return balanced.with_supports_of(self) if balanced.rank == self.rank else balanced
 
     def with_column_units(self, columns: Array) -> Factors:
         """Factors of Θ·diag(columns) with the same U, for positive units; not balanced."""
@@ -173,7 +175,10 @@ class Factors:
             return self
         support = self.row_support
         U = arrays.take_rows(self.U, support) * arrays.take_rows(rows, support)[:, None]
-        return Factors.on_rows(U, support, self.shape[0], self.V)
+        other = Factors.on_rows(U, support, self.shape[0], self.V)
+        if "column_support" in self.__dict__:  # V is the same
+            other.__dict__["column_support"] = self.column_support
+        return other
 
     def distance(self, other: Factors) -> float:
         """Subspace distance d(Z, Z*) of the paper, Z = [U; V] and Z* = [U*; V*].
@@ -198,8 +203,12 @@ class Factors:
 
     def _small_svd(self) -> tuple[Array, Array, Array]:
         """Thin SVD of U Vᵀ without its rows and columns of zeros, from two QR decompositions."""
-        q_u, r_u = linalg.tall_qr(arrays.take_rows(self.U, self.row_support))
-        q_v, r_v = linalg.tall_qr(arrays.take_rows(self.V, self.column_support))
+        U = arrays.take_rows(self.U, self.row_support)
+        V = arrays.take_rows(self.V, self.column_support)
+        found = small_matrices.product_svd(U, V)
+        if found is not None:
+            return found
+        (q_u, r_u), (q_v, r_v) = linalg.tall_qr(U), linalg.tall_qr(V)
         left, values, right = small_matrices.svd(r_u @ r_v.T)
         return q_u @ left, values, q_v @ right.T
 

@@ -73,7 +73,9 @@ def canonical(
     scores = _scores(design, factors, rows, U)
     scores, means = _centred(scores, weight) if center else (scores, scores[0, :] * 0)
     total = float(design.shape[0]) if weight is None else float(xp.sum(weight))
-    root = linalg.tall_qr(_tall(scores if weight is None else scores * xp.sqrt(weight)[:, None]))[1]
+    root = scores if weight is None else scores * xp.sqrt(weight)[:, None]
+    if not small_matrices.is_single_elsewhere(root):  # else their inner products are enough
+        root = linalg.tall_qr(_tall(root))[1]
     found, turn, squares = turned(factors, root, scale)
     return Canonical(found, means @ turn, scores @ turn, squares / total)
 
@@ -101,16 +103,25 @@ def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array,
     """
     rows, columns = factors.row_support, factors.column_support
     own = arrays.take_rows(arrays.from_numpy(scale, factors.U), columns)[:, None]
-    basis, triangle = linalg.tall_qr(arrays.take_rows(factors.V, columns) / own)
-    _, values, right = small_matrices.svd(root @ triangle.T)
-    right = right.T
-    right = right * _signs(basis @ right)
-    turn = triangle.T @ right
+    vectors, values, turn = _right_vectors(root, arrays.take_rows(factors.V, columns) / own)
+    signs = _signs(vectors)
+    turn = turn * signs
     found = Factors(
         arrays.scatter_rows(arrays.take_rows(factors.U, rows) @ turn, rows, factors.shape[0]),
-        arrays.scatter_rows((basis @ right) * own, columns, factors.shape[1]),
+        arrays.scatter_rows(vectors * signs * own, columns, factors.shape[1]),
     )
-    return found, turn, arrays.to_numpy(values).astype(np.float64) ** 2
+    return found, turn, values**2
+
+
+def _right_vectors(root: Array, block: Array) -> tuple[Array, np.ndarray, Array]:
+    """Right singular vectors and singular values of root @ block.T, and blockᵀ @ vectors."""
+    found = small_matrices.product_right_vectors(root, block)
+    if found is not None:
+        return found
+    basis, triangle = linalg.tall_qr(block)
+    _, values, right = small_matrices.svd(root @ triangle.T)
+    numbers = arrays.to_numpy(values).astype(np.float64)
+    return basis @ right.T, numbers, triangle.T @ right.T
 
 
 def _scores(design: Design, factors: Factors, rows: Array, U: Array) -> Array:

@@ -205,12 +205,13 @@ def _moments(Y: Array, weights: Array | None, center: bool) -> tuple[np.ndarray,
         number = xp.sum(weights, axis=0)  # one number if weights are those of rows
     mean = xp.sum(Y if weights is None else Y * weights, axis=0) / number
     moved = Y - mean if center else Y
-    squares = xp.sum(moved**2 if weights is None else moved**2 * weights, axis=0)
-    deviation = _to_float(xp.sqrt(squares / number))
+    sums = xp.sum(moved**2 if weights is None else moved**2 * weights, axis=0)
+    together = xp.stack([sums, xp.sqrt(sums / number), mean])  # one transfer from the device
+    squares, deviation, mean = _to_float(together)
     # a constant column differs from its mean by rounding errors of about this size
-    floor = 100 * arrays.eps(Y) * np.abs(_to_float(mean)) if center else 0.0
+    floor = 100 * arrays.eps(Y) * np.abs(mean) if center else 0.0
     live = deviation > floor
-    return np.where(live, _to_float(squares), 0.0), np.where(live, deviation, 1.0)
+    return np.where(live, squares, 0.0), np.where(live, deviation, 1.0)
 
 
 def gains(data: TrainingData, fit: Canonical) -> np.ndarray:

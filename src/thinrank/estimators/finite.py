@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def _all_finite(X: Any) -> bool:
         return True
     with arrays.without_overflow_warnings():
         total = xp.sum(values)  # without a copy; it is finite in nearly all cases
-    return bool(xp.isfinite(total)) or bool(xp.all(xp.isfinite(values)))
+    return math.isfinite(total) or bool(xp.all(xp.isfinite(values)))
 
 
 def _bad_cells(X: Any) -> tuple[np.ndarray, np.ndarray]:

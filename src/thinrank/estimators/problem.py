@@ -128,10 +128,11 @@ class Problem:
             scale=standardize_columns,
             kept=basis,
         )
+        dense = Dense(Y)
         responses = standardize(
-            Dense(Y), sample_weight=weight, center=fit_intercept, scale=scale_targets, kept=basis
+            dense, sample_weight=weight, center=fit_intercept, scale=scale_targets, kept=basis
         )
-        targets: Design = Transformed(Dense(Y), center=responses.center)
+        targets: Design = Transformed(dense, center=responses.center)
         live_rows = live(columns.scale) if standardize_columns else None
         if kept is not None:
             kept = replace(kept, loadings_x=columns.loadings, loadings_y=responses.loadings)
@@ -150,7 +151,11 @@ class Problem:
             scale, constant = None, True
         if constant:
             targets = Dense(arrays.zeros(targets.shape, Y))  # without rounding errors
-        loss = make_loss(X, _divided(targets, scale), sample_weight=weight)
+        if kept is None and live_columns is None and scale is not None:
+            targets = responses.design  # with norms that are known
+        else:
+            targets = _divided(targets, scale)
+        loss = make_loss(X, targets, sample_weight=weight)
         mean = responses.center
         return cls(loss, columns, mean, scale, scale, live_rows, live_columns, shape, kept)
 
@@ -166,10 +171,17 @@ class Problem:
         noise : array of shape (n_live_targets,)
             Standard deviations in the units of the present loss.
         """
-        if self.target_scale is None or self.deviations is None:
-            return self
+        return self if self.target_scale is None else self.with_target_scale(self.scale_of(noise))
+
+    def scale_of(self, noise: Array) -> Array:
+        """What :meth:`with_noise` divides the responses by."""
+        assert self.target_scale is not None
+        assert self.deviations is not None
         xp = arrays.namespace(self.target_scale)
-        scale = xp.maximum(noise * self.target_scale, MIN_NOISE * self.deviations)
+        return xp.maximum(noise * self.target_scale, MIN_NOISE * self.deviations)
+
+    def with_target_scale(self, scale: Array) -> Problem:
+        """The same problem with the responses divided by other scales."""
         loss = self.loss.with_target_scale(scale / self.target_scale)
         return replace(self, loss=loss, target_scale=scale)
 
@@ -192,11 +204,9 @@ class Problem:
             return self.target_scale is other.target_scale
         return entrywise.about_proportional(self.target_scale, other.target_scale, _SAME_SCALE)
 
-    def has_nearly_the_scales_of(self, other: Problem) -> bool:
+    def has_nearly_the_scale(self, scale: Array) -> bool:
         """Whether scales differ by too little for another fit, apart from a common factor."""
-        if self.target_scale is None or other.target_scale is None:
-            return self.target_scale is other.target_scale
-        change = entrywise.typical_change(self.target_scale, other.target_scale)
+        change = entrywise.typical_change(scale, self.target_scale)
         return change < max(self.negligible_change, _NEGLIGIBLE)
 
     def noise_matters(self, rows: int) -> bool:
@@ -227,17 +237,17 @@ class Problem:
         -------
         array of shape (n_live_targets,)
         """
-        squares = self.loss.residual_squares(factors)
-        n = self.loss.samples
-        xp = arrays.namespace(squares)
-        in_use = xp.astype(xp.any(factors.V != 0, axis=1), squares.dtype)
-        used = share_of_freedom(factors) * in_use
+        left, n = self.loss.residual_squares(factors), self.loss.samples
+        # few numbers, many operations: on the host
+        both = arrays.namespace(left).stack([left, self.loss.target_squares()])
+        squares, total = arrays.to_numpy(both)
+        used = np.zeros_like(squares)
+        used[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
         taken = 1 if self.kept is None else 1 + self.kept.rank
-        freedom = xp.clip(n - taken - used, min=n / 2)
-        total = self.loss.target_squares()
+        freedom = np.maximum(n - taken - used, n / 2)
         trust = freedom / (freedom + PRIOR_FREEDOM)
-        noise, deviation = xp.sqrt(squares / freedom), xp.sqrt(total / n)
-        return noise**trust * deviation ** (1 - trust)
+        noise, deviation = np.sqrt(squares / freedom), np.sqrt(total / n)
+        return arrays.from_numpy(noise**trust * deviation ** (1 - trust), left)
 
     def in_units_of(self, other: Problem, factors: Factors) -> Factors:
         """Convert coefficients to the units of a problem with other scales of the responses.
@@ -265,9 +275,7 @@ class Problem:
             return self
         if self.live_columns is not None:
             units = units[arrays.to_numpy(self.live_columns)]
-        scale = arrays.from_numpy(units, self.target_scale)
-        loss = self.loss.with_target_scale(scale / self.target_scale)
-        return replace(self, loss=loss, target_scale=scale)
+        return self.with_target_scale(arrays.from_numpy(units, self.target_scale))
 
     @property
     def feature_scale(self) -> Array | None:
@@ -295,7 +303,10 @@ class Problem:
             U = arrays.scatter_rows(U, self.live_rows, self.shape[0])
         if self.live_columns is not None:
             V = arrays.scatter_rows(V, self.live_columns, self.shape[1])
-        user = Factors(U, V).with_units(self.columns.inverse_scale)
+        user = Factors(U, V)
+        if self.live_rows is None and self.live_columns is None:
+            user = user.with_supports_of(factors)
+        user = user.with_units(self.columns.inverse_scale)
         intercept = arrays.zeros((user.shape[1],), like=user.U)
         if self.target_mean is not None:
             intercept = self.target_mean - user.V @ (user.U.T @ self.columns.center)

@@ -71,9 +71,10 @@ def fit_in_rounds(
         stopped = found.status.outcome is Outcome.STOPPED
         if stopped or supports == before or not (fits_left and problem.noise_matters(rows)):
             return solution_of(found, loss, rank, factors), scaled
-        again = problem.with_noise(problem.noise(factors))
-        if again.has_nearly_the_scales_of(scaled):
+        scale = problem.scale_of(problem.noise(factors))
+        if scaled.has_nearly_the_scale(scale):
             return solution_of(found, loss, rank, factors), scaled
+        again = problem.with_target_scale(scale)
         begin = as_start(again.start(start), solver.exchanges_rows)
         if is_auto(start):
             known = scaled.in_units_of(again, found.state.factors)

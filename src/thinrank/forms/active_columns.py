@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
@@ -32,10 +34,11 @@ class ActiveColumns:
 
     def __init__(self, X: Design, Y: Design) -> None:
         self._X, self._Y = X, Y
-        self._place: dict[int, int] = {}  # from a column of X to the row that holds it
-        self._crossed: set[int] = set()  # rows whose inner products with Y are known
+        self._place = np.full(X.shape[1], -1)  # the row that holds each column of X, −1 for none
+        self._column = np.zeros(0, dtype=np.int64)  # the column in each row, −1 for none
+        self._crossed = np.zeros(0, dtype=bool)  # whether a row's products with Y are known
         self._last: tuple[Array | None, Array] = None, X.prototype  # an index with its places
-        self._wanted: list[int] = []  # the last index as numbers
+        self._held = self._column  # these places on the host
         self._rows = arrays.zeros((0, X.shape[0]), X.prototype)
         self._gram = arrays.zeros((0, 0), X.prototype)
         self._cross = arrays.zeros((0, Y.shape[1]), X.prototype)
@@ -48,13 +51,12 @@ class ActiveColumns:
     def cross(self, index: Array) -> Array:
         """Inner products of the columns ``index`` with those of Y, as a new array."""
         places = self._places(index)
-        held = (self._place[column] for column in self._wanted)
-        missing = sorted(place for place in held if place not in self._crossed)
+        missing = np.sort(self._held[~self._crossed[self._held]])
         for some in self._blocks(missing):
             columns = arrays.take_rows(self._rows, some).T
             products = self._Y.transposed_product(columns).T
             self._cross = arrays.put_rows(self._cross, some, products)
-        self._crossed.update(missing)
+        self._crossed[missing] = True
         return arrays.take_rows(self._cross, places)
 
     def products(self, index: Array, block: Array) -> Array:
@@ -69,7 +71,9 @@ class ActiveColumns:
 
     def holds(self, index: Array) -> bool:
         """Whether all of the columns ``index`` have been copied."""
-        return all(column in self._place for column in arrays.to_numpy(index).tolist())
+        if index is self._last[0]:
+            return True
+        return bool((self._place[arrays.to_numpy(index)] >= 0).all())
 
     def _places(self, index: Array) -> Array:
         """The rows that hold the columns, after copying columns that are missing.
@@ -80,15 +84,15 @@ class ActiveColumns:
         last, places = self._last
         if last is index:
             return places
-        wanted = self._wanted = arrays.to_numpy(index).tolist()
-        missing = [column for column in wanted if column not in self._place]
-        if missing and len(wanted) > self._rows.shape[0]:
+        wanted = arrays.to_numpy(index)
+        missing = wanted[self._place[wanted] < 0]
+        if len(missing) and len(wanted) > self._rows.shape[0]:
             self._allot(len(wanted) + 32 + len(wanted) // 32)
-        if missing:
-            self._fetch(missing, set(wanted))
-        places = arrays.indices([self._place[column] for column in wanted], self._X.prototype)
-        self._last = index, places
-        return places
+        if len(missing):
+            self._fetch(missing, wanted)
+        self._held = self._place[wanted]
+        self._last = index, arrays.indices(self._held, self._X.prototype)
+        return self._last[1]
 
     def _allot(self, room: int) -> None:
         """Make room for columns, beside those that are already there."""
@@ -102,20 +106,26 @@ class ActiveColumns:
         self._rows = below(self._rows, self._X.shape[0])
         self._cross = below(self._cross, self._Y.shape[1])
         self._gram = below(below(self._gram, self._gram.shape[1]).T, room)
+        self._column = np.concatenate([self._column, np.full(more, -1)])
+        self._crossed = np.concatenate([self._crossed, np.zeros(more, dtype=bool)])
         self._last = None, like
 
-    def _fetch(self, missing: list[int], wanted: set[int]) -> None:
+    def _fetch(self, missing: np.ndarray, wanted: np.ndarray) -> None:
         """Copy columns from X to rows that are free or no longer in use."""
-        empty = set(range(self._rows.shape[0])) - set(self._place.values())
-        unused = {place for column, place in self._place.items() if column not in wanted}
-        chosen = sorted([*sorted(empty), *sorted(unused)][: len(missing)])
-        reused = set(chosen)
-        self._place = {c: place for c, place in self._place.items() if place not in reused}
-        self._crossed -= reused
+        empty = self._column < 0
+        unused = ~empty
+        held = self._place[wanted]
+        unused[held[held >= 0]] = False
+        available = np.concatenate([np.flatnonzero(empty), np.flatnonzero(unused)])
+        chosen = np.sort(available[: len(missing)])
+        before = self._column[chosen]
+        self._place[before[before >= 0]] = -1
+        self._column[chosen] = -1
+        self._crossed[chosen] = False
         columns = self._blocks(missing)
         for some, places in zip(columns, self._blocks(chosen), strict=True):
             self._rows = arrays.put_rows(self._rows, places, self._X.columns(some).T)
-        self._place.update(zip(missing, chosen, strict=True))
+        self._place[missing], self._column[chosen] = chosen, missing
         if 2 * len(missing) > self._rows.shape[0]:  # most are new: one symmetric product
             self._gram = self._rows @ self._rows.T
             return
@@ -124,7 +134,7 @@ class ActiveColumns:
             self._gram = arrays.put_rows(self._gram, places, products)
             self._gram = arrays.put_rows(self._gram.T, places, products).T
 
-    def _blocks(self, positions: list[int]) -> Iterator[Array]:
+    def _blocks(self, positions: np.ndarray) -> Iterator[Array]:
         """Index arrays of a few positions each."""
         few = max(_BLOCK_COLUMNS, self._X.shape[1] // _PART_OF_COLUMNS)
         width = arrays.at_once(few, self._X.prototype)

@@ -72,8 +72,8 @@ class KeptCross:
 
     def rows(self, index: Array) -> Array:
         """Rows of C, as a new array."""
-        xp = arrays.namespace(index)
-        return xp.concat([arrays.take_columns(part, index) for part in self._parts]).T
+        taken = [arrays.take_columns(part, index) for part in self._parts]
+        return (arrays.namespace(index).concat(taken) if len(taken) > 1 else taken[0]).T
 
     def norms(self, units: Array | None) -> tuple[Array, Array]:
         """Squared norms of the rows and of the columns, with the columns multiplied by units."""

@@ -178,9 +178,11 @@ class LeastSquares(Quadratic):
     def with_target_scale(self, scale: Array) -> LeastSquares:
         """The same loss with every response divided by a scale; products with X are shared."""
         other = copy.copy(self)
-        other.Y = Transformed(self.Y, column_scale=arrays.divide_or_zero(1.0, scale))
         other._form = None
         other.moments = self.moments.with_target_scale(scale)
+        other.Y = other.moments.Y
+        if self.Y is not self.moments.Y:  # the latter are weighted
+            other.Y = Transformed(self.Y, column_scale=arrays.divide_or_zero(1.0, scale))
         constant = other.moments.constant
         Quadratic.__init__(other, self.shape, constant, self.ridge, self.prototype)
         return other

@@ -15,8 +15,11 @@ from thinrank.solvers.fits import Fit, Prospects
 __all__ = [
     "MAX_COST_RATIO",
     "ascending",
+    "at_hand",
+    "beside",
     "best_exchanges",
     "descending",
+    "exchanged",
     "largest_noise",
     "outside",
     "promising",
@@ -30,6 +33,28 @@ _MAX_EXCHANGES = 16
 # With this number of values or more a bound for the largest ones is found first: a partition of all
 # would take ten times as long.
 _MANY = 1 << 14
+
+
+def at_hand(*vectors: Array) -> tuple[Array, ...]:
+    """Vectors of one dtype, copied from an accelerator together if none of them is long."""
+    if arrays.on_host(vectors[0]):
+        return vectors
+    lengths = [vector.shape[0] for vector in vectors]
+    if max(lengths) > arrays.FEW:
+        return vectors
+    together = arrays.to_numpy(arrays.namespace(*vectors).concat(vectors))
+    return tuple(np.split(together, np.cumsum(lengths)[:-1]))
+
+
+def beside(x: Array, other: Array) -> Array:
+    """``x``, copied to the host if ``other`` is at hand there."""
+    return arrays.to_numpy(x) if type(other) is np.ndarray else x
+
+
+def exchanged(rows: Array, leaving: int, new: Array, entering: int) -> Array:
+    """Sorted rows with one at a position replaced by one of new rows, which may be at hand."""
+    xp, new = arrays.namespace(rows), arrays.from_numpy(new[entering : entering + 1], rows)
+    return xp.sort(xp.concat([rows[:leaving], rows[leaving + 1 :], new]))
 
 
 @functools.lru_cache(maxsize=256)
@@ -46,7 +71,10 @@ def promising(costs: Array, gains: Array, free: int, margin: float) -> int:
     """
     xp = arrays.namespace(costs)
     free = min(free, gains.shape[0])
-    costs, gains = xp.sort(costs), _largest(gains, free + costs.shape[0])
+    costs = xp.sort(costs)
+    if type(gains) is np.ndarray and free == 0 and len(costs):  # to sort all takes longer
+        gains = gains[gains > costs[0] + 2 * margin]
+    gains = _largest(gains, free + costs.shape[0])
     if free:
         entering = int(xp.count_nonzero(gains[:free] > 0))
         if entering < free:
@@ -68,13 +96,13 @@ def best_exchanges(
     nets = arrays.half_the_digits(prospects.of_pairs(fit))
     width = nets.shape[1]
     entering = arrays.take_rows(prospects.candidates, prospects.exact)
-    hopeless = arrays.to_numpy(nets < (1 / max_ratio - 1) * prospects.costs[:, None])
+    hopeless = arrays.to_numpy(nets < (1 / max_ratio - 1) * fit.costs[:, None])
     best = descending(xp.reshape(nets, (-1,)), _MAX_EXCHANGES)
     for place in arrays.to_numpy(best).tolist():
         i, j = divmod(place, width)
         if hopeless[i, j]:
             continue
-        yield xp.sort(xp.concat([fit.rows[:i], fit.rows[i + 1 :], entering[j : j + 1]]))
+        yield exchanged(fit.rows, i, entering, j)
 
 
 def outside(rows: Array, size: int) -> Array:

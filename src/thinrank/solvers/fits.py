@@ -148,7 +148,8 @@ class Prospects:
     """Costs of removing the rows of a fit and gains of adding other rows, with Q held fixed.
 
     Costs and gains are twice the changes of the objective. Gains are exact for the candidates at
-    the positions ``exact`` and lower bounds for the others.
+    the positions ``exact`` and lower bounds for the others. Costs, candidates, gains and positions
+    are on the host if they are short, also for data on an accelerator.
 
     Attributes
     ----------
@@ -192,7 +193,6 @@ class Prospects:
         array of shape (|S|, e)
             Entry (i, j) is the decrease for row i of S and the j-th row with an exact gain.
         """
-        xp = arrays.namespace(fit.U)
         inverse = arrays.column_norms_squared(fit.root)[:, None]  # Bᵢᵢ
         a = fit.root.T @ self.whitened
         step = a / inverse
@@ -200,5 +200,4 @@ class Prospects:
         squares += step**2 * arrays.row_norms_squared(fit.U)[:, None]
         left_over = self.left_over + a * step
         clear = left_over > 1e3 * arrays.eps(left_over) * self.curvature
-        gains = arrays.divide_or_zero(squares, xp.where(clear, left_over, 0.0))
-        return gains - self.costs[:, None]
+        return arrays.divide_or_zero(squares, left_over, clear) - fit.costs[:, None]

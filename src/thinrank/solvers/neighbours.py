@@ -15,7 +15,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
-from thinrank.solvers.exchanges import MAX_COST_RATIO
+from thinrank.solvers.exchanges import MAX_COST_RATIO, exchanged
 from thinrank.solvers.fits import Fit, Prospects
 
 __all__ = ["Neighbour", "explained_squares", "next_columns", "next_rows", "whitened_crosses"]
@@ -81,15 +81,13 @@ def next_rows(
         return _best(form, fit, everything, supports, rank, columns, margin)
     if prospects.exact.shape[0] == 0:
         return None
-    xp = arrays.namespace(fit.rows)
     nets = arrays.to_numpy(arrays.half_the_digits(prospects.of_pairs(fit)))
     candidates = arrays.take_rows(prospects.candidates, prospects.exact)
     if most == 0:
         i, j = np.unravel_index(np.argmax(nets), nets.shape)
         if not nets[i, j] > 2 * margin:
             return None
-        rows = xp.concat([fit.rows[:i], fit.rows[i + 1 :], candidates[j : j + 1]])
-        return Neighbour(xp.sort(rows), fit.columns, 1)
+        return Neighbour(exchanged(fit.rows, int(i), candidates, int(j)), fit.columns, 1)
     pairs = np.array(list(product(range(size), range(size, size + nets.shape[1]))))
     if len(pairs) > most:
         costs = arrays.to_numpy(prospects.costs)[:, None]
@@ -100,7 +98,8 @@ def next_rows(
         return None
     supports = np.tile(np.arange(size), (len(pairs), 1))
     supports[np.arange(len(pairs)), pairs[:, 0]] = pairs[:, 1]
-    return _best(form, fit, xp.concat([fit.rows, candidates]), supports, rank, columns, margin)
+    rows = arrays.namespace(fit.rows).concat([fit.rows, arrays.from_numpy(candidates, fit.rows)])
+    return _best(form, fit, rows, supports, rank, columns, margin)
 
 
 def _sets(total: int, size: int, most: int) -> int:
@@ -185,7 +184,7 @@ def whitened_crosses(gram: Array, cross: Array, index: Array) -> Array:
     blocks = xp.reshape(arrays.take_rows(gram, places), (count, size, size))
     values, vectors = xp.linalg.eigh(blocks)
     clear = values > 1e3 * arrays.eps(gram)
-    roots = xp.sqrt(arrays.divide_or_zero(1.0, xp.where(clear, values, 0.0)))
+    roots = xp.sqrt(arrays.divide_or_zero(1.0, values, clear))
     parts = arrays.take_rows(cross * scale[:, None], xp.reshape(index, (-1,)))
     parts = xp.reshape(parts, (count, size, width))
     return roots[:, :, None] * (xp.matrix_transpose(vectors) @ parts)

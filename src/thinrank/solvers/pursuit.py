@@ -24,13 +24,15 @@ from thinrank.leading_vectors import leading_left_vectors
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
     ascending,
+    beside,
     best_exchanges,
     descending,
+    exchanged,
     largest_noise,
-    outside,
     promising,
 )
 from thinrank.solvers.fits import Fit, Prospects
+from thinrank.solvers.gains import prospects_of
 from thinrank.solvers.loss_fits import (
     by_gauss_newton,
     by_majorizers,
@@ -43,8 +45,6 @@ from thinrank.solvers.sized import Sized, check_iterations, check_number
 
 __all__ = ["MANY_ROWS", "Fit", "Pursuit"]
 
-# Number of rows whose gains are computed exactly, with lower bounds for the others. Rule of thumb.
-_EXACT_GAINS = 128
 # Number of rows to remove, and of rows to add, in the single exchanges tried at the end.
 _LAST_EXCHANGES = 2
 # With up to this number of rows the best of these single exchanges is made; with more the first
@@ -244,18 +244,14 @@ class Pursuit(Sized):
         noise explains a deviance of χ² with r degrees of freedom. A new row that would explain more
         than the best of m1 such rows does not need to exceed the penalty.
         """
-        xp = arrays.namespace(prospects.gains)
         unit = 2 * here.objective / form.observations  # gains and costs are doubled
         threshold = largest_noise(form.shape[0], here.U.shape[1]) * unit
         best, least = None, (1 - self.tol) * here.objective
         entering = descending(prospects.gains, _LAST_EXCHANGES)
         leaving = ascending(prospects.costs)
         leaving = leaving[: min(_LAST_EXCHANGES, leaving.shape[0])]
-        new = arrays.take_rows(prospects.candidates, entering)
-        largest = arrays.take_rows(prospects.gains, entering)
-        smallest = arrays.take_rows(prospects.costs, leaving)
-        numbers = arrays.to_numpy(xp.concat([largest, smallest])).tolist()
-        gains, costs = numbers[: new.shape[0]], numbers[new.shape[0] :]
+        gains = arrays.to_numpy(arrays.take_rows(prospects.gains, entering)).tolist()
+        costs = arrays.to_numpy(arrays.take_rows(prospects.costs, leaving)).tolist()
         places = arrays.to_numpy(leaving).tolist() if max(gains, default=0.0) > threshold else []
         for j, gain in enumerate(gains):
             if not gain > threshold:
@@ -263,8 +259,8 @@ class Pursuit(Sized):
             for i, cost in zip(places, costs, strict=True):
                 if cost > _MAX_COST_RATIO * gain:
                     break
-                rows = xp.concat([here.rows[:i], here.rows[i + 1 :], new[j : j + 1]])
-                trial = self._fit(loss, form, xp.sort(rows), here.columns, here.Q)
+                rows = exchanged(here.rows, i, arrays.take_rows(prospects.candidates, entering), j)
+                trial = self._fit(loss, form, rows, here.columns, here.Q)
                 if trial.objective < least:
                     best, least = trial, trial.objective - self.tol * here.objective
                     if here.rows.shape[0] > MANY_ROWS:
@@ -321,25 +317,25 @@ class Pursuit(Sized):
             rows.shape[0] * arrays.eps(root) * entrywise.largest(root) * entrywise.largest(cross)
         )
         for _ in range(_MAX_ALTERNATIONS):
-            left = leading_left_vectors(
-                arrays.take_columns(whitened, columns),
-                self.rank,
-                guess=arrays.take_rows(guess, columns),
-                floor=floor,
-            )
+            part = whitened
+            if columns.shape[0] < form.shape[1]:
+                part, guess = arrays.take_columns(part, columns), arrays.take_rows(guess, columns)
+            left = leading_left_vectors(part, self.rank, guess, floor)
             V = whitened.T @ left
-            best = arrays.top_rows(V, self.columns)
+            every = self.columns >= form.shape[1]
+            best = arrays.nonzero_rows(V) if every else arrays.top_rows(V, self.columns)
             settled = best.shape == columns.shape and (
                 best.shape[0] == form.shape[1] or bool(xp.all(best == columns))
             )
             columns, guess = best, V
             if settled or columns.shape[0] == 0:
                 break
-        V = arrays.take_rows(V, columns)
+        some = columns.shape[0] < form.shape[1]
+        V = arrays.take_rows(V, columns) if some else V
         explained = arrays.inner(V, V)
-        orthonormal, triangle = linalg.tall_qr(V)
+        Q, triangle = linalg.tall_qr(V)
         U = root.T @ (left @ triangle.T)
-        Q = arrays.scatter_rows(orthonormal, columns, form.shape[1])
+        Q = arrays.scatter_rows(Q, columns, form.shape[1]) if some else Q
         objective = 0.5 * (form.constant - explained)
         if ridged:  # then ‖V‖² belongs to another H
             quadratic = arrays.inner(U, form.gram(rows) @ U)
@@ -349,42 +345,8 @@ class Pursuit(Sized):
         return Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
 
     def prospects(self, form: QuadraticForm, fit: Fit) -> Prospects:
-        """Costs of removing the rows of S and gains of adding others, with Q held fixed.
-
-        Removing row i increases the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Adding row j decreases it by
-        ½‖gⱼ‖²/(H_jj − H_jS H_SS⁻¹ H_Sj), where g is the gradient. The denominator is at most H_jj,
-        which gives lower bounds; the largest gains are computed exactly. All are doubled.
-        """
-        xp = arrays.namespace(fit.U)
-        costs = fit.costs
-        candidates = outside(fit.rows, form.shape[0])
-        gradient = form.gradient(fit.rows, fit.U, fit.Q)
-        slopes = arrays.take_rows(arrays.row_norms_squared(gradient), candidates)
-        curvature = arrays.take_rows(form.diagonal(), candidates)
-        count = min(candidates.shape[0], _EXACT_GAINS)
-        if candidates.shape[0] > count:
-            gains = arrays.divide_or_zero(slopes, curvature)
-            free = self.rows - fit.rows.shape[0]
-            if promising(costs, gains, free, 0.0) > count:
-                # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
-                count = 0
-            exact = xp.sort(descending(gains, count))
-            rows, slopes, curvature = (
-                arrays.take_rows(x, exact) for x in (candidates, slopes, curvature)
-            )
-        else:
-            exact, rows = arrays.indices(range(count), slopes), candidates
-        gradient = arrays.take_rows(gradient, rows)
-        if count:
-            whitened = fit.root @ form.gram_between(fit.rows, rows)
-        else:
-            whitened = arrays.zeros((fit.rows.shape[0], 0), like=slopes)
-        left_over = curvature - arrays.column_norms_squared(whitened)
-        # a column that S explains up to rounding would only make the fit unstable
-        clear = left_over > 1e3 * arrays.eps(curvature) * curvature
-        best = arrays.divide_or_zero(slopes, xp.where(clear, left_over, 0.0))
-        gains = best if count == candidates.shape[0] else arrays.put_rows(gains, exact, best)
-        return Prospects(costs, candidates, gains, exact, gradient, curvature, left_over, whitened)
+        """Costs of removing the rows of S and gains of adding others, with Q held fixed."""
+        return prospects_of(form, fit, self.rows - fit.rows.shape[0])
 
     def _exchanged(
         self, rows: Array, costs: Array, candidates: Array, gains: Array, size: int
@@ -395,6 +357,6 @@ class Pursuit(Sized):
         """
         xp = arrays.namespace(costs)
         leaving = max(size - (self.rows - rows.shape[0]), 0)
-        kept = arrays.take_rows(rows, ascending(costs)[leaving:])
+        kept = arrays.take_rows(beside(rows, costs), ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
-        return xp.sort(xp.concat([kept, entering]))
+        return arrays.from_numpy(xp.sort(xp.concat([kept, entering])), rows)

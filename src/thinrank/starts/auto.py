@@ -135,5 +135,4 @@ def _correlated(form: QuadraticForm, rows: Array, compared: Array) -> bool:
     inverse = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
     gram *= inverse
     gram *= inverse[:, None]
-    gram -= arrays.identity(gram.shape[0], like=gram)
-    return float(entrywise.largest(gram)) > _MAX_CORRELATION
+    return float(entrywise.largest(arrays.add_to_diagonal(gram, -1.0))) > _MAX_CORRELATION
