@@ -1,3 +1,4 @@
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from thinrank.core import threads
-from thinrank.core.threads import one_thread_if_small, one_use_of_cores
+from thinrank.core.threads import in_threads, one_thread_each, one_thread_if_small, one_use_of_cores
 
 
 def most_threads():
@@ -62,3 +63,44 @@ def test_the_limit_of_a_process_is_not_changed_from_other_threads():
     with threadpool_limits(2), ThreadPoolExecutor(1) as pool:
         before, during = pool.submit(inside).result()
     assert during == before
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 25])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_shares_of_items_come_back_in_order(count, number):
+    shares = in_threads(list, range(count), number)
+    assert [item for share in shares for item in share] == list(range(count))
+    assert len(shares) > 1 or number == 1 or count <= 1
+
+
+def test_all_threads_take_part():
+    both = threading.Barrier(2, timeout=10)  # broken if one thread has to do all of the work
+    assert sorted(in_threads(lambda _: both.wait(), range(2), 2)) == [0, 1]
+
+
+def test_errors_in_any_thread_are_raised():
+    main = threading.current_thread()
+    both = threading.Barrier(2, timeout=10)
+
+    def work(_):
+        both.wait()
+        if threading.current_thread() is not main:
+            raise FloatingPointError
+
+    with pytest.raises(FloatingPointError):
+        in_threads(work, range(2), 2)
+
+
+def test_settings_of_the_caller_hold_in_threads():
+    with np.errstate(over="raise"):
+        assert in_threads(lambda _: np.geterr()["over"], range(8), 2) == ["raise"] * 8
+
+
+def test_products_in_threads_have_one_thread_each():
+    with threadpool_limits(2):
+        before = blas_threads()
+        with one_thread_each(1):
+            assert blas_threads() == before
+        with one_thread_each(2):
+            assert blas_threads() == {1}
+        assert blas_threads() == before

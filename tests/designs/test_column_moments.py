@@ -38,15 +38,16 @@ def test_equal_to_the_definition(order, dtype, tol, monkeypatch):
     np.testing.assert_allclose(found.lengths, np.linalg.norm(X.astype(float), axis=0), rtol=1e-5)
 
 
-def test_threads_give_the_same_numbers(monkeypatch):
-    X = data()
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_threads_give_the_same_numbers(monkeypatch, order):
+    X = np.asarray(data(), order=order)
     one = moments_of(X)
     monkeypatch.setattr(column_moments, "_WORTH_THREADS", 1)
-    monkeypatch.setattr(column_moments, "_TILE_COLUMNS", 64)
-    monkeypatch.setattr(column_moments, "_TILE_ENTRIES", 64 * len(X))
+    monkeypatch.setattr(column_moments, "_BLOCK_COLUMNS", 64)
+    monkeypatch.setattr(column_moments, "_TILE_ENTRIES", 16 * len(X))
     monkeypatch.setattr(column_moments, "threads_in_use", lambda: 3)
     for a, b in zip(one, moments_of(X), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-13)
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200, 1e-200])

@@ -58,7 +58,9 @@ def test_a_design_that_is_sparse_or_small_is_one_part(short):
 
 @pytest.mark.parametrize("units", [None, np.linspace(0.5, 2, K)])
 @pytest.mark.parametrize("exact", [True, False])
-def test_norms_of_cross_products_in_parts(short, monkeypatch, units, exact):
+@pytest.mark.parametrize("threads", [1, 2])
+def test_norms_of_cross_products_in_parts(short, monkeypatch, units, exact, threads):
+    monkeypatch.setattr("thinrank.forms.shared_products.threads_in_use", lambda: threads)
     design = designs()["weighted"]
     Y = np.random.default_rng(2).standard_normal((N, K))
     if exact:

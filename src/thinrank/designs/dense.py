@@ -11,6 +11,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.designs.column_moments import ColumnMoments, column_moments
+from thinrank.designs.narrow_products import is_narrow, narrow_product
 
 __all__ = ["Dense"]
 
@@ -47,6 +48,8 @@ class Dense:
 
     def transposed_product(self, block: Array) -> Array:
         """Xᵀ @ block."""
+        if isinstance(self.array, np.ndarray) and is_narrow(self.array, block):
+            return narrow_product(self.array, block)
         if isinstance(self.array, np.ndarray) and arrays.itemsize(self.array) == 8:
             # OpenBLAS needs up to three times as long for the product in the other order
             return (block.T @ self.array).T

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
+from thinrank.core.threads import one_thread_if_small
 
 __all__ = ["ActiveColumns"]
 
 # Columns of X that are copied at a time, at least this number and this part of all of them: bounds
 # the memory of the block.
 _BLOCK_COLUMNS, _PART_OF_COLUMNS = 128, 32
+# Multiplications of a product that takes a few milliseconds in one thread.
+_SMALL_PRODUCT = 3e7
 
 
 class ActiveColumns:
@@ -54,7 +60,8 @@ class ActiveColumns:
         missing = np.sort(self._held[~self._crossed[self._held]])
         for some in self._blocks(missing):
             columns = arrays.take_rows(self._rows, some).T
-            products = self._Y.transposed_product(columns).T
+            with self._few_threads(self._Y.shape[1]):
+                products = self._Y.transposed_product(columns).T
             self._cross = arrays.put_rows(self._cross, some, products)
         self._crossed[missing] = True
         return arrays.take_rows(self._cross, places)
@@ -62,7 +69,8 @@ class ActiveColumns:
     def products(self, index: Array, block: Array) -> Array:
         """X[:, index]ᵀ @ block."""
         places = self._places(index)
-        return arrays.take_rows(self._rows @ block, places)
+        with self._few_threads(block.shape[1]):
+            return arrays.take_rows(self._rows @ block, places)
 
     def combine(self, index: Array, block: Array) -> Array:
         """X[:, index] @ block."""
@@ -126,13 +134,26 @@ class ActiveColumns:
         for some, places in zip(columns, self._blocks(chosen), strict=True):
             self._rows = arrays.put_rows(self._rows, places, self._X.columns(some).T)
         self._place[missing], self._column[chosen] = chosen, missing
-        if 2 * len(missing) > self._rows.shape[0]:  # most are new: one symmetric product
+        with self._few_threads(len(missing)):
+            self._update_gram(chosen)
+
+    def _update_gram(self, new: np.ndarray) -> None:
+        """Inner products with the rows ``new``."""
+        if 2 * len(new) > self._rows.shape[0]:  # most are new: one symmetric product
             self._gram = self._rows @ self._rows.T
             return
-        for places in self._blocks(chosen):
+        for places in self._blocks(new):
             products = arrays.take_rows(self._rows, places) @ self._rows.T
             self._gram = arrays.put_rows(self._gram, places, products)
             self._gram = arrays.put_rows(self._gram.T, places, products).T
+
+    def _few_threads(self, width: int) -> AbstractContextManager[Any]:
+        """One thread for a product of the rows that are held with ``width`` others, if small.
+
+        The threads of the linear algebra library wait for the next product for about a tenth of a
+        second, and meanwhile keep cores busy that passes over X need.
+        """
+        return one_thread_if_small(math.prod(self._rows.shape) * width, _SMALL_PRODUCT)
 
     def _blocks(self, positions: np.ndarray) -> Iterator[Array]:
         """Index arrays of a few positions each."""

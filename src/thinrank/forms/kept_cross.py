@@ -64,11 +64,10 @@ class KeptCross:
         """Keep further columns of C: all rows, or some of those that have room."""
         xp = arrays.namespace(part)
         with arrays.without_overflow_warnings():
-            some = xp.astype(part.T, self._dtype, copy=False)
-        if part.shape[0] == self._height:
-            self._parts.append(some)
-        else:
-            self._parts[-1][:, rows] = some
+            if part.shape[0] == self._height:
+                self._parts.append(xp.astype(part.T, self._dtype, copy=False))
+            else:
+                self._parts[-1][:, rows] = part.T
 
     def rows(self, index: Array) -> Array:
         """Rows of C, as a new array."""

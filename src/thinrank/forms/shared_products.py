@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
+from thinrank.core.threads import in_threads, one_thread_each, threads_in_use
 from thinrank.designs.column_parts import Part, column_parts
 from thinrank.forms.active_columns import ActiveColumns
 from thinrank.forms.base import BLOCK_TARGETS, target_blocks
@@ -17,6 +18,9 @@ __all__ = ["SharedProducts"]
 
 # Columns of X that are copied at a time if more columns are in use than there are samples.
 _BLOCK_ROWS = 4096
+# Parts of X for each thread of Python, so that all take about the same time. With fewer, threads of
+# the linear algebra library share the product with one part.
+_PARTS_PER_THREAD = 4
 
 
 class SharedProducts:
@@ -91,16 +95,30 @@ class SharedProducts:
         blocks = target_blocks(self, parts[0].design.shape[1])
         if kept is not None and kept.is_exact and not arrays.on_host(self.prototype):
             blocks = iter([slice(0, self.shape[1])])  # an accelerator has room for all at once
+        threads = threads_in_use()
+        threads = threads if len(parts) >= threads * _PARTS_PER_THREAD else 1
         for targets in blocks:
             index = arrays.indices(range(targets.start, targets.stop), self.prototype)
             block = self._Y.columns(index) / self.samples
             own = None if units is None else units[targets]
             if kept is not None and len(parts) > 1:
                 kept.allot(block.shape[1])
-            found = [_put_and_norms(part, block, kept, own) for part in parts]
+            found = _norms_of_parts(parts, threads, block, kept, own)
             by_row += xp.concat([rows for rows, _ in found])
             by_column.append(sum(columns for _, columns in found))
         return by_row, xp.concat(by_column)
+
+
+def _norms_of_parts(
+    parts: Sequence[Part], threads: int, block: Array, kept: KeptCross | None, units: Array | None
+) -> list[tuple[Array, Array]]:
+    """What :func:`_put_and_norms` returns for each part, some parts in each thread."""
+
+    def work(some: Sequence[Part]) -> list[tuple[Array, Array]]:
+        return [_put_and_norms(part, block, kept, units) for part in some]
+
+    with one_thread_each(threads):
+        return [found for share in in_threads(work, parts, threads) for found in share]
 
 
 def _put_and_norms(
