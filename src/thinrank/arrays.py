@@ -200,17 +200,17 @@ def divide_or_zero(numerator: Array | float, denominator: Array, clear: Array = 
     clear = denominator > 0 if clear is None else clear
     if type(denominator) is np.ndarray:
         return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=clear)
-    xp, place = namespace(denominator), device_of(denominator)
-    if not is_array(numerator):
-        numerator = _number(numerator, xp, denominator.dtype, place)
+    xp, zero = namespace(denominator), 0.0
+    if is_torch_namespace(xp):  # a number that is no tensor takes an operation more
+        kind = xp, denominator.dtype, denominator.device
+        zero = _number(zero, *kind)
+        numerator = numerator if is_array(numerator) else _number(numerator, *kind)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of libraries over NumPy
-        ratio = numerator / denominator
-    return xp.where(clear, ratio, _number(0.0, xp, ratio.dtype, place))
+        return xp.where(clear, numerator / denominator, zero)
 
 
 @functools.lru_cache(maxsize=16)
 def _number(value: float, xp: Any, dtype: Any, device: Any) -> Array:
-    """An array of one number, made once: to make it takes as long as a small operation."""
     return xp.asarray(value, dtype=dtype, device=device)
 
 
