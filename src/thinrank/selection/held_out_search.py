@@ -275,7 +275,7 @@ class HeldOutSearch(HeldOutDescent):
         The coarse grid leaves out regions: its ridges are far apart, and its rows, by backward
         elimination, do not depend on the ridge. The further points are in the largest of these
         regions. The search continues from one of them if it leads to a better model. Points with
-        too many rows for forecasts are left out, since their fits take long.
+        many rows are left out, since their fits take long.
         """
         if self._space.exhaustive is None and self.best.score > _LITTLE * self.null_score:
             self._until_stopped(self._from_elsewhere)
