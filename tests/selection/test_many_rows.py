@@ -124,6 +124,13 @@ def test_what_rows_do_not_explain():
     assert sample.unexplained(6) == pytest.approx(expected, rel=1e-9)
 
 
+def test_what_dependent_rows_do_not_explain_is_not_estimated():
+    X, Y = data()
+    X = np.hstack([X, X])
+    (sample, *_) = held_out_samples(LeastSquares(X, Y), SPLITS, center=True, scale=True)
+    assert sample.unexplained(P + 10) == 0.0
+
+
 def test_numbers_of_rows_are_ruled_out_if_fits_are_not_small(monkeypatch):
     X, Y = data(signal=3.0)
     search = search_of(X, Y, space_of(X))

@@ -17,7 +17,7 @@ __all__ = ["Journal", "is_recording", "recalled", "recording", "stop_recording"]
 
 ValueT = TypeVar("ValueT")
 
-_FORMAT = "thinrank checkpoint 1"
+_FORMAT = "thinrank checkpoint 2"
 
 
 class Journal:

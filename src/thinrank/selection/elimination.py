@@ -77,8 +77,9 @@ class RemovalInOrder(NamedTuple):
 
 
 def can_forecast(fit: Fit) -> bool:
-    """Whether rows of a fit can be removed one by one: it has few rows, and a root."""
-    return fit.rows.shape[0] <= MOST_FORECAST and not fit.has_more_rows_than_samples
+    """Whether rows of a fit can be removed one by one: it has few rows, and a root for them."""
+    count = fit.rows.shape[0]
+    return count <= MOST_FORECAST and fit.root.shape == (count, count)
 
 
 def removal(fit: Fit, X: Array, Y: Array, null: float, entries: float) -> Removal:

@@ -156,12 +156,12 @@ class HeldOutSearch(HeldOutDescent):
         return CoarseGrid(list(points), np.sqrt(least), scores[0])
 
     def rules_out(self, rows: int, score: float) -> bool:
-        """Whether models of up to ``rows`` rows are far worse than a given score.
+        """Whether models of up to ``rows`` rows seem to be far worse than a given score.
 
-        No model on some rows has a lower error than the variance that these rows do not explain,
-        and fewer rows, which are among them after backward elimination, explain less. Other rows
-        explain more, hence the score is multiplied. It is False for small fits, which take hardly
-        longer.
+        Models on some rows hardly have a lower error than the variance that these rows do not
+        explain, and fewer rows, which are among them after backward elimination, explain less.
+        Other rows may explain more, hence the score is multiplied. It is False for small fits,
+        which take hardly longer.
         """
         form = self._samples[0].form
         if self._is_small(rows) or not form.exact or rows >= form.samples:

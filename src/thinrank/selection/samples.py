@@ -70,10 +70,14 @@ class Sample(abc.ABC):
     def unexplained(self, rows: int) -> float:
         """Variance of the responses that the rows left by backward elimination do not explain.
 
-        It is an estimate of the least mean squared error of linear predictions from these rows.
+        It estimates the least mean squared error of linear predictions from these rows. If they are
+        linearly dependent, it is not estimated, and 0.
         """
-        whitened = self.eliminated(rows, 0.0).whitened
-        squares = self.form.constant - arrays.norm(whitened) ** 2
+        left = self._elimination.rows(rows)
+        root, dependent = self.form.inverse_root(left)
+        if dependent or root.shape[0] < root.shape[1]:
+            return 0.0
+        squares = self.form.constant - arrays.norm(root @ self.form.cross_rows(left)) ** 2
         return squares / self.form.shape[1] / (1 - rows / self.form.samples)
 
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
