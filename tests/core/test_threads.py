@@ -91,6 +91,18 @@ def test_errors_in_any_thread_are_raised():
         in_threads(work, range(2), 2)
 
 
+def test_after_an_error_no_further_shares_are_begun():
+    begun = []
+
+    def work(share):
+        begun.append(share)
+        raise RuntimeError("the first share fails")
+
+    with pytest.raises(RuntimeError, match="first share"):
+        in_threads(work, range(800), 2)
+    assert len(begun) <= 2  # of eight
+
+
 def test_settings_of_the_caller_hold_in_threads():
     with np.errstate(over="raise"):
         assert in_threads(lambda _: np.geterr()["over"], range(8), 2) == ["raise"] * 8

@@ -44,3 +44,9 @@ def test_other_products_are_computed_at_once(tiled):
     assert not is_narrow(X[:, :99], block[:, :3])  # small
     for few in (block[:, 0], block):
         np.testing.assert_allclose(Dense(X).transposed_product(few), X.T @ few, atol=1e-12)
+
+
+def test_fewer_columns_than_a_tile_has(tiled):
+    X, block = data()
+    few = X[:, :5]
+    np.testing.assert_allclose(narrow_product(few, block[:, :3]), few.T @ block[:, :3], atol=1e-12)

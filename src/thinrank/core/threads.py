@@ -7,6 +7,7 @@ import math
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -126,8 +127,12 @@ def in_threads(
     left = iter(range(len(shares)))  # a thread that another process delays takes fewer of them
 
     def take_turns() -> None:
-        for i in left:
-            results[i] = work(shares[i])
+        try:
+            for i in left:
+                results[i] = work(shares[i])
+        except BaseException:
+            deque(left, maxlen=0)  # the other threads find nothing more to do
+            raise
 
     with ThreadPoolExecutor(threads - 1) as pool:
         others = [pool.submit(copy_context().run, take_turns) for _ in range(threads - 1)]

@@ -14,7 +14,7 @@ from thinrank.designs.transformed import Transformed
 __all__ = ["Part", "column_parts"]
 
 # Entries of the product with a part, 2 MiB in double precision: it stays in the cache of most
-# processors, also if each of their cores has one.
+# processors, also if each of their cores has one. With many responses there are more.
 _PRODUCT_ENTRIES = 1 << 18
 # Least number of columns of a part, since products with fewer are slower.
 _LEAST_COLUMNS = 4096

@@ -60,7 +60,8 @@ def narrow_product(X: np.ndarray, block: np.ndarray) -> np.ndarray:
         )
 
     tiles = range(p // width)
-    in_threads(work, tiles, threads_in_use())
+    if tiles:
+        in_threads(work, tiles, threads_in_use())
     rest = slice(len(tiles) * width, p)
     out[:, rest] = left @ X[:, rest]
     return out.T
