@@ -60,6 +60,7 @@ __all__ = [
     "itemsize",
     "mean_and_variance",
     "namespace",
+    "nonzero_among",
     "nonzero_rows",
     "norm",
     "on_host",
@@ -133,7 +134,8 @@ def to_numpy(x: Array) -> np.ndarray:
         return x
     xp = namespace(x)
     if is_torch_namespace(xp):
-        return np.asarray(x.detach().cpu())
+        known = x.__dict__.get("numbers")  # of index arrays made on the host
+        return np.asarray(x.detach().cpu()) if known is None else known
     if is_cupy_namespace(xp):
         return np.asarray(x.get())
     return np.from_dlpack(x)
@@ -283,11 +285,15 @@ def put_rows(target: Array, index: Array, rows: Array) -> Array:
 
 def indices(values: Sequence[int] | np.ndarray, like: Array) -> Array:
     """An index array on the device of ``like``."""
-    xp, place = namespace(like), device_of(like)
+    xp = namespace(like)
     if isinstance(values, range):  # made on the device, without a copy from the host
         first, last, step = values.start, values.stop, values.step
-        return xp.arange(first, last, step, dtype=xp.int64, device=place)
-    return from_numpy(np.asarray(values, np.int64), like, xp.int64)
+        return xp.arange(first, last, step, dtype=xp.int64, device=device_of(like))
+    numbers = np.array(values, np.int64)
+    index = from_numpy(numbers, like, xp.int64)
+    if not on_host(index) and is_torch_namespace(xp):  # to_numpy need not wait for the device
+        index.numbers = numbers
+    return index
 
 
 def _has_item_assignment(xp: Any) -> bool:
@@ -296,7 +302,11 @@ def _has_item_assignment(xp: Any) -> bool:
 
 def true_positions(flags: Array) -> Array:
     """Sorted positions of the true entries of a vector."""
-    return flags.nonzero()[0] if type(flags) is np.ndarray else namespace(flags).nonzero(flags)[0]
+    if type(flags) is np.ndarray:
+        return flags.nonzero()[0]
+    if not on_host(flags) and flags.shape[0] <= FEW:
+        return indices(to_numpy(flags).nonzero()[0], flags)
+    return namespace(flags).nonzero(flags)[0]
 
 
 def nonzero_rows(a: Array) -> Array:
@@ -306,8 +316,23 @@ def nonzero_rows(a: Array) -> Array:
         flags = np.zeros(a.shape[0], dtype=bool)
         flags[np.flatnonzero(a) // a.shape[1]] = True
         return np.flatnonzero(flags)
-    xp = namespace(a)
-    return true_positions(a.any(dim=1) if is_torch_namespace(xp) else xp.any(a != 0, axis=1))
+    return true_positions(_row_flags(a))
+
+
+def nonzero_among(a: Array, rows: Array) -> Array:
+    """Those of sorted ``rows`` that belong to rows of ``a`` that are not zero.
+
+    It is the same array if all do: some functions know what they computed for it.
+    """
+    if on_host(a) or a.shape[0] > FEW:
+        kept = nonzero_rows(a)
+        return rows if kept.shape == rows.shape else take_rows(rows, kept)
+    flags = to_numpy(_row_flags(a))
+    return rows if flags.all() else indices(to_numpy(rows)[flags], rows)
+
+
+def _row_flags(a: Array) -> Array:
+    return a.any(dim=1) if is_torch_namespace(xp := namespace(a)) else xp.any(a != 0, axis=1)
 
 
 def mean_and_variance(a: Array) -> tuple[Array, Array] | None:
@@ -386,7 +411,7 @@ def top_positions(squares: Array, count: int) -> Array:
     """
     xp = namespace(squares)
     if not on_host(squares) and squares.shape[0] <= FEW:
-        return from_numpy(top_positions(to_numpy(squares), count), squares, xp.int64)
+        return indices(top_positions(to_numpy(squares), count), squares)
     if count >= squares.shape[0]:
         return true_positions(squares > 0)
     squares = half_the_digits(squares)

@@ -109,9 +109,7 @@ class Factors:
         rows = self.__dict__.get("_possible_rows")
         if rows is None:
             return arrays.nonzero_rows(self.U)
-        kept = arrays.nonzero_rows(arrays.take_rows(self.U, rows))
-        # the same array, if it can be: some functions know what they computed for it
-        return rows if kept.shape == rows.shape else arrays.take_rows(rows, kept)
+        return arrays.nonzero_among(arrays.take_rows(self.U, rows), rows)
 
     @cached_property
     def column_support(self) -> Array:

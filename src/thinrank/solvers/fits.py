@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -76,6 +78,12 @@ class Fit:
             return arrays.row_norms_squared(self.U)
         return arrays.row_norms_squared(self.U) / arrays.column_norms_squared(self.root)
 
+    def changed(self, **changes: Any) -> Fit:
+        """A copy with other numbers and the same arrays, so that what is known of these stays."""
+        other = copy.copy(self)
+        other.__dict__.update(changes)
+        return other
+
     def without_root(self) -> Fit:
         """The fit without its largest arrays, so that many fits can be kept in memory.
 
@@ -96,8 +104,7 @@ class Fit:
     @cached_property
     def row_support(self) -> Array:
         """Sorted indices of the rows of Θ that are not zero."""
-        kept = arrays.nonzero_rows(self.U)
-        return self.rows if kept.shape == self.rows.shape else arrays.take_rows(self.rows, kept)
+        return arrays.nonzero_among(self.U, self.rows)
 
     @cached_property
     def column_support(self) -> Array:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from thinrank import arrays, entrywise, linalg
@@ -134,12 +134,12 @@ class Pursuit(Sized):
         form = loss.quadratic() if exact else loss.majorizer(state.factors)
         if state.has_more_rows_than_samples:  # all sets of rows fit equally well
             refitted = self._refitted(loss, form, state)
-            return refitted if refitted.change > 0 else replace(refitted, final=True)
+            return refitted if refitted.change > 0 else refitted.changed(final=True)
         # costs and gains must be those of a fit of this form
         here = state
         if not form.exact:
             here = self._fit_form(form, state.rows, state.columns, state.Q)
-            here = replace(here, objective=value_at(loss, here))
+            here = here.changed(objective=value_at(loss, here))
         prospects = self.prospects(form, here)
         margin = self._margin(form, state)
         free = self.rows - state.rows.shape[0]
@@ -160,9 +160,9 @@ class Pursuit(Sized):
             for trial, price in self._last_trials(loss, form, here, prospects):
                 decrease = state.objective - trial.objective
                 if decrease > max(price, self.tol * state.objective) + rounding:
-                    return replace(trial, change=decrease / state.objective, failed=size)
+                    return trial.changed(change=decrease / state.objective, failed=size)
         trial = exchange() if postponed else None
-        return replace(refitted, final=True) if trial is None else trial
+        return refitted.changed(final=True) if trial is None else trial
 
     def _largest_exchange(
         self,
@@ -182,7 +182,7 @@ class Pursuit(Sized):
             trial = self._fit(loss, form, rows, state.columns, state.Q)
             decrease = state.objective - trial.objective
             if decrease > max(size - free, 0) * margin + rounding:
-                return replace(trial, change=decrease / max(state.objective, decrease))
+                return trial.changed(change=decrease / max(state.objective, decrease))
             size //= 2
         return None
 
@@ -205,7 +205,7 @@ class Pursuit(Sized):
         decrease = state.objective - fit.objective
         enough = decrease > self.tol * size_of(loss, state.objective)
         best = fit if decrease > 0 else state
-        return replace(best, change=decrease / state.objective if enough else 0.0)
+        return best.changed(change=decrease / state.objective if enough else 0.0)
 
     def _last_trials(
         self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects
@@ -342,7 +342,9 @@ class Pursuit(Sized):
             objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
         objective = max(objective, 0.0)
         scale = form.column_scale
-        return Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
+        fit = Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
+        fit.__dict__["column_support"] = columns
+        return fit
 
     def prospects(self, form: QuadraticForm, fit: Fit) -> Prospects:
         """Costs of removing the rows of S and gains of adding others, with Q held fixed."""
@@ -359,4 +361,5 @@ class Pursuit(Sized):
         leaving = max(size - (self.rows - rows.shape[0]), 0)
         kept = arrays.take_rows(beside(rows, costs), ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
-        return arrays.from_numpy(xp.sort(xp.concat([kept, entering])), rows)
+        new = xp.sort(xp.concat([kept, entering]))
+        return new if type(new) is type(rows) else arrays.indices(new, rows)
