@@ -149,6 +149,11 @@ class Factors:
         other = Factors(self.U, self.V * columns[:, None])
         return other.with_supports_of(self, "_possible_rows")
 
+    def with_supports(self, rows: Array, columns: Array) -> Factors:
+        """These factors, with supports that are known."""
+        self.__dict__.update(row_support=rows, column_support=columns)
+        return self
+
     def with_supports_of(self, other: Any, *also: str) -> Factors:
         """These factors, with the supports that another object of the same supports has found."""
         for name in ("row_support", "column_support", *also):

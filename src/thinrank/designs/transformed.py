@@ -313,6 +313,9 @@ def _is_rounding_error(total: Array, block: Array) -> bool:
 
 def _subtract_outer(product: Array, left: Array, right: Array) -> None:
     """Subtract left·rightᵀ in place, a part at a time, which needs little memory."""
+    if hasattr(product, "addr_"):  # one operation, without an array of the outer product
+        product.addr_(left, right, alpha=-1)
+        return
     if not isinstance(product, np.ndarray):
         for few in slices(product.shape[1], arrays.at_once(SLICE_COLUMNS, product)):
             product[:, few] -= left[:, None] * right[few]

@@ -75,8 +75,18 @@ class Fit:
         is then the squared norm of the coefficients of each row.
         """
         if self.has_more_rows_than_samples:
-            return arrays.row_norms_squared(self.U)
-        return arrays.row_norms_squared(self.U) / arrays.column_norms_squared(self.root)
+            return self.row_squares
+        return self.row_squares / self.inverse_diagonal
+
+    @cached_property
+    def row_squares(self) -> Array:
+        """Squared norms of the rows of U."""
+        return arrays.row_norms_squared(self.U)
+
+    @cached_property
+    def inverse_diagonal(self) -> Array:
+        """The diagonal of H_SS⁻¹."""
+        return arrays.column_norms_squared(self.root)
 
     def changed(self, **changes: Any) -> Fit:
         """A copy with other numbers and the same arrays, so that what is known of these stays."""
@@ -200,11 +210,10 @@ class Prospects:
         array of shape (|S|, e)
             Entry (i, j) is the decrease for row i of S and the j-th row with an exact gain.
         """
-        inverse = arrays.column_norms_squared(fit.root)[:, None]  # Bᵢᵢ
         a = fit.root.T @ self.whitened
-        step = a / inverse
+        step = a / fit.inverse_diagonal[:, None]
         squares = arrays.row_norms_squared(self.slopes) - 2 * step * (fit.U @ self.slopes.T)
-        squares += step**2 * arrays.row_norms_squared(fit.U)[:, None]
+        squares += step**2 * fit.row_squares[:, None]
         left_over = self.left_over + a * step
         clear = left_over > 1e3 * arrays.eps(left_over) * self.curvature
         return arrays.divide_or_zero(squares, left_over, clear) - fit.costs[:, None]

@@ -41,7 +41,8 @@ class PartialScreening:
         """As a call, on rows that :meth:`picked_rows` has returned."""
         negative, basis, _ = self._partial
         U = -arrays.take_rows(negative, picked)
-        return Factors.on_rows(U, picked, loss.shape[0], basis)
+        factors = Factors.on_rows(U, picked, loss.shape[0], basis)
+        return factors.with_supports(picked, self.known.column_support)
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
