@@ -65,6 +65,7 @@ __all__ = [
     "norm",
     "on_host",
     "put_rows",
+    "remembered",
     "row_norms_squared",
     "scatter_rows",
     "submatrix",
@@ -128,13 +129,27 @@ def from_numpy(x: Any, like: Array, dtype: Any = None) -> Array:
     return xp.asarray(x, dtype=dtype, device=place)
 
 
+def remembered(x: np.ndarray, like: Array) -> Array:
+    """Numbers or positions moved to the device of ``like``, for an array that is never changed.
+
+    :func:`to_numpy` returns them without a wait for the device.
+    """
+    kind = namespace(like).int64 if x.dtype.kind == "i" else like.dtype
+    if on_host(like) or not is_torch_namespace(namespace(like)):
+        return from_numpy(x, like, kind)
+    numbers = np.array(x, f"{x.dtype.kind}{kind.itemsize}")
+    moved = from_numpy(numbers, like, kind)
+    moved.numbers = numbers
+    return moved
+
+
 def to_numpy(x: Array) -> np.ndarray:
     """Copy an array of any library to NumPy (without a copy if it is a NumPy array already)."""
     if isinstance(x, np.ndarray):
         return x
     xp = namespace(x)
     if is_torch_namespace(xp):
-        known = x.__dict__.get("numbers")  # of index arrays made on the host
+        known = x.__dict__.get("numbers")  # without a wait for the device
         return np.asarray(x.detach().cpu()) if known is None else known
     if is_cupy_namespace(xp):
         return np.asarray(x.get())
@@ -289,11 +304,7 @@ def indices(values: Sequence[int] | np.ndarray, like: Array) -> Array:
     if isinstance(values, range):  # made on the device, without a copy from the host
         first, last, step = values.start, values.stop, values.step
         return xp.arange(first, last, step, dtype=xp.int64, device=device_of(like))
-    numbers = np.array(values, np.int64)
-    index = from_numpy(numbers, like, xp.int64)
-    if not on_host(index) and is_torch_namespace(xp):  # to_numpy need not wait for the device
-        index.numbers = numbers
-    return index
+    return remembered(np.asarray(values, np.int64), like)
 
 
 def _has_item_assignment(xp: Any) -> bool:
