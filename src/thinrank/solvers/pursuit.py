@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from thinrank import arrays, entrywise, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
@@ -322,8 +324,7 @@ class Pursuit(Sized):
                 part, guess = arrays.take_columns(part, columns), arrays.take_rows(guess, columns)
             left = leading_left_vectors(part, self.rank, guess, floor)
             V = whitened.T @ left
-            every = self.columns >= form.shape[1]
-            best = arrays.nonzero_rows(V) if every else arrays.top_rows(V, self.columns)
+            best = self._largest_columns(V, columns)
             settled = best.shape == columns.shape and (
                 best.shape[0] == form.shape[1] or bool(xp.all(best == columns))
             )
@@ -332,8 +333,11 @@ class Pursuit(Sized):
                 break
         some = columns.shape[0] < form.shape[1]
         V = arrays.take_rows(V, columns) if some else V
-        explained = arrays.inner(V, V)
         Q, triangle = linalg.tall_qr(V)
+        if arrays.on_host(V):
+            explained = arrays.inner(V, V)
+        else:  # the numbers of the triangle are known on the host
+            explained = float(np.sum(arrays.to_numpy(triangle).astype(np.float64) ** 2))
         U = root.T @ (left @ triangle.T)
         Q = arrays.scatter_rows(Q, columns, form.shape[1]) if some else Q
         objective = 0.5 * (form.constant - explained)
@@ -345,6 +349,13 @@ class Pursuit(Sized):
         fit = Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
         fit.__dict__["column_support"] = columns
         return fit
+
+    def _largest_columns(self, V: Array, columns: Array) -> Array:
+        """The rows of V of largest norm; ``columns`` itself if these are all."""
+        if self.columns < V.shape[0]:
+            return arrays.top_rows(V, self.columns)
+        every = columns.shape[0] == V.shape[0]
+        return arrays.nonzero_among(V, columns) if every else arrays.nonzero_rows(V)
 
     def prospects(self, form: QuadraticForm, fit: Fit) -> Prospects:
         """Costs of removing the rows of S and gains of adding others, with Q held fixed."""
