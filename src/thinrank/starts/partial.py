@@ -54,7 +54,7 @@ class PartialScreening:
         form, known = self.form, self.known
         support = known.row_support
         basis, triangle = linalg.tall_qr(known.V)
-        U = arrays.take_rows(known.U, support) @ triangle.T
+        U = known.rows_in_use @ triangle.T
         diagonal = form.diagonal()
         gradient = form.gradient(support, U, basis)
         own = arrays.take_rows(diagonal, support)[:, None] * U
