@@ -3,7 +3,7 @@
 NumPy and PyTorch are tested; others may work through array-api-compat. This is the only file that
 refers to array libraries by name. Everything else in the package calls :func:`namespace` for the
 array API namespace of its inputs, and the functions below for operations that the standard lacks
-(taking and scattering rows, finding the largest rows).
+(taking and scattering rows).
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ _NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}  # of the kinds of 
 # How many times as many parts an accelerator computes at once, since starting an operation there
 # takes longer than a small operation does. Rule of thumb.
 _MORE_AT_ONCE = 16
-# Of this number of values or more the largest are found after a bound: ten times as fast.
-_MANY = 1 << 14
 # Up to this number of values the host sorts them before an accelerator has begun. Rule of thumb.
 FEW = 1 << 16
 
@@ -44,7 +42,6 @@ __all__ = [
     "add_to_diagonal",
     "as_float_array",
     "at_once",
-    "bound_of_largest",
     "column_norms_squared",
     "device_of",
     "divide_or_zero",
@@ -72,8 +69,6 @@ __all__ = [
     "take_columns",
     "take_rows",
     "to_numpy",
-    "top_positions",
-    "top_rows",
     "true_positions",
     "without_overflow_warnings",
     "zeros",
@@ -389,48 +384,3 @@ def _low_bits(xp: Any, dtype: Any) -> tuple[int, Any]:
     if not _has_item_assignment(xp):
         return half, None
     return half, xp.int32 if dtype == xp.float32 else xp.int64
-
-
-def _kth_largest(x: Array, k: int) -> Array:
-    if is_torch_namespace(xp := namespace(x)):
-        return xp.topk(x, k).values[-1]
-    if is_numpy_namespace(xp) or is_cupy_namespace(xp):
-        if type(x) is np.ndarray and x.shape[0] >= max(_MANY, 8 * k):
-            x = x[~(x < bound_of_largest(x, k))]  # also if it is NaN
-        return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
-    return xp.sort(x, descending=True)[k - 1]
-
-
-def bound_of_largest(x: np.ndarray, k: int) -> Any:
-    """A bound that at least k of many numbers reach, and not many more, from maxima of blocks."""
-    tops = x[: x.shape[0] // (4 * k) * 4 * k].reshape(4 * k, -1).max(axis=1)
-    return np.partition(tops, 3 * k)[3 * k]
-
-
-def top_rows(a: Array, count: int) -> Array:
-    """Sorted indices of the ``count`` rows of largest norm, without rows of zeros.
-
-    Among rows whose norms agree to half of their digits, the first ones are kept.
-    """
-    return top_positions(row_norms_squared(a), count)
-
-
-def top_positions(squares: Array, count: int) -> Array:
-    """Sorted positions of the ``count`` largest of non-negative numbers, without zeros.
-
-    Among numbers that agree to half of their digits, the first ones are kept.
-    """
-    xp = namespace(squares)
-    if not on_host(squares) and squares.shape[0] <= FEW:
-        return indices(top_positions(to_numpy(squares), count), squares)
-    if count >= squares.shape[0]:
-        return true_positions(squares > 0)
-    squares = half_the_digits(squares)
-    threshold = _kth_largest(squares, count) if count else float("inf")
-    kept = true_positions(squares >= threshold)
-    if kept.shape[0] != count:  # ties, perhaps of zeros
-        above = true_positions(squares > threshold)
-        tied = true_positions((squares == threshold) & (squares > 0))
-        tied = tied[: min(count - above.shape[0], tied.shape[0])]
-        kept = xp.sort(xp.concat([above, tied]))
-    return kept

@@ -22,6 +22,7 @@ from thinrank import arrays, entrywise, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
+from thinrank.largest import top_rows
 from thinrank.leading_vectors import leading_left_vectors
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
@@ -116,16 +117,14 @@ class Pursuit(Sized):
         form = loss.majorizer(start)
         rows, columns = start.row_support, start.column_support
         if rows.shape[0] > self.rows:
-            rows = arrays.top_rows(start.U, self.rows)
+            rows = top_rows(start.U, self.rows)
         if columns.shape[0] > self.columns:
-            columns = arrays.top_rows(start.V, self.columns)
+            columns = top_rows(start.V, self.columns)
         fit = self._fit(loss, form, rows, columns, start.V)
         if fit.U.shape[1] == 0:  # rows without effect have no gradient to improve them
             by_row, by_column = form.cross_norms()
-            rows = arrays.top_rows(
-                arrays.divide_or_zero(by_row, form.diagonal())[:, None], rows.shape[0]
-            )
-            columns = arrays.top_rows(by_column[:, None], columns.shape[0])
+            rows = top_rows(arrays.divide_or_zero(by_row, form.diagonal())[:, None], rows.shape[0])
+            columns = top_rows(by_column[:, None], columns.shape[0])
             fit = self._fit(loss, form, rows, columns, start.V)
         return fit
 
@@ -353,7 +352,7 @@ class Pursuit(Sized):
     def _largest_columns(self, V: Array, columns: Array) -> Array:
         """The rows of V of largest norm; ``columns`` itself if these are all."""
         if self.columns < V.shape[0]:
-            return arrays.top_rows(V, self.columns)
+            return top_rows(V, self.columns)
         every = columns.shape[0] == V.shape[0]
         return arrays.nonzero_among(V, columns) if every else arrays.nonzero_rows(V)
 

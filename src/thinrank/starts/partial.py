@@ -10,6 +10,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
+from thinrank.largest import top_positions
 
 __all__ = ["PartialScreening"]
 
@@ -46,7 +47,7 @@ class PartialScreening:
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
-        return arrays.top_positions(self._partial[2], rows)
+        return top_positions(self._partial[2], rows)
 
     @cached_property
     def _partial(self) -> tuple[Array, Array, Array]:
