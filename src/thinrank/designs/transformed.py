@@ -247,7 +247,8 @@ def standardize(
         if mean is not None:
             # a constant column differs from zero by rounding errors of about this size
             floor = 100 * arrays.eps(mean) * abs(mean)
-            deviation = arrays.namespace(mean).where(deviation <= floor, mean[:1] * 0, deviation)
+            zero = arrays.zeros((1,), mean)
+            deviation = arrays.namespace(mean).where(deviation <= floor, zero, deviation)
     if mean is None and deviation is None:
         return Standardization(design, None, None)
     if moments is None:  # else they are finite
