@@ -7,6 +7,7 @@ import pytest
 from scipy import special
 
 from thinrank import arrays, entrywise, linalg
+from thinrank.largest import bound_of_largest, top_positions, top_rows
 from thinrank.leading_vectors import leading_left_vectors
 
 LOOSE = {"float32": 1e-4, "float64": 1e-8}
@@ -132,7 +133,7 @@ def test_select(library):
 )
 def test_top_rows(library, dtype, values, count, expected):
     block = library.array(np.array(values)[:, None] * [0.0, 1.0], dtype)
-    kept = library.numpy(arrays.top_rows(block, count))
+    kept = library.numpy(top_rows(block, count))
     assert kept.dtype.kind == "i"
     np.testing.assert_array_equal(kept, expected)
 
@@ -172,13 +173,13 @@ def test_rows_that_differ_by_rounding_are_ties(library, dtype, times):
     block = np.array(values[:, None] * [0.6, 0.8], dtype=dtype)
     assert np.sum(block[1] ** 2) != np.sum(block[3] ** 2)
     for count, expected in ((1, [1]), (2, [1, 3]), (3, [1, 2, 3])):
-        kept = library.numpy(arrays.top_rows(library.array(block, dtype), count))
+        kept = library.numpy(top_rows(library.array(block, dtype), count))
         np.testing.assert_array_equal(kept, expected)
 
 
 def test_rows_that_differ_by_more_are_no_ties(library, dtype):
     values = np.array([5.0, 5.0 * (1 + 4 * np.finfo(dtype).eps ** 0.5)])
-    kept = arrays.top_rows(library.array(values[:, None], dtype), 1)
+    kept = top_rows(library.array(values[:, None], dtype), 1)
     np.testing.assert_array_equal(library.numpy(kept), [1])
 
 
@@ -194,7 +195,7 @@ def test_rows_that_differ_by_more_are_no_ties(library, dtype):
 )
 def test_top_rows_of_what_is_not_finite(library, dtype, values, count, expected):
     with np.errstate(invalid="ignore", over="ignore"):
-        kept = arrays.top_rows(library.array(np.array(values)[:, None], dtype), count)
+        kept = top_rows(library.array(np.array(values)[:, None], dtype), count)
     np.testing.assert_array_equal(library.numpy(kept), expected)
 
 
@@ -202,7 +203,7 @@ def test_top_rows_of_what_is_not_a_number(library, dtype):
     """Not a number is not among the largest."""
     block = library.array([[3.0], [np.nan], [5.0], [4.0]], dtype)
     with np.errstate(invalid="ignore"):
-        kept = library.numpy(arrays.top_rows(block, 2))
+        kept = library.numpy(top_rows(block, 2))
     assert set(kept) <= {0, 2, 3}
 
 
@@ -212,7 +213,7 @@ def test_top_rows_of_very_large_numbers(library, dtype):
     block = library.array([[3.0], [large], [5.0], [2 * large]], dtype)
     with np.errstate(invalid="ignore", over="ignore"):
         for count, expected in ((1, [3]), (2, [1, 3]), (3, [1, 2, 3])):
-            kept = library.numpy(arrays.top_rows(block, count))
+            kept = library.numpy(top_rows(block, count))
             np.testing.assert_array_equal(kept, expected)
 
 
@@ -440,10 +441,10 @@ def test_the_largest_of_many_numbers(rng, size, count, ties):
     squares = rng.standard_normal(size) ** 2
     if ties:
         squares = np.round(squares, 1)
-    found = arrays.top_positions(squares, count)
+    found = top_positions(squares, count)
     order = np.argsort(-arrays.half_the_digits(squares), kind="stable")
     assert found.tolist() == sorted(order[:count].tolist())
-    bound = arrays.bound_of_largest(squares, count)
+    bound = bound_of_largest(squares, count)
     assert count <= np.count_nonzero(squares >= bound)
     if not ties:
         assert np.count_nonzero(squares >= bound) < 3 * count + 30
@@ -454,9 +455,9 @@ def test_the_largest_of_many_numbers_and_what_is_none(rng, count):
     """As for few numbers: what is not a number is left out, and may take places."""
     squares = rng.standard_normal(40_000) ** 2
     squares[::100] = np.nan
-    assert arrays.top_positions(squares, count).tolist() == []
+    assert top_positions(squares, count).tolist() == []
     few = squares[:9000]
-    assert arrays.top_positions(few, count).tolist() == []
+    assert top_positions(few, count).tolist() == []
 
 
 def test_every_kind_of_nan_stays_one(torch):

@@ -3,7 +3,7 @@
 NumPy and PyTorch are tested; others may work through array-api-compat. This is the only file that
 refers to array libraries by name. Everything else in the package calls :func:`namespace` for the
 array API namespace of its inputs, and the functions below for operations that the standard lacks
-(taking and scattering rows, finding the largest rows).
+(taking and scattering rows).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from array_api_compat import (
     is_numpy_namespace,
     is_torch_namespace,
 )
-from array_api_compat import device as device_of
+from array_api_compat import device as _device_of
 from array_api_compat import numpy as numpy_namespace
 
 Array = Any
@@ -33,8 +33,6 @@ _NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}  # of the kinds of 
 # How many times as many parts an accelerator computes at once, since starting an operation there
 # takes longer than a small operation does. Rule of thumb.
 _MORE_AT_ONCE = 16
-# Of this number of values or more the largest are found after a bound: ten times as fast.
-_MANY = 1 << 14
 # Up to this number of values the host sorts them before an accelerator has begun. Rule of thumb.
 FEW = 1 << 16
 
@@ -44,7 +42,6 @@ __all__ = [
     "add_to_diagonal",
     "as_float_array",
     "at_once",
-    "bound_of_largest",
     "column_norms_squared",
     "device_of",
     "divide_or_zero",
@@ -60,18 +57,18 @@ __all__ = [
     "itemsize",
     "mean_and_variance",
     "namespace",
+    "nonzero_among",
     "nonzero_rows",
     "norm",
     "on_host",
     "put_rows",
+    "remembered",
     "row_norms_squared",
     "scatter_rows",
     "submatrix",
     "take_columns",
     "take_rows",
     "to_numpy",
-    "top_positions",
-    "top_rows",
     "true_positions",
     "without_overflow_warnings",
     "zeros",
@@ -87,6 +84,12 @@ def namespace(*arrays: Array) -> Any:
     if kind not in _NAMESPACES:  # array_namespace takes longer than a small product
         _NAMESPACES[kind] = array_namespace(*arrays)
     return _NAMESPACES[kind]
+
+
+def device_of(x: Array) -> Any:
+    """The device of an array."""
+    # a look at all libraries takes a tenth of the time of an operation on an accelerator
+    return x.device if is_torch_namespace(namespace(x)) else _device_of(x)
 
 
 def is_array(x: object) -> bool:
@@ -119,12 +122,29 @@ def as_float_array(x: Any) -> Array:
 
 def from_numpy(x: Any, like: Array, dtype: Any = None) -> Array:
     """Move a NumPy array (or list) to the library, device and, if none is given, dtype of like."""
-    xp, place = namespace(like), device_of(like)
     dtype = like.dtype if dtype is None else dtype
+    if type(like) is np.ndarray and type(x) is np.ndarray:
+        return np.asarray(x, dtype)
+    xp, place = namespace(like), device_of(like)
     if getattr(place, "type", "") == "cuda":
         # without a wait for the device: CUDA copies memory that may be paged out before it returns
         return xp.asarray(x, dtype=dtype).to(place, non_blocking=True)
     return xp.asarray(x, dtype=dtype, device=place)
+
+
+def remembered(x: np.ndarray, like: Array) -> Array:
+    """Numbers or positions moved to the device of ``like``, for an array that is never changed.
+
+    :func:`to_numpy` returns them without a wait for the device.
+    """
+    xp = namespace(like)
+    kind = xp.int64 if x.dtype.kind == "i" else like.dtype
+    if on_host(like) or not is_torch_namespace(xp):
+        return from_numpy(x, like, kind)
+    numbers = np.array(x, f"{x.dtype.kind}{kind.itemsize}")
+    moved = from_numpy(numbers, like, kind)
+    moved.numbers = numbers
+    return moved
 
 
 def to_numpy(x: Array) -> np.ndarray:
@@ -133,7 +153,8 @@ def to_numpy(x: Array) -> np.ndarray:
         return x
     xp = namespace(x)
     if is_torch_namespace(xp):
-        return np.asarray(x.detach().cpu())
+        known = x.__dict__.get("numbers")  # without a wait for the device
+        return np.asarray(x.detach().cpu()) if known is None else known
     if is_cupy_namespace(xp):
         return np.asarray(x.get())
     return np.from_dlpack(x)
@@ -283,11 +304,11 @@ def put_rows(target: Array, index: Array, rows: Array) -> Array:
 
 def indices(values: Sequence[int] | np.ndarray, like: Array) -> Array:
     """An index array on the device of ``like``."""
-    xp, place = namespace(like), device_of(like)
+    xp = namespace(like)
     if isinstance(values, range):  # made on the device, without a copy from the host
         first, last, step = values.start, values.stop, values.step
-        return xp.arange(first, last, step, dtype=xp.int64, device=place)
-    return from_numpy(np.asarray(values, np.int64), like, xp.int64)
+        return xp.arange(first, last, step, dtype=xp.int64, device=device_of(like))
+    return remembered(np.asarray(values, np.int64), like)
 
 
 def _has_item_assignment(xp: Any) -> bool:
@@ -296,7 +317,11 @@ def _has_item_assignment(xp: Any) -> bool:
 
 def true_positions(flags: Array) -> Array:
     """Sorted positions of the true entries of a vector."""
-    return flags.nonzero()[0] if type(flags) is np.ndarray else namespace(flags).nonzero(flags)[0]
+    if type(flags) is np.ndarray:
+        return flags.nonzero()[0]
+    if not on_host(flags) and flags.shape[0] <= FEW:
+        return indices(to_numpy(flags).nonzero()[0], flags)
+    return namespace(flags).nonzero(flags)[0]
 
 
 def nonzero_rows(a: Array) -> Array:
@@ -306,8 +331,23 @@ def nonzero_rows(a: Array) -> Array:
         flags = np.zeros(a.shape[0], dtype=bool)
         flags[np.flatnonzero(a) // a.shape[1]] = True
         return np.flatnonzero(flags)
-    xp = namespace(a)
-    return true_positions(a.any(dim=1) if is_torch_namespace(xp) else xp.any(a != 0, axis=1))
+    return true_positions(_row_flags(a))
+
+
+def nonzero_among(a: Array, rows: Array) -> Array:
+    """Those of sorted ``rows`` that belong to rows of ``a`` that are not zero.
+
+    It is the same array if all do: some functions know what they computed for it.
+    """
+    if on_host(a) or a.shape[0] > FEW:
+        kept = nonzero_rows(a)
+        return rows if kept.shape == rows.shape else take_rows(rows, kept)
+    flags = to_numpy(_row_flags(a))
+    return rows if flags.all() else indices(to_numpy(rows)[flags], rows)
+
+
+def _row_flags(a: Array) -> Array:
+    return a.any(dim=1) if is_torch_namespace(xp := namespace(a)) else xp.any(a != 0, axis=1)
 
 
 def mean_and_variance(a: Array) -> tuple[Array, Array] | None:
@@ -353,48 +393,3 @@ def _low_bits(xp: Any, dtype: Any) -> tuple[int, Any]:
     if not _has_item_assignment(xp):
         return half, None
     return half, xp.int32 if dtype == xp.float32 else xp.int64
-
-
-def _kth_largest(x: Array, k: int) -> Array:
-    if is_torch_namespace(xp := namespace(x)):
-        return xp.topk(x, k).values[-1]
-    if is_numpy_namespace(xp) or is_cupy_namespace(xp):
-        if type(x) is np.ndarray and x.shape[0] >= max(_MANY, 8 * k):
-            x = x[~(x < bound_of_largest(x, k))]  # also if it is NaN
-        return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
-    return xp.sort(x, descending=True)[k - 1]
-
-
-def bound_of_largest(x: np.ndarray, k: int) -> Any:
-    """A bound that at least k of many numbers reach, and not many more, from maxima of blocks."""
-    tops = x[: x.shape[0] // (4 * k) * 4 * k].reshape(4 * k, -1).max(axis=1)
-    return np.partition(tops, 3 * k)[3 * k]
-
-
-def top_rows(a: Array, count: int) -> Array:
-    """Sorted indices of the ``count`` rows of largest norm, without rows of zeros.
-
-    Among rows whose norms agree to half of their digits, the first ones are kept.
-    """
-    return top_positions(row_norms_squared(a), count)
-
-
-def top_positions(squares: Array, count: int) -> Array:
-    """Sorted positions of the ``count`` largest of non-negative numbers, without zeros.
-
-    Among numbers that agree to half of their digits, the first ones are kept.
-    """
-    xp = namespace(squares)
-    if not on_host(squares) and squares.shape[0] <= FEW:
-        return from_numpy(top_positions(to_numpy(squares), count), squares, xp.int64)
-    if count >= squares.shape[0]:
-        return true_positions(squares > 0)
-    squares = half_the_digits(squares)
-    threshold = _kth_largest(squares, count) if count else float("inf")
-    kept = true_positions(squares >= threshold)
-    if kept.shape[0] != count:  # ties, perhaps of zeros
-        above = true_positions(squares > threshold)
-        tied = true_positions((squares == threshold) & (squares > 0))
-        tied = tied[: min(count - above.shape[0], tied.shape[0])]
-        kept = xp.sort(xp.concat([above, tied]))
-    return kept

@@ -46,13 +46,13 @@ def _broadcastable(bound: Array | float, like: Array) -> Array:
 
 def about_proportional(a: Array, b: Array, tolerance: float) -> bool:
     """Whether positive numbers are others times one number, up to a relative difference."""
-    change = np.log(arrays.to_numpy(a / b))
+    change = np.log(arrays.to_numpy(a) / arrays.to_numpy(b))
     return bool(np.all(np.abs(change - np.mean(change)) < tolerance))
 
 
 def typical_change(a: Array, b: Array) -> float:
     """Root mean square of relative differences of positive numbers, apart from a common factor."""
-    return float(np.std(np.log(arrays.to_numpy(a / b))))
+    return float(np.std(np.log(arrays.to_numpy(a) / arrays.to_numpy(b))))
 
 
 def largest(a: Array) -> Array | float:

@@ -154,13 +154,13 @@ def _by_subspace_iteration(
 ) -> tuple[np.ndarray, Array] | None:
     """The largest eigenvalues, on the host, and the eigenvectors of a matrix, from a block.
 
-    Every check takes two products with the matrix and one transfer to the host, and a further
-    product before the first one takes less time than a check. None if the columns of the block
-    become linearly dependent.
+    Every check takes two products with the matrix and one transfer to the host. A further product
+    before the first one would make columns of a random block nearly dependent if there is a large
+    gap between the eigenvalues, and then a second check is needed, although all have converged.
+    None if the columns of the block become linearly dependent.
     """
     xp = arrays.namespace(gram)
     captured = 0.0
-    block = gram @ block
     for checks_left in reversed(range(_MAX_CHECKS)):
         block = gram @ block
         image = gram @ block

@@ -5,6 +5,7 @@ import pytest
 
 import thinrank as tr
 from thinrank import arrays
+from thinrank.designs import Dense
 
 
 @pytest.fixture(params=[5, 50, arrays.FEW])
@@ -49,3 +50,46 @@ def test_the_fit_is_that_of_numpy(elsewhere, rng, shape, sizes, params, weighted
     np.testing.assert_allclose(np.asarray(found.coef_), coef, atol=tol * np.abs(coef).max())
     np.testing.assert_allclose(np.asarray(found.r2_), r2, atol=tol)
     np.testing.assert_allclose(np.asarray(found.factors_.V), V, atol=tol * np.abs(V).max())
+
+
+def test_numbers_made_on_the_host_are_known_there(elsewhere, monkeypatch):
+    like = elsewhere.zeros(0, dtype=elsewhere.float32)
+    positions, scale = np.array([3, 1]), np.array([0.1, 0.2])
+    index, moved = arrays.indices(positions, like), arrays.remembered(scale, like)
+    assert index.tolist() == [3, 1]
+    assert moved.dtype == elsewhere.float32
+    positions[0], scale[0] = 5, 7.0  # of the caller, who may change them
+    monkeypatch.setattr(elsewhere.Tensor, "cpu", None)  # no transfer
+    assert arrays.to_numpy(index).tolist() == [3, 1]
+    assert arrays.to_numpy(moved).tolist() == np.array([0.1, 0.2], np.float32).tolist()
+
+
+@pytest.mark.parametrize("zero", [[], [2]])
+def test_rows_that_are_not_zero_among_some(elsewhere, rng, zero):
+    block = rng.standard_normal((4, 2))
+    block[zero] = 0.0
+    rows = arrays.indices([1, 4, 6, 9], elsewhere.zeros(0))
+    found = arrays.nonzero_among(elsewhere.asarray(block), rows)
+    assert (found is rows) == (not zero)
+    assert found.tolist() == [row for i, row in enumerate([1, 4, 6, 9]) if i not in zero]
+
+
+def test_moments_of_columns(elsewhere, rng):
+    X = rng.standard_normal((30, 5)) + np.arange(5.0)
+    found, expected = (Dense(a).column_moments for a in (elsewhere.asarray(X), X))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+    X[:, 1] = 0.0  # or squares that underflow
+    assert Dense(elsewhere.asarray(X)).column_moments is None
+    X[2, 3] = np.nan
+    assert Dense(elsewhere.asarray(X)).column_moments is None
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_predictors_that_are_not_finite(elsewhere, rng, bad):
+    X, Y = data(rng, 50, 8, 3, 1, 2)
+    X[4, 5] = bad
+    with pytest.raises(ValueError, match="in column 5"):
+        tr.SparseReducedRankRegressor(rank=1, row_sparsity=2).fit(
+            elsewhere.asarray(X), elsewhere.asarray(Y)
+        )

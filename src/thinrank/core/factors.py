@@ -72,7 +72,7 @@ class Factors:
         The row support is found among ``rows`` alone, which is faster than among all rows.
         """
         factors = cls(arrays.scatter_rows(U, rows, size), V)
-        factors.__dict__["_possible_rows"] = rows
+        factors.__dict__.update(_possible_rows=rows, _possible_U=U)
         return factors
 
     @classmethod
@@ -109,14 +109,25 @@ class Factors:
         rows = self.__dict__.get("_possible_rows")
         if rows is None:
             return arrays.nonzero_rows(self.U)
-        kept = arrays.nonzero_rows(arrays.take_rows(self.U, rows))
-        # the same array, if it can be: some functions know what they computed for it
-        return rows if kept.shape == rows.shape else arrays.take_rows(rows, kept)
+        return arrays.nonzero_among(self.__dict__["_possible_U"], rows)
 
     @cached_property
     def column_support(self) -> Array:
         """Sorted indices of the rows of V (columns of Θ) that are not zero."""
         return arrays.nonzero_rows(self.V)
+
+    @property
+    def rows_in_use(self) -> Array:
+        """The rows of U that are not zero."""
+        if self.row_support is self.__dict__.get("_possible_rows"):
+            return self.__dict__["_possible_U"]
+        return arrays.take_rows(self.U, self.row_support)
+
+    @property
+    def columns_in_use(self) -> Array:
+        """The rows of V that are not zero."""
+        every = self.column_support.shape[0] == self.V.shape[0]
+        return self.V if every else arrays.take_rows(self.V, self.column_support)
 
     @property
     def theta(self) -> Array:
@@ -140,7 +151,8 @@ class Factors:
             return self
         rows, columns = self.row_support, self.column_support
         small = Factors.from_svd(*self._small_svd(), max(self.shape))
-        V = arrays.scatter_rows(small.V, columns, self.shape[1])
+        every = columns.shape[0] == self.shape[1]
+        V = small.V if every else arrays.scatter_rows(small.V, columns, self.shape[1])
         balanced = Factors.on_rows(small.U, rows, self.shape[0], V)
         balanced.__dict__["_is_balanced"] = True
         # a turn leaves no further row zero, unless directions are left out
@@ -149,7 +161,12 @@ class Factors:
     def with_column_units(self, columns: Array) -> Factors:
         """Factors of Θ·diag(columns) with the same U, for positive units; not balanced."""
         other = Factors(self.U, self.V * columns[:, None])
-        return other.with_supports_of(self, "_possible_rows")
+        return other.with_supports_of(self, "_possible_rows", "_possible_U")
+
+    def with_supports(self, rows: Array, columns: Array) -> Factors:
+        """These factors, with supports that are known."""
+        self.__dict__.update(row_support=rows, column_support=columns)
+        return self
 
     def with_supports_of(self, other: Any, *also: str) -> Factors:
         """These factors, with the supports that another object of the same supports has found."""
@@ -174,7 +191,7 @@ class Factors:
         if rows is None:
             return self
         support = self.row_support
-        U = arrays.take_rows(self.U, support) * arrays.take_rows(rows, support)[:, None]
+        U = self.rows_in_use * arrays.take_rows(rows, support)[:, None]
         other = Factors.on_rows(U, support, self.shape[0], self.V)
         if "column_support" in self.__dict__:  # V is the same
             other.__dict__["column_support"] = self.column_support
@@ -203,8 +220,7 @@ class Factors:
 
     def _small_svd(self) -> tuple[Array, Array, Array]:
         """Thin SVD of U Vᵀ without its rows and columns of zeros, from two QR decompositions."""
-        U = arrays.take_rows(self.U, self.row_support)
-        V = arrays.take_rows(self.V, self.column_support)
+        U, V = self.rows_in_use, self.columns_in_use
         found = small_matrices.product_svd(U, V)
         if found is not None:
             return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.largest import top_rows
 
 __all__ = ["hard_threshold"]
 
@@ -16,5 +17,5 @@ def hard_threshold(block: Array, count: int) -> Array:
     """
     if count >= block.shape[0]:
         return block
-    kept = arrays.top_rows(block, count)
+    kept = top_rows(block, count)
     return arrays.scatter_rows(arrays.take_rows(block, kept), kept, block.shape[0])

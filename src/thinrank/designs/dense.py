@@ -70,11 +70,21 @@ class Dense:
 
     @cached_property
     def column_moments(self) -> ColumnMoments | None:
-        """Means and norms about the means, of NumPy arrays; None if squares overflow."""
-        if not isinstance(self.array, np.ndarray):
+        """Means and norms about the means, on the host; None if squares overflow.
+
+        None also for arrays of other libraries on the host, and on an accelerator if there is a
+        column of zeros or one whose squares underflow.
+        """
+        if isinstance(self.array, np.ndarray):
+            moments = column_moments(self.array)
+            return moments if moments.finite else None
+        if self._mean_and_variance is None or 0 in self.shape:
             return None
-        moments = column_moments(self.array)
-        return moments if moments.finite else None
+        both = arrays.namespace(self.array).stack(self._mean_and_variance)
+        mean, variance = arrays.to_numpy(both)  # one transfer from the device
+        lengths = np.sqrt(self.shape[0] * (mean.astype(np.float64) ** 2 + variance))
+        found = ColumnMoments(mean, np.sqrt(variance * self.shape[0]), lengths)
+        return found if found.finite and lengths.all() else None
 
     def column_means(self) -> Array:
         """Means of the columns, in double precision or, on an accelerator, as its library does."""

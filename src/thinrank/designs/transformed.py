@@ -163,17 +163,22 @@ class Standardization:
         which are zero in ``design``.
     loadings : array of shape (r, n_features) or None
         The loadings of the columns on a basis of kept predictors that was projected out.
+    inverse : array of shape (n_features,) or None
+        One over ``scale``, if it is known.
     """
 
     design: Design
     center: Array | None
     scale: Array | None
     loadings: Array | None = None
+    inverse: Array | None = None
 
     @property
     def inverse_scale(self) -> Array | None:
         """One over ``scale``, and 0 for constant columns."""
-        return None if self.scale is None else _inverse(self.scale)
+        if self.scale is None or self.inverse is not None:
+            return self.inverse
+        return _inverse(self.scale)
 
     def applied_to(self, design: Design, basis: Array | None = None) -> Design:
         """Other rows, with the same means subtracted and divided by the same scales.
@@ -232,6 +237,7 @@ def standardize(
     if center:
         mean = column_means(design, sample_weight) if moments is None else moments.mean
     if kept is not None:
+        mean = None if mean is None else arrays.from_numpy(mean, prototype)
         return _standardized_residuals(design, sample_weight, total, mean, kept, scale)
     deviation = None
     if scale:
@@ -240,17 +246,24 @@ def standardize(
         deviation = norms / total**0.5
         if mean is not None:
             # a constant column differs from zero by rounding errors of about this size
-            floor = 100 * arrays.eps(prototype) * xp.abs(mean)
-            deviation = xp.where(deviation <= floor, arrays.zeros((1,), prototype), deviation)
+            floor = 100 * arrays.eps(mean) * abs(mean)
+            zero = arrays.zeros((1,), mean)
+            deviation = arrays.namespace(mean).where(deviation <= floor, zero, deviation)
     if mean is None and deviation is None:
         return Standardization(design, None, None)
-    _check_moments(mean, deviation)
+    if moments is None:  # else they are finite
+        _check_moments(mean, deviation)
     inverse = None if deviation is None else _inverse(deviation)
     norms = None
     if deviation is not None and sample_weight is None:
-        norms = xp.astype(deviation > 0, prototype.dtype) * total**0.5
+        norms = arrays.namespace(deviation).astype(deviation > 0, deviation.dtype) * total**0.5
+    # moments of data on an accelerator are on the host, where a few numbers take less time
+    mean, deviation, inverse, norms = (
+        arrays.remembered(vector, prototype) if isinstance(vector, np.ndarray) else vector
+        for vector in (mean, deviation, inverse, norms)
+    )
     transformed = Transformed(design, center=mean, column_scale=inverse, norms=norms)
-    return Standardization(transformed, mean, deviation)
+    return Standardization(transformed, mean, deviation, inverse=inverse)
 
 
 def _standardized_residuals(
@@ -313,6 +326,9 @@ def _is_rounding_error(total: Array, block: Array) -> bool:
 
 def _subtract_outer(product: Array, left: Array, right: Array) -> None:
     """Subtract left·rightᵀ in place, a part at a time, which needs little memory."""
+    if hasattr(product, "addr_"):  # one operation, without an array of the outer product
+        product.addr_(left, right, alpha=-1)
+        return
     if not isinstance(product, np.ndarray):
         for few in slices(product.shape[1], arrays.at_once(SLICE_COLUMNS, product)):
             product[:, few] -= left[:, None] * right[few]

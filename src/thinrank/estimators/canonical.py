@@ -69,8 +69,7 @@ def canonical(
         return Canonical(factors, nothing, scores, np.zeros(0))
     xp = arrays.namespace(factors.U)
     rows = factors.row_support
-    U = arrays.take_rows(factors.U, rows)
-    scores = _scores(design, factors, rows, U)
+    scores = _scores(design, factors, rows)
     scores, means = _centred(scores, weight) if center else (scores, scores[0, :] * 0)
     total = float(design.shape[0]) if weight is None else float(xp.sum(weight))
     root = scores if weight is None else scores * xp.sqrt(weight)[:, None]
@@ -102,15 +101,15 @@ def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array,
         Sums of squares of the new scores, decreasing.
     """
     rows, columns = factors.row_support, factors.column_support
-    own = arrays.take_rows(arrays.from_numpy(scale, factors.U), columns)[:, None]
-    vectors, values, turn = _right_vectors(root, arrays.take_rows(factors.V, columns) / own)
+    every = columns.shape[0] == factors.shape[1]
+    own = arrays.from_numpy(scale, factors.U)
+    own = own[:, None] if every else arrays.take_rows(own, columns)[:, None]
+    vectors, values, turn = _right_vectors(root, factors.columns_in_use / own)
     signs = _signs(vectors)
-    turn = turn * signs
-    found = Factors(
-        arrays.scatter_rows(arrays.take_rows(factors.U, rows) @ turn, rows, factors.shape[0]),
-        arrays.scatter_rows(vectors * signs * own, columns, factors.shape[1]),
-    )
-    return found, turn, values**2
+    turn, V = turn * signs, vectors * signs * own
+    V = V if every else arrays.scatter_rows(V, columns, factors.shape[1])
+    U = arrays.scatter_rows(factors.rows_in_use @ turn, rows, factors.shape[0])
+    return Factors(U, V), turn, values**2
 
 
 def _right_vectors(root: Array, block: Array) -> tuple[Array, np.ndarray, Array]:
@@ -124,11 +123,11 @@ def _right_vectors(root: Array, block: Array) -> tuple[Array, np.ndarray, Array]
     return basis @ right.T, numbers, triangle.T @ right.T
 
 
-def _scores(design: Design, factors: Factors, rows: Array, U: Array) -> Array:
+def _scores(design: Design, factors: Factors, rows: Array) -> Array:
     """XU, from the columns in use if they are few."""
     if 2 * rows.shape[0] > factors.shape[0]:
         return design @ factors.U
-    return design.columns(rows) @ U
+    return design.columns(rows) @ factors.rows_in_use
 
 
 def _centred(scores: Array, weight: Array | None) -> tuple[Array, Array]:

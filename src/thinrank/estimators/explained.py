@@ -203,11 +203,17 @@ def _moments(Y: Array, weights: Array | None, center: bool) -> tuple[np.ndarray,
     number: Array | float = float(Y.shape[0])
     if weights is not None:
         number = xp.sum(weights, axis=0)  # one number if weights are those of rows
-    mean = xp.sum(Y if weights is None else Y * weights, axis=0) / number
-    moved = Y - mean if center else Y
-    sums = xp.sum(moved**2 if weights is None else moved**2 * weights, axis=0)
-    together = xp.stack([sums, xp.sqrt(sums / number), mean])  # one transfer from the device
-    squares, deviation, mean = _to_float(together)
+    together = center and weights is None and not arrays.on_host(Y)
+    both = arrays.mean_and_variance(Y) if together else None
+    if both is not None:
+        mean, variance = _to_float(xp.stack(both))
+        squares, deviation = variance * number, np.sqrt(variance)
+    else:
+        mean = xp.sum(Y if weights is None else Y * weights, axis=0) / number
+        moved = Y - mean if center else Y
+        sums = xp.sum(moved**2 if weights is None else moved**2 * weights, axis=0)
+        # one transfer from the device
+        squares, deviation, mean = _to_float(xp.stack([sums, xp.sqrt(sums / number), mean]))
     # a constant column differs from its mean by rounding errors of about this size
     floor = 100 * arrays.eps(Y) * np.abs(mean) if center else 0.0
     live = deviation > floor

@@ -147,7 +147,7 @@ class Problem:
             targets = ColumnSubset(targets, live_columns)
             scale = arrays.take_rows(scale, live_columns)
         constant = scale is None and fit_intercept and _all_constant(Y, weight)
-        if scale is not None and not bool(arrays.namespace(scale).any(scale > 0)):
+        if scale is not None and not np.any(arrays.to_numpy(scale) > 0):
             scale, constant = None, True
         if constant:
             targets = Dense(arrays.zeros(targets.shape, Y))  # without rounding errors
@@ -177,12 +177,14 @@ class Problem:
         """What :meth:`with_noise` divides the responses by."""
         assert self.target_scale is not None
         assert self.deviations is not None
-        xp = arrays.namespace(self.target_scale)
-        return xp.maximum(noise * self.target_scale, MIN_NOISE * self.deviations)
+        own, deviations = arrays.to_numpy(self.target_scale), arrays.to_numpy(self.deviations)
+        scale = np.maximum(arrays.to_numpy(noise) * own, MIN_NOISE * deviations)
+        return arrays.remembered(scale, self.target_scale)
 
     def with_target_scale(self, scale: Array) -> Problem:
         """The same problem with the responses divided by other scales."""
-        loss = self.loss.with_target_scale(scale / self.target_scale)
+        ratio = arrays.to_numpy(scale) / arrays.to_numpy(self.target_scale)
+        loss = self.loss.with_target_scale(arrays.remembered(ratio, scale))
         return replace(self, loss=loss, target_scale=scale)
 
     @property
@@ -247,7 +249,7 @@ class Problem:
         freedom = np.maximum(n - taken - used, n / 2)
         trust = freedom / (freedom + PRIOR_FREEDOM)
         noise, deviation = np.sqrt(squares / freedom), np.sqrt(total / n)
-        return arrays.from_numpy(noise**trust * deviation ** (1 - trust), left)
+        return arrays.remembered(noise**trust * deviation ** (1 - trust), left)
 
     def in_units_of(self, other: Problem, factors: Factors) -> Factors:
         """Convert coefficients to the units of a problem with other scales of the responses.
@@ -351,9 +353,8 @@ def share_of_freedom(factors: Factors) -> float:
 
 def live(scale: Array) -> Array | None:
     """Indices where a scale is not zero; None when that is everywhere or nowhere."""
-    xp = arrays.namespace(scale)
-    live = arrays.true_positions(scale > 0)
-    return None if live.shape[0] in (0, scale.shape[0]) else xp.sort(live)
+    live = np.flatnonzero(arrays.to_numpy(scale) > 0)
+    return None if len(live) in (0, scale.shape[0]) else arrays.indices(live, scale)
 
 
 def _all_constant(Y: Array, weight: Array | None) -> bool:

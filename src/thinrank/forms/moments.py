@@ -143,10 +143,13 @@ class Moments:
 
     def with_target_scale(self, scale: Array) -> Moments:
         """The moments with every response divided by a scale; products with X are shared."""
-        inverse = arrays.divide_or_zero(1.0, scale)
+        # few numbers: on the host
+        numbers = arrays.divide_or_zero(1.0, arrays.to_numpy(scale))
+        inverse = arrays.remembered(numbers, scale)
         other = copy.copy(self)
         other.Y = Transformed(self.Y, column_scale=inverse)
-        other.target_norms = self.target_norms * inverse
+        norms = arrays.to_numpy(self.target_norms) * numbers
+        other.target_norms = arrays.remembered(norms, scale)
         other.constant = other._mean_square()
         other._cross = None if self._cross is None else self._cross * inverse
         other._units = inverse if self._units is None else self._units * inverse
@@ -160,7 +163,7 @@ class Moments:
 
     def _mean_square(self) -> float:
         """‖Y‖²/n."""
-        return arrays.norm(self.target_norms) ** 2 / self.samples
+        return arrays.norm(arrays.to_numpy(self.target_norms)) ** 2 / self.samples
 
     def _gram_is_cheaper(self) -> bool:
         """Whether an evaluation with XᵀX takes no more memory than X.

@@ -198,7 +198,7 @@ class LeastSquares(Quadratic):
         if 2 * rows.shape[0] > X.shape[1]:
             scores = X @ factors.U
         else:
-            scores = self.moments.scores(rows, arrays.take_rows(factors.U, rows))
+            scores = self.moments.scores(rows, factors.rows_in_use)
         products = Y.transposed_product(scores)
         V = factors.V
         xp = arrays.namespace(V)

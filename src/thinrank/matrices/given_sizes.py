@@ -10,6 +10,7 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import take_rows
 from thinrank.designs.column_subset import ColumnSubset
+from thinrank.largest import top_rows
 from thinrank.losses.denoising import Denoising
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
@@ -124,17 +125,17 @@ def _starts(A: Design, rank: int, rows: int, columns: int, seed: int) -> Iterato
     yield V @ right[:rank, :].T
     # a block that hides in the noise of the whole matrix shows in the columns with large entries
     norms = A.column_norms()
-    largest = arrays.top_rows(norms[:, None], min(columns, few_columns(A)))
+    largest = top_rows(norms[:, None], min(columns, few_columns(A)))
     block = A.columns(largest)
-    in_rows = arrays.top_rows(block, rows)
+    in_rows = top_rows(block, rows)
     right = linalg.truncated_svd(arrays.take_rows(block, in_rows), rank)[2]
     yield arrays.scatter_rows(right, largest, A.shape[1])
     if A.shape[0] * A.shape[1] > _SMALL:
         return
     # small matrices often have no clear block, and further starting points cost little
-    for j in arrays.top_rows(norms[:, None], _SINGLE_COLUMNS).tolist():
+    for j in top_rows(norms[:, None], _SINGLE_COLUMNS).tolist():
         column = A.columns(arrays.indices([j], A.prototype))
-        yield _leading_right(A, arrays.top_rows(column, rows), rank)
+        yield _leading_right(A, top_rows(column, rows), rank)
 
 
 def _leading_right(A: Design, rows: Array, rank: int) -> Array:
@@ -151,12 +152,12 @@ def _alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Arr
     xp = arrays.namespace(A.prototype)
     left, captured = A @ V, 0.0
     for _ in range(_MAX_ALTERNATIONS):
-        in_rows = arrays.top_rows(left, rows)
+        in_rows = top_rows(left, rows)
         U, _ = xp.linalg.qr(arrays.take_rows(left, in_rows))
         # all rows are not copied
         some = A if in_rows.shape[0] == A.shape[0] else take_rows(A, in_rows)
         right = some.transposed_product(U)
-        in_columns = arrays.top_rows(right, columns)
+        in_columns = top_rows(right, columns)
         chosen = arrays.take_rows(right, in_columns)
         before, captured = captured, arrays.norm(chosen)
         if captured <= (1 + _LEAST_GAIN) * before:
@@ -172,8 +173,8 @@ def _alternate(A: Design, V: Array, rows: int, columns: int) -> tuple[float, Arr
 def _polished(A: Design, found: Factors, rank: int, rows: int, columns: int) -> Factors:
     """Exchanges by pursuit on the block of candidate rows and columns."""
     left, right = A @ found.V, A.transposed_product(found.U)
-    in_rows = arrays.top_rows(left, max(_CANDIDATES * rows, _FEW))
-    in_columns = arrays.top_rows(right, max(_CANDIDATES * columns, _FEW))
+    in_rows = top_rows(left, max(_CANDIDATES * rows, _FEW))
+    in_columns = top_rows(right, max(_CANDIDATES * columns, _FEW))
     block = arrays.take_rows(A.columns(in_columns), in_rows)
     inside = Factors(arrays.take_rows(found.U, in_rows), arrays.take_rows(found.V, in_columns))
     solver = Pursuit(exchange_penalty=0.0).sized(rank, rows, columns)

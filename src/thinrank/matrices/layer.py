@@ -11,6 +11,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated, Sparse, take_rows
+from thinrank.largest import top_rows
 from thinrank.matrices.cell_squares import CellSquares, cell_squares
 from thinrank.matrices.given_sizes import few_columns, range_finder
 from thinrank.matrices.outliers import ERROR_RATE, limit, outliers
@@ -231,9 +232,9 @@ def _starts(A: Design, seed: int) -> np.ndarray:
     leading = arrays.to_numpy(V) @ right[:_STARTS].T
     # a small block that hides in the noise of the whole matrix shows in the norms
     few = min(max(A.shape[1] // 10, 1), few_columns(A))
-    largest = arrays.top_rows(A.column_norms()[:, None], few)
+    largest = top_rows(A.column_norms()[:, None], few)
     block = A.columns(largest)
-    chosen = arrays.top_rows(block, max(A.shape[0] // 10, 1))
+    chosen = top_rows(block, max(A.shape[0] // 10, 1))
     vectors = linalg.truncated_svd(arrays.take_rows(block, chosen), 1)[2]
     hidden = arrays.to_numpy(arrays.scatter_rows(vectors, largest, A.shape[1]))
     return np.hstack([leading, hidden]).astype(float)

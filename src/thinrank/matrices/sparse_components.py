@@ -11,6 +11,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Projected
+from thinrank.largest import top_rows
 from thinrank.leading_vectors import leading_right_vectors
 from thinrank.losses.denoising import Denoising
 from thinrank.matrices.best_subset import best_subset, few_subsets
@@ -119,7 +120,7 @@ def _exchanged(A: Design, rank: int, features: int, space: Array) -> Array:
         least = _LEAST_GAIN if count > features else 0.0
         V, loadings = _alternate(A, loadings, count, least)
     # features with small loadings gain too little to be exchanged for one that is kept
-    few = arrays.top_rows(loadings, max(_CANDIDATES * features, _FEW))
+    few = top_rows(loadings, max(_CANDIDATES * features, _FEW))
     if few.shape[0] > _MAX_CANDIDATES:
         return arrays.true_positions(arrays.row_norms_squared(V) > 0)
     block = A.columns(few)
@@ -283,7 +284,7 @@ def _alternate(
     support: list[int] = []
     captured = 0.0
     for _ in range(_MAX_ALTERNATIONS):
-        chosen = arrays.top_rows(loadings, features)
+        chosen = top_rows(loadings, features)
         inside = arrays.take_rows(loadings, chosen)
         small, _ = xp.linalg.qr(inside)
         before, captured = captured, arrays.norm(inside)

@@ -10,6 +10,7 @@ from scipy.stats import chi2
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.largest import bound_of_largest
 from thinrank.solvers.fits import Fit, Prospects
 
 __all__ = [
@@ -149,7 +150,7 @@ def _shortlist(values: np.ndarray, count: int) -> np.ndarray:
 
     Values that agree with the bound of the largest to half of their digits are included.
     """
-    bound = arrays.bound_of_largest(values, count)
+    bound = bound_of_largest(values, count)
     if not np.isfinite(bound):
         return np.arange(values.shape[0])
     least = bound - 8 * arrays.eps(values) ** 0.5 * abs(bound)

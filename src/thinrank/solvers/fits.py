@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -73,8 +75,24 @@ class Fit:
         is then the squared norm of the coefficients of each row.
         """
         if self.has_more_rows_than_samples:
-            return arrays.row_norms_squared(self.U)
-        return arrays.row_norms_squared(self.U) / arrays.column_norms_squared(self.root)
+            return self.row_squares
+        return self.row_squares / self.inverse_diagonal
+
+    @cached_property
+    def row_squares(self) -> Array:
+        """Squared norms of the rows of U."""
+        return arrays.row_norms_squared(self.U)
+
+    @cached_property
+    def inverse_diagonal(self) -> Array:
+        """The diagonal of H_SS⁻¹."""
+        return arrays.column_norms_squared(self.root)
+
+    def changed(self, **changes: Any) -> Fit:
+        """A copy with other numbers and the same arrays, so that what is known of these stays."""
+        other = copy.copy(self)
+        other.__dict__.update(changes)
+        return other
 
     def without_root(self) -> Fit:
         """The fit without its largest arrays, so that many fits can be kept in memory.
@@ -96,8 +114,7 @@ class Fit:
     @cached_property
     def row_support(self) -> Array:
         """Sorted indices of the rows of Θ that are not zero."""
-        kept = arrays.nonzero_rows(self.U)
-        return self.rows if kept.shape == self.rows.shape else arrays.take_rows(self.rows, kept)
+        return arrays.nonzero_among(self.U, self.rows)
 
     @cached_property
     def column_support(self) -> Array:
@@ -193,11 +210,10 @@ class Prospects:
         array of shape (|S|, e)
             Entry (i, j) is the decrease for row i of S and the j-th row with an exact gain.
         """
-        inverse = arrays.column_norms_squared(fit.root)[:, None]  # Bᵢᵢ
         a = fit.root.T @ self.whitened
-        step = a / inverse
+        step = a / fit.inverse_diagonal[:, None]
         squares = arrays.row_norms_squared(self.slopes) - 2 * step * (fit.U @ self.slopes.T)
-        squares += step**2 * arrays.row_norms_squared(fit.U)[:, None]
+        squares += step**2 * fit.row_squares[:, None]
         left_over = self.left_over + a * step
         clear = left_over > 1e3 * arrays.eps(left_over) * self.curvature
         return arrays.divide_or_zero(squares, left_over, clear) - fit.costs[:, None]

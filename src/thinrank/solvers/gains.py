@@ -34,8 +34,8 @@ def prospects_of(form: QuadraticForm, fit: Fit, free: int) -> Prospects:
     Prospects
     """
     gradient = form.gradient(fit.rows, fit.U, fit.Q)
-    squares, diagonal = arrays.row_norms_squared(gradient), form.diagonal()
-    costs, slopes, curvature = at_hand(fit.costs, squares, diagonal)
+    squares = arrays.row_norms_squared(gradient)
+    costs, slopes, curvature = at_hand(fit.costs, squares, form.diagonal())
     candidates = outside(beside(fit.rows, costs), form.shape[0])
     gains = arrays.divide_or_zero(
         arrays.take_rows(slopes, candidates), arrays.take_rows(curvature, candidates)
@@ -48,15 +48,18 @@ def prospects_of(form: QuadraticForm, fit: Fit, free: int) -> Prospects:
         exact = arrays.namespace(gains).sort(descending(gains, count))
     else:
         exact = arrays.indices(range(count), gains)
-    rows = arrays.from_numpy(arrays.take_rows(candidates, exact), fit.rows)
-    curvature, slopes = arrays.take_rows(diagonal, rows), arrays.take_rows(gradient, rows)
+    places = arrays.take_rows(candidates, exact)
+    rows = arrays.from_numpy(places, fit.rows)
+    own, steep = arrays.take_rows(curvature, places), arrays.take_rows(gradient, rows)
     if count == 0:
         nothing = arrays.zeros((fit.rows.shape[0], 0), like=gradient)
-        return Prospects(costs, candidates, gains, exact, slopes, curvature, curvature, nothing)
+        own = arrays.from_numpy(own, gradient)
+        return Prospects(costs, candidates, gains, exact, steep, own, own, nothing)
     whitened = fit.root @ form.gram_between(fit.rows, rows)
-    left_over = curvature - arrays.column_norms_squared(whitened)
+    left_over = own - beside(arrays.column_norms_squared(whitened), own)
     # a column that S explains up to rounding would only make the fit unstable
-    clear = left_over > 1e3 * arrays.eps(curvature) * curvature
-    best = arrays.divide_or_zero(arrays.take_rows(squares, rows), left_over, clear)
-    gains = arrays.put_rows(gains, exact, beside(best, gains))
-    return Prospects(costs, candidates, gains, exact, slopes, curvature, left_over, whitened)
+    clear = left_over > 1e3 * arrays.eps(own) * own
+    best = arrays.divide_or_zero(arrays.take_rows(slopes, places), left_over, clear)
+    gains = arrays.put_rows(gains, exact, best)
+    own, left_over = arrays.from_numpy(own, gradient), arrays.from_numpy(left_over, gradient)
+    return Prospects(costs, candidates, gains, exact, steep, own, left_over, whitened)

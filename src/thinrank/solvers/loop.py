@@ -141,7 +141,7 @@ def _iterate(
 
 def _same_or_new(old: Array | None, new: Array) -> Array:
     """The old support if the new one is equal, so that the records of a run share arrays."""
-    if old is None or old.shape != new.shape:
+    if old is None or old is new or old.shape != new.shape:
         return new
     return old if bool(arrays.namespace(new).all(old == new)) else new
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.factors import Factors
+from thinrank.largest import top_rows
 from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.gauss_newton import refined
 
@@ -150,7 +151,7 @@ def _next_columns(loss: Any, form: Any, fit: Fit, fit_form: FitForm) -> Fit:
         return fit_form(form, fit.rows, fit.columns, fit.Q)
     V, gains = steps
     xp = arrays.namespace(gains)
-    columns = arrays.top_rows(xp.sqrt(xp.clip(gains, min=0.0))[:, None], count)
+    columns = top_rows(xp.sqrt(xp.clip(gains, min=0.0))[:, None], count)
     keep = arrays.scatter_rows(arrays.zeros((columns.shape[0],), V) + 1, columns, V.shape[0])
     return as_fit(form, fit.rows, columns, Factors(form.factors.U, V * keep[:, None]))
 

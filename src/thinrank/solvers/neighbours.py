@@ -15,6 +15,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
+from thinrank.largest import top_rows
 from thinrank.solvers.exchanges import MAX_COST_RATIO, exchanged
 from thinrank.solvers.fits import Fit, Prospects
 
@@ -237,4 +238,4 @@ def _descending(weights: Array) -> Array:
 
 
 def _largest(weights: Array, count: int) -> Array:
-    return arrays.top_rows(arrays.namespace(weights).sqrt(weights)[:, None], count)
+    return top_rows(arrays.namespace(weights).sqrt(weights)[:, None], count)

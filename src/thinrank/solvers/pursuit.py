@@ -13,13 +13,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import numpy as np
 
 from thinrank import arrays, entrywise, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
+from thinrank.largest import top_rows
 from thinrank.leading_vectors import leading_left_vectors
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
@@ -114,16 +117,14 @@ class Pursuit(Sized):
         form = loss.majorizer(start)
         rows, columns = start.row_support, start.column_support
         if rows.shape[0] > self.rows:
-            rows = arrays.top_rows(start.U, self.rows)
+            rows = top_rows(start.U, self.rows)
         if columns.shape[0] > self.columns:
-            columns = arrays.top_rows(start.V, self.columns)
+            columns = top_rows(start.V, self.columns)
         fit = self._fit(loss, form, rows, columns, start.V)
         if fit.U.shape[1] == 0:  # rows without effect have no gradient to improve them
             by_row, by_column = form.cross_norms()
-            rows = arrays.top_rows(
-                arrays.divide_or_zero(by_row, form.diagonal())[:, None], rows.shape[0]
-            )
-            columns = arrays.top_rows(by_column[:, None], columns.shape[0])
+            rows = top_rows(arrays.divide_or_zero(by_row, form.diagonal())[:, None], rows.shape[0])
+            columns = top_rows(by_column[:, None], columns.shape[0])
             fit = self._fit(loss, form, rows, columns, start.V)
         return fit
 
@@ -134,12 +135,12 @@ class Pursuit(Sized):
         form = loss.quadratic() if exact else loss.majorizer(state.factors)
         if state.has_more_rows_than_samples:  # all sets of rows fit equally well
             refitted = self._refitted(loss, form, state)
-            return refitted if refitted.change > 0 else replace(refitted, final=True)
+            return refitted if refitted.change > 0 else refitted.changed(final=True)
         # costs and gains must be those of a fit of this form
         here = state
         if not form.exact:
             here = self._fit_form(form, state.rows, state.columns, state.Q)
-            here = replace(here, objective=value_at(loss, here))
+            here = here.changed(objective=value_at(loss, here))
         prospects = self.prospects(form, here)
         margin = self._margin(form, state)
         free = self.rows - state.rows.shape[0]
@@ -160,9 +161,9 @@ class Pursuit(Sized):
             for trial, price in self._last_trials(loss, form, here, prospects):
                 decrease = state.objective - trial.objective
                 if decrease > max(price, self.tol * state.objective) + rounding:
-                    return replace(trial, change=decrease / state.objective, failed=size)
+                    return trial.changed(change=decrease / state.objective, failed=size)
         trial = exchange() if postponed else None
-        return replace(refitted, final=True) if trial is None else trial
+        return refitted.changed(final=True) if trial is None else trial
 
     def _largest_exchange(
         self,
@@ -182,7 +183,7 @@ class Pursuit(Sized):
             trial = self._fit(loss, form, rows, state.columns, state.Q)
             decrease = state.objective - trial.objective
             if decrease > max(size - free, 0) * margin + rounding:
-                return replace(trial, change=decrease / max(state.objective, decrease))
+                return trial.changed(change=decrease / max(state.objective, decrease))
             size //= 2
         return None
 
@@ -205,7 +206,7 @@ class Pursuit(Sized):
         decrease = state.objective - fit.objective
         enough = decrease > self.tol * size_of(loss, state.objective)
         best = fit if decrease > 0 else state
-        return replace(best, change=decrease / state.objective if enough else 0.0)
+        return best.changed(change=decrease / state.objective if enough else 0.0)
 
     def _last_trials(
         self, loss: Any, form: QuadraticForm, here: Fit, prospects: Prospects
@@ -322,8 +323,7 @@ class Pursuit(Sized):
                 part, guess = arrays.take_columns(part, columns), arrays.take_rows(guess, columns)
             left = leading_left_vectors(part, self.rank, guess, floor)
             V = whitened.T @ left
-            every = self.columns >= form.shape[1]
-            best = arrays.nonzero_rows(V) if every else arrays.top_rows(V, self.columns)
+            best = self._largest_columns(V, columns)
             settled = best.shape == columns.shape and (
                 best.shape[0] == form.shape[1] or bool(xp.all(best == columns))
             )
@@ -332,8 +332,11 @@ class Pursuit(Sized):
                 break
         some = columns.shape[0] < form.shape[1]
         V = arrays.take_rows(V, columns) if some else V
-        explained = arrays.inner(V, V)
         Q, triangle = linalg.tall_qr(V)
+        if arrays.on_host(V):
+            explained = arrays.inner(V, V)
+        else:  # the numbers of the triangle are known on the host
+            explained = float(np.sum(arrays.to_numpy(triangle).astype(np.float64) ** 2))
         U = root.T @ (left @ triangle.T)
         Q = arrays.scatter_rows(Q, columns, form.shape[1]) if some else Q
         objective = 0.5 * (form.constant - explained)
@@ -342,7 +345,16 @@ class Pursuit(Sized):
             objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
         objective = max(objective, 0.0)
         scale = form.column_scale
-        return Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
+        fit = Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
+        fit.__dict__["column_support"] = columns
+        return fit
+
+    def _largest_columns(self, V: Array, columns: Array) -> Array:
+        """The rows of V of largest norm; ``columns`` itself if these are all."""
+        if self.columns < V.shape[0]:
+            return top_rows(V, self.columns)
+        every = columns.shape[0] == V.shape[0]
+        return arrays.nonzero_among(V, columns) if every else arrays.nonzero_rows(V)
 
     def prospects(self, form: QuadraticForm, fit: Fit) -> Prospects:
         """Costs of removing the rows of S and gains of adding others, with Q held fixed."""
@@ -359,4 +371,5 @@ class Pursuit(Sized):
         leaving = max(size - (self.rows - rows.shape[0]), 0)
         kept = arrays.take_rows(beside(rows, costs), ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
-        return arrays.from_numpy(xp.sort(xp.concat([kept, entering])), rows)
+        new = xp.sort(xp.concat([kept, entering]))
+        return new if type(new) is type(rows) else arrays.indices(new, rows)

@@ -11,6 +11,7 @@ from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
 from thinrank.core.memory import budget_bytes
 from thinrank.forms import ProductForm
+from thinrank.largest import top_rows
 
 __all__ = ["MOST_ROWS", "Backward", "Elimination", "most_at_once", "on_rows", "solution"]
 
@@ -93,7 +94,7 @@ def most_at_once(form: QuadraticForm) -> int:
 
 def _largest(squares: Array, count: int) -> Array:
     """Sorted positions of the ``count`` largest values, without zeros."""
-    return arrays.top_rows(arrays.namespace(squares).sqrt(squares)[:, None], count)
+    return top_rows(arrays.namespace(squares).sqrt(squares)[:, None], count)
 
 
 @dataclass(frozen=True)

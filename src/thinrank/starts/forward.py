@@ -9,6 +9,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
+from thinrank.largest import top_rows
 from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["Forward"]
@@ -134,7 +135,7 @@ def _best_rows(form: QuadraticForm, fit: Fit | None, count: int, sketch: Array |
         return candidates
     left_over = _left_over(form, fit, candidates, arrays.take_rows(diagonal, candidates))
     gains = arrays.divide_or_zero(arrays.take_rows(squares, candidates), left_over)
-    best = arrays.top_rows(xp.sqrt(gains)[:, None], max(_SHORTLIST, 2 * count))
+    best = top_rows(xp.sqrt(gains)[:, None], max(_SHORTLIST, 2 * count))
     listed = arrays.take_rows(candidates, best)
     if listed.shape[0] == 0:
         return listed

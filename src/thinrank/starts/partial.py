@@ -10,6 +10,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
+from thinrank.largest import top_positions
 
 __all__ = ["PartialScreening"]
 
@@ -41,11 +42,12 @@ class PartialScreening:
         """As a call, on rows that :meth:`picked_rows` has returned."""
         negative, basis, _ = self._partial
         U = -arrays.take_rows(negative, picked)
-        return Factors.on_rows(U, picked, loss.shape[0], basis)
+        factors = Factors.on_rows(U, picked, loss.shape[0], basis)
+        return factors.with_supports(picked, self.known.column_support)
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
-        return arrays.top_positions(self._partial[2], rows)
+        return top_positions(self._partial[2], rows)
 
     @cached_property
     def _partial(self) -> tuple[Array, Array, Array]:
@@ -53,7 +55,7 @@ class PartialScreening:
         form, known = self.form, self.known
         support = known.row_support
         basis, triangle = linalg.tall_qr(known.V)
-        U = arrays.take_rows(known.U, support) @ triangle.T
+        U = known.rows_in_use @ triangle.T
         diagonal = form.diagonal()
         gradient = form.gradient(support, U, basis)
         own = arrays.take_rows(diagonal, support)[:, None] * U

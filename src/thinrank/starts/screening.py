@@ -9,6 +9,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
+from thinrank.largest import top_positions
 
 __all__ = ["Screening"]
 
@@ -42,7 +43,7 @@ class Screening:
     def on_picked(self, loss: Any, kept_rows: Array, rank: int, columns: int, seed: int) -> Factors:
         """As a call, on rows that :meth:`picked_rows` has returned."""
         form = loss.quadratic()
-        kept_columns = arrays.top_positions(form.cross_norms()[1], int(self.excess * columns))
+        kept_columns = top_positions(form.cross_norms()[1], int(self.excess * columns))
         if kept_rows.shape[0] == 0 or kept_columns.shape[0] == 0:
             return Factors.zero(loss.shape, like=loss.prototype)
         cross = arrays.take_columns(form.cross_rows(kept_rows), kept_columns)
@@ -57,7 +58,7 @@ class Screening:
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
         by_row = arrays.divide_or_zero(form.cross_norms()[0], form.diagonal())
-        return arrays.top_positions(by_row, int(self.excess * rows))
+        return top_positions(by_row, int(self.excess * rows))
 
 
 def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
