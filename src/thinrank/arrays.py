@@ -232,7 +232,8 @@ def divide_or_zero(numerator: Array | float, denominator: Array, clear: Array = 
 
 @functools.lru_cache(maxsize=16)
 def _number(value: float, xp: Any, dtype: Any, device: Any) -> Array:
-    return xp.asarray(value, dtype=dtype, device=device)
+    with import_module("torch").inference_mode(False):  # other fits may be outside of that mode
+        return xp.asarray(value, dtype=dtype, device=device)
 
 
 def take_rows(a: Array, index: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["bound_of_largest", "top_positions", "top_rows"]
+__all__ = ["bound_of_largest", "on_the_host", "top_positions", "top_rows"]
 
 # Of this number of values or more the largest are found after a bound: ten times as fast.
 _MANY = 1 << 14
@@ -32,6 +32,15 @@ def bound_of_largest(x: np.ndarray, k: int) -> Any:
     return np.partition(tops, 3 * k)[3 * k]
 
 
+def on_the_host(x: Array) -> np.ndarray:
+    """A NumPy array of numbers that are compared to half of their digits.
+
+    The bits of a NaN of an accelerator may differ from NumPy's, so that it would not stay NaN.
+    """
+    numbers = arrays.to_numpy(x)
+    return np.where(np.isnan(numbers), np.asarray(np.nan, numbers.dtype), numbers)
+
+
 def top_rows(a: Array, count: int) -> Array:
     """Sorted indices of the ``count`` rows of largest norm, without rows of zeros.
 
@@ -47,7 +56,7 @@ def top_positions(squares: Array, count: int) -> Array:
     """
     xp = arrays.namespace(squares)
     if not arrays.on_host(squares) and squares.shape[0] <= arrays.FEW:
-        return arrays.indices(top_positions(arrays.to_numpy(squares), count), squares)
+        return arrays.indices(top_positions(on_the_host(squares), count), squares)
     if count >= squares.shape[0]:
         return arrays.true_positions(squares > 0)
     squares = arrays.half_the_digits(squares)

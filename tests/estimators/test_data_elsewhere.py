@@ -6,6 +6,7 @@ import pytest
 import thinrank as tr
 from thinrank import arrays
 from thinrank.designs import Dense
+from thinrank.largest import on_the_host
 
 
 @pytest.fixture(params=[5, 50, arrays.FEW])
@@ -93,3 +94,20 @@ def test_predictors_that_are_not_finite(elsewhere, rng, bad):
         tr.SparseReducedRankRegressor(rank=1, row_sparsity=2).fit(
             elsewhere.asarray(X), elsewhere.asarray(Y)
         )
+
+
+def test_a_nan_with_other_bits_stays_nan(elsewhere):
+    """All bits of the NaN of some accelerators are set, apart from the sign."""
+    squares = np.array([1.0, 2.0, 0.0, 3.0], dtype=np.float32)
+    squares.view(np.int32)[2] = 0x7FFFFFFF
+    assert np.isnan(arrays.half_the_digits(on_the_host(elsewhere.asarray(squares))))[2]
+
+
+def test_numbers_kept_in_inference_mode_serve_other_fits(elsewhere):
+    arrays._number.cache_clear()
+    x = elsewhere.asarray([2.0, 0.0])
+    with elsewhere.inference_mode():
+        arrays.divide_or_zero(1.0, x)
+    weight = elsewhere.asarray([2.0, 4.0], requires_grad=True)
+    arrays.divide_or_zero(1.0, weight).sum().backward()
+    assert weight.grad.tolist() == [-0.25, -0.0625]

@@ -120,6 +120,7 @@ class ActiveColumns:
 
     def _fetch(self, missing: np.ndarray, wanted: np.ndarray) -> None:
         """Copy columns from X to rows that are free or no longer in use."""
+        self._last = None, self._X.prototype
         empty = self._column < 0
         unused = ~empty
         held = self._place[wanted]
@@ -133,9 +134,9 @@ class ActiveColumns:
         columns = self._blocks(missing)
         for some, places in zip(columns, self._blocks(chosen), strict=True):
             self._rows = arrays.put_rows(self._rows, places, self._X.columns(some).T)
-        self._place[missing], self._column[chosen] = chosen, missing
         with self._few_threads(len(missing)):
             self._update_gram(chosen)
+        self._place[missing], self._column[chosen] = chosen, missing  # last, if it is interrupted
 
     def _update_gram(self, new: np.ndarray) -> None:
         """Inner products with the rows ``new``."""

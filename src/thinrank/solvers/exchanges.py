@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.largest import bound_of_largest
+from thinrank.largest import bound_of_largest, on_the_host
 from thinrank.solvers.fits import Fit, Prospects
 
 __all__ = [
@@ -43,7 +43,7 @@ def at_hand(*vectors: Array) -> tuple[Array, ...]:
     lengths = [vector.shape[0] for vector in vectors]
     if max(lengths) > arrays.FEW:
         return vectors
-    together = arrays.to_numpy(arrays.namespace(*vectors).concat(vectors))
+    together = on_the_host(arrays.namespace(*vectors).concat(vectors))
     return tuple(np.split(together, np.cumsum(lengths)[:-1]))
 
 
