@@ -114,5 +114,5 @@ def test_products_in_threads_have_one_thread_each():
         with one_thread_each(1):
             assert blas_threads() == before
         with one_thread_each(2):
-            assert blas_threads() == {1}
+            assert blas_threads() <= {1}  # old versions of threadpoolctl do not find any
         assert blas_threads() == before
