@@ -9,10 +9,10 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["bound_of_largest", "on_the_host", "top_positions", "top_rows"]
+__all__ = ["MANY", "bound_of_largest", "on_the_host", "top_positions", "top_rows"]
 
 # Of this number of values or more the largest are found after a bound: ten times as fast.
-_MANY = 1 << 14
+MANY = 1 << 14
 
 
 def _kth_largest(x: Array, k: int) -> Array:
@@ -20,7 +20,7 @@ def _kth_largest(x: Array, k: int) -> Array:
     if hasattr(xp, "topk"):
         return xp.topk(x, k).values[-1]
     if hasattr(xp, "partition"):
-        if type(x) is np.ndarray and x.shape[0] >= max(_MANY, 8 * k):
+        if type(x) is np.ndarray and x.shape[0] >= max(MANY, 8 * k):
             x = x[~(x < bound_of_largest(x, k))]  # also if it is NaN
         return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
     return xp.sort(x, descending=True)[k - 1]

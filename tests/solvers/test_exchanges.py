@@ -20,7 +20,7 @@ from thinrank.solvers.pursuit import Pursuit
 @pytest.fixture(params=[1, 1 << 14])
 def many(request, monkeypatch):
     """The number of values from which on a bound is found first."""
-    monkeypatch.setattr("thinrank.solvers.exchanges._MANY", request.param)
+    monkeypatch.setattr("thinrank.solvers.exchanges.MANY", request.param)
 
 
 @pytest.mark.parametrize("count", [1, 7, 40, 399, 400, 1000])

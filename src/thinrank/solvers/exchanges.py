@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.largest import bound_of_largest, on_the_host
+from thinrank.largest import MANY, bound_of_largest, on_the_host
 from thinrank.solvers.fits import Fit, Prospects
 
 __all__ = [
@@ -31,9 +31,6 @@ __all__ = [
 MAX_COST_RATIO = 4.0
 # Single exchanges tried if the form is a majorizer, for which gains are underestimated.
 _MAX_EXCHANGES = 16
-# With this number of values or more a bound for the largest ones is found first: a partition of all
-# would take ten times as long.
-_MANY = 1 << 14
 
 
 def at_hand(*vectors: Array) -> tuple[Array, ...]:
@@ -128,7 +125,7 @@ def descending(values: Array, count: int | None = None) -> Array:
     count = values.shape[0] if count is None else min(count, values.shape[0])
     if not _pays_to_part(values, count):
         return ascending(-values)[:count]
-    few = _shortlist(values, count) if values.shape[0] >= _MANY else None
+    few = _shortlist(values, count) if values.shape[0] >= MANY else None
     keys = arrays.half_the_digits(-(values if few is None else values[few]))
     last = np.partition(keys, count - 1)[count - 1]
     places = np.flatnonzero(~(keys > last))
@@ -139,7 +136,7 @@ def descending(values: Array, count: int | None = None) -> Array:
 def _largest(values: Array, count: int) -> Array:
     """The ``count`` largest values, in descending order; all if there are fewer."""
     if _pays_to_part(values, count):
-        if values.shape[0] >= _MANY:
+        if values.shape[0] >= MANY:
             values = values[_shortlist(values, count)]
         values = np.partition(values, values.shape[0] - count)[values.shape[0] - count :]
     return -arrays.namespace(values).sort(-values)
