@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import eigh as scipy_eigh
 
@@ -15,7 +17,7 @@ from thinrank.linalg import (
     tall_qr,
 )
 
-__all__ = ["leading_left_vectors", "leading_right_vectors"]
+__all__ = ["leading_left_vectors", "leading_right_vectors", "leading_row_space"]
 
 # Up to this number of rows or columns a full SVD is faster than subspace iteration.
 _FULL_SVD_SIZE = 64
@@ -27,6 +29,8 @@ _WIDE = 4
 _ROUNDING = 10.0
 # Up to this number of rows or columns a Gram matrix in double precision is quick to multiply with.
 _MAX_GRAM = 4096
+# Number of products before a check of convergence, after which most guesses have converged.
+_PRODUCTS = 3
 # Largest number of checks of convergence.
 _MAX_CHECKS = 20
 # Right singular vectors come from inner products if the squares of the singular values differ by
@@ -62,10 +66,13 @@ def leading_left_vectors(
     xp = arrays.namespace(matrix)
     small = min(matrix.shape)
     rank = min(rank, small)
-    if small_matrices.is_single_elsewhere(matrix) and rank > 0 and small <= _MAX_GRAM:
-        left = _left_vectors_by_gram(matrix, rank, guess, floor)
-        if left is not None:
-            return left
+    found = _by_gram(matrix, rank, guess, floor)
+    if found is not None:
+        tall = matrix.shape[0] > matrix.shape[1]
+        left = found.vectors
+        if tall:
+            left = xp.astype(matrix, left.dtype) @ (left / arrays.from_numpy(found.values, left))
+        return xp.astype(left, matrix.dtype)
     if small <= _FULL_SVD_SIZE:
         left, values = left_singular_vectors(matrix)
         return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
@@ -108,10 +115,36 @@ def _left_vectors_of_wide(matrix: Array, rank: int, floor: Array | float) -> Arr
     return left[:, : _numerical_rank(values, max(matrix.shape), floor)]
 
 
-def _left_vectors_by_gram(
+def leading_row_space(
     matrix: Array, rank: int, guess: Array, floor: Array | float
-) -> Array | None:
-    """Leading left singular vectors from the smaller Gram matrix, in double precision.
+) -> tuple[Array, float] | None:
+    """Leading right singular vectors, and the sum of squares that they explain.
+
+    Parameters as for :func:`leading_left_vectors`.
+
+    Returns
+    -------
+    (array of shape (n, q), float) or None
+        None where it takes more operations than left singular vectors and a QR decomposition: for
+        other than tall matrices in single precision, of other libraries than NumPy.
+    """
+    tall = matrix.shape[0] > matrix.shape[1]
+    found = _by_gram(matrix, rank, guess, floor) if tall else None
+    if found is None:
+        return None
+    right = arrays.namespace(matrix).astype(found.vectors, matrix.dtype)
+    return right, float(np.sum(found.values**2))
+
+
+class _Pairs(NamedTuple):
+    """Singular values on the host, and right (of tall matrices) or left vectors, in double."""
+
+    values: np.ndarray
+    vectors: Array
+
+
+def _by_gram(matrix: Array, rank: int, guess: Array, floor: Array | float) -> _Pairs | None:
+    """Leading singular vectors from the smaller Gram matrix, in double precision.
 
     Singular values below about 1e-7 times the largest are lost, which single precision allows. On
     an accelerator the products of one iteration take much less time than one QR decomposition or
@@ -119,34 +152,32 @@ def _left_vectors_by_gram(
 
     Returns
     -------
-    array or None
-        None if the matrix has a smaller rank than the basis, for which QR is needed.
+    _Pairs or None
+        None for other matrices than small ones in single precision of other libraries than NumPy,
+        and if the matrix has a smaller rank than the basis, for which QR is needed.
     """
     found: tuple[np.ndarray, Array] | None
+    rank, small = min(rank, *matrix.shape), min(matrix.shape)
+    if not small_matrices.is_single_elsewhere(matrix) or not 0 < rank <= small <= _MAX_GRAM:
+        return None
     xp = arrays.namespace(matrix)
     double = xp.astype(matrix, xp.float64)
     tall = matrix.shape[0] > matrix.shape[1]
     gram = double.T @ double if tall else double @ double.T
-    if gram.shape[0] <= max(_FULL_SVD_SIZE, rank + OVERSAMPLING):
+    if small <= max(_FULL_SVD_SIZE, rank + OVERSAMPLING):
         found = small_matrices.eigenpairs(gram)
-        if found is None:
-            return None
     else:
         missing = max(rank + OVERSAMPLING - guess.shape[1], 0)
         extra = random_block(matrix.shape[1], missing, matrix, seed=0)
         block = xp.concat([guess, extra], axis=1)
         block = xp.astype(block if tall else matrix @ block, xp.float64)
         found = _by_subspace_iteration(gram, rank, block, arrays.eps(matrix))
-        if found is None:
-            return None
-    values, vectors = found
-    sizes = np.sqrt(np.maximum(values[:rank], 0.0))
-    clear = (sizes > max(matrix.shape) * arrays.eps(matrix) * sizes[0]) & (sizes > float(floor))
+    if found is None:
+        return None
+    values = np.sqrt(np.maximum(found[0][:rank], 0.0))
+    clear = (values > max(matrix.shape) * arrays.eps(matrix) * values[0]) & (values > float(floor))
     count = int(np.count_nonzero(clear))
-    vectors = vectors[:, :count]
-    if tall:
-        vectors = double @ (vectors / arrays.from_numpy(sizes[:count], double))
-    return xp.astype(vectors, matrix.dtype)
+    return _Pairs(values[:count], found[1][:, :count])
 
 
 def _by_subspace_iteration(
@@ -154,29 +185,41 @@ def _by_subspace_iteration(
 ) -> tuple[np.ndarray, Array] | None:
     """The largest eigenvalues, on the host, and the eigenvectors of a matrix, from a block.
 
-    Every check takes two products with the matrix and one transfer to the host. A further product
-    before the first one would make columns of a random block nearly dependent if there is a large
-    gap between the eigenvalues, and then a second check is needed, although all have converged.
-    None if the columns of the block become linearly dependent.
+    A check takes one transfer to the host, which takes longer than some products. But products
+    make the columns of a random block dependent if there is a large gap between the eigenvalues;
+    then the iteration begins again with one product before every check. None if they become
+    dependent nevertheless.
     """
+    for products in (_PRODUCTS, 1):
+        found = _iterated(gram, rank, block, eps, products)
+        if found is not None:
+            return found
+    return None
+
+
+def _iterated(
+    gram: Array, rank: int, block: Array, eps: float, products: int
+) -> tuple[np.ndarray, Array] | None:
+    """As :func:`_by_subspace_iteration`, with a number of products before every check."""
     xp = arrays.namespace(gram)
     captured = 0.0
     for checks_left in reversed(range(_MAX_CHECKS)):
-        block = gram @ block
+        for _ in range(products):
+            block = gram @ block
         image = gram @ block
-        products = small_matrices.inner_products(xp.concat([block, image], axis=1))
-        found = small_matrices.ritz(products)
+        found = small_matrices.ritz(
+            small_matrices.inner_products(xp.concat([block, image], axis=1)), rank
+        )
         if found is None:
             return None
         values = found.values
         previous, captured = captured, float(np.sum(values[:rank]))
         gap = values[rank - 1] - values[-1]
         missed = np.sum(found.residuals[:rank]) / gap if gap > 0 else captured
-        turn = arrays.from_numpy(found.turn, gram)
         settled = min(missed, captured - previous) <= 0.1 * eps * captured
-        if found.is_orthonormal and (settled or not checks_left):
-            return values, block @ turn[:, :rank]
-        block = image @ turn
+        if found.better is not None and (settled or not checks_left):
+            return values, image @ arrays.from_numpy(found.better, gram)
+        block = image @ arrays.from_numpy(found.turn, gram)
     return None
 
 

@@ -37,6 +37,8 @@ MOST_ROWS = 256
 _INDEPENDENT = 1e-7
 # Least pivot with which a Cholesky factor gives a basis that is orthonormal in single precision.
 _WELL_CONDITIONED = 1e-3
+# Largest error of the inner products of a basis that is orthonormal in single precision.
+_ORTHONORMAL = 1e-8
 
 
 def is_single_elsewhere(a: Array) -> bool:
@@ -228,21 +230,29 @@ class Ritz(NamedTuple):
     values : ndarray of shape (width,)
         Approximate eigenvalues, decreasing.
     turn : ndarray of shape (width, width)
-        B·turn has the approximate eigenvectors, which are orthonormal.
+        B·turn has the approximate eigenvectors, which are orthonormal up to rounding.
     residuals : ndarray of shape (width,)
         Squared norms of A·v − value·v.
-    is_orthonormal : bool
-        Whether B·turn is orthonormal in single precision.
+    better : ndarray of shape (width, rank), or None
+        AB·better is an orthonormal basis of the leading vectors after one more product with A.
+        None if it would not be orthonormal in single precision.
     """
 
     values: np.ndarray
     turn: np.ndarray
     residuals: np.ndarray
-    is_orthonormal: bool
+    better: np.ndarray | None
 
 
-def ritz(products: Array) -> Ritz | None:
+def ritz(products: Array, rank: int) -> Ritz | None:
     """Approximate eigenpairs of A from the inner products of the columns of [B, AB].
+
+    Parameters
+    ----------
+    products : array of shape (2 width, 2 width)
+        The inner products, in double precision.
+    rank : int
+        Number of leading vectors to improve.
 
     Returns
     -------
@@ -260,5 +270,18 @@ def ritz(products: Array) -> Ritz | None:
     inverse = found.inverse
     values, vectors = _descending(inverse.T @ image @ inverse)
     turn = inverse @ vectors
-    residuals = np.einsum("ij,ij->j", turn, squares @ turn) - values**2
-    return Ritz(values, turn, np.maximum(residuals, 0.0), _is_accurate(found))
+    images = squares @ turn
+    residuals = np.einsum("ij,ij->j", turn, images) - values**2
+    better = _improved(squares, turn[:, :rank], images[:, :rank])
+    return Ritz(values, turn, np.maximum(residuals, 0.0), better)
+
+
+def _improved(squares: np.ndarray, turn: np.ndarray, images: np.ndarray) -> np.ndarray | None:
+    """What turns columns with inner products ``squares`` into an orthonormal basis of some."""
+    found = _inverse_triangle(turn.T @ images)
+    if found is None:
+        return None
+    better = turn @ found.inverse
+    # rounding errors of the inner products grow with the norms of what is added up
+    sums = np.sqrt(squares.diagonal()) @ np.abs(better)
+    return better if np.finfo(np.float64).eps * np.max(sums) ** 2 < _ORTHONORMAL else None

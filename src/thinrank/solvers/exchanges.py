@@ -124,7 +124,7 @@ def descending(values: Array, count: int | None = None) -> Array:
     """
     count = values.shape[0] if count is None else min(count, values.shape[0])
     if not _pays_to_part(values, count):
-        return ascending(-values)[:count]
+        return ascending(-values if count else values[:0])[:count]
     few = _shortlist(values, count) if values.shape[0] >= MANY else None
     keys = arrays.half_the_digits(-(values if few is None else values[few]))
     last = np.partition(keys, count - 1)[count - 1]

@@ -23,7 +23,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.largest import top_rows
-from thinrank.leading_vectors import leading_left_vectors
+from thinrank.leading_vectors import leading_left_vectors, leading_row_space
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
     ascending,
@@ -312,11 +312,38 @@ class Pursuit(Sized):
         root, ridged = form.inverse_root(rows)
         cross = form.cross_rows(rows)
         whitened = linalg.lower_product(root, cross)  # (|S|, m2)
-        xp = arrays.namespace(whitened)
         # size of the rounding errors in the whitened matrix
         floor = (
             rows.shape[0] * arrays.eps(root) * entrywise.largest(root) * entrywise.largest(cross)
         )
+        found = None
+        if columns.shape[0] == self.columns == form.shape[1]:  # nothing to alternate with
+            found = leading_row_space(whitened, self.rank, guess, floor)
+        if found is not None and self._largest_columns(found[0], columns) is columns:
+            Q, explained = found
+            U = root.T @ (whitened @ Q)
+        else:
+            columns, Q, U, explained = self._alternated(form, root, whitened, columns, guess, floor)
+        objective = 0.5 * (form.constant - explained)
+        if ridged:  # then ‖V‖² belongs to another H
+            quadratic = arrays.inner(U, form.gram(rows) @ U)
+            objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
+        objective = max(objective, 0.0)
+        scale = form.column_scale
+        fit = Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
+        fit.__dict__["column_support"] = columns
+        return fit
+
+    def _alternated(
+        self,
+        form: QuadraticForm,
+        root: Array,
+        whitened: Array,
+        columns: Array,
+        guess: Array,
+        floor: Array | float,
+    ) -> tuple[Array, Array, Array, float]:
+        """Columns, Q, U and the explained sum of squares, by turns of row space and columns."""
         for _ in range(_MAX_ALTERNATIONS):
             part = whitened
             if columns.shape[0] < form.shape[1]:
@@ -325,7 +352,7 @@ class Pursuit(Sized):
             V = whitened.T @ left
             best = self._largest_columns(V, columns)
             settled = best.shape == columns.shape and (
-                best.shape[0] == form.shape[1] or bool(xp.all(best == columns))
+                best.shape[0] == form.shape[1] or bool(arrays.namespace(V).all(best == columns))
             )
             columns, guess = best, V
             if settled or columns.shape[0] == 0:
@@ -339,15 +366,7 @@ class Pursuit(Sized):
             explained = float(np.sum(arrays.to_numpy(triangle).astype(np.float64) ** 2))
         U = root.T @ (left @ triangle.T)
         Q = arrays.scatter_rows(Q, columns, form.shape[1]) if some else Q
-        objective = 0.5 * (form.constant - explained)
-        if ridged:  # then ‖V‖² belongs to another H
-            quadratic = arrays.inner(U, form.gram(rows) @ U)
-            objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
-        objective = max(objective, 0.0)
-        scale = form.column_scale
-        fit = Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
-        fit.__dict__["column_support"] = columns
-        return fit
+        return columns, Q, U, explained
 
     def _largest_columns(self, V: Array, columns: Array) -> Array:
         """The rows of V of largest norm; ``columns`` itself if these are all."""
