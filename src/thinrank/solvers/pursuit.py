@@ -390,5 +390,5 @@ class Pursuit(Sized):
         leaving = max(size - (self.rows - rows.shape[0]), 0)
         kept = arrays.take_rows(beside(rows, costs), ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
-        new = xp.sort(xp.concat([kept, entering]))
+        new = xp.sort(xp.concat([kept, entering]), stable=False)
         return new if type(new) is type(rows) else arrays.indices(new, rows)
