@@ -88,6 +88,8 @@ class Pursuit(Sized):
         is the penalty of AIC. Without a penalty superfluous rows could be exchanged many times for
         others that fit the noise better. With 0 every exchange that decreases the objective is
         made: the objective is lower, but in simulations the error on new data is higher.
+    exchanges : bool, default=True
+        Whether to exchange rows; otherwise the result is the best fit on the rows of the start.
     thorough : bool, default=True
         Whether to try, at the end, single exchanges without the penalty, and the supports of
         ``neighbours``.
@@ -104,6 +106,7 @@ class Pursuit(Sized):
     max_iter: int = 100
     tol: float = 1e-7
     exchange_penalty: float = 2.0
+    exchanges: bool = True
     thorough: bool = True
     neighbours: bool = True
 
@@ -133,7 +136,8 @@ class Pursuit(Sized):
         # factors of a fit take time, and the form of a quadratic loss is the same everywhere
         exact = "quadratic" in loss.capabilities
         form = loss.quadratic() if exact else loss.majorizer(state.factors)
-        if state.has_more_rows_than_samples:  # all sets of rows fit equally well
+        # with more rows than samples all sets of rows fit equally well
+        if not self.exchanges or state.has_more_rows_than_samples:
             refitted = self._refitted(loss, form, state)
             return refitted if refitted.change > 0 else refitted.changed(final=True)
         # costs and gains must be those of a fit of this form
