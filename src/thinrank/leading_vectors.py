@@ -17,7 +17,14 @@ from thinrank.linalg import (
     tall_qr,
 )
 
-__all__ = ["leading_left_vectors", "leading_right_vectors", "leading_row_space"]
+__all__ = [
+    "Check",
+    "by_subspace_iteration",
+    "leading_left_vectors",
+    "leading_right_vectors",
+    "to_check",
+    "wider",
+]
 
 # Up to this number of rows or columns a full SVD is faster than subspace iteration.
 _FULL_SVD_SIZE = 64
@@ -30,7 +37,7 @@ _ROUNDING = 10.0
 # Up to this number of rows or columns a Gram matrix in double precision is quick to multiply with.
 _MAX_GRAM = 4096
 # Number of products before a check of convergence, after which most guesses have converged.
-_PRODUCTS = 3
+PRODUCTS = 3
 # Largest number of checks of convergence.
 _MAX_CHECKS = 20
 # Right singular vectors come from inner products if the squares of the singular values differ by
@@ -115,27 +122,6 @@ def _left_vectors_of_wide(matrix: Array, rank: int, floor: Array | float) -> Arr
     return left[:, : _numerical_rank(values, max(matrix.shape), floor)]
 
 
-def leading_row_space(
-    matrix: Array, rank: int, guess: Array, floor: Array | float
-) -> tuple[Array, float] | None:
-    """Leading right singular vectors, and the sum of squares that they explain.
-
-    Parameters as for :func:`leading_left_vectors`.
-
-    Returns
-    -------
-    (array of shape (n, q), float) or None
-        None where it takes more operations than left singular vectors and a QR decomposition: for
-        other than tall matrices in single precision, of other libraries than NumPy.
-    """
-    tall = matrix.shape[0] > matrix.shape[1]
-    found = _by_gram(matrix, rank, guess, floor) if tall else None
-    if found is None:
-        return None
-    right = arrays.namespace(matrix).astype(found.vectors, matrix.dtype)
-    return right, float(np.sum(found.values**2))
-
-
 class _Pairs(NamedTuple):
     """Singular values on the host, and right (of tall matrices) or left vectors, in double."""
 
@@ -167,11 +153,9 @@ def _by_gram(matrix: Array, rank: int, guess: Array, floor: Array | float) -> _P
     if small <= max(_FULL_SVD_SIZE, rank + OVERSAMPLING):
         found = small_matrices.eigenpairs(gram)
     else:
-        missing = max(rank + OVERSAMPLING - guess.shape[1], 0)
-        extra = random_block(matrix.shape[1], missing, matrix, seed=0)
-        block = xp.concat([guess, extra], axis=1)
+        block = wider(guess, rank)
         block = xp.astype(block if tall else matrix @ block, xp.float64)
-        found = _by_subspace_iteration(gram, rank, block, arrays.eps(matrix))
+        found = by_subspace_iteration(gram, rank, block, arrays.eps(matrix))
     if found is None:
         return None
     values = np.sqrt(np.maximum(found[0][:rank], 0.0))
@@ -180,8 +164,38 @@ def _by_gram(matrix: Array, rank: int, guess: Array, floor: Array | float) -> _P
     return _Pairs(values[:count], found[1][:, :count])
 
 
-def _by_subspace_iteration(
-    gram: Array, rank: int, block: Array, eps: float
+def wider(guess: Array, rank: int) -> Array:
+    """A guess with random columns, as many as a subspace iteration for ``rank`` vectors needs."""
+    missing = max(rank + OVERSAMPLING - guess.shape[1], 0)
+    extra = random_block(guess.shape[0], missing, guess, seed=0)
+    return arrays.namespace(guess).concat([guess, extra], axis=1)
+
+
+class Check(NamedTuple):
+    """A block after some products with a symmetric matrix A.
+
+    Attributes
+    ----------
+    image : array
+        AB for the block B.
+    products : array
+        Inner products of the columns of [B, AB].
+    """
+
+    image: Array
+    products: Array
+
+
+def to_check(gram: Array, block: Array, products: int = PRODUCTS) -> Check:
+    """Multiply a block by a matrix several times, up to the next check of convergence."""
+    for _ in range(products):
+        block = gram @ block
+    image = gram @ block
+    return Check(image, small_matrices.inner_products(block, image))
+
+
+def by_subspace_iteration(
+    gram: Array, rank: int, block: Array, eps: float, first: Check | None = None
 ) -> tuple[np.ndarray, Array] | None:
     """The largest eigenvalues, on the host, and the eigenvectors of a matrix, from a block.
 
@@ -189,27 +203,25 @@ def _by_subspace_iteration(
     make the columns of a random block dependent if there is a large gap between the eigenvalues;
     then the iteration begins again with one product before every check. None if they become
     dependent nevertheless.
+
+    ``first`` is the first check, if it was made already.
     """
-    for products in (_PRODUCTS, 1):
-        found = _iterated(gram, rank, block, eps, products)
+    for products in (PRODUCTS, 1):
+        check = to_check(gram, block, products) if first is None else first
+        found = _iterated(gram, rank, check, eps, products)
         if found is not None:
             return found
+        first = None
     return None
 
 
 def _iterated(
-    gram: Array, rank: int, block: Array, eps: float, products: int
+    gram: Array, rank: int, check: Check, eps: float, products: int
 ) -> tuple[np.ndarray, Array] | None:
-    """As :func:`_by_subspace_iteration`, with a number of products before every check."""
-    xp = arrays.namespace(gram)
+    """As :func:`by_subspace_iteration`, with a number of products before every check."""
     captured = 0.0
     for checks_left in reversed(range(_MAX_CHECKS)):
-        for _ in range(products):
-            block = gram @ block
-        image = gram @ block
-        found = small_matrices.ritz(
-            small_matrices.inner_products(xp.concat([block, image], axis=1)), rank
-        )
+        found = small_matrices.ritz(check.products, rank)
         if found is None:
             return None
         values = found.values
@@ -218,8 +230,9 @@ def _iterated(
         missed = np.sum(found.residuals[:rank]) / gap if gap > 0 else captured
         settled = min(missed, captured - previous) <= 0.1 * eps * captured
         if found.better is not None and (settled or not checks_left):
-            return values, image @ arrays.from_numpy(found.better, gram)
-        block = image @ arrays.from_numpy(found.turn, gram)
+            return values, check.image @ arrays.from_numpy(found.better, gram)
+        turn = arrays.from_numpy(found.turn, gram)
+        check = to_check(gram, check.image @ turn, products)
     return None
 
 

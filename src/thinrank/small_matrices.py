@@ -20,9 +20,11 @@ __all__ = [
     "Ritz",
     "eigenpairs",
     "inner_products",
+    "inverse_of_lower",
     "inverse_root",
     "is_single_elsewhere",
     "least_pivot",
+    "lower_factor",
     "orthonormal",
     "product_right_vectors",
     "product_svd",
@@ -50,9 +52,9 @@ def _double(a: Array) -> np.ndarray:
     return arrays.to_numpy(a).astype(np.float64, copy=False)
 
 
-def inner_products(block: Array) -> Array:
-    """Inner products of the columns, in double precision."""
-    double = _in_double(block)
+def inner_products(*blocks: Array) -> Array:
+    """Inner products of all columns of some blocks, in double precision."""
+    double = _in_double(arrays.namespace(*blocks).concat(blocks, axis=1))
     return double.T @ double
 
 
@@ -163,17 +165,14 @@ def inverse_root(symmetric: Array, scale: float | None = None) -> tuple[Array | 
         What the pivots were compared with: the mean diagonal, unless it was given.
     """
     xp = arrays.namespace(symmetric)
-    factor = _lower_factor(symmetric)
+    factor = lower_factor(symmetric)
     both = xp.stack([xp.linalg.diagonal(symmetric), xp.linalg.diagonal(factor)])
     diagonal, pivots = arrays.to_numpy(both)  # one transfer from the device
     scale = float(diagonal.mean(dtype=np.float64)) if scale is None else scale
     # NaN, which a factor that does not exist has, fails the comparison
     if not pivots.min() > least_pivot(symmetric, scale):
         return None, scale
-    unit = arrays.identity(factor.shape[0], like=factor)
-    if hasattr(xp.linalg, "solve_triangular"):
-        return xp.linalg.solve_triangular(factor, unit, upper=False), scale
-    return xp.linalg.inv(factor), scale
+    return inverse_of_lower(factor), scale
 
 
 def least_pivot(like: Array, scale: float) -> float:
@@ -181,7 +180,16 @@ def least_pivot(like: Array, scale: float) -> float:
     return (1e3 * arrays.eps(like) * max(scale, 0.0)) ** 0.5
 
 
-def _lower_factor(symmetric: Array) -> Array:
+def inverse_of_lower(factor: Array) -> Array:
+    """Inverse of a lower triangular matrix of other libraries than NumPy."""
+    xp = arrays.namespace(factor)
+    if not hasattr(xp.linalg, "solve_triangular"):
+        return xp.linalg.inv(factor)
+    unit = arrays.identity(factor.shape[0], like=factor)
+    return xp.linalg.solve_triangular(factor, unit, upper=False)
+
+
+def lower_factor(symmetric: Array) -> Array:
     """Lower Cholesky factor; it has NaN if the matrix is not positive definite."""
     xp = arrays.namespace(symmetric)
     if hasattr(xp.linalg, "cholesky_ex"):  # linalg.cholesky would wait for the device

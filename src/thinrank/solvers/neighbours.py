@@ -234,9 +234,7 @@ def explained_squares(
 
 
 def _descending(weights: Array) -> Array:
-    return arrays.namespace(weights).sort(
-        weights, axis=1, descending=True, stable=False
-    )
+    return arrays.namespace(weights).sort(weights, axis=1, descending=True, stable=False)
 
 
 def _largest(weights: Array, count: int) -> Array:

@@ -23,7 +23,8 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.largest import top_rows
-from thinrank.leading_vectors import leading_left_vectors, leading_row_space
+from thinrank.leading_vectors import leading_left_vectors
+from thinrank.solvers.at_once import fitted_at_once
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
     ascending,
@@ -34,7 +35,7 @@ from thinrank.solvers.exchanges import (
     largest_noise,
     promising,
 )
-from thinrank.solvers.fits import Fit, Prospects
+from thinrank.solvers.fits import Fit, Prospects, fit_of
 from thinrank.solvers.gains import prospects_of
 from thinrank.solvers.loss_fits import (
     by_gauss_newton,
@@ -313,6 +314,10 @@ class Pursuit(Sized):
 
     def _fit_form(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
+        if columns.shape[0] == self.columns == form.shape[1]:  # nothing to alternate with
+            found = fitted_at_once(form, rows, self.rank, guess)
+            if found is not None:
+                return fit_of(form, rows, columns, *found)
         root, ridged = form.inverse_root(rows)
         cross = form.cross_rows(rows)
         whitened = linalg.lower_product(root, cross)  # (|S|, m2)
@@ -320,23 +325,12 @@ class Pursuit(Sized):
         floor = (
             rows.shape[0] * arrays.eps(root) * entrywise.largest(root) * entrywise.largest(cross)
         )
-        found = None
-        if columns.shape[0] == self.columns == form.shape[1]:  # nothing to alternate with
-            found = leading_row_space(whitened, self.rank, guess, floor)
-        if found is not None and self._largest_columns(found[0], columns) is columns:
-            Q, explained = found
-            U = root.T @ (whitened @ Q)
-        else:
-            columns, Q, U, explained = self._alternated(form, root, whitened, columns, guess, floor)
+        columns, Q, U, explained = self._alternated(form, root, whitened, columns, guess, floor)
         objective = 0.5 * (form.constant - explained)
         if ridged:  # then ‖V‖² belongs to another H
             quadratic = arrays.inner(U, form.gram(rows) @ U)
             objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
-        objective = max(objective, 0.0)
-        scale = form.column_scale
-        fit = Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
-        fit.__dict__["column_support"] = columns
-        return fit
+        return fit_of(form, rows, columns, root, whitened, U, Q, objective)
 
     def _alternated(
         self,
