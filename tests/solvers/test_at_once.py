@@ -50,6 +50,18 @@ def test_it_is_the_fit_step_by_step(elsewhere, rng, monkeypatch, ridge, signal):
     np.testing.assert_allclose(at_once.whitened, steps.whitened, atol=1e-4 * signal)
 
 
+def test_what_is_explained_of_each_response(elsewhere, rng):
+    X, Y = data(rng)
+    form = form_of(elsewhere, X, Y)
+    found = fitted_at_once(
+        form, arrays.indices(range(ROWS), form.prototype), RANK, guess_of(elsewhere, rng)
+    )
+    left = np.sum((Y - X[:, :ROWS] @ np.asarray(found.U @ found.Q.T)) ** 2, axis=0)
+    np.testing.assert_allclose(
+        len(X) * np.asarray(found.explained), np.sum(Y**2, axis=0) - left, rtol=1e-3
+    )
+
+
 def test_one_transfer_if_the_guess_is_good(elsewhere, rng, monkeypatch):
     X, Y = data(rng)
     form = form_of(elsewhere, X, Y)

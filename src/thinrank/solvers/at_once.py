@@ -30,6 +30,8 @@ class AtOnce(NamedTuple):
     root, whitened, U, Q : arrays
     objective : float
         Of :class:`thinrank.solvers.fits.Fit`.
+    explained : array of shape (m2,)
+        Twice the decrease of the objective by each column, compared with the zero matrix.
     """
 
     root: Array
@@ -37,6 +39,7 @@ class AtOnce(NamedTuple):
     U: Array
     Q: Array
     objective: float
+    explained: Array
 
 
 def fitted_at_once(form: QuadraticForm, rows: Array, rank: int, guess: Array) -> AtOnce | None:
@@ -88,9 +91,10 @@ def fitted_at_once(form: QuadraticForm, rows: Array, rank: int, guess: Array) ->
     floor = rows.shape[0] * eps * max(float(np.prod(bounds)), float(squares[0]) ** 0.5)
     if not squares[-1] > floor**2:  # it may be a rounding error
         return None
-    Q = xp.astype(found[1], whitened.dtype)
+    explained = xp.sum(found[1] * (products @ found[1]), axis=1)
+    explained, Q = (xp.astype(each, whitened.dtype) for each in (explained, found[1]))
     objective = 0.5 * (form.constant - float(np.sum(squares)))
-    return AtOnce(root, whitened, root.T @ (whitened @ Q), Q, objective)
+    return AtOnce(root, whitened, root.T @ (whitened @ Q), Q, objective, explained)
 
 
 def _applies(form: QuadraticForm, rows: Array, rank: int, guess: Array) -> bool:

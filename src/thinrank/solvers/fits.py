@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -106,6 +106,9 @@ class Fit:
             return replace(self, root=nothing, whitened=nothing, U=nothing, Q=nothing)
         return replace(self, root=nothing, whitened=nothing)
 
+    # twice the decrease of the objective by each column, if it was computed with the fit
+    explained: ClassVar[Array | None] = None
+
     @property
     def has_more_rows_than_samples(self) -> bool:
         """Whether R has fewer rows than columns."""
@@ -139,12 +142,16 @@ def fit_of(
     U: Array,
     Q: Array,
     objective: float,
+    explained: Array | None = None,
 ) -> Fit:
-    """A fit of a form, whose columns are all in use; the arguments are those of :class:`Fit`."""
+    """A fit of a form, whose columns are all in use.
+
+    The arguments are those of :class:`Fit`, and what the fit explains of each column, if known.
+    """
     scale = form.column_scale
     # rounding errors may make it negative
     fit = Fit(rows, columns, root, whitened, U, Q, max(objective, 0.0), form.shape, scale)
-    fit.__dict__["column_support"] = columns
+    fit.__dict__.update(column_support=columns, explained=explained)
     return fit
 
 
