@@ -15,7 +15,7 @@ from thinrank.linalg import (
     tall_qr,
 )
 
-__all__ = ["leading_left_vectors", "leading_right_vectors"]
+__all__ = ["leading_left_vectors", "leading_right_vectors", "left_vectors_near"]
 
 # Up to this number of rows or columns a full SVD is faster than subspace iteration.
 _FULL_SVD_SIZE = 64
@@ -32,6 +32,8 @@ _MAX_CHECKS = 20
 # Right singular vectors come from inner products if the squares of the singular values differ by
 # less than this factor: inner products lose as many digits.
 _GRAM_RANGE = 1e3
+# Least relative error of sums of squares of singular values in a subspace iteration from a guess.
+_NEAR = 1e-12
 
 
 def leading_left_vectors(
@@ -149,10 +151,58 @@ def _left_vectors_by_gram(
     return xp.astype(vectors, matrix.dtype)
 
 
+def left_vectors_near(matrix: Array, rank: int, guess: Array) -> Array | None:
+    """Leading left singular vectors of a matrix, of which a guess of the right ones is close.
+
+    They come from a subspace iteration with the smaller Gram matrix in double precision. More than
+    ``rank`` vectors are returned; the further ones are only approximations.
+
+    Parameters
+    ----------
+    matrix : array of shape (m, n)
+        The matrix.
+    rank : int
+        Number of vectors that are computed to full accuracy.
+    guess : array of shape (n, q)
+        A block whose columns are close to the right singular vectors.
+
+    Returns
+    -------
+    array of shape (m, q), or None
+        Orthonormal columns. None if a complete decomposition would take less time, or if the
+        matrix has too small a rank.
+    """
+    small = min(matrix.shape)
+    missing = max(rank + OVERSAMPLING - guess.shape[1], 0)
+    width = guess.shape[1] + missing
+    if rank == 0 or small <= max(_FULL_SVD_SIZE, 2 * width) or small > _MAX_GRAM:
+        return None
+    xp = arrays.namespace(matrix)
+    double = xp.astype(matrix, xp.float64, copy=False)
+    tall = matrix.shape[0] > matrix.shape[1]
+    gram = double.T @ double if tall else double @ double.T
+    extra = random_block(matrix.shape[1], missing, double, seed=0)
+    block = xp.concat([xp.astype(guess, xp.float64, copy=False), extra], axis=1)
+    tolerance = max(arrays.eps(matrix), 10 * _NEAR)
+    found = _by_subspace_iteration(gram, rank, block if tall else double @ block, tolerance, width)
+    if found is None:
+        return None
+    values, vectors = found
+    # the rule of complete decompositions for tables: see selection/tables.py
+    clear = values > max(matrix.shape) * arrays.eps(matrix) * values[0]
+    count = int(np.count_nonzero(clear))
+    vectors = vectors[:, :count]
+    if tall:
+        vectors = double @ (vectors / arrays.from_numpy(np.sqrt(values[:count]), double))
+    return xp.astype(vectors, matrix.dtype, copy=False)
+
+
 def _by_subspace_iteration(
-    gram: Array, rank: int, block: Array, eps: float
+    gram: Array, rank: int, block: Array, eps: float, count: int | None = None
 ) -> tuple[np.ndarray, Array] | None:
     """The largest eigenvalues, on the host, and the eigenvectors of a matrix, from a block.
+
+    ``count`` vectors are returned, or ``rank``, up to which they are accurate.
 
     Every check takes two products with the matrix and one transfer to the host. A further product
     before the first one would make columns of a random block nearly dependent if there is a large
@@ -175,7 +225,7 @@ def _by_subspace_iteration(
         turn = arrays.from_numpy(found.turn, gram)
         settled = min(missed, captured - previous) <= 0.1 * eps * captured
         if found.is_orthonormal and (settled or not checks_left):
-            return values, block @ turn[:, :rank]
+            return values, block @ turn[:, : count or rank]
         block = image @ turn
     return None
 

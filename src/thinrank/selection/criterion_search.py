@@ -12,7 +12,6 @@ import numpy as np
 from thinrank.core.sizes import Sizes
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.evaluation import Evaluation
-from thinrank.selection.mean_scores import table_entry
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFits
@@ -56,6 +55,7 @@ class CriterionSearch(Search):
         super().__init__(samples, space, **options)
         self._rough = rough
         self._near = near
+        self._compared_at: set[Sizes] = set()  # points with which all ridges were compared
 
     def _search(self) -> None:
         if self._space.null:
@@ -63,7 +63,7 @@ class CriterionSearch(Search):
         if self._space.exhaustive is not None:
             self._evaluate(self._space.exhaustive)
             return
-        best = self._by_forecast(self._over_ridges(self._first()))
+        best = self._by_forecast(self._first())
         if self._rough:
             return
         best = self._neighbours(best)
@@ -109,30 +109,16 @@ class CriterionSearch(Search):
         return min(fitted, key=distance) if fitted else None
 
     def _first(self) -> Evaluation:
-        """Where the search begins."""
+        """Where the search begins, with the best ridge there."""
         if self._near is not None:
-            return self._settle(self._evaluate([self._near])[0])
-        if self.is_long and self._samples[0].form.exact:
-            return self._settle(self._evaluate([self._predicted_best()])[0])
-        return self._over_grid()
+            return self._over_ridges(self._settle(self._evaluate([self._near])[0]))
+        return self._over_ridges(self._over_grid())
 
-    def _predicted_best(self) -> Sizes:
-        """The best point of the grid by tables of the rows that backward elimination leaves.
-
-        No model is fitted. The grid ends where fewer rows have a higher score even without penalty.
-        """
-        sample = cast(CriterionSample, self._samples[0])
-        best = math.inf, self._space.like(int(self._space.rows[0]), None)
-        for rows in reversed(self._space.row_grid()):
-            sizes = self._space.like(rows, None)
-            most = min(int(self._space.ranks[-1]), rows)
-            fit = sample.eliminated(rows, sizes.ridge)
-            if sizes.ridge == 0 and sample.unpenalised(fit) > best[0]:
-                break
-            table = sample.table(fit, sizes.ridge, most)
-            choice = self._space.best_of(table, sizes._replace(rank=most))
-            best = min(best, (table_entry(table, choice), choice))
-        return best[1]
+    def _over_ridges(self, best: Evaluation) -> Evaluation:
+        if best.sizes in self._compared_at:  # nothing has changed since
+            return best
+        self._compared_at.add(best.sizes)
+        return super()._over_ridges(best)
 
     def _neighbours(self, best: Evaluation) -> Evaluation:
         """Move to a neighbouring number of rows, while that is better.

@@ -94,7 +94,7 @@ class Sample(abc.ABC):
         """A fit without coefficients, for tables, with another ridge on the rows of a fit."""
         if near is None:
             return None
-        return _on_rows(self._form(ridge), near.rows, near.columns)
+        return _on_rows(self._form(ridge), near.rows, near.columns, near.Q)
 
     @abc.abstractmethod
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
@@ -139,14 +139,15 @@ class _Rows:
     columns: Array
     root: Array
     whitened: Array
+    Q: Array | None = None
 
 
-def _on_rows(form: QuadraticForm, rows: Array, columns: Array) -> _Rows:
+def _on_rows(form: QuadraticForm, rows: Array, columns: Array, near: Array | None = None) -> _Rows:
     if rows.shape[0] == 0:
         nothing = arrays.zeros((0, 0), form.prototype)
         return _Rows(rows, columns, nothing, nothing)
     root, _ = form.inverse_root(rows)
-    return _Rows(rows, columns, root, root @ form.cross_rows(rows))
+    return _Rows(rows, columns, root, root @ form.cross_rows(rows), near)
 
 
 def trimmed(near: Fit, sizes: Sizes) -> Factors:
