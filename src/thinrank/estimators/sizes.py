@@ -175,24 +175,30 @@ def _in_units_of_noise(problem: Problem, sizes: Sizes, known: Factors | None = N
 
     The fit is repeated in these units. ``known`` is a fit of these sizes to the problem.
     """
-    solver = Pursuit(thorough=False).sized(*sizes[:3])
     scaled, factors = problem, known
-    near = None if known is not None else Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0)
-    for _ in range(_MAX_SCALINGS):
-        if near is not None:
-            loss = scaled.loss.with_ridge(sizes.ridge)
-            near = complete_rank(near, loss, sizes.rank, 0)
-            found = solve(loss, solver, near, records=False)
-            if found is None:
-                break
-            factors = scaled.in_units_of(problem, found.state.factors)
-        before, scaled = scaled, problem.with_noise(problem.noise(factors))
-        near = problem.in_units_of(scaled, factors)
-        if scaled.has_about_the_scales_of(before):
+    if factors is None:
+        start = Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0)
+        factors = _fitted(problem, sizes, start)
+    for fits_left in reversed(range(_MAX_SCALINGS)):
+        if factors is None:
             break
+        factors = scaled.in_units_of(problem, factors)
+        before, scaled = scaled, problem.with_noise(problem.noise(factors))
+        factors = problem.in_units_of(scaled, factors)
+        if scaled.has_about_the_scales_of(before) or not fits_left:
+            break
+        factors = _fitted(scaled, sizes, factors)
     assert scaled.target_scale is not None  # or noise would not matter
     noise = arrays.to_numpy(scaled.target_scale / problem.target_scale).astype(np.float64)
-    return _Scaled(scaled, noise, near)
+    return _Scaled(scaled, noise, factors)
+
+
+def _fitted(problem: Problem, sizes: Sizes, near: Factors) -> Factors | None:
+    """A quick fit of given sizes, from other factors; None if there is nothing to fit."""
+    loss = problem.loss.with_ridge(sizes.ridge)
+    near = complete_rank(near, loss, sizes.rank, 0)
+    found = solve(loss, Pursuit(thorough=False).sized(*sizes[:3]), near, records=False)
+    return None if found is None else found.state.factors
 
 
 def _rescaled(

@@ -136,9 +136,19 @@ class CriterionSample(Sample):
         residual = self.form.samples * (self._form_at(fit).constant + table)
         return self._penalised(residual, self._complexity(fit, known, overlap, ridge))
 
-    def unpenalised(self, fit: RowFit) -> float:
-        """The criterion without penalty, of a fit of full rank without ridge to all columns."""
-        residual = self.form.samples * (self.form.constant - arrays.norm(fit.whitened) ** 2)
+    def unpenalised(self, fit: RowFit, fewer: int | None = None) -> float:
+        """The criterion without penalty, of a fit of full rank without ridge to all columns.
+
+        With ``fewer`` a forecast for this number of the rows, which is rather too low: half of the
+        costs of the other rows, if each was removed alone.
+        """
+        left = self.form.constant - arrays.norm(fit.whitened) ** 2
+        if fewer is not None:
+            squares = arrays.row_norms_squared(fit.root.T @ fit.whitened)
+            costs = arrays.to_numpy(squares / arrays.column_norms_squared(fit.root))
+            least = np.sort(costs.astype(np.float64))[: max(len(costs) - fewer, 0)]
+            left += float(np.sum(least)) / 2
+        residual = self.form.samples * left
         nothing = Complexity(0.0, 0, 0, *self.form.shape, False, False)
         return float(self._penalised(np.maximum(residual, 0.0), nothing))
 

@@ -15,7 +15,7 @@ from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFits
-from thinrank.solvers.pursuit import MANY_ROWS, Fit
+from thinrank.solvers.pursuit import MANY_ROWS, Fit, Pursuit
 
 __all__ = ["CriterionSearch"]
 
@@ -76,7 +76,7 @@ class CriterionSearch(Search):
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
         """The fit from the nearest earlier fit, from its own start, or the better of both."""
         sample = self._samples[i]
-        solver = replace(self._pursuit, thorough=False).sized(*sizes[:3])
+        solver = self._solver(sizes)
         nearest = self._nearest(sizes)
         near = nearest.fits[i] if nearest else None
         fit = sample.fit(sizes, solver) if near is None or screened else None
@@ -85,6 +85,9 @@ class CriterionSearch(Search):
             if fit is None or grown.objective < fit.objective:
                 fit = grown
         return fit
+
+    def _solver(self, sizes: Sizes) -> Pursuit:
+        return replace(self._pursuit, thorough=False).sized(*sizes[:3])
 
     def _tables(
         self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
 from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.mean_scores import mean_table, table_entry
+from thinrank.selection.samples import with_row_space
 from thinrank.selection.search import COARSE_RIDGES
 from thinrank.selection.tables import RowFit, RowFits
+from thinrank.solvers.pursuit import Fit
 
 __all__ = ["LongSearch"]
 
@@ -27,64 +30,20 @@ class LongSearch(CriterionSearch):
     than the fit: its row space is known, so that a few products take the place of an eigenproblem.
     """
 
+    _looked: Evaluation | None = None  # the best point of the grid, without a fit
+
     def _first(self) -> Evaluation:
         if self._near is not None:
             return self._settle(self._evaluate([self._near])[0])
-        looked = self._looked_at()
-        predicted = self._compared(looked) if len(self._space.ridges) > 1 else {}
-        best = min(predicted.values(), default=(looked.score, looked.sizes))
-        return self._settle(self._evaluate([best[1]])[0])
+        self._looked = self._best_of_grid()
+        _, choice = min(self._compared(self._looked).values())
+        return self._settle(self._evaluate([choice])[0])
 
-    def _looked_at(self) -> Evaluation:
-        """The best point of the grid, which is not fitted.
-
-        The grid ends where fewer rows have a higher score even without penalty.
-        """
-        sample = cast(CriterionSample, self._samples[0])
-        best: Evaluation | None = None
-        for rows in reversed(self._space.row_grid()):
-            sizes = self._space.like(rows, None)
-            fit = sample.eliminated(rows, sizes.ridge)
-            if best is not None and sizes.ridge == 0 and sample.unpenalised(fit) > best.score:
-                break
-            looked = self._look(sample, fit, sizes)
-            if best is None or looked.score < best.score:
-                best = looked
-        assert best is not None
-        return best
-
-    def _look(self, sample: CriterionSample, fit: RowFit, sizes: Sizes) -> Evaluation:
-        """The best rank and number of columns on given rows."""
-
-        def ranks(best: int) -> int:
-            return self._space.most_ranks(sizes._replace(rank=best))
-
-        table, row_space = sample.likely_table(fit, sizes.ridge, ranks)
-        table = mean_table([table])
-        choice = self._space.best_of(table, sizes._replace(rank=table.shape[0]))
-        score = table_entry(table, choice)
-        known = cast(RowFit, replace(fit, Q=row_space[:, : choice.rank]))  # type: ignore[type-var]
-        return Evaluation(choice, score, (score,), (known,), table, 0.0)  # type: ignore[arg-type]
-
-    def _compared(self, near: Evaluation) -> dict[int, tuple[float, Sizes]]:
-        """Predictions for ridges, in steps from that of ``near`` as far as scores decrease.
-
-        Steps from the least ridge are large at first.
-        """
-        ridges = self._space.ridges
-        allowed = self._space.ridges_for(near.sizes.rows)
-        here = ridges.index(near.sizes.ridge)
-        predicted: dict[int, tuple[float, Sizes]] = {}
-        look = {here}
-        for step in (COARSE_RIDGES, 1) if here == 0 else (1,):
-            while look:
-                few = sorted(look)
-                found = self._predicted(near, [ridges[i] for i in few])
-                predicted |= dict(zip(few, found, strict=True))
-                leader = min(predicted, key=lambda i: predicted[i][0])
-                look = ({leader - step, leader + step} & allowed) - predicted.keys()
-            look = ({leader - 1, leader + 1} & allowed) - predicted.keys()
-        return predicted
+    def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
+        if self._looked is None or self._nearest(sizes) is not None:
+            return super()._fit(sizes, i, screened)
+        rows = cast(RowFit, self._looked.fits[i])
+        return self._samples[i].fit_near(sizes, self._solver(sizes), rows)
 
     def _tables(
         self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int
@@ -95,3 +54,88 @@ class LongSearch(CriterionSearch):
             sample.table(fit, ridge, most, None if fit is None else fit.Q)
             for sample, fit, ridge in each
         ]
+
+    # ------------------------------------------------------------------ without fits
+
+    def _best_of_grid(self) -> Evaluation:
+        """The best point of the grid of rows.
+
+        The grid ends where fewer rows have a higher score even without penalty.
+        """
+        sample = cast(CriterionSample, self._samples[0])
+        best: Evaluation | None = None
+        fit: RowFit | None = None
+        for rows in reversed(self._space.row_grid()):
+            sizes = self._space.like(rows, None)
+            limit = best.score if best is not None and sizes.ridge == 0 else math.inf
+            if fit is not None and sample.unpenalised(fit, rows) > limit:
+                break
+            fit = sample.eliminated(rows, sizes.ridge)
+            if sample.unpenalised(fit) > limit:
+                break
+            looked = self._look(sample, fit, sizes, best)
+            if best is None or not best.score < looked.score:
+                best = looked
+        assert best is not None
+        return best
+
+    def _look(
+        self, sample: CriterionSample, fit: RowFit, sizes: Sizes, near: Evaluation | None
+    ) -> Evaluation:
+        """The best rank and number of columns on given rows.
+
+        ``near`` is the best on other rows, whose row space is a guess of that on these. Where the
+        best rank is far above that of ``near``, it does not help.
+        """
+
+        def ranks(best: int) -> int:
+            return self._space.most_ranks(sizes._replace(rank=best))
+
+        if near is not None and not math.isfinite(near.score):  # near saturation
+            near = None
+        if near is not None:
+            Q = cast(Any, near.fits[0]).Q
+            table = sample.table(fit, sizes.ridge, ranks(near.sizes.rank), Q)
+            found = self._best_in(table, sizes)
+        if near is None or found.sizes.rank == found.table.shape[0]:
+            table, Q = sample.likely_table(fit, sizes.ridge, ranks)
+            found = self._best_in(table, sizes)
+        # refits with other ridges need no more of a fit
+        rows: Any = with_row_space(fit, Q[:, : found.sizes.rank])
+        return replace(found, fits=(rows,))
+
+    def _best_in(self, table: np.ndarray, sizes: Sizes) -> Evaluation:
+        """The best point of a table."""
+        table = mean_table([table])
+        choice = self._space.best_of(table, sizes._replace(rank=table.shape[0]))
+        score = table_entry(table, choice)
+        return Evaluation(choice, score, (score,), (), table, 0.0)
+
+    def _compared(self, near: Evaluation) -> dict[int, tuple[float, Sizes]]:
+        """Predictions for ridges, in steps from that of ``near`` as long as scores decrease.
+
+        Steps from the least ridge are large at first; small ones then go to the better side.
+        """
+        ridges = self._space.ridges
+        allowed = self._space.ridges_for(near.sizes.rows)
+        predicted: dict[int, tuple[float, Sizes]] = {}
+
+        def score(place: int) -> float:
+            if place not in allowed:
+                return math.inf
+            if place not in predicted:
+                (predicted[place],) = self._predicted(near, [ridges[place]])
+            return predicted[place][0]
+
+        def last(place: int, step: int) -> int:
+            while score(place + step) < score(place):
+                place += step
+            return place
+
+        here = ridges.index(near.sizes.ridge)
+        if here == 0:
+            here = last(0, COARSE_RIDGES)
+            last(here, 1 if score(here + COARSE_RIDGES) <= score(here - COARSE_RIDGES) else -1)
+        elif last(here, 1) == here:
+            last(here, -1)
+        return predicted

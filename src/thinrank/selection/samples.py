@@ -21,7 +21,7 @@ from thinrank.solvers.pursuit import Fit, Pursuit
 from thinrank.starts import Auto, Backward
 from thinrank.starts.backward import Elimination, on_rows
 
-__all__ = ["Sample", "trimmed"]
+__all__ = ["Sample", "trimmed", "with_row_space"]
 
 _AUTO = Auto(exchanges_rows=True)
 
@@ -85,6 +85,15 @@ class Sample(abc.ABC):
         found = solve(self._loss(sizes.ridge), solver, self._start, self._seed, records=False)
         return None if found is None else found.state
 
+    def fit_near(self, sizes: Sizes, solver: Pursuit, near: RowFit) -> Fit | None:
+        """The fit that starts from given rows and their row space, unless the start is given."""
+        if not isinstance(self._given_start, Auto):
+            return self.fit(sizes, solver)
+        U = near.root.T @ (near.whitened @ near.Q)
+        start = Factors(arrays.scatter_rows(U, near.rows, self.form.shape[0]), near.Q)
+        found = solve(self._loss(sizes.ridge), solver, start, records=False)
+        return None if found is None else found.state
+
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
         """A fit that starts from a fit of other sizes."""
         found = solve(self._loss(sizes.ridge), solver, trimmed(near, sizes), records=False)
@@ -140,6 +149,11 @@ class _Rows:
     root: Array
     whitened: Array
     Q: Array | None = None
+
+
+def with_row_space(fit: RowFit, Q: Array) -> RowFit:
+    """The part of a fit that tables need, with another basis of the row space."""
+    return _Rows(fit.rows, fit.columns, fit.root, fit.whitened, Q)
 
 
 def _on_rows(form: QuadraticForm, rows: Array, columns: Array, near: Array | None = None) -> _Rows:
