@@ -13,7 +13,7 @@ from thinrank.selection.evaluation import Evaluation
 from thinrank.selection.long_search import LongSearch
 from thinrank.selection.space import make_space
 from thinrank.selection.tables import directions
-from thinrank.starts import Auto, Given
+from thinrank.starts import Auto
 
 N, P, K = 150, 100, 90
 
@@ -188,20 +188,17 @@ def test_where_every_model_is_near_saturation(every_search_is_long):
 def test_searches_in_other_units_begin_from_the_last_fit(every_search_is_long, monkeypatch):
     X, Y, _ = tr.datasets.make_two_way_sparse(N, P, K, 3, 20, 60, signal=1.0, random_state=3)
     Y = Y + np.random.default_rng(3).standard_normal(Y.shape) * np.geomspace(0.1, 6, K)
-    starts = []
+    begun = []
 
-    def recorded(*args, start, **options):
-        starts.append(start)
-        return by_criterion(*args, start=start, **options)
+    def recorded(*args, begin=None, near=None, **options):
+        begun.append((begin, near))
+        return by_criterion(*args, begin=begin, near=near, **options)
 
     monkeypatch.setattr("thinrank.estimators.sizes.by_criterion", recorded)
-    found = tr.SparseReducedRankRegressor(criterion="pic").fit(X, Y)
-    assert [start.known is None for start in starts] == [True] + [False] * (len(starts) - 1)
-    assert len(starts) > 1
-    assert starts[1].near
-    assert starts[1].known.rank == found.rank_
-    # a start that is given stays
-    starts.clear()
-    tr.SparseReducedRankRegressor(criterion="pic", start="screening").fit(X, Y)
-    assert len(starts) > 1
-    assert not any(isinstance(start, (Auto, Given)) for start in starts)
+    tr.SparseReducedRankRegressor(criterion="pic").fit(X, Y)
+    assert len(begun) > 1
+    assert begun[0] == (None, None)
+    for begin, near in begun[1:]:
+        assert begin.rank == near.rank
+        assert len(begin.row_support) == near.rows
+        assert len(begin.column_support) == near.columns

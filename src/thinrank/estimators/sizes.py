@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,7 +131,7 @@ def _by_criterion(
             break
         again = options
         if known is not None:
-            again = options | {"near": before, "start": _begun(options["start"], found.factors)}
+            again = options | {"near": before, "begin": found.factors}
         search = by_criterion(scaled.loss, space, criterion, **again)
         if search.best.sizes == before:
             break
@@ -143,13 +142,6 @@ def _fit_of(search: CriterionSearch, scaled: Problem, problem: Problem) -> Facto
     """The best fit of a search in other units, in the units of the problem."""
     fit = search.best.fits[0]
     return None if fit is None else scaled.in_units_of(problem, fit.factors)
-
-
-def _begun(start: Any, known: Factors | None) -> Any:
-    """A start, or one from a known fit if the start is left to the data."""
-    if known is None or not isinstance(start, Auto):
-        return start
-    return replace(start, known=known, near=True)
 
 
 class _Scaled(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.evaluation import Evaluation
@@ -39,6 +40,8 @@ class CriterionSearch(Search):
         Whether to end the search after the grid and the forecasts.
     near : Sizes or None, default=None
         Where to begin instead of the grid.
+    begin : Factors or None, default=None
+        Where the first fit of a long search begins, if the start is left to the data.
     **options
         Options of :class:`thinrank.selection.search.Search`.
     """
@@ -50,11 +53,12 @@ class CriterionSearch(Search):
         *,
         rough: bool = False,
         near: Sizes | None = None,
+        begin: Factors | None = None,
         **options: Any,
     ) -> None:
         super().__init__(samples, space, **options)
         self._rough = rough
-        self._near = near
+        self._near, self._begin = near, begin
         self._compared_at: set[Sizes] = set()  # points with which all ridges were compared
 
     def _search(self) -> None:

@@ -9,6 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from thinrank import arrays
+from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
@@ -30,20 +32,18 @@ class LongSearch(CriterionSearch):
     than the fit: its row space is known, so that a few products take the place of an eigenproblem.
     """
 
-    _looked: Evaluation | None = None  # the best point of the grid, without a fit
-
     def _first(self) -> Evaluation:
         if self._near is not None:
             return self._settle(self._evaluate([self._near])[0])
-        self._looked = self._best_of_grid()
-        _, choice = min(self._compared(self._looked).values())
+        looked = self._best_of_grid()
+        self._begin = _factors(cast(RowFit, looked.fits[0]), self.shape[0])
+        _, choice = min(self._compared(looked).values())
         return self._settle(self._evaluate([choice])[0])
 
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
-        if self._looked is None or self._nearest(sizes) is not None:
+        if self._begin is None or self._nearest(sizes) is not None:
             return super()._fit(sizes, i, screened)
-        rows = cast(RowFit, self._looked.fits[i])
-        return self._samples[i].fit_near(sizes, self._solver(sizes), rows)
+        return self._samples[i].fit_from(sizes, self._solver(sizes), self._begin)
 
     def _tables(
         self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int
@@ -139,3 +139,9 @@ class LongSearch(CriterionSearch):
         elif last(here, 1) == here:
             last(here, -1)
         return predicted
+
+
+def _factors(fit: RowFit, size: int) -> Factors:
+    """The fit on given rows with their row space, as factors with ``size`` rows."""
+    U = fit.root.T @ (fit.whitened @ fit.Q)
+    return Factors(arrays.scatter_rows(U, fit.rows, size), fit.Q)

@@ -85,12 +85,10 @@ class Sample(abc.ABC):
         found = solve(self._loss(sizes.ridge), solver, self._start, self._seed, records=False)
         return None if found is None else found.state
 
-    def fit_near(self, sizes: Sizes, solver: Pursuit, near: RowFit) -> Fit | None:
-        """The fit that starts from given rows and their row space, unless the start is given."""
+    def fit_from(self, sizes: Sizes, solver: Pursuit, start: Factors) -> Fit | None:
+        """The fit that begins with some factors, if the start is left to the data."""
         if not isinstance(self._given_start, Auto):
             return self.fit(sizes, solver)
-        U = near.root.T @ (near.whitened @ near.Q)
-        start = Factors(arrays.scatter_rows(U, near.rows, self.form.shape[0]), near.Q)
         found = solve(self._loss(sizes.ridge), solver, start, records=False)
         return None if found is None else found.state
 
