@@ -122,26 +122,20 @@ def _by_criterion(
         before, last = search.best.sizes, noise
         if search.stopped or before.rank == 0 or not problem.noise_matters(before.rows):
             break
-        known = None
-        if search.is_long:  # where further fits, and the next search, need not begin anew
-            known = _fit_of(search, scaled, problem)
-        found = _in_units_of_noise(problem, before, known)
-        scaled, noise = found.problem, found.noise
+        # where fits take long, those for the noise and the next search need not begin anew
+        fit = search.best.fits[0] if search.is_long else None
+        known = None if fit is None else scaled.in_units_of(problem, fit.factors)
+        scaled, noise, known = _in_units_of_noise(problem, before, known)
         if entrywise.about_proportional(noise, last, problem.negligible_change):
             break
         again = options
-        if known is not None:
-            again = options | {"near": before, "begin": found.factors}
+        if search.is_long:
+            begin = None if known is None else problem.in_units_of(scaled, known)
+            again = options | {"near": before, "begin": begin}
         search = by_criterion(scaled.loss, space, criterion, **again)
         if search.best.sizes == before:
             break
     return search
-
-
-def _fit_of(search: CriterionSearch, scaled: Problem, problem: Problem) -> Factors | None:
-    """The best fit of a search in other units, in the units of the problem."""
-    fit = search.best.fits[0]
-    return None if fit is None else scaled.in_units_of(problem, fit.factors)
 
 
 class _Scaled(NamedTuple):
@@ -154,7 +148,7 @@ class _Scaled(NamedTuple):
     noise : ndarray of shape (n_live_targets,)
         The noise, in the units of the original problem.
     factors : Factors or None
-        The fit, in units of the noise; None if there is nothing to fit.
+        The fit, in the units of the original problem; None if there is nothing to fit.
     """
 
     problem: Problem
@@ -167,30 +161,27 @@ def _in_units_of_noise(problem: Problem, sizes: Sizes, known: Factors | None = N
 
     The fit is repeated in these units. ``known`` is a fit of these sizes to the problem.
     """
+    solver = Pursuit(thorough=False).sized(*sizes[:3])
+
+    def fitted(scaled: Problem, near: Factors) -> Factors | None:
+        loss = scaled.loss.with_ridge(sizes.ridge)
+        near = complete_rank(near, loss, sizes.rank, 0)
+        found = solve(loss, solver, near, records=False)
+        return None if found is None else scaled.in_units_of(problem, found.state.factors)
+
     scaled, factors = problem, known
     if factors is None:
-        start = Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0)
-        factors = _fitted(problem, sizes, start)
+        factors = fitted(problem, Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0))
     for fits_left in reversed(range(_MAX_SCALINGS)):
         if factors is None:
             break
-        factors = scaled.in_units_of(problem, factors)
         before, scaled = scaled, problem.with_noise(problem.noise(factors))
-        factors = problem.in_units_of(scaled, factors)
         if scaled.has_about_the_scales_of(before) or not fits_left:
             break
-        factors = _fitted(scaled, sizes, factors)
+        factors = fitted(scaled, problem.in_units_of(scaled, factors))
     assert scaled.target_scale is not None  # or noise would not matter
     noise = arrays.to_numpy(scaled.target_scale / problem.target_scale).astype(np.float64)
     return _Scaled(scaled, noise, factors)
-
-
-def _fitted(problem: Problem, sizes: Sizes, near: Factors) -> Factors | None:
-    """A quick fit of given sizes, from other factors; None if there is nothing to fit."""
-    loss = problem.loss.with_ridge(sizes.ridge)
-    near = complete_rank(near, loss, sizes.rank, 0)
-    found = solve(loss, Pursuit(thorough=False).sized(*sizes[:3]), near, records=False)
-    return None if found is None else found.state.factors
 
 
 def _rescaled(

@@ -346,11 +346,8 @@ class Search(BaseSearch):
 
     def _over_ridges(self, best: Evaluation) -> Evaluation:
         """Move to the ridge with the best predicted score, if a fit confirms it."""
-        ridges = self._space.ridges
-        if len(ridges) < 2:
-            return best
-        predicted = self._compared(best)
-        others = [predicted[i] for i in predicted if ridges[i] != best.sizes.ridge]
+        predicted = self._compared(best).values()
+        others = [each for each in predicted if each[1].ridge != best.sizes.ridge]
         if not others:
             return best
         score, choice = min(others, key=lambda prediction: prediction[0])
