@@ -23,7 +23,7 @@ def _kth_largest(x: Array, k: int) -> Array:
         if type(x) is np.ndarray and x.shape[0] >= max(MANY, 8 * k):
             x = x[~(x < bound_of_largest(x, k))]  # also if it is NaN
         return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
-    return xp.sort(x, descending=True)[k - 1]
+    return xp.sort(x, descending=True, stable=False)[k - 1]
 
 
 def bound_of_largest(x: np.ndarray, k: int) -> Any:
@@ -66,5 +66,5 @@ def top_positions(squares: Array, count: int) -> Array:
         above = arrays.true_positions(squares > threshold)
         tied = arrays.true_positions((squares == threshold) & (squares > 0))
         tied = tied[: min(count - above.shape[0], tied.shape[0])]
-        kept = xp.sort(xp.concat([above, tied]))
+        kept = xp.sort(xp.concat([above, tied]), stable=False)
     return kept

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import eigh as scipy_eigh
 
@@ -15,7 +17,15 @@ from thinrank.linalg import (
     tall_qr,
 )
 
-__all__ = ["leading_left_vectors", "leading_right_vectors", "left_vectors_near"]
+__all__ = [
+    "Check",
+    "by_subspace_iteration",
+    "leading_left_vectors",
+    "leading_right_vectors",
+    "left_vectors_near",
+    "to_check",
+    "wider",
+]
 
 # Up to this number of rows or columns a full SVD is faster than subspace iteration.
 _FULL_SVD_SIZE = 64
@@ -27,13 +37,15 @@ _WIDE = 4
 _ROUNDING = 10.0
 # Up to this number of rows or columns a Gram matrix in double precision is quick to multiply with.
 _MAX_GRAM = 4096
+# Number of products before a check of convergence, after which most guesses have converged.
+PRODUCTS = 3
 # Largest number of checks of convergence.
 _MAX_CHECKS = 20
 # Right singular vectors come from inner products if the squares of the singular values differ by
 # less than this factor: inner products lose as many digits.
 _GRAM_RANGE = 1e3
-# Ten times the relative error of a sum of squared singular values that tables of scores allow.
-_NEAR = 1e-6
+# Relative error of sums of squared singular values, and of a basis, that tables of scores allow.
+_NEAR = 1e-7
 
 
 def leading_left_vectors(
@@ -64,10 +76,13 @@ def leading_left_vectors(
     xp = arrays.namespace(matrix)
     small = min(matrix.shape)
     rank = min(rank, small)
-    if small_matrices.is_single_elsewhere(matrix) and rank > 0 and small <= _MAX_GRAM:
-        left = _left_vectors_by_gram(matrix, rank, guess, floor)
-        if left is not None:
-            return left
+    found = _by_gram(matrix, rank, guess, floor)
+    if found is not None:
+        tall = matrix.shape[0] > matrix.shape[1]
+        left = found.vectors
+        if tall:
+            left = xp.astype(matrix, left.dtype) @ (left / arrays.from_numpy(found.values, left))
+        return xp.astype(left, matrix.dtype)
     if small <= _FULL_SVD_SIZE:
         left, values = left_singular_vectors(matrix)
         return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
@@ -110,10 +125,15 @@ def _left_vectors_of_wide(matrix: Array, rank: int, floor: Array | float) -> Arr
     return left[:, : _numerical_rank(values, max(matrix.shape), floor)]
 
 
-def _left_vectors_by_gram(
-    matrix: Array, rank: int, guess: Array, floor: Array | float
-) -> Array | None:
-    """Leading left singular vectors from the smaller Gram matrix, in double precision.
+class _Pairs(NamedTuple):
+    """Singular values on the host, and right (of tall matrices) or left vectors, in double."""
+
+    values: np.ndarray
+    vectors: Array
+
+
+def _by_gram(matrix: Array, rank: int, guess: Array, floor: Array | float) -> _Pairs | None:
+    """Leading singular vectors from the smaller Gram matrix, in double precision.
 
     Singular values below about 1e-7 times the largest are lost, which single precision allows. On
     an accelerator the products of one iteration take much less time than one QR decomposition or
@@ -121,34 +141,30 @@ def _left_vectors_by_gram(
 
     Returns
     -------
-    array or None
-        None if the matrix has a smaller rank than the basis, for which QR is needed.
+    _Pairs or None
+        None for other matrices than small ones in single precision of other libraries than NumPy,
+        and if the matrix has a smaller rank than the basis, for which QR is needed.
     """
     found: tuple[np.ndarray, Array] | None
+    rank, small = min(rank, *matrix.shape), min(matrix.shape)
+    if not small_matrices.is_single_elsewhere(matrix) or not 0 < rank <= small <= _MAX_GRAM:
+        return None
     xp = arrays.namespace(matrix)
     double = xp.astype(matrix, xp.float64)
     tall = matrix.shape[0] > matrix.shape[1]
     gram = double.T @ double if tall else double @ double.T
-    if gram.shape[0] <= max(_FULL_SVD_SIZE, rank + OVERSAMPLING):
+    if small <= max(_FULL_SVD_SIZE, rank + OVERSAMPLING):
         found = small_matrices.eigenpairs(gram)
-        if found is None:
-            return None
     else:
-        missing = max(rank + OVERSAMPLING - guess.shape[1], 0)
-        extra = random_block(matrix.shape[1], missing, matrix, seed=0)
-        block = xp.concat([guess, extra], axis=1)
+        block = wider(guess, rank)
         block = xp.astype(block if tall else matrix @ block, xp.float64)
-        found = _by_subspace_iteration(gram, rank, block, arrays.eps(matrix))
-        if found is None:
-            return None
-    values, vectors = found
-    sizes = np.sqrt(np.maximum(values[:rank], 0.0))
-    clear = (sizes > max(matrix.shape) * arrays.eps(matrix) * sizes[0]) & (sizes > float(floor))
+        found = by_subspace_iteration(gram, rank, block, arrays.eps(matrix))
+    if found is None:
+        return None
+    values = np.sqrt(np.maximum(found[0][:rank], 0.0))
+    clear = (values > max(matrix.shape) * arrays.eps(matrix) * values[0]) & (values > float(floor))
     count = int(np.count_nonzero(clear))
-    vectors = vectors[:, :count]
-    if tall:
-        vectors = double @ (vectors / arrays.from_numpy(sizes[:count], double))
-    return xp.astype(vectors, matrix.dtype)
+    return _Pairs(values[:count], found[1][:, :count])
 
 
 def left_vectors_near(matrix: Array, rank: int, guess: Array) -> Array | None:
@@ -174,18 +190,15 @@ def left_vectors_near(matrix: Array, rank: int, guess: Array) -> Array | None:
         matrix has too small a rank.
     """
     small = min(matrix.shape)
-    missing = max(rank + OVERSAMPLING - guess.shape[1], 0)
-    width = guess.shape[1] + missing
+    width = max(rank + OVERSAMPLING, guess.shape[1])
     if rank == 0 or small <= max(_FULL_SVD_SIZE, 2 * width) or small > _MAX_GRAM:
         return None
     xp = arrays.namespace(matrix)
     double = xp.astype(matrix, xp.float64, copy=False)
     tall = matrix.shape[0] > matrix.shape[1]
     gram = double.T @ double if tall else double @ double.T
-    extra = random_block(matrix.shape[1], missing, double, seed=0)
-    block = xp.concat([xp.astype(guess, xp.float64, copy=False), extra], axis=1)
-    block = block if tall else double @ block
-    found = _by_subspace_iteration(gram, rank, block, _NEAR, width)
+    block = wider(xp.astype(guess, xp.float64, copy=False), rank)
+    found = _ritz_vectors(gram, rank, block if tall else double @ block)
     if found is None:
         return None
     values, vectors = found
@@ -198,36 +211,104 @@ def left_vectors_near(matrix: Array, rank: int, guess: Array) -> Array | None:
     return xp.astype(vectors, matrix.dtype, copy=False)
 
 
-def _by_subspace_iteration(
-    gram: Array, rank: int, block: Array, eps: float, count: int | None = None
+def _ritz_vectors(gram: Array, rank: int, block: Array) -> tuple[np.ndarray, Array] | None:
+    """Approximate eigenvalues, on the host, and eigenvectors in the span of a block.
+
+    The block is multiplied by the matrix until the first ``rank`` of them are accurate. None if its
+    columns become dependent.
+    """
+    captured = 0.0
+    for _ in range(_MAX_CHECKS):
+        block = gram @ block
+        image, on_device = to_check(gram, block, products=0)
+        products = arrays.to_numpy(on_device)
+        found = small_matrices.ritz(products, rank)
+        if found is None:
+            return None
+        values, turn = found.values, arrays.from_numpy(found.turn, gram)
+        previous, captured = captured, float(np.sum(values[:rank]))
+        gap = values[rank - 1] - values[-1]
+        missed = np.sum(found.residuals[:rank]) / gap if gap > 0 else captured
+        # rounding errors of the inner products grow with the norms of what is added up
+        sums = np.sqrt(products.diagonal()[: len(values)]) @ np.abs(found.turn)
+        orthonormal = np.finfo(np.float64).eps * np.max(sums) ** 2 < _NEAR
+        if orthonormal and min(missed, captured - previous) <= _NEAR * captured:
+            break
+        block = image @ turn
+    else:
+        return None
+    return values, block @ turn
+
+
+def wider(guess: Array, rank: int) -> Array:
+    """A guess with random columns, as many as a subspace iteration for ``rank`` vectors needs."""
+    missing = max(rank + OVERSAMPLING - guess.shape[1], 0)
+    extra = random_block(guess.shape[0], missing, guess, seed=0)
+    return arrays.namespace(guess).concat([guess, extra], axis=1)
+
+
+class Check(NamedTuple):
+    """A block after some products with a symmetric matrix A.
+
+    Attributes
+    ----------
+    image : array
+        AB for the block B.
+    products : array
+        Inner products of the columns of [B, AB].
+    """
+
+    image: Array
+    products: Array
+
+
+def to_check(gram: Array, block: Array, products: int = PRODUCTS) -> Check:
+    """Multiply a block by a matrix several times, up to the next check of convergence."""
+    for _ in range(products):
+        block = gram @ block
+    image = gram @ block
+    return Check(image, small_matrices.inner_products(block, image))
+
+
+def by_subspace_iteration(
+    gram: Array, rank: int, block: Array, eps: float, first: Check | None = None
 ) -> tuple[np.ndarray, Array] | None:
     """The largest eigenvalues, on the host, and the eigenvectors of a matrix, from a block.
 
-    ``count`` vectors are returned, or ``rank``, up to which they are accurate.
+    A check takes one transfer to the host, which takes longer than some products. But products
+    make the columns of a random block dependent if there is a large gap between the eigenvalues;
+    then the iteration begins again with one product before every check. None if they become
+    dependent nevertheless.
 
-    Every check takes two products with the matrix and one transfer to the host. A further product
-    before the first one would make columns of a random block nearly dependent if there is a large
-    gap between the eigenvalues, and then a second check is needed, although all have converged.
-    None if the columns of the block become linearly dependent.
+    ``first`` is the first check, if it was made already.
     """
-    xp = arrays.namespace(gram)
+    for products in (PRODUCTS, 1):
+        check = to_check(gram, block, products) if first is None else first
+        found = _iterated(gram, rank, check, eps, products)
+        if found is not None:
+            return found
+        first = None
+    return None
+
+
+def _iterated(
+    gram: Array, rank: int, check: Check, eps: float, products: int
+) -> tuple[np.ndarray, Array] | None:
+    """As :func:`by_subspace_iteration`, with a number of products before every check."""
     captured = 0.0
     for checks_left in reversed(range(_MAX_CHECKS)):
-        block = gram @ block
-        image = gram @ block
-        products = small_matrices.inner_products(xp.concat([block, image], axis=1))
-        found = small_matrices.ritz(products)
+        found = small_matrices.ritz(check.products, rank)
         if found is None:
             return None
         values = found.values
         previous, captured = captured, float(np.sum(values[:rank]))
         gap = values[rank - 1] - values[-1]
         missed = np.sum(found.residuals[:rank]) / gap if gap > 0 else captured
-        turn = arrays.from_numpy(found.turn, gram)
         settled = min(missed, captured - previous) <= 0.1 * eps * captured
-        if found.is_orthonormal and (settled or not checks_left):
-            return values, block @ turn[:, : count or rank]
-        block = image @ turn
+        if found.better is not None and (settled or not checks_left):
+            return values, check.image @ arrays.from_numpy(found.better, gram)
+        turn = arrays.from_numpy(found.turn, gram)
+        check = to_check(gram, check.image @ turn, products)
     return None
 
 

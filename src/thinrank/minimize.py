@@ -212,7 +212,7 @@ def _nothing_to_fit(loss: Any) -> Solution:
 
 
 def solution_of(run: Run | None, loss: Any, asked: int, factors: Factors | None = None) -> Solution:
-    """Balance the factors, and add a note to the message if the rank is lower than requested.
+    """The result of a run, with a note in the message if the rank is lower than requested.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def solution_of(run: Run | None, loss: Any, asked: int, factors: Factors | None 
     asked : int
         The rank that was requested.
     factors : Factors or None, default=None
-        The factors of the run in other units; None for its own.
+        The factors of the run in other units; None for its own, which are balanced.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def solution_of(run: Run | None, loss: Any, asked: int, factors: Factors | None 
     """
     if run is None:
         return _nothing_to_fit(loss)
-    compact = (run.state.factors if factors is None else factors).balanced()
+    compact = run.state.factors.balanced() if factors is None else factors.compact()
     status = run.status
     if compact.rank < asked:
         note = f" The estimate has rank {compact.rank}, lower than the requested rank {asked}."

@@ -20,9 +20,11 @@ __all__ = [
     "Ritz",
     "eigenpairs",
     "inner_products",
+    "inverse_of_lower",
     "inverse_root",
     "is_single_elsewhere",
     "least_pivot",
+    "lower_factor",
     "orthonormal",
     "product_right_vectors",
     "product_svd",
@@ -37,6 +39,8 @@ MOST_ROWS = 256
 _INDEPENDENT = 1e-7
 # Least pivot with which a Cholesky factor gives a basis that is orthonormal in single precision.
 _WELL_CONDITIONED = 1e-3
+# Largest error of the inner products of a basis that is orthonormal in single precision.
+_ORTHONORMAL = 1e-8
 
 
 def is_single_elsewhere(a: Array) -> bool:
@@ -48,9 +52,9 @@ def _double(a: Array) -> np.ndarray:
     return arrays.to_numpy(a).astype(np.float64, copy=False)
 
 
-def inner_products(block: Array) -> Array:
-    """Inner products of the columns, in double precision."""
-    double = _in_double(block)
+def inner_products(*blocks: Array) -> Array:
+    """Inner products of all columns of some blocks, in double precision."""
+    double = _in_double(arrays.namespace(*blocks).concat(blocks, axis=1))
     return double.T @ double
 
 
@@ -161,17 +165,14 @@ def inverse_root(symmetric: Array, scale: float | None = None) -> tuple[Array | 
         What the pivots were compared with: the mean diagonal, unless it was given.
     """
     xp = arrays.namespace(symmetric)
-    factor = _lower_factor(symmetric)
+    factor = lower_factor(symmetric)
     both = xp.stack([xp.linalg.diagonal(symmetric), xp.linalg.diagonal(factor)])
     diagonal, pivots = arrays.to_numpy(both)  # one transfer from the device
     scale = float(diagonal.mean(dtype=np.float64)) if scale is None else scale
     # NaN, which a factor that does not exist has, fails the comparison
     if not pivots.min() > least_pivot(symmetric, scale):
         return None, scale
-    unit = arrays.identity(factor.shape[0], like=factor)
-    if hasattr(xp.linalg, "solve_triangular"):
-        return xp.linalg.solve_triangular(factor, unit, upper=False), scale
-    return xp.linalg.inv(factor), scale
+    return inverse_of_lower(factor), scale
 
 
 def least_pivot(like: Array, scale: float) -> float:
@@ -179,7 +180,16 @@ def least_pivot(like: Array, scale: float) -> float:
     return (1e3 * arrays.eps(like) * max(scale, 0.0)) ** 0.5
 
 
-def _lower_factor(symmetric: Array) -> Array:
+def inverse_of_lower(factor: Array) -> Array:
+    """Inverse of a lower triangular matrix of other libraries than NumPy."""
+    xp = arrays.namespace(factor)
+    if not hasattr(xp.linalg, "solve_triangular"):
+        return xp.linalg.inv(factor)
+    unit = arrays.identity(factor.shape[0], like=factor)
+    return xp.linalg.solve_triangular(factor, unit, upper=False)
+
+
+def lower_factor(symmetric: Array) -> Array:
     """Lower Cholesky factor; it has NaN if the matrix is not positive definite."""
     xp = arrays.namespace(symmetric)
     if hasattr(xp.linalg, "cholesky_ex"):  # linalg.cholesky would wait for the device
@@ -228,21 +238,29 @@ class Ritz(NamedTuple):
     values : ndarray of shape (width,)
         Approximate eigenvalues, decreasing.
     turn : ndarray of shape (width, width)
-        B·turn has the approximate eigenvectors, which are orthonormal.
+        B·turn has the approximate eigenvectors, which are orthonormal up to rounding.
     residuals : ndarray of shape (width,)
         Squared norms of A·v − value·v.
-    is_orthonormal : bool
-        Whether B·turn is orthonormal in single precision.
+    better : ndarray of shape (width, rank), or None
+        AB·better is an orthonormal basis of the leading vectors after one more product with A.
+        None if it would not be orthonormal in single precision.
     """
 
     values: np.ndarray
     turn: np.ndarray
     residuals: np.ndarray
-    is_orthonormal: bool
+    better: np.ndarray | None
 
 
-def ritz(products: Array) -> Ritz | None:
+def ritz(products: Array, rank: int) -> Ritz | None:
     """Approximate eigenpairs of A from the inner products of the columns of [B, AB].
+
+    Parameters
+    ----------
+    products : array of shape (2 width, 2 width)
+        The inner products, in double precision.
+    rank : int
+        Number of leading vectors to improve.
 
     Returns
     -------
@@ -260,5 +278,18 @@ def ritz(products: Array) -> Ritz | None:
     inverse = found.inverse
     values, vectors = _descending(inverse.T @ image @ inverse)
     turn = inverse @ vectors
-    residuals = np.einsum("ij,ij->j", turn, squares @ turn) - values**2
-    return Ritz(values, turn, np.maximum(residuals, 0.0), _is_accurate(found))
+    images = squares @ turn
+    residuals = np.einsum("ij,ij->j", turn, images) - values**2
+    better = _improved(squares, turn[:, :rank], images[:, :rank])
+    return Ritz(values, turn, np.maximum(residuals, 0.0), better)
+
+
+def _improved(squares: np.ndarray, turn: np.ndarray, images: np.ndarray) -> np.ndarray | None:
+    """What turns columns with inner products ``squares`` into an orthonormal basis of some."""
+    found = _inverse_triangle(turn.T @ images)
+    if found is None:
+        return None
+    better = turn @ found.inverse
+    # rounding errors of the inner products grow with the norms of what is added up
+    sums = np.sqrt(squares.diagonal()) @ np.abs(better)
+    return better if np.finfo(np.float64).eps * np.max(sums) ** 2 < _ORTHONORMAL else None

@@ -62,3 +62,32 @@ def test_a_common_factor_of_the_noise_needs_no_other_search(rng, monkeypatch):
 def test_without_standardisation_there_is_one_fit(rng, fits):
     tr.SparseReducedRankRegressor(**SIZES, standardize=False).fit(*data(rng, 0.5))
     assert len(fits) == 1
+
+
+def test_with_many_rows_the_first_fit_gives_the_noise_only(rng, monkeypatch):
+    solvers = []
+
+    def seen(loss, solver, *others, **options):
+        solvers.append(solver)
+        return solve(loss, solver, *others, **options)
+
+    monkeypatch.setattr(rounds, "solve", seen)
+    X = rng.standard_normal((600, 300))
+    theta = np.zeros((300, 8))
+    theta[:150] = rng.standard_normal((150, 2)) @ rng.standard_normal((2, 8))
+    Y = X @ theta + rng.standard_normal((600, 8)) * np.geomspace(1.0, 30.0, 8)
+    few = tr.SparseReducedRankRegressor(2, 128, None).fit(X, Y)
+    assert all(solver.exchanges for solver in solvers)
+    solvers.clear()
+    many = tr.SparseReducedRankRegressor(2, 150, None).fit(X, Y)
+    assert [solver.exchanges for solver in solvers][:2] == [False, True]
+    assert len(np.setdiff1d(many.row_support_, np.arange(150))) < 30
+    assert many.score(X, Y) > few.score(X, Y)
+    # noise of the same part of all responses needs no other units, but exchanges
+    solvers.clear()
+    tr.SparseReducedRankRegressor(1, 150, None).fit(X, Y[:, :1] * [1.0, -20.0, 0.1])
+    assert [solver.exchanges for solver in solvers] == [False, True]
+    # rows that the user gives are not replaced by others before the noise is known
+    solvers.clear()
+    tr.SparseReducedRankRegressor(2, 150, None, start=many.factors_).fit(X, Y)
+    assert solvers[0].exchanges

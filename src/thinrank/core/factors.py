@@ -158,10 +158,19 @@ class Factors:
         # a turn leaves no further row zero, unless directions are left out
         return balanced.with_supports_of(self) if balanced.rank == self.rank else balanced
 
+    def compact(self) -> Factors:
+        """The same Θ without directions of singular value zero, balanced if there may be some."""
+        return self if self.__dict__.get("_has_full_rank") else self.balanced()
+
+    def of_full_rank(self) -> Factors:
+        """These factors, of which it is known that no singular value is zero."""
+        self.__dict__["_has_full_rank"] = True
+        return self
+
     def with_column_units(self, columns: Array) -> Factors:
         """Factors of Θ·diag(columns) with the same U, for positive units; not balanced."""
         other = Factors(self.U, self.V * columns[:, None])
-        return other.with_supports_of(self, "_possible_rows", "_possible_U")
+        return other.with_supports_of(self, "_possible_rows", "_possible_U", "_has_full_rank")
 
     def with_supports(self, rows: Array, columns: Array) -> Factors:
         """These factors, with supports that are known."""

@@ -297,7 +297,7 @@ class Problem:
         The latter have shape (n_targets, n_kept), or are None if nothing is kept. The kept
         predictors have zero rows in the factors.
         """
-        factors = factors.balanced()
+        factors = factors.compact()
         U, V = factors.U, factors.V
         if self.target_scale is not None:
             V = V * self.target_scale[:, None]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeGuard
 
 from thinrank import arrays
 from thinrank.core.checks import is_auto
@@ -12,6 +13,7 @@ from thinrank.core.result import Outcome, Solution
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import shown
 from thinrank.minimize import check_sizes, seed_from, solution_of, solve
+from thinrank.solvers.pursuit import MANY_ROWS, Pursuit
 from thinrank.starts import Auto, as_start
 
 __all__ = ["fit_in_rounds", "supports_of"]
@@ -59,10 +61,14 @@ def fit_in_rounds(
     scaled, supports = problem, None
     begin = as_start(problem.start(start), solver.exchanges_rows)
     fits_left = _MAX_ROUNDS
+    now = bound
+    if is_auto(start) and problem.noise_matters(rows) and _rows_are_many(solver, rows):
+        # partial covariances, with which the next fit begins, replace many rows at once
+        now = replace(solver, exchanges=False).sized(rank, rows, columns)
     while True:
         loss = scaled.loss.with_ridge(ridge)
         with shown(callback, solver.max_iter, verbose) as report:
-            found = solve(loss, bound, begin, seed_from(random_state), report)
+            found = solve(loss, now, begin, seed_from(random_state), report)
         fits_left -= 1
         if found is None:  # nothing to fit
             return solution_of(None, loss, rank), scaled
@@ -72,16 +78,22 @@ def fit_in_rounds(
         if stopped or supports == before or not (fits_left and problem.noise_matters(rows)):
             return solution_of(found, loss, rank, factors), scaled
         scale = problem.scale_of(problem.noise(factors))
-        if scaled.has_nearly_the_scale(scale):
+        same = scaled.has_nearly_the_scale(scale)
+        if same and now is bound:
             return solution_of(found, loss, rank, factors), scaled
-        again = problem.with_target_scale(scale)
+        again = scaled if same else problem.with_target_scale(scale)
         begin = as_start(again.start(start), solver.exchanges_rows)
         if is_auto(start):
             known = scaled.in_units_of(again, found.state.factors)
             near = again.has_about_the_scales_of(scaled)
             begin = Auto(solver.exchanges_rows, known=known, near=near)
-        scaled = again
+        scaled, now = again, bound
         del factors, found  # they may be large, and the next fit needs memory
+
+
+def _rows_are_many(solver: Solver, rows: int) -> TypeGuard[Pursuit]:
+    """Whether the first fit, which gives the noise in the responses, needs no exchanges of rows."""
+    return isinstance(solver, Pursuit) and rows > MANY_ROWS
 
 
 def supports_of(factors: Factors) -> tuple[list[int], list[int]]:

@@ -13,7 +13,7 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.core.stored_values import storable
 
-__all__ = ["Fit", "Prospects", "as_fit"]
+__all__ = ["Fit", "Prospects", "as_fit", "fit_of"]
 
 
 @storable
@@ -125,7 +125,27 @@ class Fit:
     def factors(self) -> Factors:
         """Θ as factors, whose U has a row for every predictor."""
         V = self.Q if self.column_scale is None else self.Q / self.column_scale[:, None]
-        return Factors.on_rows(self.U, self.rows, self.shape[0], V).with_supports_of(self)
+        factors = Factors.on_rows(self.U, self.rows, self.shape[0], V).with_supports_of(self)
+        # fits of a quadratic loss leave out directions of singular value zero
+        return factors.of_full_rank() if self.column_scale is None else factors
+
+
+def fit_of(
+    form: QuadraticForm,
+    rows: Array,
+    columns: Array,
+    root: Array,
+    whitened: Array,
+    U: Array,
+    Q: Array,
+    objective: float,
+) -> Fit:
+    """A fit of a form, whose columns are all in use; the arguments are those of :class:`Fit`."""
+    scale = form.column_scale
+    # rounding errors may make it negative
+    fit = Fit(rows, columns, root, whitened, U, Q, max(objective, 0.0), form.shape, scale)
+    fit.__dict__["column_support"] = columns
+    return fit
 
 
 def as_fit(

@@ -45,7 +45,7 @@ def prospects_of(form: QuadraticForm, fit: Fit, free: int) -> Prospects:
         if promising(costs, gains, free, 0.0) > count:
             # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
             count = 0
-        exact = arrays.namespace(gains).sort(descending(gains, count))
+        exact = arrays.namespace(gains).sort(descending(gains, count), stable=False)
     else:
         exact = arrays.indices(range(count), gains)
     places = arrays.take_rows(candidates, exact)

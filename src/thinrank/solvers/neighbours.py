@@ -168,7 +168,7 @@ def _best(
     values = arrays.to_numpy(arrays.half_the_digits(values))
     best = int(np.argmax(values - 2 * margin * exchanged))
     return Neighbour(
-        xp.sort(arrays.take_rows(rows, index[best, :])),
+        xp.sort(arrays.take_rows(rows, index[best, :]), stable=False),
         _largest(weights[best, :], columns),
         int(exchanged[best]),
     )
@@ -234,7 +234,7 @@ def explained_squares(
 
 
 def _descending(weights: Array) -> Array:
-    return arrays.namespace(weights).sort(weights, axis=1, descending=True)
+    return arrays.namespace(weights).sort(weights, axis=1, descending=True, stable=False)
 
 
 def _largest(weights: Array, count: int) -> Array:

@@ -24,6 +24,7 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.largest import top_rows
 from thinrank.leading_vectors import leading_left_vectors
+from thinrank.solvers.at_once import fitted_at_once
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
     ascending,
@@ -34,7 +35,7 @@ from thinrank.solvers.exchanges import (
     largest_noise,
     promising,
 )
-from thinrank.solvers.fits import Fit, Prospects
+from thinrank.solvers.fits import Fit, Prospects, fit_of
 from thinrank.solvers.gains import prospects_of
 from thinrank.solvers.loss_fits import (
     by_gauss_newton,
@@ -88,6 +89,8 @@ class Pursuit(Sized):
         is the penalty of AIC. Without a penalty superfluous rows could be exchanged many times for
         others that fit the noise better. With 0 every exchange that decreases the objective is
         made: the objective is lower, but in simulations the error on new data is higher.
+    exchanges : bool, default=True
+        Whether to exchange rows; otherwise the result is the best fit on the rows of the start.
     thorough : bool, default=True
         Whether to try, at the end, single exchanges without the penalty, and the supports of
         ``neighbours``.
@@ -104,6 +107,7 @@ class Pursuit(Sized):
     max_iter: int = 100
     tol: float = 1e-7
     exchange_penalty: float = 2.0
+    exchanges: bool = True
     thorough: bool = True
     neighbours: bool = True
 
@@ -133,7 +137,8 @@ class Pursuit(Sized):
         # factors of a fit take time, and the form of a quadratic loss is the same everywhere
         exact = "quadratic" in loss.capabilities
         form = loss.quadratic() if exact else loss.majorizer(state.factors)
-        if state.has_more_rows_than_samples:  # all sets of rows fit equally well
+        # with more rows than samples all sets of rows fit equally well
+        if not self.exchanges or state.has_more_rows_than_samples:
             refitted = self._refitted(loss, form, state)
             return refitted if refitted.change > 0 else refitted.changed(final=True)
         # costs and gains must be those of a fit of this form
@@ -309,14 +314,34 @@ class Pursuit(Sized):
 
     def _fit_form(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
+        if columns.shape[0] == self.columns == form.shape[1]:  # nothing to alternate with
+            found = fitted_at_once(form, rows, self.rank, guess)
+            if found is not None:
+                return fit_of(form, rows, columns, *found)
         root, ridged = form.inverse_root(rows)
         cross = form.cross_rows(rows)
         whitened = linalg.lower_product(root, cross)  # (|S|, m2)
-        xp = arrays.namespace(whitened)
         # size of the rounding errors in the whitened matrix
         floor = (
             rows.shape[0] * arrays.eps(root) * entrywise.largest(root) * entrywise.largest(cross)
         )
+        columns, Q, U, explained = self._alternated(form, root, whitened, columns, guess, floor)
+        objective = 0.5 * (form.constant - explained)
+        if ridged:  # then ‖V‖² belongs to another H
+            quadratic = arrays.inner(U, form.gram(rows) @ U)
+            objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
+        return fit_of(form, rows, columns, root, whitened, U, Q, objective)
+
+    def _alternated(
+        self,
+        form: QuadraticForm,
+        root: Array,
+        whitened: Array,
+        columns: Array,
+        guess: Array,
+        floor: Array | float,
+    ) -> tuple[Array, Array, Array, float]:
+        """Columns, Q, U and the explained sum of squares, by turns of row space and columns."""
         for _ in range(_MAX_ALTERNATIONS):
             part = whitened
             if columns.shape[0] < form.shape[1]:
@@ -325,7 +350,7 @@ class Pursuit(Sized):
             V = whitened.T @ left
             best = self._largest_columns(V, columns)
             settled = best.shape == columns.shape and (
-                best.shape[0] == form.shape[1] or bool(xp.all(best == columns))
+                best.shape[0] == form.shape[1] or bool(arrays.namespace(V).all(best == columns))
             )
             columns, guess = best, V
             if settled or columns.shape[0] == 0:
@@ -339,15 +364,7 @@ class Pursuit(Sized):
             explained = float(np.sum(arrays.to_numpy(triangle).astype(np.float64) ** 2))
         U = root.T @ (left @ triangle.T)
         Q = arrays.scatter_rows(Q, columns, form.shape[1]) if some else Q
-        objective = 0.5 * (form.constant - explained)
-        if ridged:  # then ‖V‖² belongs to another H
-            quadratic = arrays.inner(U, form.gram(rows) @ U)
-            objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
-        objective = max(objective, 0.0)
-        scale = form.column_scale
-        fit = Fit(rows, columns, root, whitened, U, Q, objective, form.shape, scale)
-        fit.__dict__["column_support"] = columns
-        return fit
+        return columns, Q, U, explained
 
     def _largest_columns(self, V: Array, columns: Array) -> Array:
         """The rows of V of largest norm; ``columns`` itself if these are all."""
@@ -371,5 +388,5 @@ class Pursuit(Sized):
         leaving = max(size - (self.rows - rows.shape[0]), 0)
         kept = arrays.take_rows(beside(rows, costs), ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
-        new = xp.sort(xp.concat([kept, entering]))
+        new = xp.sort(xp.concat([kept, entering]), stable=False)
         return new if type(new) is type(rows) else arrays.indices(new, rows)

@@ -22,8 +22,9 @@ __all__ = ["Auto"]
 
 # Screening is not used if two of the predictors that it selects have a larger correlation.
 _MAX_CORRELATION = 0.75
-# Number of predictors selected by screening whose correlations are computed.
-_MAX_COMPARED = 1000
+# Up to this number of predictors selected by screening the correlations of all of them are
+# computed, of more predictors those of half this number.
+_MAX_COMPARED = 2000
 # Gradient descent does not start from the lasso if a proximal step takes more multiplications than
 # this, some milliseconds, since the lasso takes up to 1000 steps.
 _SLOW_STEP = 5_000_000
@@ -83,18 +84,17 @@ class Auto:
         screening: Screening | PartialScreening = Screening(fit=not self.exchanges_rows)
         if rows >= m1:  # nothing to choose
             return screening
-        form, most = loss.quadratic(), _MAX_COMPARED
+        form = loss.quadratic()
         if self.known is not None and self.exchanges_rows:
             known = self.known
             if self.near:
                 return lambda *of_the_fit: known
             screening = PartialScreening(form, known)
-        # a few more rows than are compared are fetched together with those that are
-        picked = screening.picked_rows(form, rows if rows <= 2 * most else most)
-        compared = screening.picked_rows(form, most) if most < picked.shape[0] else picked
-        if _correlated(form, picked, compared):
+        few = rows <= _MAX_COMPARED  # then the fit needs their inner products, too
+        picked = screening.picked_rows(form, rows if few else _MAX_COMPARED // 2)
+        if _correlated(form, picked):
             return Backward()
-        return _Picked(screening, picked) if rows <= 2 * most else screening
+        return _Picked(screening, picked) if few else screening
 
     def _quick(self, loss: Any) -> bool:
         """Whether backward elimination takes little time."""
@@ -123,15 +123,12 @@ class _Picked:
         return self.screening.on_picked(loss, self.rows, rank, columns, seed)
 
 
-def _correlated(form: QuadraticForm, rows: Array, compared: Array) -> bool:
-    """Whether two of the predictors ``compared``, which are among ``rows``, are correlated."""
+def _correlated(form: QuadraticForm, rows: Array) -> bool:
+    """Whether two of the predictors are correlated."""
     if rows.shape[0] < 2:
         return False
     gram = form.gram(rows)
     xp = arrays.namespace(gram)
-    if compared.shape[0] < rows.shape[0]:
-        places = xp.searchsorted(rows, compared)
-        gram = arrays.submatrix(gram, places, places)
     inverse = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
     gram *= inverse
     gram *= inverse[:, None]

@@ -77,7 +77,7 @@ class Forward:
             new = _best_rows(form, fit, count, sketch if size < rank else None)
             if new.shape[0] == 0:
                 break
-            taken = xp.sort(xp.concat([taken, new]))
+            taken = xp.sort(xp.concat([taken, new]), stable=False)
             size = taken.shape[0]
             solver = Pursuit(thorough=False).sized(min(rank, size), size, columns)
             fit = solver._fit_form(form, taken, everything, sketch)

@@ -46,14 +46,18 @@ class Screening:
         kept_columns = top_positions(form.cross_norms()[1], int(self.excess * columns))
         if kept_rows.shape[0] == 0 or kept_columns.shape[0] == 0:
             return Factors.zero(loss.shape, like=loss.prototype)
-        cross = arrays.take_columns(form.cross_rows(kept_rows), kept_columns)
+        cross = form.cross_rows(kept_rows)
+        if kept_columns.shape[0] < loss.shape[1]:
+            cross = arrays.take_columns(cross, kept_columns)
         if self.fit:
             root, _ = linalg.inverse_cholesky(form.gram(kept_rows))
             small = Factors.from_theta(root.T @ (root @ cross), rank)
         else:
             small = _leading_directions(cross, rank, seed)
-        V = arrays.scatter_rows(small.V, kept_columns, loss.shape[1])
-        return Factors.on_rows(small.U, kept_rows, loss.shape[0], V)
+        every = kept_columns.shape[0] == loss.shape[1]
+        V = small.V if every else arrays.scatter_rows(small.V, kept_columns, loss.shape[1])
+        factors = Factors.on_rows(small.U, kept_rows, loss.shape[0], V)
+        return factors if self.fit else factors.with_supports(kept_rows, kept_columns)
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
