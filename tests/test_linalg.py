@@ -5,7 +5,11 @@ import pytest
 import scipy.linalg
 
 from thinrank import linalg
-from thinrank.leading_vectors import leading_left_vectors, leading_right_vectors
+from thinrank.leading_vectors import (
+    leading_left_vectors,
+    leading_right_vectors,
+    left_vectors_near,
+)
 
 # Relative accuracy to expect of a well conditioned problem.
 TOLERANCE = {"float32": 2e-4, "float64": 1e-9}
@@ -204,6 +208,30 @@ class TestLeadingLeftVectors:
         guess = library.array(rng.standard_normal((shape[1], 3)), dtype)
         left = leading_left_vectors(library.array(A, dtype), 3, guess, floor=1.0)
         assert left.shape == (shape[0], 2)
+
+    @pytest.mark.parametrize("shape", [(90, 80), (80, 90)])
+    def test_near_a_guess(self, library, dtype, rng, shape):
+        """The first ones are accurate, and there are some more, all of them orthonormal."""
+        A = low_rank(rng, *shape, values=np.array([9.0, 6.0, 4.0]), noise=0.01)
+        left, _, right = np.linalg.svd(A)
+        guess = library.array(right[:3].T + 0.1 * rng.standard_normal((shape[1], 3)), dtype)
+        found = left_vectors_near(library.array(A, dtype), 3, guess)
+        library.check(found, dtype=dtype)
+        found = library.numpy(found)
+        assert found.shape == (shape[0], 3 + linalg.OVERSAMPLING)
+        np.testing.assert_allclose(found.T @ found, np.eye(11), atol=10 * TOLERANCE[dtype])
+        explained = np.sum((found[:, :3].T @ A) ** 2)
+        best = np.sum((left[:, :3].T @ A) ** 2)
+        assert best * (1 - 1e-6) < explained < best * (1 + 1e-6)
+        # the further ones explain more than any eight random ones would
+        assert np.sum((found[:, 3:].T @ A) ** 2) > 2 * 8 / shape[0] * (np.sum(A**2) - best)
+
+    @pytest.mark.parametrize("shape", [(90, 60), (90, 80)])
+    def test_no_guess_for_small_matrices_and_small_ranks(self, library, dtype, rng, shape):
+        guess = library.array(rng.standard_normal((shape[1], 3)), dtype)
+        A = low_rank(rng, *shape, values=[3.0, 2.0], noise=0.01 * (shape[1] == 60))
+        assert left_vectors_near(library.array(A, dtype), 3, guess) is None
+        assert left_vectors_near(library.array(A, dtype), 0, guess[:, :0]) is None
 
     @pytest.mark.parametrize("shape", [(6, 9), (90, 80)])
     def test_all_zero(self, library, dtype, shape):

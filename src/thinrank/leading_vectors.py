@@ -22,6 +22,7 @@ __all__ = [
     "by_subspace_iteration",
     "leading_left_vectors",
     "leading_right_vectors",
+    "left_vectors_near",
     "to_check",
     "wider",
 ]
@@ -43,6 +44,8 @@ _MAX_CHECKS = 20
 # Right singular vectors come from inner products if the squares of the singular values differ by
 # less than this factor: inner products lose as many digits.
 _GRAM_RANGE = 1e3
+# Relative error of sums of squared singular values, and of a basis, that tables of scores allow.
+_NEAR = 1e-7
 
 
 def leading_left_vectors(
@@ -162,6 +165,79 @@ def _by_gram(matrix: Array, rank: int, guess: Array, floor: Array | float) -> _P
     clear = (values > max(matrix.shape) * arrays.eps(matrix) * values[0]) & (values > float(floor))
     count = int(np.count_nonzero(clear))
     return _Pairs(values[:count], found[1][:, :count])
+
+
+def left_vectors_near(matrix: Array, rank: int, guess: Array) -> Array | None:
+    """Leading left singular vectors of a matrix, of which a guess of the right ones is close.
+
+    They come from a subspace iteration with the smaller Gram matrix in double precision, which
+    ends when they explain the same up to 1e-7; a guess that is exact stays exact. More than
+    ``rank`` vectors are returned; the further ones are only approximations.
+
+    Parameters
+    ----------
+    matrix : array of shape (m, n)
+        The matrix.
+    rank : int
+        Number of vectors that are computed accurately.
+    guess : array of shape (n, q)
+        A block whose columns are close to the right singular vectors.
+
+    Returns
+    -------
+    array of shape (m, q), or None
+        Orthonormal columns. None if a complete decomposition would take less time, or if the
+        matrix has too small a rank.
+    """
+    small = min(matrix.shape)
+    width = max(rank + OVERSAMPLING, guess.shape[1])
+    if rank == 0 or small <= max(_FULL_SVD_SIZE, 2 * width) or small > _MAX_GRAM:
+        return None
+    xp = arrays.namespace(matrix)
+    double = xp.astype(matrix, xp.float64, copy=False)
+    tall = matrix.shape[0] > matrix.shape[1]
+    gram = double.T @ double if tall else double @ double.T
+    block = wider(xp.astype(guess, xp.float64, copy=False), rank)
+    found = _ritz_vectors(gram, rank, block if tall else double @ block)
+    if found is None:
+        return None
+    values, vectors = found
+    # the rule of complete decompositions for tables: see selection/tables.py
+    clear = values > max(matrix.shape) * arrays.eps(matrix) * values[0]
+    count = int(np.count_nonzero(clear))
+    vectors = vectors[:, :count]
+    if tall:
+        vectors = double @ (vectors / arrays.from_numpy(np.sqrt(values[:count]), double))
+    return xp.astype(vectors, matrix.dtype, copy=False)
+
+
+def _ritz_vectors(gram: Array, rank: int, block: Array) -> tuple[np.ndarray, Array] | None:
+    """Approximate eigenvalues, on the host, and eigenvectors in the span of a block.
+
+    The block is multiplied by the matrix until the first ``rank`` of them are accurate. None if its
+    columns become dependent.
+    """
+    captured = 0.0
+    for _ in range(_MAX_CHECKS):
+        block = gram @ block
+        image, on_device = to_check(gram, block, products=0)
+        products = arrays.to_numpy(on_device)
+        found = small_matrices.ritz(products, rank)
+        if found is None:
+            return None
+        values, turn = found.values, arrays.from_numpy(found.turn, gram)
+        previous, captured = captured, float(np.sum(values[:rank]))
+        gap = values[rank - 1] - values[-1]
+        missed = np.sum(found.residuals[:rank]) / gap if gap > 0 else captured
+        # rounding errors of the inner products grow with the norms of what is added up
+        sums = np.sqrt(products.diagonal()[: len(values)]) @ np.abs(found.turn)
+        orthonormal = np.finfo(np.float64).eps * np.max(sums) ** 2 < _NEAR
+        if orthonormal and min(missed, captured - previous) <= _NEAR * captured:
+            break
+        block = image @ turn
+    else:
+        return None
+    return values, block @ turn
 
 
 def wider(guess: Array, rank: int) -> Array:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thinrank import arrays, entrywise
+from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.search_setup import Found, check_criterion, prepared, search_options
@@ -116,20 +117,71 @@ def _by_criterion(
     Noise of the same part of all responses is no change: criteria do not depend on a common unit.
     """
     search = by_criterion(problem.loss, space, criterion, **options)
-    rescaled, noise = _rescaled(problem), np.ones(problem.loss.shape[1])
+    scaled, noise = problem, np.ones(problem.loss.shape[1])
     for _ in range(_MAX_SCALINGS - 1):
         before, last = search.best.sizes, noise
         if search.stopped or before.rank == 0 or not problem.noise_matters(before.rows):
             break
-        loss, noise = rescaled(before)
+        # where fits take long, those for the noise and the next search need not begin anew
+        fit = search.best.fits[0] if search.is_long else None
+        known = None if fit is None else scaled.in_units_of(problem, fit.factors)
+        scaled, noise, known = _in_units_of_noise(problem, before, known)
         if entrywise.about_proportional(noise, last, problem.negligible_change):
             break
-        # in other units a long search need not begin anew
-        near = before if search.is_long else None
-        search = by_criterion(loss, space, criterion, near=near, **options)
+        again = options
+        if search.is_long:
+            begin = None if known is None else problem.in_units_of(scaled, known)
+            again = options | {"near": before, "begin": begin}
+        search = by_criterion(scaled.loss, space, criterion, **again)
         if search.best.sizes == before:
             break
     return search
+
+
+class _Scaled(NamedTuple):
+    """The problem in units of the noise that a fit leaves in every response.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem in these units.
+    noise : ndarray of shape (n_live_targets,)
+        The noise, in the units of the original problem.
+    factors : Factors or None
+        The fit, in the units of the original problem; None if there is nothing to fit.
+    """
+
+    problem: Problem
+    noise: np.ndarray
+    factors: Factors | None
+
+
+def _in_units_of_noise(problem: Problem, sizes: Sizes, known: Factors | None = None) -> _Scaled:
+    """The problem in units of the noise that is left by a fit of given sizes.
+
+    The fit is repeated in these units. ``known`` is a fit of these sizes to the problem.
+    """
+    solver = Pursuit(thorough=False).sized(*sizes[:3])
+
+    def fitted(scaled: Problem, near: Factors) -> Factors | None:
+        loss = scaled.loss.with_ridge(sizes.ridge)
+        near = complete_rank(near, loss, sizes.rank, 0)
+        found = solve(loss, solver, near, records=False)
+        return None if found is None else scaled.in_units_of(problem, found.state.factors)
+
+    scaled, factors = problem, known
+    if factors is None:
+        factors = fitted(problem, Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0))
+    for fits_left in reversed(range(_MAX_SCALINGS)):
+        if factors is None:
+            break
+        before, scaled = scaled, problem.with_noise(problem.noise(factors))
+        if scaled.has_about_the_scales_of(before) or not fits_left:
+            break
+        factors = fitted(scaled, problem.in_units_of(scaled, factors))
+    assert scaled.target_scale is not None  # or noise would not matter
+    noise = arrays.to_numpy(scaled.target_scale / problem.target_scale).astype(np.float64)
+    return _Scaled(scaled, noise, factors)
 
 
 def _rescaled(
@@ -141,22 +193,8 @@ def _rescaled(
     def left_by(sizes: Sizes) -> tuple[LeastSquares, np.ndarray]:
         if not problem.noise_matters(sizes.rows):
             return problem.loss, np.ones(problem.loss.shape[1])
-        solver = Pursuit(thorough=False).sized(*sizes[:3])
-        scaled, near = problem, Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0)
-        for _ in range(_MAX_SCALINGS):
-            loss = scaled.loss.with_ridge(sizes.ridge)
-            near = complete_rank(near, loss, sizes.rank, 0)
-            found = solve(loss, solver, near, records=False)
-            if found is None:
-                break
-            factors = scaled.in_units_of(problem, found.state.factors)
-            before, scaled = scaled, problem.with_noise(problem.noise(factors))
-            if scaled.has_about_the_scales_of(before):
-                break
-            near = problem.in_units_of(scaled, factors)
-        assert scaled.target_scale is not None  # or noise would not matter
-        noise = scaled.target_scale / problem.target_scale
-        return scaled.loss, arrays.to_numpy(noise).astype(np.float64)
+        found = _in_units_of_noise(problem, sizes)
+        return found.problem.loss, found.noise
 
     def rescaled(sizes: Sizes | np.ndarray) -> tuple[LeastSquares, np.ndarray]:
         if isinstance(sizes, np.ndarray):

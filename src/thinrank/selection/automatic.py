@@ -19,6 +19,7 @@ from thinrank.selection.criteria import Criterion
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.criterion_search import CriterionSearch
 from thinrank.selection.held_out_search import HeldOutSearch
+from thinrank.selection.long_search import LongSearch
 from thinrank.selection.space import Space
 from thinrank.selection.splits import held_out_samples
 from thinrank.solvers import Pursuit
@@ -100,6 +101,8 @@ def by_criterion(
     chosen = space.rows[0] < p, space.columns[0] < k
     rows = sample(loss, criterion, *chosen, start=start, seed=seed)
     search = CriterionSearch([rows], space, **options)
+    if search.is_long and rows.form.exact:
+        search = LongSearch([rows], space, **options)
     search.run()
     return search
 

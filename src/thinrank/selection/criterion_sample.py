@@ -56,38 +56,76 @@ class CriterionSample(Sample):
         """Zero, since scores are relative to the zero matrix."""
         return 0.0
 
-    def table(self, fit: RowFit | None, ridge: float, most: int) -> np.ndarray:
+    def table(
+        self, fit: RowFit | None, ridge: float, most: int, near: Array | None = None
+    ) -> np.ndarray:
         """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of a fit.
 
         Entry (r − 1, s − 1) is for rank r and s columns. Ranks above the rank of the fit are left
         out; without a fit the table has one row, for the zero matrix. Every entry is the lower
         score of two models, one with the directions of the columns in use and one with those of
-        all columns.
+        all columns. With ``near``, a basis close to the row space, ranks far above its own are left
+        out, too.
         """
         if fit is None:
             return self._nothing()
-        table = in_use = self._directions_table(fit, ridge, most, None)
+        table = in_use = self._directions_table(fit, ridge, most, None, near)
         if 0 < fit.columns.shape[0] < self.form.shape[1]:
-            in_use = self._directions_table(fit, ridge, most, fit.columns)
+            in_use = self._directions_table(fit, ridge, most, fit.columns, near)
             table = lower_table(table, in_use)
         self._last = fit, ridge, in_use
         return table
 
+    def likely_table(
+        self, fit: RowFit, ridge: float, ranks: Callable[[int], int]
+    ) -> tuple[np.ndarray, Array]:
+        """The table of the first ranks on the rows of a fit, and a basis of their row space.
+
+        ``ranks(best)`` is the number of ranks if ``best`` is the best rank for all columns, which
+        the singular values tell.
+        """
+
+        def most(squares: np.ndarray) -> int:
+            return ranks(self._best_rank(fit, squares.astype(np.float64)))
+
+        known = directions(fit.root, fit.whitened, most)
+        xp = arrays.namespace(fit.whitened)
+        space = xp.astype(known.weights.T, fit.whitened.dtype, copy=False)
+        return self._scores(known, fit, ridge), space
+
+    def _best_rank(self, fit: RowFit, squares: np.ndarray) -> int:
+        """The best rank for all columns, from squared singular values, as if without ridge."""
+        ranks, (_, columns) = np.arange(1, len(squares) + 1), self.form.shape
+        count = fit.rows.shape[0]
+        residual = self.form.samples * (self.form.constant - np.cumsum(squares))
+        degrees = (count + columns - ranks) * ranks
+        complexity = Complexity(degrees, count, columns, *self.form.shape, *self._selects)
+        scores = self._penalised(np.maximum(residual, 0.0), complexity)
+        best = int(np.argmin(scores))
+        return int(ranks[best if np.isfinite(scores[best]) else -1])
+
     def _directions_table(
-        self, fit: RowFit, ridge: float, most: int, columns: Array | None
+        self,
+        fit: RowFit,
+        ridge: float,
+        most: int,
+        columns: Array | None,
+        near: Array | None = None,
     ) -> np.ndarray:
-        known = self._directions(fit, most, columns)
+        known = self._directions(fit, most, columns, near)
         return self._scores(known, fit, ridge) if known.weights.shape[0] else self._nothing()
 
     def _nothing(self) -> np.ndarray:
         return np.full((1, self.form.shape[1]), self.null())
 
-    def _directions(self, fit: RowFit, most: int, columns: Array | None) -> Directions:
+    def _directions(
+        self, fit: RowFit, most: int, columns: Array | None, near: Array | None = None
+    ) -> Directions:
         mask = None
         if columns is not None:
             ones = arrays.zeros((columns.shape[0],), fit.root) + 1
             mask = arrays.scatter_rows(ones, columns, self.form.shape[1])
-        return directions(fit.root, fit.whitened, most, mask)
+        return directions(fit.root, fit.whitened, most, mask, near)
 
     def _scores(self, known: Directions, fit: RowFit, ridge: float) -> np.ndarray:
         q = known.weights.shape[0]
@@ -98,9 +136,19 @@ class CriterionSample(Sample):
         residual = self.form.samples * (self._form_at(fit).constant + table)
         return self._penalised(residual, self._complexity(fit, known, overlap, ridge))
 
-    def unpenalised(self, fit: RowFit) -> float:
-        """The criterion without penalty, of a fit of full rank without ridge to all columns."""
-        residual = self.form.samples * (self.form.constant - arrays.norm(fit.whitened) ** 2)
+    def unpenalised(self, fit: RowFit, fewer: int | None = None) -> float:
+        """The criterion without penalty, of a fit of full rank without ridge to all columns.
+
+        With ``fewer`` a forecast for this number of the rows, which is rather too low: half of the
+        costs of the other rows, if each was removed alone.
+        """
+        left = self.form.constant - arrays.norm(fit.whitened) ** 2
+        if fewer is not None:
+            squares = arrays.row_norms_squared(fit.root.T @ fit.whitened)
+            costs = arrays.to_numpy(squares / arrays.column_norms_squared(fit.root))
+            least = np.sort(costs.astype(np.float64))[: max(len(costs) - fewer, 0)]
+            left += float(np.sum(least)) / 2
+        residual = self.form.samples * left
         nothing = Complexity(0.0, 0, 0, *self.form.shape, False, False)
         return float(self._penalised(np.maximum(residual, 0.0), nothing))
 

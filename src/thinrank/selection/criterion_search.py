@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import numpy as np
 
+from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
 from thinrank.selection.criterion_sample import CriterionSample
 from thinrank.selection.evaluation import Evaluation
-from thinrank.selection.mean_scores import table_entry
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFits
-from thinrank.solvers.pursuit import MANY_ROWS, Fit
+from thinrank.solvers.pursuit import MANY_ROWS, Fit, Pursuit
 
 __all__ = ["CriterionSearch"]
 
@@ -40,6 +40,8 @@ class CriterionSearch(Search):
         Whether to end the search after the grid and the forecasts.
     near : Sizes or None, default=None
         Where to begin instead of the grid.
+    begin : Factors or None, default=None
+        Where the first fit of a long search begins, if the start is left to the data.
     **options
         Options of :class:`thinrank.selection.search.Search`.
     """
@@ -51,11 +53,13 @@ class CriterionSearch(Search):
         *,
         rough: bool = False,
         near: Sizes | None = None,
+        begin: Factors | None = None,
         **options: Any,
     ) -> None:
         super().__init__(samples, space, **options)
         self._rough = rough
-        self._near = near
+        self._near, self._begin = near, begin
+        self._compared_at: set[Sizes] = set()  # points with which all ridges were compared
 
     def _search(self) -> None:
         if self._space.null:
@@ -63,7 +67,7 @@ class CriterionSearch(Search):
         if self._space.exhaustive is not None:
             self._evaluate(self._space.exhaustive)
             return
-        best = self._by_forecast(self._over_ridges(self._first()))
+        best = self._by_forecast(self._first())
         if self._rough:
             return
         best = self._neighbours(best)
@@ -76,7 +80,7 @@ class CriterionSearch(Search):
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
         """The fit from the nearest earlier fit, from its own start, or the better of both."""
         sample = self._samples[i]
-        solver = replace(self._pursuit, thorough=False).sized(*sizes[:3])
+        solver = self._solver(sizes)
         nearest = self._nearest(sizes)
         near = nearest.fits[i] if nearest else None
         fit = sample.fit(sizes, solver) if near is None or screened else None
@@ -85,6 +89,9 @@ class CriterionSearch(Search):
             if fit is None or grown.objective < fit.objective:
                 fit = grown
         return fit
+
+    def _solver(self, sizes: Sizes) -> Pursuit:
+        return replace(self._pursuit, thorough=False).sized(*sizes[:3])
 
     def _tables(
         self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int
@@ -109,30 +116,16 @@ class CriterionSearch(Search):
         return min(fitted, key=distance) if fitted else None
 
     def _first(self) -> Evaluation:
-        """Where the search begins."""
+        """Where the search begins, with the best ridge there."""
         if self._near is not None:
-            return self._settle(self._evaluate([self._near])[0])
-        if self.is_long and self._samples[0].form.exact:
-            return self._settle(self._evaluate([self._predicted_best()])[0])
-        return self._over_grid()
+            return self._over_ridges(self._settle(self._evaluate([self._near])[0]))
+        return self._over_ridges(self._over_grid())
 
-    def _predicted_best(self) -> Sizes:
-        """The best point of the grid by tables of the rows that backward elimination leaves.
-
-        No model is fitted. The grid ends where fewer rows have a higher score even without penalty.
-        """
-        sample = cast(CriterionSample, self._samples[0])
-        best = math.inf, self._space.like(int(self._space.rows[0]), None)
-        for rows in reversed(self._space.row_grid()):
-            sizes = self._space.like(rows, None)
-            most = min(int(self._space.ranks[-1]), rows)
-            fit = sample.eliminated(rows, sizes.ridge)
-            if sizes.ridge == 0 and sample.unpenalised(fit) > best[0]:
-                break
-            table = sample.table(fit, sizes.ridge, most)
-            choice = self._space.best_of(table, sizes._replace(rank=most))
-            best = min(best, (table_entry(table, choice), choice))
-        return best[1]
+    def _over_ridges(self, best: Evaluation) -> Evaluation:
+        if best.sizes in self._compared_at:  # nothing has changed since
+            return best
+        self._compared_at.add(best.sizes)
+        return super()._over_ridges(best)
 
     def _neighbours(self, best: Evaluation) -> Evaluation:
         """Move to a neighbouring number of rows, while that is better.

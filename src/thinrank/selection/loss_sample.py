@@ -50,6 +50,7 @@ class _Around:
     root: Array
     whitened: Array
     around: Fit | None
+    Q: Array | None = None
 
 
 class LossSample:

@@ -21,7 +21,7 @@ from thinrank.solvers.pursuit import Fit, Pursuit
 from thinrank.starts import Auto, Backward
 from thinrank.starts.backward import Elimination, on_rows
 
-__all__ = ["Sample", "trimmed"]
+__all__ = ["Sample", "trimmed", "with_row_space"]
 
 _AUTO = Auto(exchanges_rows=True)
 
@@ -85,6 +85,13 @@ class Sample(abc.ABC):
         found = solve(self._loss(sizes.ridge), solver, self._start, self._seed, records=False)
         return None if found is None else found.state
 
+    def fit_from(self, sizes: Sizes, solver: Pursuit, start: Factors) -> Fit | None:
+        """The fit that begins with some factors, if the start is left to the data."""
+        if not isinstance(self._given_start, Auto):
+            return self.fit(sizes, solver)
+        found = solve(self._loss(sizes.ridge), solver, start, records=False)
+        return None if found is None else found.state
+
     def grow(self, sizes: Sizes, solver: Pursuit, near: Fit) -> Fit:
         """A fit that starts from a fit of other sizes."""
         found = solve(self._loss(sizes.ridge), solver, trimmed(near, sizes), records=False)
@@ -94,7 +101,7 @@ class Sample(abc.ABC):
         """A fit without coefficients, for tables, with another ridge on the rows of a fit."""
         if near is None:
             return None
-        return _on_rows(self._form(ridge), near.rows, near.columns)
+        return _on_rows(self._form(ridge), near.rows, near.columns, near.Q)
 
     @abc.abstractmethod
     def rows_forecast(self, fit: Fit, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
@@ -139,14 +146,20 @@ class _Rows:
     columns: Array
     root: Array
     whitened: Array
+    Q: Array | None = None
 
 
-def _on_rows(form: QuadraticForm, rows: Array, columns: Array) -> _Rows:
+def with_row_space(fit: RowFit, Q: Array) -> RowFit:
+    """The part of a fit that tables need, with another basis of the row space."""
+    return _Rows(fit.rows, fit.columns, fit.root, fit.whitened, Q)
+
+
+def _on_rows(form: QuadraticForm, rows: Array, columns: Array, near: Array | None = None) -> _Rows:
     if rows.shape[0] == 0:
         nothing = arrays.zeros((0, 0), form.prototype)
         return _Rows(rows, columns, nothing, nothing)
     root, _ = form.inverse_root(rows)
-    return _Rows(rows, columns, root, root @ form.cross_rows(rows))
+    return _Rows(rows, columns, root, root @ form.cross_rows(rows), near)
 
 
 def trimmed(near: Fit, sizes: Sizes) -> Factors:

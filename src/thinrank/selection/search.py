@@ -34,7 +34,7 @@ _AFTER_FAILURE = 3.0
 # Largest number of numbers of rows that are tried because of forecasts.
 _MAX_FORECASTS = 12
 # Every third ridge is examined before those next to the best.
-_COARSE_RIDGES = 3
+COARSE_RIDGES = 3
 # Samples are processed together, which saves function calls, up to this number of matrix entries.
 _SMALL_GROUP = 100_000
 # A search is long if its largest fits take more multiplications than this, some 50 milliseconds.
@@ -346,24 +346,10 @@ class Search(BaseSearch):
 
     def _over_ridges(self, best: Evaluation) -> Evaluation:
         """Move to the ridge with the best predicted score, if a fit confirms it."""
-        ridges = self._space.ridges
-        if len(ridges) < 2:
+        predicted = self._compared(best).values()
+        others = [each for each in predicted if each[1].ridge != best.sizes.ridge]
+        if not others:
             return best
-        predicted: dict[int, tuple[float, Sizes]] = {}
-        look = {ridges.index(best.sizes.ridge)}
-        if best.sizes.ridge == ridges[0]:
-            look.update(range(0, len(ridges), _COARSE_RIDGES))
-        allowed = self._space.ridges_for(best.sizes.rows)
-        if not allowed - look:
-            return best
-        while look := look & allowed:
-            few = sorted(look)
-            found = self._predicted(best, [ridges[i] for i in few])
-            predicted |= dict(zip(few, found, strict=True))
-            leader = min(predicted, key=lambda i: predicted[i][0])
-            around = (leader - 1, leader + 1)
-            look = set(around) - predicted.keys()
-        others = [predicted[i] for i in predicted if ridges[i] != best.sizes.ridge]
         score, choice = min(others, key=lambda prediction: prediction[0])
         # a fit with this ridge chooses its own rows and may be better than predicted
         limit = best.score + self._ridge_tolerance * abs(best.score)
@@ -371,6 +357,24 @@ class Search(BaseSearch):
             return best
         moved = self._settle(self._evaluate([choice])[0])
         return moved if moved.score < best.score else best
+
+    def _compared(self, near: Evaluation) -> dict[int, tuple[float, Sizes]]:
+        """Predictions for ridges, by their positions: for some, and for those next to the best."""
+        ridges = self._space.ridges
+        predicted: dict[int, tuple[float, Sizes]] = {}
+        look = {ridges.index(near.sizes.ridge)}
+        if near.sizes.ridge == ridges[0]:
+            look.update(range(0, len(ridges), COARSE_RIDGES))
+        allowed = self._space.ridges_for(near.sizes.rows)
+        if not allowed - look:
+            return {}
+        while look := look & allowed:
+            few = sorted(look)
+            found = self._predicted(near, [ridges[i] for i in few])
+            predicted |= dict(zip(few, found, strict=True))
+            leader = min(predicted, key=lambda i: predicted[i][0])
+            look = {leader - 1, leader + 1} - predicted.keys()
+        return predicted
 
     def _predicted(self, near: Evaluation, ridges: Sequence[float]) -> list[tuple[float, Sizes]]:
         """For each ridge the best sizes, and their score, on the rows of known fits."""

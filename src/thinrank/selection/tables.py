@@ -11,7 +11,7 @@ fit: a table of 500 ranks and columns would take the host longer than everything
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.leading_vectors import left_vectors_near
 
 __all__ = [
     "Directions",
@@ -55,6 +56,11 @@ class RowFit(Protocol):
         """R C_S."""
         ...
 
+    @property
+    def Q(self) -> Array | None:
+        """A basis of the row space, or of one that is close to it; None if none is known."""
+        ...
+
 
 RowFits = Sequence[RowFit | None]
 """One fit per sample; None is the zero matrix."""
@@ -79,17 +85,26 @@ class Directions:
     order: Array
 
 
-def directions(root: Array, whitened: Array, most: int, columns: Array | None = None) -> Directions:
+def directions(
+    root: Array,
+    whitened: Array,
+    most: int | Callable[[np.ndarray], int],
+    columns: Array | None = None,
+    near: Array | None = None,
+) -> Directions:
     """The leading ``most`` directions on the rows of a fit, of all its columns or of some.
 
     Parameters
     ----------
     root, whitened : arrays of shapes (..., s, |S|) and (..., s, k)
         R and R C_S.
-    most : int
-        Largest number of directions.
+    most : int or callable
+        Largest number of directions; a function gets the squared singular values of R C_S.
     columns : array of shape (..., k), default=None
         1 for the columns whose directions are computed, 0 for the others; None for all columns.
+    near : array of shape (k, r), default=None
+        A basis close to the row space of rank r of one fit. Only a few more directions than r are
+        computed then, and those above r are approximations.
 
     Returns
     -------
@@ -97,7 +112,10 @@ def directions(root: Array, whitened: Array, most: int, columns: Array | None = 
     """
     xp = arrays.namespace(whitened)
     matrix = whitened if columns is None else whitened * columns[..., None, :]
-    left = _left_vectors(matrix, most)
+    left = None
+    if near is not None and not callable(most):
+        left = left_vectors_near(matrix, min(near.shape[1], most), near[:, :most])
+    left = _left_vectors(matrix, most) if left is None else left[:, :most]
     weights = xp.astype(xp.matrix_transpose(left) @ whitened, xp.float64, copy=False)
     explained = _running_sums(weights**2, axis=-2)
     order = xp.argsort(-arrays.half_the_digits(explained), axis=-1)
@@ -174,7 +192,7 @@ def lower_table(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.minimum(to_height(one, height), to_height(other, height))
 
 
-def _left_vectors(matrix: Array, most: int) -> Array:
+def _left_vectors(matrix: Array, most: int | Callable[[np.ndarray], int]) -> Array:
     """Leading left singular vectors, from the smaller of the two Gram matrices.
 
     Directions whose squared singular values are rounding errors are left out; in a stack they are
@@ -184,8 +202,9 @@ def _left_vectors(matrix: Array, most: int) -> Array:
     transposed = xp.matrix_transpose(matrix)
     wide = matrix.shape[-2] <= matrix.shape[-1]
     values, vectors = linalg.eigh(matrix @ transposed if wide else transposed @ matrix)
-    most = min(most, values.shape[-1])
-    values, vectors = xp.flip(values, axis=-1)[..., :most], xp.flip(vectors, axis=-1)[..., :most]
+    values, vectors = xp.flip(values, axis=-1), xp.flip(vectors, axis=-1)
+    most = min(most(arrays.to_numpy(values)) if callable(most) else most, values.shape[-1])
+    values, vectors = values[..., :most], vectors[..., :most]
     if most == 0:
         return matrix[..., :0]
     clear = values > max(matrix.shape[-2:]) * arrays.eps(matrix) * values[..., :1]
