@@ -39,6 +39,8 @@ _ROUNDING = 10.0
 _MAX_GRAM = 4096
 # Number of products before a check of convergence, after which most guesses have converged.
 PRODUCTS = 3
+# The same for singular vectors that need fewer digits.
+_PRODUCTS_NEAR = 2
 # Largest number of checks of convergence.
 _MAX_CHECKS = 20
 # Right singular vectors come from inner products if the squares of the singular values differ by
@@ -214,30 +216,51 @@ def left_vectors_near(matrix: Array, rank: int, guess: Array) -> Array | None:
 def _ritz_vectors(gram: Array, rank: int, block: Array) -> tuple[np.ndarray, Array] | None:
     """Approximate eigenvalues, on the host, and eigenvectors in the span of a block.
 
-    The block is multiplied by the matrix until the first ``rank`` of them are accurate. None if its
-    columns become dependent.
+    The block is multiplied by the matrix until the first ``rank`` of them are accurate, as in
+    :func:`by_subspace_iteration`. None if its columns become dependent.
     """
+    for products in (_PRODUCTS_NEAR, 1):
+        found = _ritz_iterated(gram, rank, block, products)
+        if found is not None:
+            return found
+    return None
+
+
+def _ritz_iterated(
+    gram: Array, rank: int, block: Array, products: int
+) -> tuple[np.ndarray, Array] | None:
+    """As :func:`_ritz_vectors`, with a number of products before every check."""
     captured = 0.0
     for _ in range(_MAX_CHECKS):
-        block = gram @ block
+        for _ in range(products):
+            block = gram @ block
         image, on_device = to_check(gram, block, products=0)
-        products = arrays.to_numpy(on_device)
-        found = small_matrices.ritz(products, rank)
+        inner = arrays.to_numpy(on_device)
+        found = small_matrices.ritz(inner, rank)
         if found is None:
             return None
-        values, turn = found.values, arrays.from_numpy(found.turn, gram)
-        previous, captured = captured, float(np.sum(values[:rank]))
-        gap = values[rank - 1] - values[-1]
-        missed = np.sum(found.residuals[:rank]) / gap if gap > 0 else captured
+        turn = arrays.from_numpy(found.turn, gram)
+        previous, captured = captured, float(np.sum(found.values[:rank]))
         # rounding errors of the inner products grow with the norms of what is added up
-        sums = np.sqrt(products.diagonal()[: len(values)]) @ np.abs(found.turn)
+        sums = np.sqrt(inner.diagonal()[: len(found.values)]) @ np.abs(found.turn)
         orthonormal = np.finfo(np.float64).eps * np.max(sums) ** 2 < _NEAR
-        if orthonormal and min(missed, captured - previous) <= _NEAR * captured:
-            break
+        if orthonormal and _has_converged(found, rank, previous, _NEAR):
+            return found.values, block @ turn
         block = image @ turn
-    else:
-        return None
-    return values, block @ turn
+    return None
+
+
+def _has_converged(
+    found: small_matrices.Ritz, rank: int, previous: float, tolerance: float
+) -> bool:
+    """Whether the leading vectors capture as much as eigenvectors, up to a relative tolerance.
+
+    ``previous`` is what they captured at the last check.
+    """
+    values = found.values
+    captured, gap = np.sum(values[:rank]), values[rank - 1] - values[-1]
+    missed = np.sum(found.residuals[:rank]) / gap if gap > 0 else captured
+    return bool(min(missed, captured - previous) <= tolerance * captured)
 
 
 def wider(guess: Array, rank: int) -> Array:
@@ -300,13 +323,10 @@ def _iterated(
         found = small_matrices.ritz(check.products, rank)
         if found is None:
             return None
-        values = found.values
-        previous, captured = captured, float(np.sum(values[:rank]))
-        gap = values[rank - 1] - values[-1]
-        missed = np.sum(found.residuals[:rank]) / gap if gap > 0 else captured
-        settled = min(missed, captured - previous) <= 0.1 * eps * captured
+        previous, captured = captured, float(np.sum(found.values[:rank]))
+        settled = _has_converged(found, rank, previous, 0.1 * eps)
         if found.better is not None and (settled or not checks_left):
-            return values, check.image @ arrays.from_numpy(found.better, gram)
+            return found.values, check.image @ arrays.from_numpy(found.better, gram)
         turn = arrays.from_numpy(found.turn, gram)
         check = to_check(gram, check.image @ turn, products)
     return None
