@@ -13,6 +13,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.threads import one_thread_if_small
+from thinrank.designs.gathered_columns import put_columns
 
 __all__ = ["ActiveColumns"]
 
@@ -75,7 +76,10 @@ class ActiveColumns:
     def combine(self, index: Array, block: Array) -> Array:
         """X[:, index] @ block."""
         places = self._places(index)
-        return self._rows.T @ arrays.scatter_rows(block, places, self._rows.shape[0])
+        spread = arrays.scatter_rows(block, places, self._rows.shape[0])
+        if type(spread) is np.ndarray:  # half of the time of the product in the other order
+            return (spread.T @ self._rows).T
+        return self._rows.T @ spread
 
     def holds(self, index: Array) -> bool:
         """Whether all of the columns ``index`` have been copied."""
@@ -133,7 +137,7 @@ class ActiveColumns:
         self._crossed[chosen] = False
         columns = self._blocks(missing)
         for some, places in zip(columns, self._blocks(chosen), strict=True):
-            self._rows = arrays.put_rows(self._rows, places, self._X.columns(some).T)
+            self._rows = put_columns(self._X, some, self._rows, places)
         with self._few_threads(len(missing)):
             self._update_gram(chosen)
         self._place[missing], self._column[chosen] = chosen, missing  # last, if it is interrupted
