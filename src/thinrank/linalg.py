@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
+from scipy.linalg import get_lapack_funcs
 
 from thinrank import arrays, small_matrices
 from thinrank.arrays import Array
@@ -34,8 +34,10 @@ __all__ = [
 _DENSE_SVD_ENTRIES = 250_000
 # Additional columns in a subspace iteration; Halko, Martinsson & Tropp (2011) recommend 5 to 10.
 OVERSAMPLING = 8
-# Size of the blocks of the blocked Cholesky factorisation.
-_BLOCK = 128
+# Largest matrix that is factorised at once: for larger ones LAPACK starts threads.
+_BLOCK = 127
+# Parts of the rows of a triangular matrix in products with it.
+_PARTS = 4
 # Up to this number of entries functions of LAPACK are called without those of NumPy around them.
 _SMALL = 4096
 # Number of attempts with a singular block, each with 100 times the ridge of the one before. The
@@ -73,38 +75,31 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     size = symmetric.shape[0]
     if size == 0:
         return symmetric, False
-    if type(symmetric) is np.ndarray and size <= _BLOCK:
-        return _inverse_root(symmetric, float(symmetric.trace()) / size)
-    if type(symmetric) is not np.ndarray:
-        root, scale = small_matrices.inverse_root(symmetric)
-    else:
-        scale = float(symmetric.trace()) / size
-        symmetric = np.ascontiguousarray(symmetric)
-        root = _inverse_root_in_place(symmetric, small_matrices.least_pivot(symmetric, scale))
-    if root is not None:
-        return root, False
+    if type(symmetric) is np.ndarray:
+        return _inverse_root_by_halves(symmetric, float(symmetric.trace()) / size)
+    root, scale = small_matrices.inverse_root(symmetric)
+    return (root, False) if root is not None else _inverse_root_by_halves(symmetric, scale)
+
+
+def _inverse_root_by_halves(symmetric: Array, scale: float) -> tuple[Array, bool]:
+    """As :func:`inverse_cholesky`, for a matrix with a mean diagonal of ``scale``.
+
+    Most of the work is products, which NumPy computes in several threads. LAPACK has no function
+    for the inverse in NumPy, and those of SciPy start threads of another library, which disturb
+    those of NumPy; see :func:`~thinrank.core.threads.one_library_with_threads`.
+    """
+    size = symmetric.shape[0]
     if size <= _BLOCK:
         return _inverse_root(symmetric, scale)
-    blocks = _blocks(size)
-    ridged = False
-    for i, here in enumerate(blocks):  # Cholesky, with the diagonal blocks inverted at once
-        root, needed_ridge = _inverse_root(symmetric[here, here], scale)
-        ridged = ridged or needed_ridge
-        symmetric[here, here] = root
-        below = slice(here.stop, size)
-        if here.stop < size:
-            symmetric[below, here] = symmetric[below, here] @ root.T
-        for there in blocks[i + 1 :]:
-            rest = slice(there.start, size)
-            symmetric[rest, there] -= symmetric[rest, here] @ symmetric[there, here].T
-    for here in blocks:  # the inverse of L, from the top
-        before = slice(0, here.start)
-        if here.start:
-            left = symmetric[here, before] @ symmetric[before, before]
-            symmetric[here, before] = -(symmetric[here, here] @ left)
-        if here.stop < size:
-            symmetric[here, here.stop :] = 0.0
-    return symmetric, ridged
+    first, second = slice(0, size // 2), slice(size // 2, size)
+    above, ridge_above = _inverse_root_by_halves(symmetric[first, first], scale)
+    left = symmetric[second, first] @ above.T  # of the Cholesky factor
+    symmetric[second, second] -= left @ left.T
+    below, ridge_below = _inverse_root_by_halves(symmetric[second, second], scale)
+    symmetric[first, first], symmetric[second, second] = above, below
+    symmetric[second, first] = below @ (left @ -above)
+    symmetric[first, second] = 0.0
+    return symmetric, ridge_above or ridge_below
 
 
 def solve_definite(symmetric: Array, right: Array) -> Array:
@@ -116,11 +111,6 @@ def solve_definite(symmetric: Array, right: Array) -> Array:
             return solved
     root, _ = inverse_cholesky(symmetric)
     return root.T @ (root @ right)
-
-
-def _blocks(size: int) -> list[slice]:
-    """Parts of a dimension, each as long as a diagonal block."""
-    return [slice(first, min(first + _BLOCK, size)) for first in range(0, size, _BLOCK)]
 
 
 def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
@@ -136,30 +126,6 @@ def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
     raise ValueError(
         "a matrix of inner products is not finite: the data are too large, or not finite"
     )
-
-
-def _inverse_root_in_place(symmetric: np.ndarray, least: float) -> np.ndarray | None:
-    """As :func:`_try_inverse_root`, in the memory of a contiguous matrix, which a failure restores.
-
-    LAPACK uses one triangle, so that the other one and the diagonal are enough to restore it.
-    """
-    diagonal = symmetric.diagonal().copy()
-    # LAPACK's columns are the rows of the array: the upper factor there is the lower one here
-    columns = symmetric.T
-    factor, failed = _lapack("potrf", symmetric.dtype)(columns, lower=0, clean=0, overwrite_a=1)
-    blocks = _blocks(len(diagonal))
-    if failed or not factor.diagonal().min() > least:
-        np.fill_diagonal(symmetric, diagonal)
-        for here in blocks:
-            block = symmetric[here, here]
-            block[...] = np.triu(block) + np.triu(block, 1).T
-            symmetric[here.stop :, here] = symmetric[here, here.stop :].T
-        return None
-    _lapack("trtri", symmetric.dtype)(factor, lower=0, overwrite_c=1)
-    for here in blocks:
-        symmetric[here, here] = np.tril(symmetric[here, here])
-        symmetric[here, here.stop :] = 0.0
-    return symmetric
 
 
 def _try_inverse_root(symmetric: Array, scale: float) -> Array | None:
@@ -187,13 +153,17 @@ def qr(matrix: Array) -> tuple[Array, Array]:
 def lower_product(root: Array, block: Array) -> Array:
     """R @ block for an R of :func:`inverse_cholesky`, or for one with fewer rows than columns.
 
-    A large triangular one of NumPy takes half of the multiplications.
+    A large triangular one of NumPy takes five eighths of the multiplications.
     """
     size = root.shape[0]
     if type(root) is not np.ndarray or size != root.shape[1] or size <= _BLOCK:
         return root @ block
-    # BLAS sees the transposes of arrays whose rows are contiguous
-    return _blas("trmm", root.dtype)(1.0, root.T, block.T, side=1, lower=0).T
+    product = np.empty((size, block.shape[1]), np.result_type(root, block))
+    height = -(-size // _PARTS)
+    for first in range(0, size, height):  # without the zeros to the right of the diagonal
+        last = min(first + height, size)
+        np.matmul(root[first:last, :last], block[:last], out=product[first:last])
+    return product
 
 
 def tall_qr(matrix: Array) -> tuple[Array, Array]:
@@ -239,11 +209,6 @@ def left_singular_vectors(matrix: Array) -> tuple[Array, Array]:
 def _lapack(name: str, dtype: np.dtype) -> Callable[..., Any]:
     """A function of LAPACK; for small matrices it takes half the time of that of NumPy or less."""
     return get_lapack_funcs(name, dtype=dtype)
-
-
-@functools.lru_cache(maxsize=16)
-def _blas(name: str, dtype: np.dtype) -> Callable[..., Any]:
-    return get_blas_funcs(name, dtype=dtype)
 
 
 # --------------------------------------------------------------------------- spectra

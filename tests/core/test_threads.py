@@ -1,12 +1,19 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from thinrank.core import threads
-from thinrank.core.threads import in_threads, one_thread_each, one_thread_if_small, one_use_of_cores
+from thinrank.core.threads import (
+    in_threads,
+    one_library_with_threads,
+    one_thread_each,
+    one_thread_if_small,
+    one_use_of_cores,
+)
 
 
 def most_threads():
@@ -52,6 +59,41 @@ def test_small_problems_have_one_thread():
         assert blas_threads() == before
         with one_thread_if_small(1e12):
             assert blas_threads() == before
+
+
+def threads_by_folder():
+    return {
+        Path(pool["filepath"]).parent.name: pool["num_threads"]
+        for pool in threadpool_info()
+        if pool["user_api"] == "blas"
+    }
+
+
+def test_one_library_has_threads():
+    np.ones((2, 2)) @ np.ones((2, 2))
+    with threadpool_limits(2):
+        before = threads_by_folder()
+        with one_library_with_threads():
+            during = threads_by_folder()
+        assert threads_by_folder() == before
+    others = before.keys() - {"scipy.libs"}
+    assert all(during[name] == before[name] for name in others)
+    if others:  # else NumPy and SciPy share a library
+        assert during.get("scipy.libs", 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("library", "expected"),
+    [
+        ("/lib/site-packages/scipy.libs/libscipy_openblas.so", True),
+        ("/lib/site-packages/scipy/.dylibs/libscipy_openblas.dylib", True),
+        ("/lib/site-packages/numpy.libs/libscipy_openblas64_.so", False),
+        ("/lib/site-packages/numpy/.dylibs/libscipy_openblas64_.dylib", False),
+        ("/lib/libopenblas.so", False),
+    ],
+)
+def test_libraries_of_scipy_are_known_by_their_folder(library, expected):
+    assert threads._is_of_scipy(library) is expected
 
 
 def test_the_limit_of_a_process_is_not_changed_from_other_threads():

@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
+from pathlib import Path
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 __all__ = [
     "in_threads",
+    "one_library_with_threads",
     "one_thread_each",
     "one_thread_if_small",
     "one_use_of_cores",
@@ -60,6 +62,34 @@ def one_thread_if_small(
     if not multiplications <= limit or not main or threads_in_use() == 1:
         return nullcontext()
     return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
+
+
+def one_library_with_threads() -> AbstractContextManager[Any]:
+    """Limit the linear algebra library of SciPy to one thread, if NumPy has another one.
+
+    NumPy and SciPy often come with a library each. Threads of either wait for its next product for
+    about a tenth of a second, and meanwhile keep cores busy that the other needs: on two cores an
+    inverse of 1200 rows by SciPy took twice as long after a product by NumPy, and a singular value
+    decomposition of 48 rows by NumPy ten times as long after that inverse.
+
+    Returns
+    -------
+    context manager
+    """
+    if threads_in_use() == 1:
+        return nullcontext()
+    controller = _controller(len(sys.modules))
+    pools = [pool.filepath for pool in controller.lib_controllers if pool.user_api == "blas"]
+    of_scipy = [library for library in pools if _is_of_scipy(library)]
+    if not len(of_scipy) < len(pools):
+        return nullcontext()
+    return controller.select(filepath=of_scipy).limit(limits=1)
+
+
+def _is_of_scipy(library: str) -> bool:
+    """Whether a library lies in scipy.libs or, on a Mac, in scipy/.dylibs."""
+    folder = Path(library).parent
+    return folder.name == "scipy.libs" or folder.parent.name == "scipy"
 
 
 @contextmanager

@@ -17,7 +17,7 @@ __all__ = ["Part", "column_parts"]
 # processors, also if each of their cores has one. With many responses there are more.
 _PRODUCT_ENTRIES = 1 << 18
 # Least number of columns of a part, since products with fewer are slower.
-_LEAST_COLUMNS = 4096
+_LEAST_COLUMNS = 2048
 
 
 class Part(NamedTuple):

@@ -25,6 +25,8 @@ __all__ = ["Standardization", "Transformed", "standardize"]
 
 # Entries of an outer product that are formed at a time: 8 MiB in double precision.
 _OUTER_ENTRIES = 1 << 20
+# Entries of an array that stays in the cache of a processor.
+_CACHED_ENTRIES = 1 << 15
 # Column sums up to this number of units of rounding are those of columns that sum to zero. In
 # single precision they are so up to one unit, since what is left has few digits.
 _ROUNDING = 8.0
@@ -320,8 +322,10 @@ def _is_rounding_error(total: Array, block: Array) -> bool:
     if not isinstance(block, np.ndarray):
         return False
     units = _ROUNDING if block.itemsize == 8 else 1.0
-    floor = units * arrays.eps(block) * np.sum(np.abs(block), axis=0)
-    return bool(np.all(np.abs(total) <= floor))
+    height = max(1, _CACHED_ENTRIES * block.shape[0] // max(block.size, 1))
+    parts = (block[rows] for rows in slices(block.shape[0], height))
+    size = sum(np.sum(np.abs(part), axis=0) for part in parts)
+    return bool(np.all(np.abs(total) <= units * arrays.eps(block) * size))
 
 
 def _subtract_outer(product: Array, left: Array, right: Array) -> None:

@@ -211,7 +211,10 @@ def _moments(Y: Array, weights: Array | None, center: bool) -> tuple[np.ndarray,
     else:
         mean = xp.sum(Y if weights is None else Y * weights, axis=0) / number
         moved = Y - mean if center else Y
-        sums = xp.sum(moved**2 if weights is None else moved**2 * weights, axis=0)
+        if weights is None:
+            sums = arrays.column_norms_squared(moved)
+        else:
+            sums = xp.sum(moved**2 * weights, axis=0)
         # one transfer from the device
         squares, deviation, mean = _to_float(xp.stack([sums, xp.sqrt(sums / number), mean]))
     # a constant column differs from its mean by rounding errors of about this size

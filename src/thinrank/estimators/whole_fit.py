@@ -9,7 +9,7 @@ from typing import Any
 
 from thinrank import arrays
 from thinrank.core.memory import explained
-from thinrank.core.threads import one_thread_if_small
+from thinrank.core.threads import one_library_with_threads, one_thread_if_small
 from thinrank.estimators.checkpoints import recorded
 
 __all__ = ["whole_fit"]
@@ -31,7 +31,11 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
     """
     before = dict(vars(estimator))
     try:
-        with recorded(estimator, arguments), one_thread_if_small(_multiplications(**arguments)):
+        with (
+            recorded(estimator, arguments),
+            one_thread_if_small(_multiplications(**arguments)),
+            one_library_with_threads(),
+        ):
             yield
     except BaseException as error:  # also on Ctrl-C
         vars(estimator).clear()

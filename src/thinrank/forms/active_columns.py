@@ -13,12 +13,15 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.threads import one_thread_if_small
+from thinrank.designs.gathered_columns import put_columns
 
 __all__ = ["ActiveColumns"]
 
 # Columns of X that are copied at a time, at least this number and this part of all of them: bounds
 # the memory of the block.
 _BLOCK_COLUMNS, _PART_OF_COLUMNS = 128, 32
+# From this number of columns on it is worth to find out whether they lie side by side.
+_MANY = 256
 # Multiplications of a product that takes a few milliseconds in one thread.
 _SMALL_PRODUCT = 3e7
 
@@ -52,6 +55,10 @@ class ActiveColumns:
     def gram(self, index: Array) -> Array:
         """Inner products of the columns ``index``, as a new array."""
         places = self._places(index)
+        size = len(self._held)
+        if type(self._gram) is np.ndarray and size >= _MANY and (np.diff(self._held) == 1).all():
+            run = slice(self._held[0], self._held[-1] + 1)  # a fifth of the time of index arrays
+            return self._gram[run, run].copy()
         return arrays.submatrix(self._gram, places, places)
 
     def cross(self, index: Array) -> Array:
@@ -75,7 +82,10 @@ class ActiveColumns:
     def combine(self, index: Array, block: Array) -> Array:
         """X[:, index] @ block."""
         places = self._places(index)
-        return self._rows.T @ arrays.scatter_rows(block, places, self._rows.shape[0])
+        spread = arrays.scatter_rows(block, places, self._rows.shape[0])
+        if type(spread) is np.ndarray:  # half of the time of the product in the other order
+            return (spread.T @ self._rows).T
+        return self._rows.T @ spread
 
     def holds(self, index: Array) -> bool:
         """Whether all of the columns ``index`` have been copied."""
@@ -133,7 +143,7 @@ class ActiveColumns:
         self._crossed[chosen] = False
         columns = self._blocks(missing)
         for some, places in zip(columns, self._blocks(chosen), strict=True):
-            self._rows = arrays.put_rows(self._rows, places, self._X.columns(some).T)
+            self._rows = put_columns(self._X, some, self._rows, places)
         with self._few_threads(len(missing)):
             self._update_gram(chosen)
         self._place[missing], self._column[chosen] = chosen, missing  # last, if it is interrupted

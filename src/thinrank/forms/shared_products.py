@@ -19,8 +19,8 @@ __all__ = ["SharedProducts"]
 # Columns of X that are copied at a time if more columns are in use than there are samples.
 _BLOCK_ROWS = 4096
 # Parts of X for each thread of Python, so that all take about the same time. With fewer, threads of
-# the linear algebra library share the product with one part.
-_PARTS_PER_THREAD = 4
+# the linear algebra library share the product with one part, which takes longer.
+_PARTS_PER_THREAD = 2
 
 
 class SharedProducts:
