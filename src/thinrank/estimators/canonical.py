@@ -38,7 +38,13 @@ class Canonical(NamedTuple):
 
 
 def canonical(
-    factors: Factors, design: Design, weight: Array | None, scale: Array, *, center: bool
+    factors: Factors,
+    design: Design,
+    weight: Array | None,
+    scale: Array,
+    *,
+    center: bool,
+    known: tuple[Array, Array] | None = None,
 ) -> Canonical:
     """Rotate the factors of Θ = UVᵀ, so that they do not depend on how Θ was computed.
 
@@ -59,6 +65,8 @@ def canonical(
         Positive scales of the responses.
     center : bool
         Whether the scores are centred.
+    known : (array of shape (n_samples, rank), array of shape (rank,)), or None
+        The scores XU, centred or not, and their means, if they are known.
 
     Returns
     -------
@@ -69,9 +77,11 @@ def canonical(
         scores = arrays.zeros((design.shape[0], 0), factors.U)
         return Canonical(factors, nothing, scores, np.zeros(0))
     xp = arrays.namespace(factors.U)
-    rows = factors.row_support
-    scores = _scores(design, factors, rows)
-    scores, means = _centred(scores, weight) if center else (scores, scores[0, :] * 0)
+    if known is not None:
+        scores, means = known
+    else:
+        scores = _scores(design, factors, factors.row_support)
+        scores, means = _centred(scores, weight) if center else (scores, scores[0, :] * 0)
     total = float(design.shape[0]) if weight is None else float(xp.sum(weight))
     root = scores if weight is None else scores * xp.sqrt(weight)[:, None]
     if not small_matrices.is_single_elsewhere(root):  # else their inner products are enough

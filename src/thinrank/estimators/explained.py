@@ -47,6 +47,8 @@ class TrainingData(NamedTuple):
         Offsets.
     units : Units or None
         What the columns were divided by, if the user's units are extreme.
+    scores : (array of shape (n_samples, rank), array of shape (rank,)), or None
+        XU minus its means, and these means, if they are known.
     """
 
     design: Design
@@ -56,6 +58,7 @@ class TrainingData(NamedTuple):
     family: Family | None = None
     offset: Array | None = None
     units: Units | None = None
+    scores: tuple[Array, Array] | None = None
 
     @property
     def weights(self) -> Array | None:

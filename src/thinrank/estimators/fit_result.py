@@ -40,6 +40,8 @@ class FitResult(NamedTuple):
         Share explained of each response in held-out rows; None if the sizes were not chosen by it.
     target_units : ndarray of shape (n_columns,), or None
         What the final fit divided the responses by; None if it did not scale them.
+    scores : (array of shape (n_samples, rank), array of shape (rank,)), or None
+        XU minus its means, and these means, if the fit knows them.
     """
 
     factors: Factors
@@ -55,3 +57,4 @@ class FitResult(NamedTuple):
     feature_scale: Array | None = None
     held_out_r2: np.ndarray | None = None
     target_units: np.ndarray | None = None
+    scores: tuple[Array, Array] | None = None

@@ -98,8 +98,9 @@ def fit_of_problem(
         if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
             messages.append(status.message)
             warnings.warn(status.message, ConvergenceWarning, stacklevel=3)
+    user = problem.to_user(factors)
     return FitResult(
-        *problem.to_user(factors),
+        *user,
         None,
         params,
         records,
@@ -110,4 +111,5 @@ def fit_of_problem(
         problem.feature_scale,
         None if found is None else found.held_out_r2(problem),
         last.target_units(),
+        problem.scores(factors, user[0]),
     )

@@ -330,6 +330,23 @@ class Problem:
             intercept = intercept - self.kept.at_means(kept)
         return user, intercept, kept
 
+    def scores(self, factors: Factors, user: Factors) -> tuple[Array, Array] | None:
+        """XU minus its means, and these means, from what a fit holds; None if it holds too little.
+
+        Parameters
+        ----------
+        factors : Factors
+            Coefficients in the units of the loss.
+        user : Factors
+            What :meth:`to_user` made of them.
+        """
+        held = getattr(self.loss, "scores_held", None)  # losses of row blocks hold no columns
+        known = None if held is None or self.kept is not None else held(factors)
+        if known is None:
+            return None
+        center = self.columns.center
+        return known, user.U.T @ center if center is not None else known[0, :] * 0
+
     def start(self, start: Any) -> Any:
         """A start given in the user's units, in the solver's; anything else passes."""
         if isinstance(start, Factors) and start.shape == self.shape:

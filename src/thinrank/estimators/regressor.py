@@ -348,7 +348,7 @@ default="auto"
                     design, target = units.design(design), units.responses(target)
                 if complete and not has_missing(target):
                     result = least_squares_fit(self, design, target, weight, kept)
-                    data = TrainingData(design, target, weight, units=units)
+                    data = TrainingData(design, target, weight, units=units, scores=result.scores)
                 else:
                     # imported on first use: most fits are least squares on complete data
                     from thinrank.estimators.family_fit import numeric_fit

@@ -89,7 +89,7 @@ class ProductForm(AdjustableRidge):
         samples.
         """
         if not (self._ridge and self._many(rows)):
-            return super().inverse_root(rows)
+            return self._shared.root_of(rows, self._ridge, super().inverse_root)
         values, vectors = self._spectrum(rows)
         xp = arrays.namespace(values)
         scale = xp.sqrt(values * self.samples * (values + self._ridge))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+
+import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -46,6 +48,8 @@ class SharedProducts:
         self.active = ActiveColumns(X, Y)
         self._Y = Y
         self._kept: KeptCross | None = None
+        # rows and ridge with their inverse root
+        self._last_root: tuple[Array, float, tuple[Array, bool]] | None = None
 
     @cached_property
     def mean_squares(self) -> Array:
@@ -55,6 +59,21 @@ class SharedProducts:
     @cached_property
     def _all_sample_products(self) -> Array:
         return self._products_of_samples(arrays.indices(range(self.shape[0]), self.prototype))
+
+    def root_of(
+        self, rows: Array, ridge: float, compute: Callable[[Array], tuple[Array, bool]]
+    ) -> tuple[Array, bool]:
+        """What ``compute(rows)`` returns: the inverse root of H over the rows.
+
+        It is kept for a fit in other units that begins on the same rows.
+        """
+        last = self._last_root
+        if last is None or last[1] != ridge or not _are_equal(last[0], rows):
+            self._last_root = last = None  # its memory is free before another is computed
+            last = rows, ridge, compute(rows)
+        if type(rows) is np.ndarray:
+            self._last_root = last
+        return last[2]
 
     def sample_products(self, rows: Array) -> Array:
         """X_S X_Sᵀ, kept if S has all rows."""
@@ -107,6 +126,10 @@ class SharedProducts:
             by_row += xp.concat([rows for rows, _ in found])
             by_column.append(sum(columns for _, columns in found))
         return by_row, xp.concat(by_column)
+
+
+def _are_equal(rows: Array, others: Array) -> bool:
+    return rows is others or np.array_equal(rows, others)
 
 
 def _norms_of_parts(
