@@ -112,3 +112,15 @@ def test_numbers_kept_in_inference_mode_serve_other_fits(elsewhere):
     weight = elsewhere.asarray([2.0, 4.0], requires_grad=True)
     arrays.divide_or_zero(1.0, weight).sum().backward()
     assert weight.grad.tolist() == [-0.25, -0.0625]
+
+
+def test_nothing_is_recorded_for_derivatives(torch, rng):
+    X, Y = (torch.asarray(a) for a in data(rng, 60, 20, 6, 2, 4))
+    est = tr.SparseReducedRankRegressor(2, 4, 6).fit(X.requires_grad_(True), Y)
+    assert not est.coef_.requires_grad
+    assert not est.factors_.U.requires_grad
+    assert torch.is_grad_enabled()
+    failed = tr.SparseReducedRankRegressor(2, 4, 600)
+    with pytest.raises(ValueError, match="column_sparsity"):
+        failed.fit(X, Y)
+    assert torch.is_grad_enabled()

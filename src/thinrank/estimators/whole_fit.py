@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from thinrank import arrays
@@ -20,7 +20,8 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
     """Undo what a fit changed in an estimator if it ends by an error or by Ctrl-C.
 
     If the memory did not suffice, the error says how much was needed and what to do. In the block
-    of a checkpoint the fit is stored. A fit of small data uses one thread, which is faster.
+    of a checkpoint the fit is stored. A fit of small data uses one thread, which is faster. Nothing
+    is recorded for derivatives.
 
     Parameters
     ----------
@@ -35,6 +36,7 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
             recorded(estimator, arguments),
             one_thread_if_small(_multiplications(**arguments)),
             one_library_with_threads(),
+            _without_gradients(arguments["X"]),
         ):
             yield
     except BaseException as error:  # also on Ctrl-C
@@ -43,6 +45,14 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
         if isinstance(error, MemoryError):
             raise explained(error) from error
         raise
+
+
+def _without_gradients(X: Any) -> AbstractContextManager[Any]:
+    """A context in which PyTorch records no operations: it takes time, and memory if X asks for it.
+
+    Arrays of other libraries have no such record.
+    """
+    return arrays.namespace(X).no_grad() if arrays.is_tensor(X) else nullcontext()
 
 
 def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
