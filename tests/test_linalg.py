@@ -214,6 +214,20 @@ class TestLeadingLeftVectors:
         left = leading_left_vectors(library.array(A, dtype), 3, guess, floor=1.0)
         assert left.shape == (shape[0], 2)
 
+    @pytest.mark.parametrize("shape", [(300, 150), (150, 300)])
+    def test_they_are_orthonormal_also_where_eigenvalues_are_close(
+        self, library, dtype, rng, shape
+    ):
+        values = np.concatenate([[1.0], 0.01 * np.linspace(1, 0.9, 149)])
+        sides = (np.linalg.qr(rng.standard_normal((size, 150)))[0] for size in shape)
+        left, right = sides
+        guess = library.array(rng.standard_normal((shape[1], 5)), dtype)
+        found = library.numpy(
+            leading_left_vectors(library.array(left * values @ right.T, dtype), 5, guess)
+        )
+        assert found.shape == (shape[0], 5)
+        np.testing.assert_allclose(found.T @ found, np.eye(5), atol=1e-5)
+
     @pytest.mark.parametrize("shape", [(90, 80), (80, 90)])
     def test_near_a_guess(self, library, dtype, rng, shape):
         """The first ones are accurate, and there are some more, all of them orthonormal."""

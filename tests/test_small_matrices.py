@@ -111,7 +111,8 @@ class TestRitz:
     def test_residuals(self, matrix, rng):
         A, _ = matrix
         block = rng.standard_normal((20, 4))
-        found = small_matrices.ritz(self.products(A, block), 4)
+        found = small_matrices.ritz(self.products(A, block), 0)
+        assert found.better is None
         image = block @ found.turn
         np.testing.assert_allclose(image.T @ image, np.eye(4), atol=1e-12)
         np.testing.assert_allclose(image.T @ A @ image, np.diag(found.values), atol=1e-11)
@@ -136,6 +137,11 @@ class TestRitz:
         block = vectors[:, :3] @ mixed
         found = small_matrices.ritz(self.products(A, block), rank)
         assert (found.better is not None) == known
+        # rounding errors of the vectors themselves are foretold, too
+        image = block @ found.turn
+        errors = np.abs(np.sum(image**2, axis=0) - 1)
+        assert (errors <= 10 * found.rounding).all()
+        assert found.rounding[-1] > 1e3 * found.rounding[0]
 
     def test_dependent_columns(self, matrix, rng):
         block = ill_conditioned(rng, 1e12, rows=20)

@@ -16,16 +16,9 @@ from thinrank.linalg import (
     random_block,
     tall_qr,
 )
+from thinrank.subspace_iteration import by_subspace_iteration, wider
 
-__all__ = [
-    "Check",
-    "by_subspace_iteration",
-    "leading_left_vectors",
-    "leading_right_vectors",
-    "left_vectors_near",
-    "to_check",
-    "wider",
-]
+__all__ = ["leading_left_vectors", "leading_right_vectors", "left_vectors_near"]
 
 # Up to this number of rows or columns a full SVD is faster than subspace iteration.
 _FULL_SVD_SIZE = 64
@@ -37,12 +30,8 @@ _WIDE = 4
 _ROUNDING = 10.0
 # Up to this number of rows or columns a Gram matrix in double precision is quick to multiply with.
 _MAX_GRAM = 4096
-# Number of products before a check of convergence, after which most guesses have converged.
-PRODUCTS = 3
-# The same for singular vectors that need fewer digits.
+# Number of products before a check of convergence of singular vectors that need fewer digits.
 _PRODUCTS_NEAR = 2
-# Largest number of checks of convergence.
-_MAX_CHECKS = 20
 # Right singular vectors come from inner products if the squares of the singular values differ by
 # less than this factor: inner products lose as many digits.
 _GRAM_RANGE = 1e3
@@ -160,7 +149,7 @@ def _by_gram(matrix: Array, rank: int, guess: Array, floor: Array | float) -> _P
     else:
         block = wider(guess, rank)
         block = xp.astype(block if tall else matrix @ block, xp.float64)
-        found = by_subspace_iteration(gram, rank, block, arrays.eps(matrix))
+        found = by_subspace_iteration(gram, rank, block, 0.1 * arrays.eps(matrix))
     if found is None:
         return None
     values = np.sqrt(np.maximum(found[0][:rank], 0.0))
@@ -200,7 +189,8 @@ def left_vectors_near(matrix: Array, rank: int, guess: Array) -> Array | None:
     tall = matrix.shape[0] > matrix.shape[1]
     gram = double.T @ double if tall else double @ double.T
     block = wider(xp.astype(guess, xp.float64, copy=False), rank)
-    found = _ritz_vectors(gram, rank, block if tall else double @ block)
+    block = block if tall else double @ block
+    found = by_subspace_iteration(gram, rank, block, _NEAR, products=_PRODUCTS_NEAR, every=True)
     if found is None:
         return None
     values, vectors = found
@@ -211,125 +201,6 @@ def left_vectors_near(matrix: Array, rank: int, guess: Array) -> Array | None:
     if tall:
         vectors = double @ (vectors / arrays.from_numpy(np.sqrt(values[:count]), double))
     return xp.astype(vectors, matrix.dtype, copy=False)
-
-
-def _ritz_vectors(gram: Array, rank: int, block: Array) -> tuple[np.ndarray, Array] | None:
-    """Approximate eigenvalues, on the host, and eigenvectors in the span of a block.
-
-    The block is multiplied by the matrix until the first ``rank`` of them are accurate, as in
-    :func:`by_subspace_iteration`. None if its columns become dependent.
-    """
-    for products in (_PRODUCTS_NEAR, 1):
-        found = _ritz_iterated(gram, rank, block, products)
-        if found is not None:
-            return found
-    return None
-
-
-def _ritz_iterated(
-    gram: Array, rank: int, block: Array, products: int
-) -> tuple[np.ndarray, Array] | None:
-    """As :func:`_ritz_vectors`, with a number of products before every check."""
-    captured = 0.0
-    for _ in range(_MAX_CHECKS):
-        for _ in range(products):
-            block = gram @ block
-        image, on_device = to_check(gram, block, products=0)
-        inner = arrays.to_numpy(on_device)
-        found = small_matrices.ritz(inner, rank)
-        if found is None:
-            return None
-        turn = arrays.from_numpy(found.turn, gram)
-        previous, captured = captured, float(np.sum(found.values[:rank]))
-        # rounding errors of the inner products grow with the norms of what is added up
-        sums = np.sqrt(inner.diagonal()[: len(found.values)]) @ np.abs(found.turn)
-        orthonormal = np.finfo(np.float64).eps * np.max(sums) ** 2 < _NEAR
-        if orthonormal and _has_converged(found, rank, previous, _NEAR):
-            return found.values, block @ turn
-        block = image @ turn
-    return None
-
-
-def _has_converged(
-    found: small_matrices.Ritz, rank: int, previous: float, tolerance: float
-) -> bool:
-    """Whether the leading vectors capture as much as eigenvectors, up to a relative tolerance.
-
-    ``previous`` is what they captured at the last check.
-    """
-    values = found.values
-    captured, gap = np.sum(values[:rank]), values[rank - 1] - values[-1]
-    missed = np.sum(found.residuals[:rank]) / gap if gap > 0 else captured
-    return bool(min(missed, captured - previous) <= tolerance * captured)
-
-
-def wider(guess: Array, rank: int) -> Array:
-    """A guess with random columns, as many as a subspace iteration for ``rank`` vectors needs."""
-    missing = max(rank + OVERSAMPLING - guess.shape[1], 0)
-    extra = random_block(guess.shape[0], missing, guess, seed=0)
-    return arrays.namespace(guess).concat([guess, extra], axis=1)
-
-
-class Check(NamedTuple):
-    """A block after some products with a symmetric matrix A.
-
-    Attributes
-    ----------
-    image : array
-        AB for the block B.
-    products : array
-        Inner products of the columns of [B, AB].
-    """
-
-    image: Array
-    products: Array
-
-
-def to_check(gram: Array, block: Array, products: int = PRODUCTS) -> Check:
-    """Multiply a block by a matrix several times, up to the next check of convergence."""
-    for _ in range(products):
-        block = gram @ block
-    image = gram @ block
-    return Check(image, small_matrices.inner_products(block, image))
-
-
-def by_subspace_iteration(
-    gram: Array, rank: int, block: Array, eps: float, first: Check | None = None
-) -> tuple[np.ndarray, Array] | None:
-    """The largest eigenvalues, on the host, and the eigenvectors of a matrix, from a block.
-
-    A check takes one transfer to the host, which takes longer than some products. But products
-    make the columns of a random block dependent if there is a large gap between the eigenvalues;
-    then the iteration begins again with one product before every check. None if they become
-    dependent nevertheless.
-
-    ``first`` is the first check, if it was made already.
-    """
-    for products in (PRODUCTS, 1):
-        check = to_check(gram, block, products) if first is None else first
-        found = _iterated(gram, rank, check, eps, products)
-        if found is not None:
-            return found
-        first = None
-    return None
-
-
-def _iterated(
-    gram: Array, rank: int, check: Check, eps: float, products: int
-) -> tuple[np.ndarray, Array] | None:
-    """As :func:`by_subspace_iteration`, with a number of products before every check."""
-    captured = 0.0
-    for checks_left in reversed(range(_MAX_CHECKS)):
-        found = small_matrices.ritz(check.products, rank)
-        if found is None:
-            return None
-        previous, captured = captured, float(np.sum(found.values[:rank]))
-        settled = _has_converged(found, rank, previous, 0.1 * eps)
-        if found.better is not None and (settled or not checks_left):
-            return found.values, check.image @ arrays.from_numpy(found.better, gram)
-        turn = arrays.from_numpy(found.turn, gram)
-        check = to_check(gram, check.image @ turn, products)
-    return None
 
 
 def _numerical_rank(values: Array, size: int, floor: Array | float) -> int:

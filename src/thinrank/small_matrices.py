@@ -40,7 +40,7 @@ _INDEPENDENT = 1e-7
 # Least pivot with which a Cholesky factor gives a basis that is orthonormal in single precision.
 _WELL_CONDITIONED = 1e-3
 # Largest error of the inner products of a basis that is orthonormal in single precision.
-_ORTHONORMAL = 1e-8
+ORTHONORMAL = 1e-8
 
 
 def is_single_elsewhere(a: Array) -> bool:
@@ -214,9 +214,10 @@ class _Triangle(NamedTuple):
 
 def _inverse_triangle(products: np.ndarray) -> _Triangle | None:
     """The Cholesky factor of inner products; None if they are singular up to rounding."""
-    scale = np.sqrt(products.diagonal())
-    if not (scale > 0).all():  # also if it is NaN
+    squares = products.diagonal()
+    if not (squares > 0).all():  # also if it is NaN, or negative by rounding
         return None
+    scale = np.sqrt(squares)
     triangle, failed = dpotrf(products / scale / scale[:, None], overwrite_a=1)
     pivots = triangle.diagonal()
     least = 0.0 if failed else float(pivots.min() / pivots.max())
@@ -239,6 +240,8 @@ class Ritz(NamedTuple):
         Approximate eigenvalues, decreasing.
     turn : ndarray of shape (width, width)
         B·turn has the approximate eigenvectors, which are orthonormal up to rounding.
+    rounding : ndarray of shape (width,)
+        Size of the rounding errors in the squared norms of these vectors.
     residuals : ndarray of shape (width,)
         Squared norms of A·v − value·v.
     better : ndarray of shape (width, rank), or None
@@ -248,6 +251,7 @@ class Ritz(NamedTuple):
 
     values: np.ndarray
     turn: np.ndarray
+    rounding: np.ndarray
     residuals: np.ndarray
     better: np.ndarray | None
 
@@ -260,7 +264,7 @@ def ritz(products: Array, rank: int) -> Ritz | None:
     products : array of shape (2 width, 2 width)
         The inner products, in double precision.
     rank : int
-        Number of leading vectors to improve.
+        Number of leading vectors to improve; 0 for none.
 
     Returns
     -------
@@ -280,8 +284,8 @@ def ritz(products: Array, rank: int) -> Ritz | None:
     turn = inverse @ vectors
     images = squares @ turn
     residuals = np.einsum("ij,ij->j", turn, images) - values**2
-    better = _improved(squares, turn[:, :rank], images[:, :rank])
-    return Ritz(values, turn, np.maximum(residuals, 0.0), better)
+    better = _improved(squares, turn[:, :rank], images[:, :rank]) if rank else None
+    return Ritz(values, turn, _rounding(own, turn), np.maximum(residuals, 0.0), better)
 
 
 def _improved(squares: np.ndarray, turn: np.ndarray, images: np.ndarray) -> np.ndarray | None:
@@ -290,6 +294,12 @@ def _improved(squares: np.ndarray, turn: np.ndarray, images: np.ndarray) -> np.n
     if found is None:
         return None
     better = turn @ found.inverse
-    # rounding errors of the inner products grow with the norms of what is added up
-    sums = np.sqrt(squares.diagonal()) @ np.abs(better)
-    return better if np.finfo(np.float64).eps * np.max(sums) ** 2 < _ORTHONORMAL else None
+    return better if np.max(_rounding(squares, better)) < ORTHONORMAL else None
+
+
+def _rounding(products: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """Rounding errors of the squared norms of turned columns, from inner products of the columns.
+
+    They grow with the norms of what is added up.
+    """
+    return np.finfo(np.float64).eps * (np.sqrt(products.diagonal()) @ np.abs(turn)) ** 2

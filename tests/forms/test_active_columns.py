@@ -1,5 +1,8 @@
 """Inner products of the columns in use."""
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 
@@ -19,3 +22,29 @@ def test_inner_products_are_a_new_array_also_if_columns_lie_side_by_side(monkeyp
         found = active.gram(np.array(index))
         np.testing.assert_allclose(found, expected, atol=1e-13)
         found[...] = 0.0  # callers may overwrite it
+
+
+def test_two_threads_ask_for_columns_that_are_held(rng):
+    """Each gets the inner products of its own columns."""
+    X = rng.standard_normal((20, 700))
+    active, gram = ActiveColumns(Dense(X), Dense(rng.standard_normal((20, 2)))), X.T @ X
+    active.gram(np.arange(700))
+    wrong = []
+
+    def ask(first, count):
+        for _ in range(300):
+            found = active.gram(np.arange(first, first + count))
+            if found.shape[0] != count or abs(found[0, 0] - gram[first, first]) > 1e-8:
+                wrong.append(found.shape)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask, args=each) for each in ((0, 256), (400, 263))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong

@@ -202,3 +202,9 @@ def test_searches_in_other_units_begin_from_the_last_fit(every_search_is_long, m
         assert begin.rank == near.rank
         assert len(begin.row_support) == near.rows
         assert len(begin.column_support) == near.columns
+
+
+def test_a_given_rank_far_above_the_best_one(every_search_is_long):
+    X, Y = data(rank=1)
+    est = tr.SparseReducedRankRegressor(rank=30, criterion="bic").fit(X, Y)
+    assert est.best_params_["rank"] == 30

@@ -81,7 +81,7 @@ def one_library_with_threads() -> AbstractContextManager[Any]:
     controller = _controller(len(sys.modules))
     pools = [pool.filepath for pool in controller.lib_controllers if pool.user_api == "blas"]
     of_scipy = [library for library in pools if _is_of_scipy(library)]
-    if not len(of_scipy) < len(pools):
+    if not of_scipy or len(of_scipy) == len(pools):
         return nullcontext()
     return controller.select(filepath=of_scipy).limit(limits=1)
 

@@ -220,14 +220,14 @@ class Problem:
         able = "target_scale" in self.loss.capabilities and self.loss.shape[1] > 1
         return able and self.target_scale is not None and 2 * rows <= self.loss.samples
 
-    def explained_by(self, fit: Any) -> Array | None:
-        """The part of the squares of each response that a fit without ridge explains, if known."""
+    def left_by(self, fit: Any) -> Array | None:
+        """The part of the squares of each response that a fit without ridge leaves, if known."""
         explained = getattr(fit, "explained", None)
         if explained is None:
             return None
-        return self.loss.samples * explained / self.loss.target_squares()
+        return 1 - self.loss.samples * explained / self.loss.target_squares()
 
-    def noise(self, factors: Factors, explained: Array | None = None) -> Array:
+    def noise(self, factors: Factors, left: Array | None = None) -> Array:
         """Standard deviations of the noise in the responses, in the units of the loss.
 
         They are estimated from the residuals of a fit. The sums of squares are divided by
@@ -241,19 +241,18 @@ class Problem:
         ----------
         factors : Factors
             Coefficients, in the units of the loss.
-        explained : array of shape (n_live_targets,), or None
-            The parts of the squares of the responses that they explain, if these are known.
+        left : array of shape (n_live_targets,), or None
+            The parts of the squares of the responses that they leave, if these are known.
 
         Returns
         -------
         array of shape (n_live_targets,)
         """
         total, n = self.loss.target_squares(), self.loss.samples
-        known = explained is not None
-        found = explained if known else self.loss.residual_squares(factors)
+        residual = self.loss.residual_squares(factors) if left is None else left * total
         # few numbers, many operations: on the host
-        squares, total = arrays.to_numpy(arrays.namespace(total).stack([found, total]))
-        squares = total * np.maximum(1 - squares, 0.0) if known else squares
+        squares, total = arrays.to_numpy(arrays.namespace(total).stack([residual, total]))
+        squares = np.maximum(squares, 0.0)
         used = np.zeros_like(squares)
         used[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
         taken = 1 if self.kept is None else 1 + self.kept.rank

@@ -77,8 +77,8 @@ def fit_in_rounds(
         stopped = found.status.outcome is Outcome.STOPPED
         if stopped or supports == before or not (fits_left and problem.noise_matters(rows)):
             return solution_of(found, loss, rank, factors), scaled
-        explained = None if ridge else scaled.explained_by(found.state)
-        scale = problem.scale_of(problem.noise(factors, explained))
+        left = None if ridge else scaled.left_by(found.state)
+        scale = problem.scale_of(problem.noise(factors, left))
         same = scaled.has_nearly_the_scale(scale)
         if same and now is bound:
             return solution_of(found, loss, rank, factors), scaled

@@ -55,9 +55,9 @@ class ActiveColumns:
     def gram(self, index: Array) -> Array:
         """Inner products of the columns ``index``, as a new array."""
         places = self._places(index)
-        size = len(self._held)
-        if type(self._gram) is np.ndarray and size >= _MANY and (np.diff(self._held) == 1).all():
-            run = slice(self._held[0], self._held[-1] + 1)  # a fifth of the time of index arrays
+        many = type(places) is np.ndarray and len(places) >= _MANY
+        if many and (np.diff(places) == 1).all():
+            run = slice(places[0], places[-1] + 1)  # a fifth of the time of index arrays
             return self._gram[run, run].copy()
         return arrays.submatrix(self._gram, places, places)
 

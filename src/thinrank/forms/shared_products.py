@@ -67,13 +67,15 @@ class SharedProducts:
 
         It is kept for a fit in other units that begins on the same rows.
         """
+        if type(rows) is not np.ndarray:
+            return compute(rows)
         last = self._last_root
-        if last is None or last[1] != ridge or not _are_equal(last[0], rows):
-            self._last_root = last = None  # its memory is free before another is computed
-            last = rows, ridge, compute(rows)
-        if type(rows) is np.ndarray:
-            self._last_root = last
-        return last[2]
+        if last is not None and last[1] == ridge and np.array_equal(last[0], rows):
+            return last[2]
+        self._last_root = last = None  # its memory is free before another is computed
+        found = compute(rows)
+        self._last_root = rows, ridge, found
+        return found
 
     def sample_products(self, rows: Array) -> Array:
         """X_S X_Sᵀ, kept if S has all rows."""
@@ -126,10 +128,6 @@ class SharedProducts:
             by_row += xp.concat([rows for rows, _ in found])
             by_column.append(sum(columns for _, columns in found))
         return by_row, xp.concat(by_column)
-
-
-def _are_equal(rows: Array, others: Array) -> bool:
-    return rows is others or np.array_equal(rows, others)
 
 
 def _norms_of_parts(

@@ -64,11 +64,11 @@ class LongSearch(CriterionSearch):
         """
         sample = cast(CriterionSample, self._samples[0])
         best: Evaluation | None = None
-        fit: RowFit | None = None
+        more: RowFit | None = None  # a fit on more rows, without ridge
         for rows in reversed(self._space.row_grid()):
             sizes = self._space.like(rows, None)
             limit = best.score if best is not None and sizes.ridge == 0 else math.inf
-            if fit is not None and sample.unpenalised(fit, rows) > limit:
+            if more is not None and sample.unpenalised(more, rows) > limit:
                 break
             fit = sample.eliminated(rows, sizes.ridge)
             if sample.unpenalised(fit) > limit:
@@ -76,6 +76,7 @@ class LongSearch(CriterionSearch):
             looked = self._look(sample, fit, sizes, best)
             if best is None or not best.score < looked.score:
                 best = looked
+            more = fit if sizes.ridge == 0 else None
         assert best is not None
         return best
 
@@ -89,7 +90,8 @@ class LongSearch(CriterionSearch):
         """
 
         def ranks(best: int) -> int:
-            return self._space.most_ranks(sizes._replace(rank=best))
+            allowed = max(best, int(self._space.ranks[0]))
+            return self._space.most_ranks(sizes._replace(rank=allowed))
 
         if near is not None and not math.isfinite(near.score):  # near saturation
             near = None

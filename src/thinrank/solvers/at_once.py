@@ -14,7 +14,7 @@ import numpy as np
 from thinrank import arrays, entrywise, small_matrices
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
-from thinrank.leading_vectors import by_subspace_iteration, to_check, wider
+from thinrank.subspace_iteration import by_subspace_iteration, to_check, wider
 
 __all__ = ["AtOnce", "fitted_at_once"]
 
@@ -83,8 +83,8 @@ def fitted_at_once(form: QuadraticForm, rows: Array, rank: int, guess: Array) ->
     regular = pivots.min() > small_matrices.least_pivot(gram, float(diagonal.mean()))
     if not (regular and columns.min() > 0):
         return None
-    eps = arrays.eps(gram)
-    found = by_subspace_iteration(products, rank, block, eps, first._replace(products=inner))
+    eps, first = arrays.eps(gram), first._replace(products=inner)
+    found = by_subspace_iteration(products, rank, block, 0.1 * eps, improved=True, first=first)
     if found is None:
         return None
     squares = found[0][:rank]

@@ -67,6 +67,10 @@ class Fit:
     failed: int = 0
     completed: Factors | None = None
 
+    # Twice the decrease of the objective by each column, where it was computed with the fit. It is
+    # not stored with the fit: it can be computed again.
+    explained: ClassVar[Array | None] = None
+
     @cached_property
     def costs(self) -> Array:
         """Twice the increase of the objective if a row is removed, with Q held fixed.
@@ -106,9 +110,6 @@ class Fit:
             return replace(self, root=nothing, whitened=nothing, U=nothing, Q=nothing)
         return replace(self, root=nothing, whitened=nothing)
 
-    # twice the decrease of the objective by each column, if it was computed with the fit
-    explained: ClassVar[Array | None] = None
-
     @property
     def has_more_rows_than_samples(self) -> bool:
         """Whether R has fewer rows than columns."""
@@ -144,7 +145,7 @@ def fit_of(
     objective: float,
     explained: Array | None = None,
 ) -> Fit:
-    """A fit of a form, whose columns are all in use.
+    """A fit of a form with the column support ``columns``.
 
     The arguments are those of :class:`Fit`, and what the fit explains of each column, if known.
     """

@@ -89,14 +89,14 @@ class Pursuit(Sized):
         is the penalty of AIC. Without a penalty superfluous rows could be exchanged many times for
         others that fit the noise better. With 0 every exchange that decreases the objective is
         made: the objective is lower, but in simulations the error on new data is higher.
-    exchanges : bool, default=True
-        Whether to exchange rows; otherwise the result is the best fit on the rows of the start.
     thorough : bool, default=True
         Whether to try, at the end, single exchanges without the penalty, and the supports of
         ``neighbours``.
     neighbours : bool, default=True
         Whether to try, at the end, supports that differ in one row or column by exact fits: all of
         them if they are small and few, otherwise those with the largest gains.
+    exchanges : bool, default=True
+        Whether to exchange rows; otherwise the result is the best fit on the rows of the start.
     """
 
     name: ClassVar[str] = "pursuit"
@@ -107,9 +107,9 @@ class Pursuit(Sized):
     max_iter: int = 100
     tol: float = 1e-7
     exchange_penalty: float = 2.0
-    exchanges: bool = True
     thorough: bool = True
     neighbours: bool = True
+    exchanges: bool = True
 
     def __post_init__(self) -> None:
         check_iterations(self.max_iter)

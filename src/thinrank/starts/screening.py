@@ -46,17 +46,18 @@ class Screening:
         kept_columns = top_positions(form.cross_norms()[1], int(self.excess * columns))
         if kept_rows.shape[0] == 0 or kept_columns.shape[0] == 0:
             return Factors.zero(loss.shape, like=loss.prototype)
+        every = kept_columns.shape[0] == loss.shape[1]
         cross = form.cross_rows(kept_rows)
-        if kept_columns.shape[0] < loss.shape[1]:
-            cross = arrays.take_columns(cross, kept_columns)
+        cross = cross if every else arrays.take_columns(cross, kept_columns)
         if self.fit:
             root, _ = linalg.inverse_cholesky(form.gram(kept_rows))
             small = Factors.from_theta(root.T @ (root @ cross), rank)
         else:
             small = _leading_directions(cross, rank, seed)
-        every = kept_columns.shape[0] == loss.shape[1]
         V = small.V if every else arrays.scatter_rows(small.V, kept_columns, loss.shape[1])
         factors = Factors.on_rows(small.U, kept_rows, loss.shape[0], V)
+        # rows and columns with covariances are those of the first fit, also if random numbers
+        # happened to be orthogonal to one of them
         return factors if self.fit else factors.with_supports(kept_rows, kept_columns)
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
