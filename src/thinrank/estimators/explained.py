@@ -9,6 +9,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
+from thinrank.designs.dense import Dense
 from thinrank.designs.kept_basis import kept_basis
 from thinrank.estimators.canonical import Canonical
 from thinrank.estimators.extreme_units import Units
@@ -206,11 +207,10 @@ def _moments(Y: Array, weights: Array | None, center: bool) -> tuple[np.ndarray,
     number: Array | float = float(Y.shape[0])
     if weights is not None:
         number = xp.sum(weights, axis=0)  # one number if weights are those of rows
-    together = center and weights is None and not arrays.on_host(Y)
-    both = arrays.mean_and_variance(Y) if together else None
-    if both is not None:
-        mean, variance = _to_float(xp.stack(both))
-        squares, deviation = variance * number, np.sqrt(variance)
+    moments = Dense(Y).column_moments if center and weights is None else None
+    if moments is not None:
+        mean, norms = _to_float(moments.mean), _to_float(moments.norms)
+        squares, deviation = norms**2, norms / number**0.5
     else:
         mean = xp.sum(Y if weights is None else Y * weights, axis=0) / number
         moved = Y - mean if center else Y

@@ -48,6 +48,7 @@ class ActiveColumns:
         self._crossed = np.zeros(0, dtype=bool)  # whether a row's products with Y are known
         self._last: tuple[Array | None, Array] = None, X.prototype  # an index with its places
         self._held = self._column  # these places on the host
+        self._last_product: tuple[Array | None, Array | None, Any] = None, None, None
         self._rows = arrays.zeros((0, X.shape[0]), X.prototype)
         self._gram = arrays.zeros((0, 0), X.prototype)
         self._cross = arrays.zeros((0, Y.shape[1]), X.prototype)
@@ -80,7 +81,18 @@ class ActiveColumns:
             return arrays.take_rows(self._rows @ block, places)
 
     def combine(self, index: Array, block: Array) -> Array:
-        """X[:, index] @ block."""
+        """X[:, index] @ block, which must not be changed.
+
+        The last product is kept: the scores of a fit are needed for its gradient and at its end.
+        """
+        last_index, last_block, product = self._last_product
+        if last_index is index and last_block is block:
+            return product
+        product = self._combined(index, block)
+        self._last_product = index, block, product
+        return product
+
+    def _combined(self, index: Array, block: Array) -> Array:
         places = self._places(index)
         spread = arrays.scatter_rows(block, places, self._rows.shape[0])
         if type(spread) is np.ndarray:  # half of the time of the product in the other order

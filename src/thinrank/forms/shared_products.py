@@ -120,7 +120,8 @@ class SharedProducts:
         threads = threads if len(parts) >= threads * _PARTS_PER_THREAD else 1
         for targets in blocks:
             index = arrays.indices(range(targets.start, targets.stop), self.prototype)
-            block = self._Y.columns(index) / self.samples
+            block = self._Y.columns(index)
+            block /= self.samples
             own = None if units is None else units[targets]
             if kept is not None and len(parts) > 1:
                 kept.allot(block.shape[1])
