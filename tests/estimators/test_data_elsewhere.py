@@ -124,3 +124,15 @@ def test_nothing_is_recorded_for_derivatives(torch, rng):
     with pytest.raises(ValueError, match="column_sparsity"):
         failed.fit(X, Y)
     assert torch.is_grad_enabled()
+
+
+def test_a_start_has_the_scale_of_the_covariances(elsewhere, rng):
+    """Losses that are not quadratic are approximated around it."""
+    X, Y = data(rng, 200, 60, 12, 2, 5)
+    loss, of_numpy = (
+        tr.losses.LeastSquares(*map(elsewhere.asarray, (X, Y))),
+        tr.losses.LeastSquares(X, Y),
+    )
+    start = tr.starts.Screening(fit=False)
+    found, expected = (start(each, 2, 10, 12, 0).theta for each in (loss, of_numpy))
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6, atol=1e-9)

@@ -69,7 +69,5 @@ class Screening:
 def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
     """Approximate leading directions of the covariances, by one step of power iteration."""
     sketch = cross @ linalg.random_block(cross.shape[1], rank, cross, seed)
-    basis = cross.T @ sketch
-    if arrays.on_host(cross):  # elsewhere the first fit waits for the device anyway
-        basis, _ = linalg.tall_qr(basis)
+    basis, _ = linalg.tall_qr(cross.T @ sketch)
     return Factors(cross @ basis, basis)
