@@ -4,11 +4,12 @@ Run:  python benchmarks/gpu.py [--cases NAME ...] [--seed 0] [--markdown F]
 
 Needs PyTorch with CUDA, and CuPy for its lines of the second table; no network. Data are simulated
 on the device in float32, with independent standard normal predictors, and are on the device when a
-fit begins. A fit is timed from tensors to fitted estimator, warm, and the median of a few is
-reported. *Floor* is the larger of two times: operations that the fit cannot avoid over the rate of
-a large product in float32, and bytes of X and Y, read once, over the bandwidth of a copy; both
-rates are measured. *Waits* is the number of times that the host waited for the device in one fit.
-*Memory* is the peak of what PyTorch allocated, data included.
+fit begins. A fit is timed from tensors to fitted estimator, warm: the median of at least five, and
+of a second of fits, is reported, after half a second of fits that are not counted. *Floor* is the
+larger of two times: operations that the fit cannot avoid over the rate of a large product in
+float32, and bytes of X and Y, read once, over the bandwidth of a copy; both rates are measured.
+*Waits* is the number of times that the host waited for the device in one fit. *Memory* is the peak
+of what PyTorch allocated, data included.
 
 Every fit is compared with float64 on the processor: for the smaller problems with the same fit
 there, for the larger ones a fit without standardisation with reduced-rank regression on supports
@@ -36,6 +37,9 @@ from output import publish, table
 import thinrank as tr
 
 GPU = "cuda"
+# Seconds of calls that are not counted, since the clock of an idle processor takes time to rise,
+# and least number of seconds of those that are.
+WARM_UP, MEASURED = 0.5, 1.0
 
 
 @dataclass(frozen=True)
@@ -105,15 +109,20 @@ def moderate(seed: int) -> Problem:
 
 
 def seconds(work: Callable[[], Any], repetitions: int) -> float:
-    """Median time of some calls, after one that is not counted."""
-    times = []
-    for _ in range(repetitions + 1):
+    """Median time of some calls, after others that are not counted.
+
+    Short ones are repeated more often, since other processes of the host disturb single ones.
+    """
+    first = time.perf_counter()
+    times: list[float] = []
+    while len(times) < repetitions or (repetitions > 1 and sum(times) < MEASURED):
         torch.cuda.synchronize()
         began = time.perf_counter()
         work()
         torch.cuda.synchronize()
-        times.append(time.perf_counter() - began)
-    return statistics.median(times[1:])
+        if began - first > WARM_UP:
+            times.append(time.perf_counter() - began)
+    return statistics.median(times)
 
 
 def waits(work: Callable[[], Any]) -> int:
