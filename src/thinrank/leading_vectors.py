@@ -18,10 +18,16 @@ from thinrank.linalg import (
 )
 from thinrank.subspace_iteration import by_subspace_iteration, wider
 
-__all__ = ["leading_left_vectors", "leading_right_vectors", "left_vectors_near"]
+__all__ = [
+    "FULL_SVD_SIZE",
+    "MAX_GRAM",
+    "leading_left_vectors",
+    "leading_right_vectors",
+    "left_vectors_near",
+]
 
 # Up to this number of rows or columns a full SVD is faster than subspace iteration.
-_FULL_SVD_SIZE = 64
+FULL_SVD_SIZE = 64
 # A matrix is wide if it has at most _MAX_WIDE_ROWS rows and at least _WIDE times as many columns.
 _MAX_WIDE_ROWS = 1500
 _WIDE = 4
@@ -29,7 +35,7 @@ _WIDE = 4
 # of thumb: the errors depend on the order of the sums.
 _ROUNDING = 10.0
 # Up to this number of rows or columns a Gram matrix in double precision is quick to multiply with.
-_MAX_GRAM = 4096
+MAX_GRAM = 4096
 # Number of products before a check of convergence of singular vectors that need fewer digits.
 _PRODUCTS_NEAR = 2
 # Right singular vectors come from inner products if the squares of the singular values differ by
@@ -74,7 +80,7 @@ def leading_left_vectors(
         if tall:
             left = xp.astype(matrix, left.dtype) @ (left / arrays.from_numpy(found.values, left))
         return xp.astype(left, matrix.dtype)
-    if small <= _FULL_SVD_SIZE:
+    if small <= FULL_SVD_SIZE:
         left, values = left_singular_vectors(matrix)
         return left[:, : _numerical_rank(values[:rank], max(matrix.shape), floor)]
     if _is_wide(matrix):
@@ -138,13 +144,13 @@ def _by_gram(matrix: Array, rank: int, guess: Array, floor: Array | float) -> _P
     """
     found: tuple[np.ndarray, Array] | None
     rank, small = min(rank, *matrix.shape), min(matrix.shape)
-    if not small_matrices.is_single_elsewhere(matrix) or not 0 < rank <= small <= _MAX_GRAM:
+    if not small_matrices.is_single_elsewhere(matrix) or not 0 < rank <= small <= MAX_GRAM:
         return None
     xp = arrays.namespace(matrix)
     double = xp.astype(matrix, xp.float64)
     tall = matrix.shape[0] > matrix.shape[1]
     gram = double.T @ double if tall else double @ double.T
-    if small <= max(_FULL_SVD_SIZE, rank + OVERSAMPLING):
+    if small <= max(FULL_SVD_SIZE, rank + OVERSAMPLING):
         found = small_matrices.eigenpairs(gram)
     else:
         block = wider(guess, rank)
@@ -182,7 +188,7 @@ def left_vectors_near(matrix: Array, rank: int, guess: Array) -> Array | None:
     """
     small = min(matrix.shape)
     width = max(rank + OVERSAMPLING, guess.shape[1])
-    if rank == 0 or small <= max(_FULL_SVD_SIZE, 2 * width) or small > _MAX_GRAM:
+    if rank == 0 or small <= max(FULL_SVD_SIZE, 2 * width) or small > MAX_GRAM:
         return None
     xp = arrays.namespace(matrix)
     double = xp.astype(matrix, xp.float64, copy=False)
@@ -234,7 +240,7 @@ def leading_right_vectors(matrix: Array, rank: int) -> tuple[Array, Array]:
     """
     xp = arrays.namespace(matrix)
     rank = min(rank, *matrix.shape)
-    if rank and matrix.shape[0] * matrix.shape[1] > _FULL_SVD_SIZE**2:
+    if rank and matrix.shape[0] * matrix.shape[1] > FULL_SVD_SIZE**2:
         tall = matrix.shape[0] >= matrix.shape[1]
         gram = matrix.T @ matrix if tall else matrix @ matrix.T
         squares, vectors = _largest_eigenpairs(gram, rank)

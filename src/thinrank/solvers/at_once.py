@@ -14,12 +14,10 @@ import numpy as np
 from thinrank import arrays, entrywise, small_matrices
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
+from thinrank.leading_vectors import FULL_SVD_SIZE, MAX_GRAM
 from thinrank.subspace_iteration import by_subspace_iteration, to_check, wider
 
 __all__ = ["AtOnce", "fitted_at_once"]
-
-# Numbers of columns of which eigenvectors come from a few products in double precision.
-_LEAST_COLUMNS, _MOST_COLUMNS = 64, 4096
 
 
 class AtOnce(NamedTuple):
@@ -99,7 +97,7 @@ def fitted_at_once(form: QuadraticForm, rows: Array, rank: int, guess: Array) ->
 
 def _applies(form: QuadraticForm, rows: Array, rank: int, guess: Array) -> bool:
     count, width = rows.shape[0], form.shape[1]
-    few = max(_LEAST_COLUMNS, 2 * rank) < width <= _MOST_COLUMNS
+    few = max(FULL_SVD_SIZE, 2 * rank) < width <= MAX_GRAM
     tall = width < count <= form.samples
     return few and tall and not arrays.on_host(guess) and small_matrices.is_single_elsewhere(guess)
 
