@@ -261,10 +261,7 @@ def standardize(
     if deviation is not None and sample_weight is None:
         norms = arrays.namespace(deviation).astype(deviation > 0, deviation.dtype) * total**0.5
     # moments of data on an accelerator are on the host, where a few numbers take less time
-    mean, deviation, inverse, norms = (
-        arrays.remembered(vector, prototype) if isinstance(vector, np.ndarray) else vector
-        for vector in (mean, deviation, inverse, norms)
-    )
+    mean, deviation, inverse, norms = _moved([mean, deviation, inverse, norms], prototype)
     transformed = Transformed(design, center=mean, column_scale=inverse, norms=norms)
     return Standardization(transformed, mean, deviation, inverse=inverse)
 
@@ -297,6 +294,26 @@ def _standardized_residuals(
         deviation = xp.astype(deviation > 0, deviation.dtype)
     transformed = Transformed(projected, column_scale=_inverse(deviation))
     return Standardization(transformed, mean, deviation, loadings)
+
+
+def _moved(vectors: list[Array | None], like: Array) -> list[Array | None]:
+    """Vectors of one length, those of NumPy moved to the library and device of ``like``."""
+    numbers = [vector for vector in vectors if isinstance(vector, np.ndarray)]
+    if arrays.on_host(like) or not numbers:
+        moved = [arrays.from_numpy(vector, like) for vector in numbers]
+    else:
+        moved = _rows_elsewhere(np.stack(numbers), like)
+    rows = iter(moved)
+    return [next(rows) if isinstance(vector, np.ndarray) else vector for vector in vectors]
+
+
+def _rows_elsewhere(block: np.ndarray, like: Array) -> list[Array]:
+    """As :func:`thinrank.arrays.remembered`, the rows of a matrix by one copy."""
+    moved = arrays.remembered(block, like)
+    rows = [moved[i, :] for i in range(block.shape[0])]
+    for row, numbers in zip(rows, getattr(moved, "numbers", ()), strict=False):
+        row.numbers = numbers
+    return rows
 
 
 def _check_moments(*moments: Array | None) -> None:

@@ -127,8 +127,8 @@ def own_units(estimator: Any, design: Design, Y: Array | None) -> Units | None:
     """
     if isinstance(design, Operator):
         _check_product(design)
-    of_x = _of_predictors(design)
-    of_y = np.zeros(1, np.int64) if Y is None else _exponents(_column_magnitudes(Y), Y)
+    of_x = _of_columns(design)
+    of_y = np.zeros(1, np.int64) if Y is None else _of_columns(Dense(Y))
     if not (np.any(of_x) or np.any(of_y)):
         return None
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
@@ -198,8 +198,8 @@ def comparable(Y: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.nda
     return np.ldexp(Y, -powers), np.ldexp(predicted, -powers)
 
 
-def _of_predictors(design: Design) -> np.ndarray:
-    """Exponents of two of the magnitudes of X; all 0 if these are ordinary and similar."""
+def _of_columns(design: Design) -> np.ndarray:
+    """Exponents of two of the magnitudes of columns; all 0 if these are ordinary and similar."""
     moments = getattr(design, "column_moments", None)
     if moments is not None:
         # the length of a column is at least its magnitude, and at most √n times that

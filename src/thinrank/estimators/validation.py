@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite, check_flags, check_range, is_auto
+from thinrank.core.constant_arrays import declared_constant
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
 from thinrank.designs.row_blocks import RowBlocks
@@ -80,14 +81,14 @@ def check_training_data(
         if isinstance(Y, RowBlocks) and isinstance(design, RowBlocks):
             return design, Y
         Y = in_memory(Y)
-        target = Y if arrays.is_array(Y) else np.asarray(Y)
+        target = declared_constant(Y if arrays.is_array(Y) else np.asarray(Y))
         if missing:
             _check_not_infinite(target)
         else:
             check_finite("Y", target)
         if target.ndim not in (1, 2):
             raise ValueError(f"Y must have one or two dimensions, got {target.ndim}")
-        return design, arrays.from_numpy(target, design.prototype)
+        return design, declared_constant(arrays.from_numpy(target, design.prototype))
     Y = in_memory(Y)
     check_columns("X", X)
     check_columns("Y", Y)
@@ -102,7 +103,8 @@ def check_training_data(
         ),
     )
     check_consistent_length(X, Y)
-    return _finite_design(estimator, X), np.asarray(Y).astype(X.dtype, copy=False)
+    target = declared_constant(np.asarray(Y).astype(X.dtype, copy=False))
+    return _finite_design(estimator, X), target
 
 
 def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
@@ -176,7 +178,13 @@ def _own_design(estimator: BaseEstimator, X: Any) -> Design:
 def has_missing(Y: Array) -> bool:
     """Whether an entry is NaN."""
     xp = arrays.namespace(Y)
-    return bool(xp.any(xp.isnan(Y)))
+    return not _has_moments(Y) and bool(xp.any(xp.isnan(Y)))
+
+
+def _has_moments(Y: Array) -> bool:
+    """Whether moments, which are needed anyway, are finite. All entries are finite then."""
+    is_float = arrays.namespace(Y).isdtype(Y.dtype, "real floating")
+    return is_float and Y.ndim == 2 and Dense(Y).column_moments is not None
 
 
 def check_loss(loss: Any) -> Family | None:
@@ -198,7 +206,9 @@ def check_loss(loss: Any) -> Family | None:
 
 def _check_not_infinite(Y: Array) -> None:
     xp = arrays.namespace(Y)
-    if xp.isdtype(Y.dtype, "real floating") and bool(xp.any(xp.isinf(Y))):
+    if not xp.isdtype(Y.dtype, "real floating") or _has_moments(Y):
+        return
+    if bool(xp.any(xp.isinf(Y))):
         raise ValueError("Y must be finite, or NaN where an entry is missing; got infinite entries")
 
 

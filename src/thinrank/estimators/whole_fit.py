@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from thinrank import arrays
+from thinrank.core.constant_arrays import constant_arrays
 from thinrank.core.memory import explained
 from thinrank.core.threads import one_library_with_threads, one_thread_if_small
 from thinrank.estimators.checkpoints import recorded
@@ -21,7 +22,7 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
 
     If the memory did not suffice, the error says how much was needed and what to do. In the block
     of a checkpoint the fit is stored. A fit of small data uses one thread, which is faster. Nothing
-    is recorded for derivatives.
+    is recorded for derivatives. Moments of the responses are computed once.
 
     Parameters
     ----------
@@ -37,6 +38,7 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
             one_thread_if_small(_multiplications(**arguments)),
             one_library_with_threads(),
             _without_gradients(arguments["X"]),
+            constant_arrays(),
         ):
             yield
     except BaseException as error:  # also on Ctrl-C
