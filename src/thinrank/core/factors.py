@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -69,11 +70,21 @@ class Factors:
     def on_rows(cls, U: Array, rows: Array, size: int, V: Array) -> Factors:
         """Factors whose left factor has ``size`` rows, those outside the sorted ``rows`` zero.
 
-        The row support is found among ``rows`` alone, which is faster than among all rows.
+        The row support is found among ``rows`` alone, which is faster than among all rows. The
+        left factor is put together when it is needed.
         """
-        factors = cls(arrays.scatter_rows(U, rows, size), V)
-        factors.__dict__.update(_possible_rows=rows, _possible_U=U)
+        factors = cls.__new__(cls)
+        factors.__dict__.update(V=V, _possible_rows=rows, _possible_U=U, _size=size)
         return factors
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "U" or "_possible_U" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        known = self.__dict__
+        known["U"] = arrays.scatter_rows(
+            known["_possible_U"], known["_possible_rows"], known["_size"]
+        )
+        return known["U"]
 
     @classmethod
     def from_svd(cls, left: Array, values: Array, right: Array, size: int | None = None) -> Factors:
@@ -96,12 +107,13 @@ class Factors:
     @property
     def shape(self) -> tuple[int, int]:
         """Shape (m1, m2) of Θ."""
-        return self.U.shape[0], self.V.shape[0]
+        rows = self.__dict__.get("_size")
+        return self.U.shape[0] if rows is None else rows, self.V.shape[0]
 
     @property
     def rank(self) -> int:
         """Number of columns of U and V."""
-        return self.U.shape[1]
+        return self.V.shape[1]
 
     @cached_property
     def row_support(self) -> Array:
@@ -169,8 +181,10 @@ class Factors:
 
     def with_column_units(self, columns: Array) -> Factors:
         """Factors of Θ·diag(columns) with the same U, for positive units; not balanced."""
-        other = Factors(self.U, self.V * columns[:, None])
-        return other.with_supports_of(self, "_possible_rows", "_possible_U", "_has_full_rank")
+        other = copy.copy(self)
+        other.__dict__["V"] = self.V * columns[:, None]
+        other.__dict__.pop("_is_balanced", None)
+        return other
 
     def with_supports(self, rows: Array, columns: Array) -> Factors:
         """These factors, with supports that are known."""

@@ -108,7 +108,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
         """Store the result of a fit, in the user's units, and what it explains of the data."""
         if kept_coef is None:
             kept = np.empty(0, dtype=np.int64) if kept is None else kept
-            kept_coef = arrays.zeros((factors.shape[1], len(kept)), like=factors.U)
+            kept_coef = arrays.zeros((factors.shape[1], len(kept)), like=factors.V)
         assert kept is not None
         describe = described_blocks if isinstance(data, BlockData) else described
         found = describe(

@@ -73,10 +73,10 @@ def canonical(
     Canonical
     """
     if factors.rank == 0:
-        nothing = arrays.zeros((0,), factors.U)
-        scores = arrays.zeros((design.shape[0], 0), factors.U)
+        nothing = arrays.zeros((0,), factors.V)
+        scores = arrays.zeros((design.shape[0], 0), factors.V)
         return Canonical(factors, nothing, scores, np.zeros(0))
-    xp = arrays.namespace(factors.U)
+    xp = arrays.namespace(factors.V)
     if known is not None:
         scores, means = known
     else:
@@ -113,14 +113,14 @@ def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array,
     """
     rows, columns = factors.row_support, factors.column_support
     every = columns.shape[0] == factors.shape[1]
-    own = arrays.from_numpy(scale, factors.U)
+    own = arrays.from_numpy(scale, factors.V)
     own = own[:, None] if every else arrays.take_rows(own, columns)[:, None]
     vectors, values, turn = _right_vectors(root, factors.columns_in_use / own)
     signs = _signs(vectors)
     turn, V = turn * signs, vectors * signs * own
     V = V if every else arrays.scatter_rows(V, columns, factors.shape[1])
-    U = arrays.scatter_rows(factors.rows_in_use @ turn, rows, factors.shape[0])
-    return Factors(U, V), turn, values**2
+    U = factors.rows_in_use @ turn
+    return Factors.on_rows(U, rows, factors.shape[0], V), turn, values**2
 
 
 def _right_vectors(root: Array, block: Array) -> tuple[Array, np.ndarray, Array]:

@@ -87,7 +87,7 @@ def described(
     """
     design, weight = data.design, data.sample_weight
     known = scales(data, center=fit_intercept, standardize=standardize)
-    scale = arrays.from_numpy(known.canonical, factors.U)
+    scale = arrays.from_numpy(known.canonical, factors.V)
     turned = canonical(factors, design, weight, scale, center=fit_intercept, known=data.scores)
     values = None
     if len(kept):

@@ -229,7 +229,7 @@ def _moments(Y: Array, weights: Array | None, center: bool) -> tuple[np.ndarray,
 def gains(data: TrainingData, fit: Canonical) -> np.ndarray:
     """Decrease of the squares of each response by a least squares fit; of shape (n_targets,).
 
-    With orthogonal scores T it is 2·vⱼᵀ(Tᵀyⱼ) − vⱼᵀ(TᵀT)vⱼ, which needs no array of the size of Y.
+    With orthogonal scores T it is 2·vⱼᵀ(Tᵀyⱼ − ½(TᵀT)vⱼ), which needs no array of the size of Y.
     """
     weights = data.sample_weight
     scores = fit.scores if weights is None else fit.scores * weights[:, None]
@@ -237,8 +237,8 @@ def gains(data: TrainingData, fit: Canonical) -> np.ndarray:
     cross = xp.astype(data.Y.T @ scores, xp.float64, copy=False)
     V = xp.astype(fit.factors.V, xp.float64, copy=False)
     number = data.Y.shape[0] if weights is None else float(xp.sum(weights))
-    inner = arrays.from_numpy(number * fit.variances, V)  # TᵀT
-    return _to_float(2 * xp.sum(V * cross, axis=1) - (V**2) @ inner)
+    inner = arrays.from_numpy(0.5 * number * fit.variances, V)  # ½TᵀT
+    return 2 * _to_float(xp.sum(V * (cross - V * inner), axis=1))
 
 
 def errors(data: TrainingData, linear: Array) -> np.ndarray:

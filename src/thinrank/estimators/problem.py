@@ -163,22 +163,22 @@ class Problem:
         """The same problem with another ridge; nothing is computed again."""
         return replace(self, loss=self.loss.with_ridge(ridge))
 
-    def with_noise(self, noise: Array) -> Problem:
+    def with_noise(self, noise: np.ndarray) -> Problem:
         """The same problem with every response divided by the noise in it.
 
         Parameters
         ----------
-        noise : array of shape (n_live_targets,)
+        noise : ndarray of shape (n_live_targets,)
             Standard deviations in the units of the present loss.
         """
         return self if self.target_scale is None else self.with_target_scale(self.scale_of(noise))
 
-    def scale_of(self, noise: Array) -> Array:
+    def scale_of(self, noise: np.ndarray) -> Array:
         """What :meth:`with_noise` divides the responses by."""
         assert self.target_scale is not None
         assert self.deviations is not None
         own, deviations = arrays.to_numpy(self.target_scale), arrays.to_numpy(self.deviations)
-        scale = np.maximum(arrays.to_numpy(noise) * own, MIN_NOISE * deviations)
+        scale = np.maximum(noise * own, MIN_NOISE * deviations)
         return arrays.remembered(scale, self.target_scale)
 
     def with_target_scale(self, scale: Array) -> Problem:
@@ -220,14 +220,15 @@ class Problem:
         able = "target_scale" in self.loss.capabilities and self.loss.shape[1] > 1
         return able and self.target_scale is not None and 2 * rows <= self.loss.samples
 
-    def left_by(self, fit: Any) -> Array | None:
+    def left_by(self, fit: Any) -> np.ndarray | None:
         """The part of the squares of each response that a fit without ridge leaves, if known."""
         explained = getattr(fit, "explained", None)
         if explained is None:
             return None
-        return 1 - self.loss.samples * explained / self.loss.target_squares()
+        total = arrays.to_numpy(self.loss.target_squares())
+        return 1 - self.loss.samples * arrays.to_numpy(explained) / total
 
-    def noise(self, factors: Factors, left: Array | None = None) -> Array:
+    def noise(self, factors: Factors, left: np.ndarray | None = None) -> np.ndarray:
         """Standard deviations of the noise in the responses, in the units of the loss.
 
         They are estimated from the residuals of a fit. The sums of squares are divided by
@@ -241,25 +242,24 @@ class Problem:
         ----------
         factors : Factors
             Coefficients, in the units of the loss.
-        left : array of shape (n_live_targets,), or None
+        left : ndarray of shape (n_live_targets,), or None
             The parts of the squares of the responses that they leave, if these are known.
 
         Returns
         -------
-        array of shape (n_live_targets,)
+        ndarray of shape (n_live_targets,)
         """
-        total, n = self.loss.target_squares(), self.loss.samples
-        residual = self.loss.residual_squares(factors) if left is None else left * total
         # few numbers, many operations: on the host
-        squares, total = arrays.to_numpy(arrays.namespace(total).stack([residual, total]))
-        squares = np.maximum(squares, 0.0)
+        total, n = arrays.to_numpy(self.loss.target_squares()), self.loss.samples
+        residual = self.loss.residual_squares(factors) if left is None else left * total
+        squares = np.maximum(arrays.to_numpy(residual), 0.0)
         used = np.zeros_like(squares)
         used[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
         taken = 1 if self.kept is None else 1 + self.kept.rank
         freedom = np.maximum(n - taken - used, n / 2)
         trust = freedom / (freedom + PRIOR_FREEDOM)
         noise, deviation = np.sqrt(squares / freedom), np.sqrt(total / n)
-        return arrays.remembered(noise**trust * deviation ** (1 - trust), self.loss.prototype)
+        return noise**trust * deviation ** (1 - trust)
 
     def in_units_of(self, other: Problem, factors: Factors) -> Factors:
         """Convert coefficients to the units of a problem with other scales of the responses.
@@ -307,21 +307,17 @@ class Problem:
         The latter have shape (n_targets, n_kept), or are None if nothing is kept. The kept
         predictors have zero rows in the factors.
         """
-        factors = factors.compact()
-        U, V = factors.U, factors.V
+        user = factors.compact()
         if self.target_scale is not None:
-            V = V * self.target_scale[:, None]
+            user = user.with_column_units(self.target_scale)
         if self.live_rows is not None:
-            U = arrays.scatter_rows(U, self.live_rows, self.shape[0])
+            user = Factors(arrays.scatter_rows(user.U, self.live_rows, self.shape[0]), user.V)
         if self.live_columns is not None:
-            V = arrays.scatter_rows(V, self.live_columns, self.shape[1])
-        user = Factors(U, V)
-        if self.live_rows is None and self.live_columns is None:
-            user = user.with_supports_of(factors)
+            user = Factors(user.U, arrays.scatter_rows(user.V, self.live_columns, self.shape[1]))
         user = user.with_units(self.columns.inverse_scale)
-        intercept = arrays.zeros((user.shape[1],), like=user.U)
+        intercept = arrays.zeros((user.shape[1],), like=user.V)
         if self.target_mean is not None:
-            intercept = self.target_mean - user.V @ (user.U.T @ self.columns.center)
+            intercept = self.target_mean - user.V @ self._mean_scores(user)
         if self.kept is None:
             return user, intercept, None
         kept = self.kept.coefficients(user)
@@ -343,8 +339,12 @@ class Problem:
         known = None if held is None or self.kept is not None else held(factors)
         if known is None:
             return None
-        center = self.columns.center
-        return known, user.U.T @ center if center is not None else known[0, :] * 0
+        centred = self.columns.center is not None
+        return known, self._mean_scores(user) if centred else known[0, :] * 0
+
+    def _mean_scores(self, user: Factors) -> Array:
+        """Means of XU, for coefficients in the user's units."""
+        return user.rows_in_use.T @ arrays.take_rows(self.columns.center, user.row_support)
 
     def start(self, start: Any) -> Any:
         """A start given in the user's units, in the solver's; anything else passes."""
