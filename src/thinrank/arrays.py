@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -43,6 +44,7 @@ __all__ = [
     "as_float_array",
     "at_once",
     "column_norms_squared",
+    "constant",
     "device_of",
     "divide_or_zero",
     "empty_tensor",
@@ -104,8 +106,7 @@ def is_tensor(x: object) -> bool:
 
 def empty_tensor() -> Array:
     """An empty PyTorch tensor of dtype float64 on the processor."""
-    torch = import_module("torch")
-    return torch.zeros(0, dtype=torch.float64)
+    return import_module("torch").zeros(0).double()
 
 
 def as_float_array(x: Any) -> Array:
@@ -221,19 +222,23 @@ def divide_or_zero(numerator: Array | float, denominator: Array, clear: Array = 
     clear = denominator > 0 if clear is None else clear
     if type(denominator) is np.ndarray:
         return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=clear)
-    xp, zero = namespace(denominator), 0.0
-    if is_torch_namespace(xp):  # a number that is no tensor takes an operation more
-        kind = xp, denominator.dtype, denominator.device
-        zero = _number(zero, *kind)
-        numerator = numerator if is_array(numerator) else _number(numerator, *kind)
+    # a number that is no array takes an operation more
+    numerator = numerator if is_array(numerator) else constant(denominator, float, numerator)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of libraries over NumPy
-        return xp.where(clear, numerator / denominator, zero)
+        quotient = numerator / denominator
+    return namespace(quotient).where(clear, quotient, constant(denominator, float, 0.0))
+
+
+def constant(like: Array, make: Callable[..., Any], *values: float) -> Array:
+    """``make(*values)`` as an array like ``like``, kept for later calls; it must not be changed."""
+    return _constant(namespace(like), like.dtype, device_of(like), make, values)
 
 
 @functools.lru_cache(maxsize=16)
-def _number(value: float, xp: Any, dtype: Any, device: Any) -> Array:
-    with import_module("torch").inference_mode(False):  # other fits may be outside of that mode
-        return xp.asarray(value, dtype=dtype, device=device)
+def _constant(xp: Any, dtype: Any, device: Any, make: Callable[..., Any], values: Any) -> Array:
+    # other fits may be outside of PyTorch's inference mode
+    with xp.inference_mode(False) if is_torch_namespace(xp) else nullcontext():
+        return xp.asarray(make(*values), dtype=dtype, device=device)
 
 
 def take_rows(a: Array, index: Array) -> Array:
@@ -353,9 +358,8 @@ def _row_flags(a: Array) -> Array:
 
 def mean_and_variance(a: Array) -> tuple[Array, Array] | None:
     """Means and variances of the columns, in one pass; None if the library cannot."""
-    if not is_torch_namespace(namespace(a)):
-        return None
-    return namespace(a).var_mean(a, dim=0, correction=0)[::-1]
+    xp = namespace(a)
+    return xp.var_mean(a, dim=0, correction=0)[::-1] if is_torch_namespace(xp) else None
 
 
 def row_norms_squared(a: Array) -> Array:

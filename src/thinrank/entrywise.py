@@ -17,6 +17,7 @@ __all__ = [
     "expit",
     "inners",
     "largest",
+    "largest_beside_diagonal",
     "log1p_exp",
     "log_or_smallest",
     "logistic",
@@ -62,6 +63,14 @@ def largest(a: Array) -> Array | float:
     if type(a) is np.ndarray:
         return max(float(a.max()), -float(a.min()))
     return arrays.namespace(a).linalg.vector_norm(a, ord=float("inf"))
+
+
+def largest_beside_diagonal(a: Array) -> Array | float:
+    """The largest absolute entry of a symmetric matrix outside its diagonal, which may change."""
+    if type(a) is not np.ndarray:
+        return largest(arrays.namespace(a).tril(a, k=-1))
+    np.fill_diagonal(a, 0)  # takes less time than a copy
+    return largest(a)
 
 
 def row_sums(a: Array) -> Array:

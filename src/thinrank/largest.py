@@ -9,7 +9,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["MANY", "bound_of_largest", "on_the_host", "top_positions", "top_rows"]
+__all__ = ["MANY", "bound_of_largest", "on_the_host", "top_positions", "top_quotients", "top_rows"]
 
 # Of this number of values or more the largest are found after a bound: ten times as fast.
 MANY = 1 << 14
@@ -47,6 +47,14 @@ def top_rows(a: Array, count: int) -> Array:
     Among rows whose norms agree to half of their digits, the first ones are kept.
     """
     return top_positions(arrays.row_norms_squared(a), count)
+
+
+def top_quotients(squares: Array, divisors: Array, count: int) -> Array:
+    """As :func:`top_positions`, for quotients, which are 0 where the divisor is not positive."""
+    if arrays.on_host(squares) or squares.shape[0] > arrays.FEW:
+        return top_positions(arrays.divide_or_zero(squares, divisors), count)
+    both = on_the_host(arrays.namespace(squares).stack([squares, divisors]))
+    return arrays.indices(top_positions(arrays.divide_or_zero(*both), count), squares)
 
 
 def top_positions(squares: Array, count: int) -> Array:

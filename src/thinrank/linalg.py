@@ -234,12 +234,13 @@ def extreme_eigenvalues(symmetric: Array) -> tuple[float, float]:
 
 
 def random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
-    """A matrix of standard normal numbers, the same in every library."""
-    draw = _normal_numbers if rows * columns <= _FEW_NUMBERS else _normal_numbers.__wrapped__
-    return arrays.from_numpy(draw(rows, columns, seed).copy(), like)
+    """A matrix of standard normal numbers, the same in every library; it must not be changed."""
+    if rows * columns > _FEW_NUMBERS:
+        return arrays.from_numpy(_normal_numbers(rows, columns, seed), like)
+    # to draw them takes longer than a product with them
+    return arrays.constant(like, _normal_numbers, rows, columns, seed)
 
 
-@functools.lru_cache(maxsize=4)  # to draw them takes longer than a product with them
 def _normal_numbers(rows: int, columns: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((rows, columns))
 

@@ -189,7 +189,8 @@ class LeastSquares(Quadratic):
 
     def target_squares(self) -> Array:
         """Weighted sum of squares of each response, of shape (n_targets,)."""
-        return self.moments.target_norms**2
+        norms = self.moments.target_norms
+        return arrays.remembered(arrays.to_numpy(norms) ** 2, norms)
 
     def residual_squares(self, factors: Factors) -> Array:
         """Weighted residual sum of squares of each response, of shape (n_targets,)."""

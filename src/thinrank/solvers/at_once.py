@@ -29,7 +29,8 @@ class AtOnce(NamedTuple):
     objective : float
         Of :class:`thinrank.solvers.fits.Fit`.
     explained : array of shape (m2,)
-        Twice the decrease of the objective by each column, compared with the zero matrix.
+        Twice the decrease of the objective by each column, compared with the zero matrix, in double
+        precision.
     """
 
     root: Array
@@ -90,7 +91,7 @@ def fitted_at_once(form: QuadraticForm, rows: Array, rank: int, guess: Array) ->
     if not squares[-1] > floor**2:  # it may be a rounding error
         return None
     explained = xp.sum(found[1] * (products @ found[1]), axis=1)
-    explained, Q = (xp.astype(each, whitened.dtype) for each in (explained, found[1]))
+    Q = xp.astype(found[1], whitened.dtype)
     objective = 0.5 * (form.constant - float(np.sum(squares)))
     return AtOnce(root, whitened, root.T @ (whitened @ Q), Q, objective, explained)
 

@@ -240,8 +240,8 @@ class Prospects:
         """
         a = fit.root.T @ self.whitened
         step = a / fit.inverse_diagonal[:, None]
-        squares = arrays.row_norms_squared(self.slopes) - 2 * step * (fit.U @ self.slopes.T)
-        squares += step**2 * fit.row_squares[:, None]
+        squares = step * (step * fit.row_squares[:, None] - 2 * (fit.U @ self.slopes.T))
+        squares += arrays.row_norms_squared(self.slopes)
         left_over = self.left_over + a * step
         clear = left_over > 1e3 * arrays.eps(left_over) * self.curvature
         return arrays.divide_or_zero(squares, left_over, clear) - fit.costs[:, None]

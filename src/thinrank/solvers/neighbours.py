@@ -82,12 +82,13 @@ def next_rows(
         return _best(form, fit, everything, supports, rank, columns, margin)
     if prospects.exact.shape[0] == 0:
         return None
-    nets = arrays.to_numpy(arrays.half_the_digits(prospects.of_pairs(fit)))
+    changes = prospects.of_pairs(fit)
+    if most == 0 and not _largest_change(changes) > 2 * margin:
+        return None
+    nets = arrays.to_numpy(arrays.half_the_digits(changes))
     candidates = arrays.take_rows(prospects.candidates, prospects.exact)
     if most == 0:
         i, j = np.unravel_index(np.argmax(nets), nets.shape)
-        if not nets[i, j] > 2 * margin:
-            return None
         return Neighbour(exchanged(fit.rows, int(i), candidates, int(j)), fit.columns, 1)
     pairs = np.array(list(product(range(size), range(size, size + nets.shape[1]))))
     if len(pairs) > most:
@@ -101,6 +102,13 @@ def next_rows(
     supports[np.arange(len(pairs)), pairs[:, 0]] = pairs[:, 1]
     rows = arrays.namespace(fit.rows).concat([fit.rows, arrays.from_numpy(candidates, fit.rows)])
     return _best(form, fit, rows, supports, rank, columns, margin)
+
+
+def _largest_change(changes: Array) -> float:
+    """The largest of numbers that are compared to half of their digits."""
+    xp = arrays.namespace(changes)
+    largest = arrays.to_numpy(xp.reshape(xp.max(changes), (1,)))
+    return float(arrays.half_the_digits(largest)[0])
 
 
 def _sets(total: int, size: int, most: int) -> int:

@@ -81,10 +81,13 @@ class Auto:
                 return Lasso()
         if self._quick(loss):
             return Backward()
-        screening: Screening | PartialScreening = Screening(fit=not self.exchanges_rows)
+        form = loss.quadratic()
+        # losses that are not quadratic are approximated around the start
+        scaled = not (self.exchanges_rows and form.exact)
+        screening: Screening | PartialScreening
+        screening = Screening(fit=not self.exchanges_rows, scaled=scaled)
         if rows >= m1:  # nothing to choose
             return screening
-        form = loss.quadratic()
         if self.known is not None and self.exchanges_rows:
             known = self.known
             if self.near:
@@ -129,6 +132,11 @@ def _correlated(form: QuadraticForm, rows: Array) -> bool:
         return False
     gram = form.gram(rows)
     xp = arrays.namespace(gram)
+    least = xp.min(xp.linalg.diagonal(gram))
+    least, largest = arrays.to_numpy(xp.stack([least, entrywise.largest_beside_diagonal(gram)]))
+    if largest <= _MAX_CORRELATION * least:  # it is as large as the correlation, if X is scaled
+        return False
+    gram = form.gram(rows)
     inverse = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
     gram *= inverse
     gram *= inverse[:, None]

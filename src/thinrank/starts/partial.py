@@ -10,7 +10,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.largest import top_positions
+from thinrank.largest import top_quotients
 
 __all__ = ["PartialScreening"]
 
@@ -47,11 +47,12 @@ class PartialScreening:
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
-        return top_positions(self._partial[2], rows)
+        negative, _, diagonal = self._partial
+        return top_quotients(arrays.row_norms_squared(negative), diagonal, rows)
 
     @cached_property
     def _partial(self) -> tuple[Array, Array, Array]:
-        """Partial covariances times −1, the basis of their row space, and their squared norms."""
+        """Partial covariances times −1, the basis of their row space, and the diagonal of H."""
         form, known = self.form, self.known
         support = known.row_support
         basis, triangle = linalg.tall_qr(known.V)
@@ -60,5 +61,4 @@ class PartialScreening:
         gradient = form.gradient(support, U, basis)
         own = arrays.take_rows(diagonal, support)[:, None] * U
         partial = arrays.put_rows(gradient, support, arrays.take_rows(gradient, support) - own)
-        squares = arrays.divide_or_zero(arrays.row_norms_squared(partial), diagonal)
-        return partial, basis, squares
+        return partial, basis, diagonal

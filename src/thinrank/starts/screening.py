@@ -9,7 +9,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
-from thinrank.largest import top_positions
+from thinrank.largest import top_positions, top_quotients
 
 __all__ = ["Screening"]
 
@@ -29,10 +29,15 @@ class Screening:
     fit : bool, default=True
         Whether to compute a fit on the rows and columns. If False, which is enough for pursuit,
         the leading directions of their covariances are approximated.
+    scaled : bool, default=True
+        Whether these directions get the scale of the covariances. If False, data on an accelerator
+        give directions of any scale, which take less time. Fits of a quadratic loss on the rows
+        do not depend on it.
     """
 
     excess: float = 1.0
     fit: bool = True
+    scaled: bool = True
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Factors of the best rank-``rank`` approximation of the fit."""
@@ -53,7 +58,7 @@ class Screening:
             root, _ = linalg.inverse_cholesky(form.gram(kept_rows))
             small = Factors.from_theta(root.T @ (root @ cross), rank)
         else:
-            small = _leading_directions(cross, rank, seed)
+            small = _leading_directions(cross, rank, seed, self.scaled)
         V = small.V if every else arrays.scatter_rows(small.V, kept_columns, loss.shape[1])
         factors = Factors.on_rows(small.U, kept_rows, loss.shape[0], V)
         # rows and columns with covariances are those of the first fit, also if random numbers
@@ -62,12 +67,18 @@ class Screening:
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
-        by_row = arrays.divide_or_zero(form.cross_norms()[0], form.diagonal())
-        return top_positions(by_row, int(self.excess * rows))
+        return top_quotients(form.cross_norms()[0], form.diagonal(), int(self.excess * rows))
 
 
-def _leading_directions(cross: Array, rank: int, seed: int) -> Factors:
-    """Approximate leading directions of the covariances, by one step of power iteration."""
+def _leading_directions(cross: Array, rank: int, seed: int, scaled: bool) -> Factors:
+    """Approximate leading directions of the covariances, by one step of power iteration.
+
+    With ``scaled``, or on the host, their product approximates the covariances. Elsewhere an
+    orthonormal basis, which that takes, would take a wait for the device.
+    """
     sketch = cross @ linalg.random_block(cross.shape[1], rank, cross, seed)
-    basis, _ = linalg.tall_qr(cross.T @ sketch)
+    basis = cross.T @ sketch
+    if not scaled and not arrays.on_host(cross):
+        return Factors(sketch, basis)
+    basis, _ = linalg.tall_qr(basis)
     return Factors(cross @ basis, basis)
