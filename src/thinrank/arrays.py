@@ -2,8 +2,7 @@
 
 NumPy and PyTorch are tested; others may work through array-api-compat. This is the only file that
 refers to array libraries by name. Everything else in the package calls :func:`namespace` for the
-array API namespace of its inputs, and the functions below for operations that the standard lacks
-(taking and scattering rows).
+array API namespace of its inputs, and the functions below for operations that the standard lacks.
 """
 
 from __future__ import annotations
@@ -231,7 +230,8 @@ def divide_or_zero(numerator: Array | float, denominator: Array, clear: Array = 
 
 def constant(like: Array, make: Callable[..., Any], *values: float) -> Array:
     """``make(*values)`` as an array like ``like``, kept for later calls; it must not be changed."""
-    return _constant(namespace(like), like.dtype, device_of(like), make, values)
+    place = device_of(like)  # that of CuPy cannot be the key of a table, its number can
+    return _constant(namespace(like), like.dtype, getattr(place, "id", place), make, values)
 
 
 @functools.lru_cache(maxsize=16)

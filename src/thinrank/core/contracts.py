@@ -110,8 +110,8 @@ class Loss(Protocol):
     ``with_ridge``
         ``with_ridge(ridge) -> Loss``: f with ridge/2·‖Θ‖² in place of the ridge that it has.
     ``target_scale``
-        ``with_target_scale(scale) -> Loss``: f of responses divided by a scale each,
-        ``target_squares() -> array (m2,)``: the sum of squares of each response, and
+        ``with_target_scale(scale) -> Loss``: f of responses divided by a scale each, an ndarray,
+        ``target_squares() -> ndarray (m2,)``: the sum of squares of each response, and
         ``residual_squares(factors) -> array (m2,)``: what a fit leaves of it.
     ``folds``
         ``folds(count, seed) -> list of (training loss, held-out loss)``.

@@ -163,29 +163,29 @@ class Problem:
         """The same problem with another ridge; nothing is computed again."""
         return replace(self, loss=self.loss.with_ridge(ridge))
 
-    def with_noise(self, noise: np.ndarray) -> Problem:
+    def with_noise(self, noise: Array) -> Problem:
         """The same problem with every response divided by the noise in it.
 
         Parameters
         ----------
-        noise : ndarray of shape (n_live_targets,)
+        noise : array of shape (n_live_targets,)
             Standard deviations in the units of the present loss.
         """
         return self if self.target_scale is None else self.with_target_scale(self.scale_of(noise))
 
-    def scale_of(self, noise: np.ndarray) -> Array:
+    def scale_of(self, noise: Array) -> np.ndarray:
         """What :meth:`with_noise` divides the responses by."""
         assert self.target_scale is not None
         assert self.deviations is not None
         own, deviations = arrays.to_numpy(self.target_scale), arrays.to_numpy(self.deviations)
-        scale = np.maximum(noise * own, MIN_NOISE * deviations)
-        return arrays.remembered(scale, self.target_scale)
+        return np.maximum(arrays.to_numpy(noise) * own, MIN_NOISE * deviations)
 
-    def with_target_scale(self, scale: Array) -> Problem:
+    def with_target_scale(self, scale: np.ndarray) -> Problem:
         """The same problem with the responses divided by other scales."""
-        ratio = arrays.to_numpy(scale) / arrays.to_numpy(self.target_scale)
-        loss = self.loss.with_target_scale(arrays.remembered(ratio, scale))
-        return replace(self, loss=loss, target_scale=scale)
+        moved = arrays.remembered(scale, self.loss.prototype)
+        scale = arrays.to_numpy(moved)  # in the dtype of the data
+        loss = self.loss.with_target_scale(scale / arrays.to_numpy(self.target_scale))
+        return replace(self, loss=loss, target_scale=moved)
 
     @property
     def negligible_change(self) -> float:
@@ -206,7 +206,7 @@ class Problem:
             return self.target_scale is other.target_scale
         return entrywise.about_proportional(self.target_scale, other.target_scale, _SAME_SCALE)
 
-    def has_nearly_the_scale(self, scale: Array) -> bool:
+    def has_nearly_the_scale(self, scale: np.ndarray) -> bool:
         """Whether scales differ by too little for another fit, apart from a common factor."""
         change = entrywise.typical_change(scale, self.target_scale)
         return change < max(self.negligible_change, _NEGLIGIBLE)
@@ -225,8 +225,7 @@ class Problem:
         explained = getattr(fit, "explained", None)
         if explained is None:
             return None
-        total = arrays.to_numpy(self.loss.target_squares())
-        return 1 - self.loss.samples * arrays.to_numpy(explained) / total
+        return 1 - self.loss.samples * arrays.to_numpy(explained) / self.loss.target_squares()
 
     def noise(self, factors: Factors, left: np.ndarray | None = None) -> np.ndarray:
         """Standard deviations of the noise in the responses, in the units of the loss.
@@ -250,7 +249,7 @@ class Problem:
         ndarray of shape (n_live_targets,)
         """
         # few numbers, many operations: on the host
-        total, n = arrays.to_numpy(self.loss.target_squares()), self.loss.samples
+        total, n = self.loss.target_squares(), self.loss.samples
         residual = self.loss.residual_squares(factors) if left is None else left * total
         squares = np.maximum(arrays.to_numpy(residual), 0.0)
         used = np.zeros_like(squares)
@@ -287,7 +286,7 @@ class Problem:
             return self
         if self.live_columns is not None:
             units = units[arrays.to_numpy(self.live_columns)]
-        return self.with_target_scale(arrays.from_numpy(units, self.target_scale))
+        return self.with_target_scale(units)
 
     @property
     def feature_scale(self) -> Array | None:

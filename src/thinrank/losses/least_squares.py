@@ -182,15 +182,15 @@ class LeastSquares(Quadratic):
         other.moments = self.moments.with_target_scale(scale)
         other.Y = other.moments.Y
         if self.Y is not self.moments.Y:  # the latter are weighted
-            other.Y = Transformed(self.Y, column_scale=arrays.divide_or_zero(1.0, scale))
+            own = arrays.from_numpy(scale, self.prototype)
+            other.Y = Transformed(self.Y, column_scale=arrays.divide_or_zero(1.0, own))
         constant = other.moments.constant
         Quadratic.__init__(other, self.shape, constant, self.ridge, self.prototype)
         return other
 
-    def target_squares(self) -> Array:
+    def target_squares(self) -> np.ndarray:
         """Weighted sum of squares of each response, of shape (n_targets,)."""
-        norms = self.moments.target_norms
-        return arrays.remembered(arrays.to_numpy(norms) ** 2, norms)
+        return arrays.to_numpy(self.moments.target_norms) ** 2
 
     def residual_squares(self, factors: Factors) -> Array:
         """Weighted residual sum of squares of each response, of shape (n_targets,)."""
@@ -204,7 +204,7 @@ class LeastSquares(Quadratic):
         V = factors.V
         xp = arrays.namespace(V)
         change = xp.sum(V * (V @ (scores.T @ scores) - 2 * products), axis=1)
-        return xp.clip(self.target_squares() + change, min=0.0)
+        return xp.clip(self.moments.target_norms**2 + change, min=0.0)
 
     def scores_held(self, factors: Factors) -> Array | None:
         """XU from columns of X that a form holds; None if it does not, or rows have weights."""
