@@ -181,9 +181,10 @@ class CriterionSample(Sample):
 
         Exact for one row, given Q; for several rows their interactions are neglected.
         """
-        form = self._form_at(fit).with_ridge(sizes.ridge)
-        solver = Pursuit().sized(*sizes[:3])
-        prospects = solver.prospects(form, fit)
+        prospects = fit.prospects
+        if prospects is None:
+            form = self._form_at(fit).with_ridge(sizes.ridge)
+            prospects = Pursuit().sized(*sizes[:3]).prospects(form, fit)
         costs = np.sort(arrays.to_numpy(prospects.costs).astype(np.float64))
         gains = -np.sort(-arrays.to_numpy(prospects.gains).astype(np.float64))
         # change of the objective for every number of rows, from sums of costs and of gains
