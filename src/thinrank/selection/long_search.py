@@ -23,6 +23,9 @@ from thinrank.solvers.pursuit import Fit
 
 __all__ = ["LongSearch"]
 
+# The best ridge is taken to be the same for numbers of rows that differ by less than this part.
+_SIMILAR_ROWS = 0.1
+
 
 class LongSearch(CriterionSearch):
     """A search by a criterion with few fits and small tables.
@@ -38,6 +41,7 @@ class LongSearch(CriterionSearch):
         looked = self._best_of_grid()
         self._begin = _factors(cast(RowFit, looked.fits[0]), self.shape[0])
         _, choice = min(self._compared(looked).values())
+        self._compared_at.add(choice)
         return self._settle(self._evaluate([choice])[0])
 
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
@@ -54,6 +58,12 @@ class LongSearch(CriterionSearch):
             sample.table(fit, ridge, most, None if fit is None else fit.Q)
             for sample, fit, ridge in each
         ]
+
+    def _over_ridges(self, best: Evaluation) -> Evaluation:
+        """Compare ridges, unless they were compared with about as many rows."""
+        if any(_is_similar(best.sizes, sizes) for sizes in self._compared_at):
+            return best
+        return super()._over_ridges(best)
 
     # ------------------------------------------------------------------ without fits
 
@@ -116,7 +126,9 @@ class LongSearch(CriterionSearch):
     def _compared(self, near: Evaluation) -> dict[int, tuple[float, Sizes]]:
         """Predictions for ridges, in steps from that of ``near`` as long as scores decrease.
 
-        Steps from the least ridge are large at first; small ones then go to the better side.
+        Steps from the least ridge are large at first. Scores are roughly quadratic in small ridges,
+        so that the best is above half of every ridge that is better than none: the first step can
+        be a double one.
         """
         ridges = self._space.ridges
         allowed = self._space.ridges_for(near.sizes.rows)
@@ -136,11 +148,16 @@ class LongSearch(CriterionSearch):
 
         here = ridges.index(near.sizes.ridge)
         if here == 0:
-            here = last(0, COARSE_RIDGES)
-            last(here, 1 if score(here + COARSE_RIDGES) <= score(here - COARSE_RIDGES) else -1)
-        elif last(here, 1) == here:
+            far = 2 * COARSE_RIDGES
+            here = last(far if score(far) < score(0) else 0, COARSE_RIDGES)
+        if last(here, 1) == here:
             last(here, -1)
         return predicted
+
+
+def _is_similar(one: Sizes, other: Sizes) -> bool:
+    """Whether two points have the same ridge and about as many rows."""
+    return one.ridge == other.ridge and abs(one.rows / other.rows - 1) < _SIMILAR_ROWS
 
 
 def _factors(fit: RowFit, size: int) -> Factors:
