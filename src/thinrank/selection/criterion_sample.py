@@ -154,12 +154,14 @@ class CriterionSample(Sample):
         With ``fewer`` a forecast for this number of the rows, which is rather too low: half of the
         costs of the other rows, if each was removed alone.
         """
-        left = self.form.constant - arrays.norm(fit.whitened) ** 2
+        xp = arrays.namespace(fit.whitened)
+        norm, rise = xp.linalg.vector_norm(fit.whitened), 0.0
         if fewer is not None:
             squares = arrays.row_norms_squared(fit.root.T @ fit.whitened)
-            costs = arrays.to_numpy(squares / arrays.column_norms_squared(fit.root))
+            costs, norm = together(squares / arrays.column_norms_squared(fit.root), norm)
             least = np.sort(costs.astype(np.float64))[: max(len(costs) - fewer, 0)]
-            left += float(np.sum(least)) / 2
+            rise = float(np.sum(least)) / 2
+        left = self.form.constant - float(norm) ** 2 + rise
         residual = self.form.samples * left
         nothing = Complexity(0.0, 0, 0, *self.form.shape, False, False)
         return float(self._penalised(np.maximum(residual, 0.0), nothing))

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from thinrank import arrays
 from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
 from thinrank.selection.criterion_sample import CriterionSample
@@ -81,7 +80,7 @@ class LongSearch(CriterionSearch):
             if more is not None and sample.unpenalised(more, rows) > limit:
                 break
             fit = sample.eliminated(rows, sizes.ridge)
-            if sample.unpenalised(fit) > limit:
+            if limit < math.inf and sample.unpenalised(fit) > limit:
                 break
             looked = self._look(sample, fit, sizes, best)
             if best is None or not best.score < looked.score:
@@ -163,4 +162,4 @@ def _is_similar(one: Sizes, other: Sizes) -> bool:
 def _factors(fit: RowFit, size: int) -> Factors:
     """The fit on given rows with their row space, as factors with ``size`` rows."""
     U = fit.root.T @ (fit.whitened @ fit.Q)
-    return Factors(arrays.scatter_rows(U, fit.rows, size), fit.Q)
+    return Factors.on_rows(U, fit.rows, size, fit.Q).with_supports(fit.rows, fit.columns)
