@@ -114,11 +114,12 @@ class Valley(LongSearch):
 @pytest.mark.parametrize(
     ("here", "least", "asked"),
     [
-        (0, 0.0, {0, 3, 1}),
-        (0, 6.2, {0, 3, 6, 9, 7}),
-        (0, 6.9, {0, 3, 6, 9, 7, 8}),
-        (0, 5.0, {0, 3, 6, 9, 5, 4}),
-        (0, 15.0, {0, 3, 6, 9, 12, 15, 14}),
+        (0, 0.0, {0, 6, 3, 1}),
+        (0, 2.9, {0, 6, 3, 4, 2}),
+        (0, 6.2, {0, 6, 9, 7, 5}),
+        (0, 6.9, {0, 6, 9, 7, 8}),
+        (0, 5.0, {0, 6, 9, 7, 5, 4}),
+        (0, 15.0, {0, 6, 9, 12, 15, 14}),
         (6, 6.2, {6, 7, 5}),
         (6, 8.0, {6, 7, 8, 9}),
         (6, 4.0, {6, 7, 5, 4, 3}),
@@ -143,6 +144,23 @@ def test_one_ridge_needs_no_comparison():
     search = Valley(space_of(X, [0.3]), lambda place: 0.0)
     near = Evaluation(Sizes(2, 10, 20, 0.3), 0.0, (0.0,), (), np.zeros((1, K)), 0.0)
     assert set(search._compared(near)) == {0}
+
+
+@pytest.mark.parametrize(("rows", "compared"), [(105, False), (96, False), (85, True), (120, True)])
+def test_ridges_are_not_compared_again_with_about_as_many_rows(rows, compared):
+    X, _ = data()
+    search = Valley(space_of(X), lambda place: (place - 6) ** 2)
+    ridge = search._space.ridges[6]
+    search._compared_at.add(Sizes(2, 100, 20, ridge))
+    best = Evaluation(Sizes(2, rows, 20, ridge), 0.0, (0.0,), (), np.zeros((1, K)), 0.0)
+    assert search._over_ridges(best) is best
+    assert bool(search.asked) == compared
+    # another ridge was not compared with any
+    best = Evaluation(Sizes(2, 100, 20, search._space.ridges[7]), 0.0, (0.0,), (), best.table, 0.0)
+    asked = len(search.asked)
+    search._known[best.sizes._replace(ridge=ridge)] = best
+    search._over_ridges(best)
+    assert len(search.asked) > asked
 
 
 # --------------------------------------------------------------------------- searches

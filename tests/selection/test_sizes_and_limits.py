@@ -327,7 +327,8 @@ def test_degrees_of_freedom_of_every_rank(ridge):
     fit = sample.fit(sizes, Pursuit().sized(*sizes[:3]))
     known = sample._directions(fit, 3, None)
     overlap = known.map.T @ known.map * ridge
-    found = sample._complexity(fit, known, overlap, ridge)
+    lost = ridge * np.sum(fit.root**2)
+    found = sample._complexity(fit, known, 1 - np.diag(overlap), lost)
     gram = loss.quadratic().gram(fit.rows)
     trace = np.trace(np.linalg.solve(gram + ridge * np.eye(3), gram))
     for q in (1, 2, 3):

@@ -122,10 +122,14 @@ def _by_criterion(
         before, last = search.best.sizes, noise
         if search.stopped or before.rank == 0 or not problem.noise_matters(before.rows):
             break
-        # where fits take long, those for the noise and the next search need not begin anew
+        # where fits take long, that of the search gives the noise, and the next begins with it
         fit = search.best.fits[0] if search.is_long else None
-        known = None if fit is None else scaled.in_units_of(problem, fit.factors)
-        scaled, noise, known = _in_units_of_noise(problem, before, known)
+        if fit is None:
+            scaled, noise, known = _in_units_of_noise(problem, before)
+        else:
+            known = scaled.in_units_of(problem, fit.factors)
+            scaled = problem.with_noise(problem.noise(known))
+            noise = _units(scaled, problem)
         if entrywise.about_proportional(noise, last, problem.negligible_change):
             break
         again = options
@@ -156,10 +160,16 @@ class _Scaled(NamedTuple):
     factors: Factors | None
 
 
-def _in_units_of_noise(problem: Problem, sizes: Sizes, known: Factors | None = None) -> _Scaled:
+def _units(scaled: Problem, problem: Problem) -> np.ndarray:
+    """What every response is divided by in a scaled problem."""
+    assert scaled.target_scale is not None  # or noise would not matter
+    return arrays.to_numpy(scaled.target_scale / problem.target_scale).astype(np.float64)
+
+
+def _in_units_of_noise(problem: Problem, sizes: Sizes) -> _Scaled:
     """The problem in units of the noise that is left by a fit of given sizes.
 
-    The fit is repeated in these units. ``known`` is a fit of these sizes to the problem.
+    The fit is repeated in these units.
     """
     solver = Pursuit(thorough=False).sized(*sizes[:3])
 
@@ -169,9 +179,8 @@ def _in_units_of_noise(problem: Problem, sizes: Sizes, known: Factors | None = N
         found = solve(loss, solver, near, records=False)
         return None if found is None else scaled.in_units_of(problem, found.state.factors)
 
-    scaled, factors = problem, known
-    if factors is None:
-        factors = fitted(problem, Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0))
+    scaled = problem
+    factors = fitted(problem, Auto(exchanges_rows=True)(problem.loss, *sizes[:3], 0))
     for fits_left in reversed(range(_MAX_SCALINGS)):
         if factors is None:
             break
@@ -179,9 +188,7 @@ def _in_units_of_noise(problem: Problem, sizes: Sizes, known: Factors | None = N
         if scaled.has_about_the_scales_of(before) or not fits_left:
             break
         factors = fitted(scaled, problem.in_units_of(scaled, factors))
-    assert scaled.target_scale is not None  # or noise would not matter
-    noise = arrays.to_numpy(scaled.target_scale / problem.target_scale).astype(np.float64)
-    return _Scaled(scaled, noise, factors)
+    return _Scaled(scaled, _units(scaled, problem), factors)
 
 
 def _rescaled(

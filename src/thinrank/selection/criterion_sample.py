@@ -13,7 +13,15 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.core.sizes import Sizes
 from thinrank.selection.criteria import Complexity, Criterion
 from thinrank.selection.samples import Sample
-from thinrank.selection.tables import Directions, RowFit, directions, error_table, lower_table
+from thinrank.selection.tables import (
+    Directions,
+    RowFit,
+    best_first,
+    column_changes,
+    directions,
+    lower_table,
+)
+from thinrank.solvers.at_once import together
 from thinrank.solvers.pursuit import Fit, Pursuit
 
 __all__ = ["CriterionSample"]
@@ -128,13 +136,17 @@ class CriterionSample(Sample):
         return directions(fit.root, fit.whitened, most, mask, near)
 
     def _scores(self, known: Directions, fit: RowFit, ridge: float) -> np.ndarray:
-        q = known.weights.shape[0]
-        overlap = arrays.to_numpy(known.map.T @ known.map).astype(np.float64) * ridge
+        xp = arrays.namespace(known.weights)
+        overlap = xp.astype(known.map.T @ known.map, xp.float64, copy=False)
         # the directions are orthonormal in H, which includes the ridge
-        inner = arrays.from_numpy(np.eye(q) - overlap, known.weights)
-        table = error_table(known, known.weights, inner)
+        inner = arrays.add_to_diagonal(overlap * -ridge, 1.0)
+        changes = best_first(known, column_changes(known.weights, known.weights, inner))
+        table, kept, norm = together(
+            changes, xp.linalg.diagonal(inner), xp.linalg.vector_norm(fit.root)
+        )
         residual = self.form.samples * (self._form_at(fit).constant + table)
-        return self._penalised(residual, self._complexity(fit, known, overlap, ridge))
+        complexity = self._complexity(fit, known, kept, ridge * float(norm) ** 2)
+        return self._penalised(residual, complexity)
 
     def unpenalised(self, fit: RowFit, fewer: int | None = None) -> float:
         """The criterion without penalty, of a fit of full rank without ridge to all columns.
@@ -142,12 +154,14 @@ class CriterionSample(Sample):
         With ``fewer`` a forecast for this number of the rows, which is rather too low: half of the
         costs of the other rows, if each was removed alone.
         """
-        left = self.form.constant - arrays.norm(fit.whitened) ** 2
+        xp = arrays.namespace(fit.whitened)
+        norm, rise = xp.linalg.vector_norm(fit.whitened), 0.0
         if fewer is not None:
             squares = arrays.row_norms_squared(fit.root.T @ fit.whitened)
-            costs = arrays.to_numpy(squares / arrays.column_norms_squared(fit.root))
+            costs, norm = together(squares / arrays.column_norms_squared(fit.root), norm)
             least = np.sort(costs.astype(np.float64))[: max(len(costs) - fewer, 0)]
-            left += float(np.sum(least)) / 2
+            rise = float(np.sum(least)) / 2
+        left = self.form.constant - float(norm) ** 2 + rise
         residual = self.form.samples * left
         nothing = Complexity(0.0, 0, 0, *self.form.shape, False, False)
         return float(self._penalised(np.maximum(residual, 0.0), nothing))
@@ -181,9 +195,10 @@ class CriterionSample(Sample):
 
         Exact for one row, given Q; for several rows their interactions are neglected.
         """
-        form = self._form_at(fit).with_ridge(sizes.ridge)
-        solver = Pursuit().sized(*sizes[:3])
-        prospects = solver.prospects(form, fit)
+        prospects = fit.prospects
+        if prospects is None:
+            form = self._form_at(fit).with_ridge(sizes.ridge)
+            prospects = Pursuit().sized(*sizes[:3]).prospects(form, fit)
         costs = np.sort(arrays.to_numpy(prospects.costs).astype(np.float64))
         gains = -np.sort(-arrays.to_numpy(prospects.gains).astype(np.float64))
         # change of the objective for every number of rows, from sums of costs and of gains
@@ -197,14 +212,18 @@ class CriterionSample(Sample):
         return self._penalised(residual, complexity)
 
     def _complexity(
-        self, fit: RowFit, known: Directions, overlap: np.ndarray, ridge: float
+        self, fit: RowFit, known: Directions, kept: np.ndarray, lost: float
     ) -> Complexity:
-        """Degrees of freedom; with a ridge, traces of hat matrices take the place of s₁ and r."""
+        """Degrees of freedom; with a ridge, traces of hat matrices take the place of s₁ and r.
+
+        ``kept`` is what the ridge leaves of the degree of freedom of each direction, and ``lost``
+        what it takes from those of the rows.
+        """
         q, k = known.weights.shape
         count = fit.rows.shape[0]
-        rows = fit.root.shape[0] - ridge * arrays.norm(fit.root) ** 2 if ridge else float(count)
+        rows = fit.root.shape[0] - lost if lost else float(count)
         ranks = np.arange(1, q + 1)[:, None]
-        shrunk = np.cumsum(1.0 - np.diag(overlap))[:, None]
+        shrunk = np.cumsum(kept)[:, None]
         columns = np.arange(1, k + 1)[None, :]
         degrees = shrunk * columns + np.maximum(rows - shrunk, 0.0) * ranks
         return Complexity(degrees, count, columns, *self.form.shape, *self._selects)

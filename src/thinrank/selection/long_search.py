@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from thinrank import arrays
 from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
 from thinrank.selection.criterion_sample import CriterionSample
@@ -22,6 +21,9 @@ from thinrank.selection.tables import RowFit, RowFits
 from thinrank.solvers.pursuit import Fit
 
 __all__ = ["LongSearch"]
+
+# The best ridge is taken to be the same for numbers of rows that differ by less than this part.
+_SIMILAR_ROWS = 0.1
 
 
 class LongSearch(CriterionSearch):
@@ -38,6 +40,7 @@ class LongSearch(CriterionSearch):
         looked = self._best_of_grid()
         self._begin = _factors(cast(RowFit, looked.fits[0]), self.shape[0])
         _, choice = min(self._compared(looked).values())
+        self._compared_at.add(choice)
         return self._settle(self._evaluate([choice])[0])
 
     def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
@@ -55,6 +58,12 @@ class LongSearch(CriterionSearch):
             for sample, fit, ridge in each
         ]
 
+    def _over_ridges(self, best: Evaluation) -> Evaluation:
+        """Compare ridges, unless they were compared with about as many rows."""
+        if any(_is_similar(best.sizes, sizes) for sizes in self._compared_at):
+            return best
+        return super()._over_ridges(best)
+
     # ------------------------------------------------------------------ without fits
 
     def _best_of_grid(self) -> Evaluation:
@@ -71,7 +80,7 @@ class LongSearch(CriterionSearch):
             if more is not None and sample.unpenalised(more, rows) > limit:
                 break
             fit = sample.eliminated(rows, sizes.ridge)
-            if sample.unpenalised(fit) > limit:
+            if limit < math.inf and sample.unpenalised(fit) > limit:
                 break
             looked = self._look(sample, fit, sizes, best)
             if best is None or not best.score < looked.score:
@@ -116,7 +125,9 @@ class LongSearch(CriterionSearch):
     def _compared(self, near: Evaluation) -> dict[int, tuple[float, Sizes]]:
         """Predictions for ridges, in steps from that of ``near`` as long as scores decrease.
 
-        Steps from the least ridge are large at first; small ones then go to the better side.
+        Steps from the least ridge are large at first. Scores are roughly quadratic in small ridges,
+        so that the best is above half of every ridge that is better than none: the first step can
+        be a double one.
         """
         ridges = self._space.ridges
         allowed = self._space.ridges_for(near.sizes.rows)
@@ -136,14 +147,19 @@ class LongSearch(CriterionSearch):
 
         here = ridges.index(near.sizes.ridge)
         if here == 0:
-            here = last(0, COARSE_RIDGES)
-            last(here, 1 if score(here + COARSE_RIDGES) <= score(here - COARSE_RIDGES) else -1)
-        elif last(here, 1) == here:
+            far = 2 * COARSE_RIDGES
+            here = last(far if score(far) < score(0) else 0, COARSE_RIDGES)
+        if last(here, 1) == here:
             last(here, -1)
         return predicted
+
+
+def _is_similar(one: Sizes, other: Sizes) -> bool:
+    """Whether two points have the same ridge and about as many rows."""
+    return one.ridge == other.ridge and abs(one.rows / other.rows - 1) < _SIMILAR_ROWS
 
 
 def _factors(fit: RowFit, size: int) -> Factors:
     """The fit on given rows with their row space, as factors with ``size`` rows."""
     U = fit.root.T @ (fit.whitened @ fit.Q)
-    return Factors(arrays.scatter_rows(U, fit.rows, size), fit.Q)
+    return Factors.on_rows(U, fit.rows, size, fit.Q).with_supports(fit.rows, fit.columns)

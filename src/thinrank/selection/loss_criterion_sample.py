@@ -111,7 +111,8 @@ class LossCriterionSample(LossSample, CriterionSample):
         With d degrees of freedom and m entries per response they are counted m/(m − d − 1) times
         (Hurvich & Tsai 1989), since every response has its own noise level.
         """
-        complexity = self._complexity(fit, known, overlap, ridge)
+        lost = ridge * arrays.norm(fit.root) ** 2 if ridge else 0.0
+        complexity = self._complexity(fit, known, 1.0 - np.diag(overlap), lost)
         if not self._training.family.units:
             return complexity
         degrees = np.asarray(complexity.degrees, dtype=float)

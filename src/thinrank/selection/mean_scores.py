@@ -23,6 +23,8 @@ def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
 
     Ranks beyond the last one of a sample have the scores of its last rank.
     """
+    if len(tables) == 1:
+        return _half_the_digits(tables[0])
     height = max(table.shape[0] for table in tables)
     return _half_the_digits(np.mean([to_height(table, height) for table in tables], axis=0))
 
@@ -30,6 +32,8 @@ def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
 def _half_the_digits(scores: np.ndarray) -> np.ndarray:
     """Round scores, some of which may be infinite, to half of their digits."""
     finite = np.isfinite(scores)
+    if finite.all():
+        return arrays.half_the_digits(scores)
     return np.where(finite, arrays.half_the_digits(np.where(finite, scores, 0.0)), scores)
 
 

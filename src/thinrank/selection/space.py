@@ -199,8 +199,11 @@ class Space:
         """The allowed ranks in a table, and the scores of their allowed numbers of columns."""
         height = max(table.shape[0], sizes.rank)
         ranks = self.ranks[self.ranks <= min(sizes.rows, height)]
-        scores = table[np.ix_(np.minimum(ranks, table.shape[0]) - 1, self.columns - 1)]
-        return ranks, np.where(ranks[:, None] <= self.columns[None, :], scores, np.inf)
+        scores = table[np.minimum(ranks, table.shape[0]) - 1]
+        if len(self.columns) < table.shape[1]:
+            scores = scores[:, self.columns - 1]
+        scores[ranks[:, None] > self.columns] = np.inf
+        return ranks, scores
 
 
 def _at_most(values: np.ndarray, limit: int) -> int:

@@ -25,6 +25,7 @@ __all__ = [
     "Directions",
     "RowFit",
     "RowFits",
+    "best_first",
     "column_changes",
     "directions",
     "error_table",
@@ -150,8 +151,13 @@ def error_table(
     by_rank = column_changes(known.weights, products, inner)
     if offsets is not None:
         by_rank = by_rank + arrays.from_numpy(offsets, by_rank)
+    return arrays.to_numpy(best_first(known, by_rank))
+
+
+def best_first(known: Directions, by_rank: Array) -> Array:
+    """Sums of the changes of the error of the first 1, 2, … columns, in their order."""
     ordered = arrays.namespace(by_rank).take_along_axis(by_rank, known.order, axis=-1)
-    return arrays.to_numpy(_running_sums(ordered, axis=-1))
+    return _running_sums(ordered, axis=-1)
 
 
 def column_changes(W: Array, products: Array, inner: Array) -> Array:

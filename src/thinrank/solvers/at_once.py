@@ -7,6 +7,7 @@ were as usual, and copied to the host together; they are looked at afterwards.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.leading_vectors import FULL_SVD_SIZE, MAX_GRAM
 from thinrank.subspace_iteration import by_subspace_iteration, to_check, wider
 
-__all__ = ["AtOnce", "fitted_at_once"]
+__all__ = ["AtOnce", "fitted_at_once", "together"]
 
 
 class AtOnce(NamedTuple):
@@ -75,7 +76,7 @@ def fitted_at_once(form: QuadraticForm, rows: Array, rank: int, guess: Array) ->
     first = to_check(products, block)
     sides = xp.stack([xp.linalg.diagonal(gram), xp.linalg.diagonal(factor)])
     largest = xp.stack([entrywise.largest(root), entrywise.largest(cross)])
-    inner, columns, (diagonal, pivots), bounds = _together(
+    inner, columns, (diagonal, pivots), bounds = together(
         first.products, xp.linalg.diagonal(products), sides, largest
     )
     # NaN, which a factor that does not exist has, fails the comparison
@@ -103,8 +104,10 @@ def _applies(form: QuadraticForm, rows: Array, rank: int, guess: Array) -> bool:
     return few and tall and not arrays.on_host(guess) and small_matrices.is_single_elsewhere(guess)
 
 
-def _together(*blocks: Array) -> list[np.ndarray]:
-    """Arrays copied to the host at once, in double precision."""
+def together(*blocks: Array) -> Sequence[np.ndarray]:
+    """Arrays copied to the host at once, in double precision; those of NumPy as they are."""
+    if type(blocks[0]) is np.ndarray:
+        return blocks
     xp = arrays.namespace(*blocks)
     flat = [xp.astype(xp.reshape(block, (-1,)), xp.float64, copy=False) for block in blocks]
     numbers = arrays.to_numpy(xp.concat(flat))

@@ -70,6 +70,8 @@ class Fit:
     # Twice the decrease of the objective by each column, where it was computed with the fit. It is
     # not stored with the fit: it can be computed again.
     explained: ClassVar[Array | None] = None
+    # Costs and gains of single rows, where the last iteration computed them. Not stored, either.
+    prospects: ClassVar[Prospects | None] = None
 
     @cached_property
     def costs(self) -> Array:
