@@ -20,30 +20,28 @@ class Counted(Dense):
         return super().transposed_product(block)
 
 
-def moments(k, scale=1.0):
+def moments(k):
     rng = np.random.default_rng(30_101)
-    X, Y = rng.standard_normal((64, 600)), scale * rng.standard_normal((64, k))
+    X, Y = rng.standard_normal((64, 600)), rng.standard_normal((64, k))
     Counted.products = 0
     return Moments(Counted(X), Dense(Y), 64.0, "direct"), X, Y
 
 
-@pytest.mark.parametrize(("k", "tolerance"), [(8, 1e-12), (16, 1e-6)])
-def test_norms_in_other_units_need_no_product(k, tolerance):
-    known, X, Y = moments(k)
+def test_norms_in_other_units_need_no_product():
+    known, X, Y = moments(k := 8)
     known.form().cross_norms()
     assert Counted.products == 1
     units = np.linspace(0.3, 4, k)
     by_row, by_column = known.with_target_scale(units).with_target_scale(units).form().cross_norms()
     assert Counted.products == 1
     cross = X.T @ (Y / units**2) / 64
-    np.testing.assert_allclose(by_row, (cross**2).sum(axis=1), rtol=tolerance)
-    np.testing.assert_allclose(by_column, (cross**2).sum(axis=0), rtol=tolerance)
-    assert by_row.dtype == np.float64
+    np.testing.assert_allclose(by_row, (cross**2).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(by_column, (cross**2).sum(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("k", "scale"), [(30, 1.0), (16, 1e30), (16, 1e-30)])
-def test_not_kept_if_it_is_large_or_out_of_range(k, scale):
-    known, X, Y = moments(k, scale)
+@pytest.mark.parametrize("k", [9, 30])
+def test_not_kept_if_it_is_large(k):
+    known, X, Y = moments(k)
     form = known.form()
     assert isinstance(form, ProductForm)
     form.cross_norms()
@@ -55,9 +53,8 @@ def test_not_kept_if_it_is_large_or_out_of_range(k, scale):
 
 def test_it_takes_an_eighth_of_x_at_most():
     like = np.zeros(0)
-    assert KeptCross.of_shape(200, (1000, 25), like).is_exact
-    assert not KeptCross.of_shape(200, (1000, 26), like).is_exact
-    assert KeptCross.of_shape(200, (1000, 51), like) is None
+    assert KeptCross.of_shape(200, (1000, 25), like) is not None
+    assert KeptCross.of_shape(200, (1000, 26), like) is None
     assert KeptCross.of_shape(200, (1000, 26), np.zeros(0, np.float32)) is None
 
 

@@ -6,9 +6,11 @@ import pytest
 import thinrank as tr
 from thinrank import Factors
 from thinrank.estimators import problem, rounds
+from thinrank.forms import kept_span
+from thinrank.largest import top_positions
 from thinrank.losses import LeastSquares
 from thinrank.solvers import Pursuit
-from thinrank.starts import Auto, Screening, auto
+from thinrank.starts import Auto, Screening, auto, partial
 from thinrank.starts.partial import PartialScreening
 
 SIZES = (2, 4, 5)
@@ -48,6 +50,33 @@ def test_a_predictor_is_left_out_that_is_only_correlated_with_relevant_ones(mask
     near = PartialScreening(form, Factors.from_theta(theta, 2))
     np.testing.assert_array_equal(near.picked_rows(form, 4), [1, 2, 3, 4])
     np.testing.assert_array_equal(near(loss, *SIZES, 0).row_support, [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.01])
+@pytest.mark.parametrize("most", [8, 256])
+def test_the_same_rows_from_bounds(ridge, most, monkeypatch):
+    """With products that are kept, partial covariances are computed of rows that matter only."""
+    monkeypatch.setattr(kept_span, "_WORTH_KEEPING", 0)
+    monkeypatch.setattr(partial, "_MOST_POSSIBLE", most)
+    of_all_rows = []
+    for seed in range(30_120, 30_130):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((96, 700))
+        U, V = np.zeros((700, 2)), np.zeros((9, 2))
+        U[:6], V[:7] = rng.standard_normal((6, 2)), rng.standard_normal((7, 2))
+        Y = X @ U @ V.T + rng.standard_normal((96, 9))
+        U[5] = 0
+        known = Factors(U, V)
+        loss = LeastSquares(X, Y, ridge=ridge, form="direct")
+        near = PartialScreening(loss.quadratic(), known)
+        plain = PartialScreening(loss.quadratic(), known)
+        negative, diagonal = plain._partial
+        expected = top_positions(np.sum(negative**2, axis=1) / diagonal, 6)
+        np.testing.assert_array_equal(near.picked_rows(near.form, 6), expected)
+        found, other = (each(loss, 2, 6, 7, 0) for each in (near, plain))
+        np.testing.assert_allclose(found.theta, other.theta, atol=1e-12)
+        of_all_rows.append("_partial" in near.__dict__)
+    assert all(of_all_rows) if most == 8 else sum(of_all_rows) < 5
 
 
 def test_units_of_predictors_do_not_matter(masked):

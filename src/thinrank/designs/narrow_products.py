@@ -10,9 +10,8 @@ from thinrank.core.threads import in_threads, threads_in_use
 
 __all__ = ["is_narrow", "narrow_product"]
 
-# From the second number of columns on a product with all of X at once is faster; with one it is a
-# product with a vector, which is fast.
-_LEAST_COLUMNS, _MOST_COLUMNS = 2, 12
+# With more columns a product with all of X at once is faster.
+_MOST_COLUMNS = 12
 # Multiplications of a product with a tile: OpenBLAS then reads X where it lies, and starts no
 # threads. For larger products it first copies X, which takes as long as the product itself.
 _TILE_PRODUCTS = 1 << 17
@@ -24,7 +23,7 @@ _LEAST_WIDTH = 4
 
 def is_narrow(X: np.ndarray, block: np.ndarray) -> bool:
     """Whether :func:`narrow_product` is faster than a product with all of X at once."""
-    if block.ndim != 2 or not _LEAST_COLUMNS <= block.shape[1] <= _MOST_COLUMNS:
+    if block.ndim != 2 or not 0 < block.shape[1] <= _MOST_COLUMNS:
         return False
     columns_are_contiguous = X.strides[0] == X.itemsize and X.dtype == block.dtype
     return columns_are_contiguous and X.size >= _WORTH_TILES and _width(X, block) >= _LEAST_WIDTH

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import memory
@@ -12,34 +10,27 @@ __all__ = ["KeptCross"]
 
 # Memory that it may take, as a part of that of X.
 _PART_OF_X = 8
-# Squared norms of columns between these numbers are far from overflow and underflow of entries in
-# single precision.
-_ORDINARY = (1e-20, 1e20)
-# Entries that are converted to the precision of X at a time: 8 MiB in double precision.
+# Entries that are multiplied by units at a time: 8 MiB in double precision.
 _BLOCK_ENTRIES = 1 << 20
 
 
 class KeptCross:
-    """C in the precision of X, or in single precision if that would take too much memory.
+    """C, for fits with the responses in other units.
 
     A fit is repeated with the responses divided by the noise in them. The rows of C of largest norm
-    in the new units, from which it starts, then need no further product with X. In the precision
-    of X, also the rows of C for the predictors in use are taken from it. In single precision rows
-    whose norms agree to seven digits may be taken in another order.
+    in the new units, from which it may start, then need no further product with X. The rows of C
+    for the predictors in use are taken from it, too.
 
     Parameters
     ----------
-    dtype : dtype
-        Of the entries.
     height : int
         Number of rows of C.
     like : array
         An array of the precision of X.
     """
 
-    def __init__(self, dtype: Any, height: int, like: Array) -> None:
-        self.is_exact = dtype == like.dtype
-        self._dtype, self._height, self._like = dtype, height, like
+    def __init__(self, height: int, like: Array) -> None:
+        self._height, self._like = height, like
         self._parts: list[Array] = []  # some columns of C, as rows
 
     @classmethod
@@ -48,26 +39,21 @@ class KeptCross:
 
         An accelerator that holds X and Y has room for it, too, within the budget.
         """
-        (m1, m2), xp = shape, arrays.namespace(like)
-        for dtype, itemsize in ((like.dtype, arrays.itemsize(like)), (xp.float32, 4)):
-            little = _PART_OF_X * m2 * itemsize <= samples * arrays.itemsize(like)
-            if (little or not arrays.on_host(like)) and memory.fits(m1 * m2, itemsize):
-                return cls(dtype, m1, like)
-        return None
+        m1, m2 = shape
+        little = _PART_OF_X * m2 <= samples or not arrays.on_host(like)
+        return cls(m1, like) if little and memory.fits(m1 * m2, arrays.itemsize(like)) else None
 
     def allot(self, width: int) -> None:
         """Make room for the rows of ``width`` further columns of C, which are put one by one."""
-        room = arrays.namespace(self._like).empty((width, self._height), dtype=self._dtype)
+        room = arrays.namespace(self._like).empty((width, self._height), dtype=self._like.dtype)
         self._parts.append(room)
 
     def put(self, part: Array, rows: slice) -> None:
         """Keep further columns of C: all rows, or some of those that have room."""
-        xp = arrays.namespace(part)
-        with arrays.without_overflow_warnings():
-            if part.shape[0] == self._height:
-                self._parts.append(xp.astype(part.T, self._dtype, copy=False))
-            else:
-                self._parts[-1][:, rows] = part.T
+        if part.shape[0] == self._height:
+            self._parts.append(part.T)
+        else:
+            self._parts[-1][:, rows] = part.T
 
     def rows(self, index: Array) -> Array:
         """Rows of C, as a new array."""
@@ -84,17 +70,10 @@ class KeptCross:
             height = max(1, entries // max(part.shape[1], 1))
             for start in range(0, part.shape[0], height):
                 stop = min(start + height, part.shape[0])
-                some = xp.astype(part[start:stop, :], self._like.dtype, copy=False)
+                some = part[start:stop, :]
                 if units is not None:
                     some = some * units[first : first + some.shape[0], None]
                 by_row = by_row + arrays.column_norms_squared(some)
                 by_column.append(arrays.row_norms_squared(some))
                 first += some.shape[0]
         return by_row, xp.concat(by_column)
-
-    def holds(self, by_column: Array) -> bool:
-        """Whether entries of C with these squared norms of columns are numbers of its precision."""
-        if self.is_exact:
-            return True
-        largest = float(arrays.namespace(by_column).max(by_column)) if by_column.shape[0] else 0.0
-        return _ORDINARY[0] < largest < _ORDINARY[1]

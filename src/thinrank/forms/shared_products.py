@@ -15,6 +15,7 @@ from thinrank.designs.column_parts import Part, column_parts
 from thinrank.forms.active_columns import ActiveColumns
 from thinrank.forms.base import BLOCK_TARGETS, target_blocks
 from thinrank.forms.kept_cross import KeptCross
+from thinrank.forms.kept_span import KeptSpan
 
 __all__ = ["SharedProducts"]
 
@@ -46,6 +47,7 @@ class SharedProducts:
         self.shape = (X.shape[1], Y.shape[1])
         self.prototype = X.prototype
         self.active = ActiveColumns(X, Y)
+        self.span = KeptSpan(X)
         self._Y = Y
         self._kept: KeptCross | None = None
         # rows and ridge with their inverse root
@@ -93,7 +95,7 @@ class SharedProducts:
 
     def cross_rows(self, rows: Array) -> Array:
         """Rows of XᵀY/n, as a new array."""
-        if self._kept is not None and self._kept.is_exact:
+        if self._kept is not None:
             return self._kept.rows(rows)
         return self.active.cross(rows) / self.samples
 
@@ -103,8 +105,7 @@ class SharedProducts:
             return self._kept.norms(units)
         kept = KeptCross.of_shape(self.samples, self.shape, self.prototype)
         norms = self._norms_of_new(kept, units)
-        if kept is not None and kept.holds(norms[1]):
-            self._kept = kept
+        self._kept = kept
         return norms
 
     def _norms_of_new(self, kept: KeptCross | None, units: Array | None) -> tuple[Array, Array]:
@@ -114,7 +115,7 @@ class SharedProducts:
         by_column = []
         parts = column_parts(self.X, min(self.shape[1], BLOCK_TARGETS))
         blocks = target_blocks(self, parts[0].design.shape[1])
-        if kept is not None and kept.is_exact and not arrays.on_host(self.prototype):
+        if kept is not None and not arrays.on_host(self.prototype):
             blocks = iter([slice(0, self.shape[1])])  # an accelerator has room for all at once
         threads = threads_in_use()
         threads = threads if len(parts) >= threads * _PARTS_PER_THREAD else 1

@@ -37,9 +37,7 @@ def prospects_of(form: QuadraticForm, fit: Fit, free: int) -> Prospects:
     squares = arrays.row_norms_squared(gradient)
     costs, slopes, curvature = at_hand(fit.costs, squares, form.diagonal())
     candidates = outside(beside(fit.rows, costs), form.shape[0])
-    gains = arrays.divide_or_zero(
-        arrays.take_rows(slopes, candidates), arrays.take_rows(curvature, candidates)
-    )
+    gains = arrays.take_rows(arrays.divide_or_zero(slopes, curvature), candidates)
     count = min(candidates.shape[0], _EXACT_GAINS)
     if candidates.shape[0] > count:
         if promising(costs, gains, free, 0.0) > count:

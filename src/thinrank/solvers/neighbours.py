@@ -236,8 +236,10 @@ def explained_squares(
         values = xp.sum(ordered[:, :columns], axis=1)
         if columns >= total or (last is not None and bool(xp.all(values <= last))):
             break
-        last = values
+        last, before = values, mask
         mask = xp.astype(weights >= ordered[:, columns - 1 : columns], whitened.dtype)
+        if before is not None and bool(xp.all(mask == before)):  # nothing would change any more
+            break
     return values, weights
 
 

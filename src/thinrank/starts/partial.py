@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.largest import top_quotients
+from thinrank.largest import top_positions, top_quotients
+from thinrank.solvers.exchanges import descending
 
 __all__ = ["PartialScreening"]
+
+# Partial covariances are computed one by one for this number of rows at most.
+_MOST_POSSIBLE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,25 +46,66 @@ class PartialScreening:
 
     def on_picked(self, loss: Any, picked: Array, rank: int, columns: int, seed: int) -> Factors:
         """As a call, on rows that :meth:`picked_rows` has returned."""
-        negative, basis, _ = self._partial
-        U = -arrays.take_rows(negative, picked)
-        factors = Factors.on_rows(U, picked, loss.shape[0], basis)
+        known = "_partial" in self.__dict__ or picked.shape[0] > _MOST_POSSIBLE
+        partial = arrays.take_rows(self._partial[0], picked) if known else self._of(picked)[0]
+        factors = Factors.on_rows(-partial, picked, loss.shape[0], self._row_space[1])
         return factors.with_supports(picked, self.known.column_support)
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
-        negative, _, diagonal = self._partial
-        return top_quotients(arrays.row_norms_squared(negative), diagonal, rows)
+        possible = self._possible(rows)
+        if possible is None:
+            partial, diagonal = self._partial
+            return top_quotients(arrays.row_norms_squared(partial), diagonal, rows)
+        return possible[top_positions(self._of(possible)[1], rows)]
 
     @cached_property
-    def _partial(self) -> tuple[Array, Array, Array]:
-        """Partial covariances times −1, the basis of their row space, and the diagonal of H."""
-        form, known = self.form, self.known
-        support = known.row_support
-        basis, triangle = linalg.tall_qr(known.V)
-        U = known.rows_in_use @ triangle.T
-        diagonal = form.diagonal()
-        gradient = form.gradient(support, U, basis)
+    def _row_space(self) -> tuple[Array, Array]:
+        """Coefficients of the earlier fit on its rows, and the basis of its row space."""
+        known = self.known
+        basis, triangle = linalg.tall_qr(known.columns_in_use)
+        if basis.shape[0] < known.shape[1]:
+            basis = arrays.scatter_rows(basis, known.column_support, known.shape[1])
+        return known.rows_in_use @ triangle.T, basis
+
+    @cached_property
+    def _partial(self) -> tuple[Array, Array]:
+        """Partial covariances of all rows times −1, and the diagonal of H."""
+        support, (U, basis) = self.known.row_support, self._row_space
+        diagonal = self.form.diagonal()
+        gradient = self.form.gradient(support, U, basis)
         own = arrays.take_rows(diagonal, support)[:, None] * U
         partial = arrays.put_rows(gradient, support, arrays.take_rows(gradient, support) - own)
-        return partial, basis, diagonal
+        return partial, diagonal
+
+    def _of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Partial covariances of a few sorted rows times −1, and their squares divided by H_jj."""
+        form, support, (U, basis) = self.form, self.known.row_support, self._row_space
+        diagonal = arrays.take_rows(form.diagonal(), rows)
+        products = form.gram_between(support, rows)
+        products[rows == support[:, None]] = 0  # given the other predictors of the earlier fit
+        partial = products.T @ U - form.cross_rows(rows) @ basis
+        return partial, arrays.divide_or_zero(arrays.row_norms_squared(partial), diagonal)
+
+    def _possible(self, count: int) -> np.ndarray | None:
+        """Sorted rows with the ``count`` largest partial covariances among them, from bounds.
+
+        None if there are many, or if no bounds are known.
+        """
+        support, nearby = self.known.row_support, getattr(self.form, "gradient_nearby", None)
+        if nearby is None or not 0 < support.shape[0] + count <= _MOST_POSSIBLE:
+            return None
+        found = nearby(support, *self._row_space)
+        if found is None:
+            return None
+        gradient, distance = found
+        squares = arrays.divide_or_zero(arrays.row_norms_squared(gradient), self.form.diagonal())
+        size = np.sqrt(squares)  # up to the distance
+        size[support] = np.inf
+        first = np.sort(descending(size, support.shape[0] + count))
+        # the largest of some are a bound of the largest of all; they are compared to half of their
+        # digits
+        bound = np.sqrt(np.partition(self._of(first)[1], -count)[-count])
+        limit = (1 - arrays.eps(size) ** 0.25) * bound - distance
+        possible = np.flatnonzero(size >= limit)
+        return possible if possible.shape[0] <= _MOST_POSSIBLE else None
