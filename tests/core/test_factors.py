@@ -1,5 +1,8 @@
 """Θ = UVᵀ as a pair of thin factors."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -196,7 +199,7 @@ class TestColumnUnits:
         units = np.array([2.0, 3.0, 0.5, 1.0])
         found = factors.with_column_units(units)
         np.testing.assert_allclose(found.theta, factors.theta * units)
-        assert found.U is factors.U
+        np.testing.assert_array_equal(found.U, factors.U)
         assert found.row_support.tolist() == [1, 6]
         assert found.column_support.tolist() == [1, 2, 3]
 
@@ -210,3 +213,30 @@ class TestColumnUnits:
         rows = np.array([2, 5])
         whole = Factors.on_rows(rng.standard_normal((2, 1)), rows, 9, np.ones((3, 1)))
         assert whole.row_support is rows
+
+
+def test_the_left_factor_is_put_together_when_it_is_needed(rng):
+    U, V, rows = rng.standard_normal((2, 2)), rng.standard_normal((4, 2)), np.array([1, 5])
+    factors = Factors.on_rows(U, rows, 7, V)
+    scaled = factors.with_column_units(np.array([1.0, 2.0, 3.0, 4.0]))
+    assert (factors.shape, factors.rank) == ((7, 4), 2)
+    np.testing.assert_array_equal(scaled.row_support, rows)
+    np.testing.assert_array_equal(scaled.rows_in_use, U)
+    assert "U" not in factors.__dict__
+    assert "U" not in scaled.__dict__
+    whole = np.zeros((7, 2))
+    whole[rows] = U
+    for each in (factors, scaled, pickle.loads(pickle.dumps(factors)), copy.copy(scaled)):
+        np.testing.assert_array_equal(each.U, whole)
+        assert each.U is each.U
+    np.testing.assert_allclose(scaled.theta, factors.theta * [1, 2, 3, 4], rtol=1e-14)
+    with pytest.raises(AttributeError, match="no attribute 'W'"):
+        _ = factors.W
+
+
+def test_units_of_columns_of_balanced_factors(rng):
+    balanced = Factors(rng.standard_normal((5, 2)), rng.standard_normal((3, 2))).balanced()
+    other = balanced.with_column_units(np.array([1.0, 10.0, 100.0]))
+    again = other.balanced()  # they were balanced in the other units only
+    np.testing.assert_allclose(again.U.T @ again.U, again.V.T @ again.V, atol=1e-10)
+    np.testing.assert_allclose(again.theta, balanced.theta * [1, 10, 100], atol=1e-10)

@@ -6,7 +6,9 @@ import pytest
 import thinrank as tr
 from thinrank import arrays
 from thinrank.designs import Dense
-from thinrank.largest import on_the_host
+from thinrank.largest import on_the_host, top_quotients
+from thinrank.losses.form_loss import FormLoss
+from thinrank.starts import auto
 
 
 @pytest.fixture(params=[5, 50, arrays.FEW])
@@ -136,3 +138,44 @@ def test_a_start_has_the_scale_of_the_covariances(elsewhere, rng):
     start = tr.starts.Screening(fit=False)
     found, expected = (start(each, 2, 10, 12, 0).theta for each in (loss, of_numpy))
     np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_start_without_scale_has_the_same_row_space(elsewhere, rng):
+    """Fits of a quadratic loss need no more; a basis of it would take a wait for the device."""
+    X, Y = map(elsewhere.asarray, data(rng, 200, 60, 12, 2, 5))
+    loss = tr.losses.LeastSquares(X, Y)
+    scaled, other = (
+        tr.starts.Screening(fit=False, scaled=each)(loss, 2, 10, 12, 0) for each in (True, False)
+    )
+    assert arrays.to_numpy(scaled.row_support).tolist() == other.row_support.tolist()
+    basis, _ = np.linalg.qr(np.asarray(other.V))
+    np.testing.assert_allclose(basis @ (basis.T @ np.asarray(scaled.V)), scaled.V, atol=1e-8)
+    assert float(other.norm()) > 2 * float(scaled.norm())
+
+
+def test_the_default_start_has_a_scale_unless_the_loss_is_quadratic(elsewhere, rng, monkeypatch):
+    X, Y = map(elsewhere.asarray, data(rng, 200, 60, 12, 2, 5))
+    monkeypatch.setattr(auto, "_QUICK_ELIMINATION", 0)
+    form = tr.losses.LeastSquares(X, Y).quadratic()
+    start = tr.starts.Auto(exchanges_rows=True)
+    assert start.suited(FormLoss(form), 10).screening.scaled is False
+    monkeypatch.setattr(type(form), "exact", False)
+    assert start.suited(FormLoss(form), 10).screening.scaled is True
+
+
+def test_the_largest_quotients(elsewhere):
+    squares, divisors = np.array([4.0, 9.0, 1.0, 5.0, 6.0]), np.array([2.0, 9.0, 0.0, 1.0, 6.0])
+    for move in (np.asarray, elsewhere.asarray):
+        found = top_quotients(move(squares), move(divisors), 3)
+        assert np.asarray(found).tolist() == [0, 1, 3]  # of equal ones the first
+
+
+@pytest.mark.parametrize("kind", [np.asarray, "elsewhere"])
+def test_correlations_of_predictors_in_any_units(elsewhere, rng, kind):
+    X = rng.standard_normal((100, 6))
+    X[:, 4] = X[:, 1] + 0.3 * rng.standard_normal(100)
+    move = kind if callable(kind) else elsewhere.asarray
+    for units in (1.0, np.array([1.0, 1e-3, 1.0, 1e3, 1e-4, 1.0])):
+        form = tr.losses.LeastSquares(move(X * units), move(X[:, :2]), form="direct").quadratic()
+        for rows, expected in (([0, 1, 2, 3, 5], False), ([0, 1, 2, 4], True)):
+            assert auto._correlated(form, arrays.indices(rows, form.prototype)) is expected

@@ -46,8 +46,9 @@ class PartialScreening:
 
     def on_picked(self, loss: Any, picked: Array, rank: int, columns: int, seed: int) -> Factors:
         """As a call, on rows that :meth:`picked_rows` has returned."""
-        known = "_partial" in self.__dict__ or picked.shape[0] > _MOST_POSSIBLE
-        partial = arrays.take_rows(self._partial[0], picked) if known else self._of(picked)[0]
+        rows, partial = self.__dict__.get("_picked", (None, None))
+        if rows is not picked:
+            partial = arrays.take_rows(self._partial[0], picked)
         factors = Factors.on_rows(-partial, picked, loss.shape[0], self._row_space[1])
         return factors.with_supports(picked, self.known.column_support)
 
@@ -57,7 +58,11 @@ class PartialScreening:
         if possible is None:
             partial, diagonal = self._partial
             return top_quotients(arrays.row_norms_squared(partial), diagonal, rows)
-        return possible[top_positions(self._of(possible)[1], rows)]
+        partial, squares = self._of(possible)
+        places = top_positions(squares, rows)
+        picked = possible[places]
+        self.__dict__["_picked"] = picked, partial[places]
+        return picked
 
     @cached_property
     def _row_space(self) -> tuple[Array, Array]:
