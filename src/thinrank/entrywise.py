@@ -66,7 +66,10 @@ def largest(a: Array) -> Array | float:
 
 
 def largest_beside_diagonal(a: Array) -> Array | float:
-    """The largest absolute entry of a symmetric matrix outside its diagonal, which may change."""
+    """The largest absolute entry of a symmetric matrix outside its diagonal.
+
+    The diagonal of a NumPy array is overwritten by zeros.
+    """
     if type(a) is not np.ndarray:
         return largest(arrays.namespace(a).tril(a, k=-1))
     np.fill_diagonal(a, 0)  # takes less time than a copy

@@ -197,3 +197,12 @@ def test_about_the_same_scales(standardize):
         moved = noise.copy()
         moved[3] *= factor  # one response is enough
         assert problem.with_noise(moved).has_about_the_scales_of(other) == (same or not standardize)
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_given_rank_as_large_as_the_number_of_predictors(rng, constant):
+    X = rng.standard_normal((20, 3))
+    Y = X @ rng.standard_normal((3, 5)) + rng.standard_normal((20, 5))
+    X[:, 1] = 3.0 if constant else X[:, 1]
+    est = tr.SparseReducedRankRegressor(rank=3, cv=3).fit(X, Y)
+    assert est.rank_ in (0, 2 if constant else 3)

@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from thinrank.designs import Dense
+from thinrank.designs import Dense, Sparse
 from thinrank.forms import Moments, kept_span
 
 
@@ -102,3 +103,39 @@ def test_responses_that_the_rows_explain(known):
     form = moments.form()
     fit = best_on(form, [3, 8], [0, 1, 2])
     np.testing.assert_allclose(form.gradient(fit.rows, fit.U, fit.Q), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-8, 1e-11, 2e-12])
+def test_small_new_directions_are_orthogonal_to_those_that_are_known(rng, monkeypatch, size):
+    monkeypatch.setattr(kept_span, "_WORTH_KEEPING", 0)
+    X = rng.standard_normal((200, 300))
+    span = kept_span.KeptSpan(Dense(X))
+    vectors = np.linalg.qr(rng.standard_normal((200, 3)))[0]
+    span.product(vectors, vectors)
+    others = vectors + rng.standard_normal((200, 3)) * [0.1, 0.1 * size, 0]
+    np.testing.assert_allclose(span.product(others, others), X.T @ others, atol=1e-12)
+
+
+def test_an_interrupted_product_leaves_what_was_known(rng, monkeypatch):
+    monkeypatch.setattr(kept_span, "_WORTH_KEEPING", 0)
+    X, vectors = rng.standard_normal((200, 300)), rng.standard_normal((200, 3))
+    span = kept_span.KeptSpan(Dense(X))
+    with monkeypatch.context() as patched:
+        patched.setattr(kept_span.np, "concatenate", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            span.product(vectors, vectors)
+    np.testing.assert_allclose(span.product(vectors, vectors), X.T @ vectors, atol=1e-12)
+
+
+def interrupted(*args, **options):
+    raise KeyboardInterrupt
+
+
+def test_room_within_the_memory_of_x_and_the_budget(rng, monkeypatch):
+    monkeypatch.setattr(kept_span, "_WORTH_KEEPING", 0)
+    X = rng.standard_normal((160, 1024))
+    assert kept_span.KeptSpan(Dense(X)).most == 12
+    assert kept_span.KeptSpan(Dense(X[:80])).most == 10
+    assert kept_span.KeptSpan(Sparse(scipy.sparse.csr_array(X))).most == 0
+    monkeypatch.setenv("THINRANK_MEMORY_GIB", str(8 * 3 * X[0].nbytes / 2**30))
+    assert kept_span.KeptSpan(Dense(X)).most == 3

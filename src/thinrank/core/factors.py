@@ -73,6 +73,7 @@ class Factors:
         The row support is found among ``rows`` alone, which is faster than among all rows. The
         left factor is put together when it is needed.
         """
+        cls(U, V)  # checks their shapes
         factors = cls.__new__(cls)
         factors.__dict__.update(V=V, _possible_rows=rows, _possible_U=U, _size=size)
         return factors

@@ -11,7 +11,7 @@ from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.dense import Dense
 from thinrank.designs.transformed import Transformed
 
-__all__ = ["Part", "column_parts"]
+__all__ = ["Part", "column_parts", "is_dense"]
 
 # Entries of the product with a part, 2 MiB in double precision: it stays in the cache of most
 # processors, also if each of their cores has one. With many responses there are more.
@@ -53,13 +53,14 @@ def column_parts(design: Design, targets: int) -> list[Part]:
     """
     p = design.shape[1]
     width = max(_PRODUCT_ENTRIES // max(targets, 1), _LEAST_COLUMNS)
-    if p <= width or not isinstance(design.prototype, np.ndarray) or not _is_dense(design):
+    if p <= width or not isinstance(design.prototype, np.ndarray) or not is_dense(design):
         return [Part(slice(0, p), design)]
     slices = [slice(first, min(first + width, p)) for first in range(0, p, width)]
     return [Part(columns, _part(design, columns)) for columns in slices]
 
 
-def _is_dense(design: Design) -> bool:
+def is_dense(design: Design) -> bool:
+    """Whether a design is a dense array, perhaps transformed."""
     while isinstance(design, (Transformed, ColumnSubset)):
         design = design.base
     return isinstance(design, Dense)

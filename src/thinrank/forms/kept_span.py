@@ -8,16 +8,19 @@ import numpy as np
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.core import memory
 from thinrank.core.contracts import Design
 from thinrank.core.threads import in_threads, threads_in_use
 from thinrank.designs.blockwise import slices
+from thinrank.designs.column_parts import is_dense
 
 __all__ = ["KeptSpan"]
 
 # Most vectors that are multiplied at a time. A product of X with so few takes little longer than
 # with one, since it waits for X to be read from memory.
 _MOST_AT_ONCE = 12
-# The products with all vectors of the basis take at most this part of the memory of X.
+# The products with all vectors of the basis take at most this part of the memory of X, and of the
+# memory budget.
 _PART_OF_X = 8
 # A product with a smaller X takes a few milliseconds.
 _WORTH_KEEPING = 1 << 22
@@ -41,8 +44,9 @@ class KeptSpan:
     def __init__(self, X: Design) -> None:
         self._X = X
         n, p = X.shape
-        on_host = type(X.prototype) is np.ndarray
-        self._room = n // _PART_OF_X if on_host and n * p >= _WORTH_KEEPING else 0
+        worth = type(X.prototype) is np.ndarray and is_dense(X) and n * p >= _WORTH_KEEPING
+        entries = min(n * p, memory.budget_bytes() // X.prototype.itemsize) if worth else 0
+        self._room = int(entries // (_PART_OF_X * max(p, 1)))
         self._basis = arrays.zeros((n, 0), X.prototype)
         self._kept: list[tuple[Array, Array]] = []  # some vectors of the basis, and Xᵀ times them
 
@@ -76,13 +80,16 @@ class KeptSpan:
 
     def _hold(self, wanted: Array) -> None:
         """Extend the basis to span vectors, or replace it by them if it would become too large."""
-        new = _spanning(_outside(wanted, self._basis))
+        new = wanted
+        for _ in range(2):  # small directions get rounding errors of large ones at first
+            new = _spanning(_outside(new, self._basis))
         if self._basis.shape[1] + new.shape[1] > self._room:
-            new, self._basis = wanted, self._basis[:, :0]
-            self._kept.clear()
+            new, self._basis, self._kept = wanted, self._basis[:, :0], []
         if new.shape[1]:
-            self._kept.append((new, self._X.transposed_product(new)))
-            self._basis = np.concatenate([self._basis, new], axis=1)
+            product = self._X.transposed_product(new)
+            basis = np.concatenate([self._basis, new], axis=1)
+            # last, if it is interrupted
+            self._basis, self._kept = basis, [*self._kept, (new, product)]
 
 
 def _sum_of_products(pairs: list[tuple[Array, Array]]) -> np.ndarray:
@@ -112,6 +119,8 @@ def _outside(vectors: Array, basis: Array) -> Array:
 
 def _spanning(vectors: Array) -> Array:
     """An orthonormal basis of the span of vectors of norm 1 at most, up to rounding errors."""
+    if vectors.shape[1] == 0:
+        return vectors
     left, values = linalg.left_singular_vectors(vectors)
     return left[:, : np.count_nonzero(values > _tolerance(vectors))]
 

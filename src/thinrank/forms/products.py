@@ -169,6 +169,8 @@ class ProductForm(AdjustableRidge):
     def gradient_nearby(self, rows: Array, U: Array, V: Array) -> tuple[Array, float] | None:
         """The gradient with the best coefficients in place of U, and how far it is from that of U.
 
+        None if it would take as long as :meth:`gradient`.
+
         Returns
         -------
         gradient : array of shape (m1, r)
@@ -176,7 +178,6 @@ class ProductForm(AdjustableRidge):
         distance : float
             A bound on the norm of the difference in each of these rows j, divided by the root of
             H_jj.
-            The result is None if it would take as long as :meth:`gradient`.
         """
         vectors = self._residuals_of_responses(rows, V)
         if vectors is None:

@@ -91,7 +91,7 @@ class SharedProducts:
     def blocks(self, rows: Array) -> Iterator[Array]:
         """The columns ``rows`` of X, a block at a time."""
         for first in range(0, rows.shape[0], _BLOCK_ROWS):
-            yield self.X.columns(rows[first : first + _BLOCK_ROWS])
+            yield self.X.columns(rows[first : min(first + _BLOCK_ROWS, rows.shape[0])])
 
     def cross_rows(self, rows: Array) -> Array:
         """Rows of XᵀY/n, as a new array."""

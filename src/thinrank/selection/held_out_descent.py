@@ -51,7 +51,8 @@ class HeldOutDescent(Search):
 
     def _to_keep(self, fit: Fit) -> Fit:
         """The fit, without its largest arrays if it has many rows."""
-        return fit if fit.rows.shape[0] <= MOST_FORECAST else fit.without_root()
+        few = fit.rows.shape[0] <= MOST_FORECAST
+        return fit.changed(prospects=None) if few else fit.without_root()
 
     def _forecasts(self, fitted: Sequence[tuple[Any, Fit]], sizes: Sizes) -> np.ndarray:
         removals = [sample.removal(fit, sizes.ridge) for sample, fit in fitted]

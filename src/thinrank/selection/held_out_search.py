@@ -306,7 +306,8 @@ class HeldOutSearch(HeldOutDescent):
 
     def _half_of_the_rows(self) -> None:
         """Try half of the predictors, if the best model has more."""
-        half = self._space.rows[2 * self._space.rows <= self.shape[0]]
+        rows = self._space.rows
+        half = rows[(2 * rows <= self.shape[0]) & (rows >= self._space.ranks[0])]
         if 2 * self.best.sizes.rows > self.shape[0] and half.size > 0:
             point = self._space.like(int(half[-1]), self.best.sizes)
             self._over_ridges(self._settle(self._evaluate([point])[0]))

@@ -23,7 +23,7 @@ from thinrank.selection.mean_scores import mean_score, mean_table, table_entry
 from thinrank.selection.samples import Sample
 from thinrank.selection.space import Space
 from thinrank.selection.tables import RowFits
-from thinrank.solvers.pursuit import Fit, Pursuit
+from thinrank.solvers.pursuit import MANY_ROWS, Fit, Pursuit
 
 __all__ = ["Search"]
 
@@ -229,8 +229,8 @@ class Search(BaseSearch):
         """The fit of a point to sample i."""
 
     def _to_keep(self, fit: Fit) -> Fit:
-        """The fit to keep in memory."""
-        return fit
+        """The fit to keep in memory; costs and gains of all rows for few fits, which take long."""
+        return fit if fit.rows.shape[0] > MANY_ROWS else fit.changed(prospects=None)
 
     def _scored(self, i: int, fit: Fit | None, sizes: Sizes) -> tuple[float, HeldOutErrors | None]:
         """Score and errors of a fit to sample i; no errors without held-out rows."""

@@ -134,7 +134,8 @@ def _correlated(form: QuadraticForm, rows: Array) -> bool:
     xp = arrays.namespace(gram)
     least = xp.min(xp.linalg.diagonal(gram))
     least, largest = arrays.to_numpy(xp.stack([least, entrywise.largest_beside_diagonal(gram)]))
-    if largest <= _MAX_CORRELATION * least:  # it is as large as the correlation, if X is scaled
+    # their quotient is a bound of all correlations, and equal to the largest if X is scaled
+    if largest <= _MAX_CORRELATION * least:
         return False
     gram = form.gram(rows)
     inverse = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
