@@ -42,7 +42,6 @@ def noise(n, p, k, seed):
 few_or_many = pytest.mark.parametrize("problems", [3, pytest.param(10, marks=pytest.mark.slow)])
 
 
-@pytest.mark.no_cover
 @few_or_many
 @pytest.mark.parametrize("columns", [10, None])
 @pytest.mark.parametrize("standardize", [True, False])
@@ -58,7 +57,6 @@ def test_exact_supports_on_the_papers_strong_settings(columns, standardize, prob
     assert np.mean(found) >= 0.9
 
 
-@pytest.mark.no_cover
 @doubtful
 @few_or_many
 @pytest.mark.parametrize(
@@ -78,7 +76,6 @@ def test_noise_is_rank_zero(n, p, k, problems):
     assert errors[0] <= 1.025 * errors[1]
 
 
-@pytest.mark.no_cover
 @doubtful
 @pytest.mark.parametrize(("n", "p"), [(60, 10), (40, 100)])
 def test_noise_in_one_dimension(n, p):
@@ -148,7 +145,6 @@ def test_attributes(small):
     np.testing.assert_array_equal(restored.predict(X), est.predict(X))
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("options", [{}, {"ridge": "auto"}, {"standardize": False}], ids=str)
 def test_best_params_give_the_same_model(seed, options):

@@ -148,7 +148,6 @@ def test_separated_classes():
     assert shrunk.score(X, y == 0) == 1
 
 
-@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 def test_automatic_sizes_with_separated_classes():
     X, y = load_iris(return_X_y=True)

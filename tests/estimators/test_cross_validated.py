@@ -68,7 +68,6 @@ def test_finds_the_truth(small, fitted):
     assert set(truth.column_support) <= set(fitted.column_support_)
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("problems", [4, pytest.param(12, marks=pytest.mark.slow)])
 def test_exact_supports_on_the_papers_strong_setting(problems):
     found = []
@@ -110,7 +109,6 @@ def test_the_score_is_what_a_loop_over_the_folds_gives(small):
         assert score == pytest.approx(-error, rel=1e-6)
 
 
-@pytest.mark.no_cover
 @doubtful
 @pytest.mark.parametrize(
     "options", [{"standardize": False}, {"standardize": False, "fit_intercept": False}], ids=str
@@ -222,7 +220,6 @@ def degrees(params, shape=(20, 12)):
     return (rows + columns - params["rank"]) * params["rank"]
 
 
-@pytest.mark.no_cover
 @doubtful
 @pytest.mark.parametrize("grid", [{}, GRID], ids=["searched", "given"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in (1, 2))])
@@ -247,7 +244,6 @@ def test_one_standard_error(grid, seed):
     np.testing.assert_array_equal(simple.coef_, again.coef_)
 
 
-@pytest.mark.no_cover
 @doubtful
 def test_one_standard_error_is_simpler_somewhere():
     simpler = []
@@ -565,7 +561,6 @@ def test_clone_pickle_and_nesting(small, fitted):
 # --------------------------------------------------------------------------- progress
 
 
-@pytest.mark.no_cover
 @doubtful
 @pytest.mark.parametrize("grid", [{}, GRID], ids=["searched", "given"])
 def test_threads_do_not_change_the_answer(small, grid):

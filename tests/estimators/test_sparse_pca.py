@@ -20,7 +20,6 @@ def two_blocks(rng, n=60, p=30):
     return X
 
 
-@pytest.mark.no_cover
 @parametrize_with_checks(
     [
         tr.SparsePCA(),

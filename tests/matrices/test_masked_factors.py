@@ -82,7 +82,6 @@ def test_alternations_never_increase_the_objective():
     assert all(later <= earlier + 1e-12 for earlier, later in pairwise(values))
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("share", [0.05, 0.6])
 def test_a_few_cells_are_held_in_sparse_form_with_the_same_result(share, monkeypatch):
     A = table((40, 30), share)
@@ -104,7 +103,6 @@ def test_without_limits_it_is_soft_impute():
     np.testing.assert_allclose(fit.U @ fit.V.T, theta, atol=1e-4)
 
 
-@pytest.mark.no_cover
 def test_exhaustive_search_on_small_matrices():
     """All pairs of two rows and two columns; a 2 × 2 block is fitted from several starts."""
     as_low = 0

@@ -255,7 +255,6 @@ def test_the_same_model_gives_the_same_file(est, data, tmp_path):
     assert first == tr.report.write(est, str(tmp_path / "b.html"), X=data[0]).read_bytes()
 
 
-@pytest.mark.no_cover
 def test_a_model_with_thousands_of_names_stays_small(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 300))

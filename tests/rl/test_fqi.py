@@ -27,7 +27,6 @@ REGRESSORS = {
 }
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("name", REGRESSORS)
 @pytest.mark.parametrize("expectation", [False, True])
 def test_one_tabular_task_is_value_iteration(name, expectation):

@@ -61,7 +61,6 @@ def test_scores_are_losses_of_the_held_out_folds():
     np.testing.assert_allclose(best.parts, expected, rtol=1e-9)
 
 
-@pytest.mark.no_cover
 def test_without_signal_rank_zero_wins():
     ranks = []
     for seed in range(3):
