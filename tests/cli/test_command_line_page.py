@@ -5,12 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 from messy_files import run
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "command_line.md"
-
-pytestmark = pytest.mark.no_cover  # long, and other tests run the same lines
 
 
 def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):

@@ -6,8 +6,6 @@ from messy_files import SIZES, contents, csv_text, numbers, run, run_process, wr
 
 import thinrank as tr
 
-pytestmark = pytest.mark.no_cover  # long, and other tests run the same lines
-
 NAMES = list("abcdef")
 
 

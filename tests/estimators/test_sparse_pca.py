@@ -20,6 +20,7 @@ def two_blocks(rng, n=60, p=30):
     return X
 
 
+@pytest.mark.no_cover
 @parametrize_with_checks(
     [
         tr.SparsePCA(),

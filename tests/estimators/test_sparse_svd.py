@@ -11,6 +11,7 @@ from thinrank.core.warnings import SelectionWarning
 
 
 # layers=True passes, too
+@pytest.mark.no_cover
 @parametrize_with_checks([tr.SparseSVD(), tr.SparseSVD(1, 3, 2)])
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 def test_sklearn_compatible(estimator, check):

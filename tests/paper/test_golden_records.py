@@ -18,8 +18,6 @@ from thinrank.studies.executors import run_job
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "records.json").read_text())
 
-pytestmark = pytest.mark.no_cover  # long, and other tests run the same lines
-
 
 @pytest.fixture(scope="module")
 def tolerance():

@@ -116,6 +116,7 @@ def test_names_and_objects():
             as_criterion(bad)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", CRITERIA)
 @pytest.mark.parametrize("standardize", [True, False])
 def test_units_of_the_responses_do_not_change_the_choice(name, standardize):
