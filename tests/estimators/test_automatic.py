@@ -39,7 +39,7 @@ def noise(n, p, k, seed):
 
 # --------------------------------------------------------------------------- what is found
 
-few_or_many = pytest.mark.parametrize("problems", [3, pytest.param(10, marks=pytest.mark.slow)])
+few_or_many = pytest.mark.parametrize("problems", [2, pytest.param(10, marks=pytest.mark.slow)])
 
 
 @few_or_many
@@ -80,13 +80,13 @@ def test_noise_is_rank_zero(n, p, k, problems):
 @pytest.mark.parametrize(("n", "p"), [(60, 10), (40, 100)])
 def test_noise_in_one_dimension(n, p):
     zeros = 0
-    for seed in range(10):
+    for seed in range(5):
         X, Y = noise(n, p, 1, seed)
         est = auto().fit(X, Y[:, 0])
         assert est.coef_.shape == (p,)
         assert est.predict(X).shape == (n,)
         zeros += est.rank_ == 0
-    assert zeros >= 8
+    assert zeros >= 4
 
 
 def test_rank_zero_is_a_legal_result():
