@@ -96,7 +96,7 @@ def test_without_noise_and_baseline():
     movie, truth = make_movie(40, noise=0.0, baseline=0.0, decay=0.5, rate=0.1, random_state=3)
     assert truth.decay == 0.5
     expected = np.einsum("nt,nhw->thw", truth.traces, truth.footprints)
-    assert movie == pytest.approx(expected, abs=1e-5)
+    np.testing.assert_allclose(movie, expected, atol=1e-5)
 
 
 def test_too_many_neurons():

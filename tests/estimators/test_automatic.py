@@ -39,10 +39,9 @@ def noise(n, p, k, seed):
 
 # --------------------------------------------------------------------------- what is found
 
-few_or_many = pytest.mark.parametrize("problems", [3, pytest.param(10, marks=pytest.mark.slow)])
+few_or_many = pytest.mark.parametrize("problems", [2, pytest.param(10, marks=pytest.mark.slow)])
 
 
-@pytest.mark.no_cover
 @few_or_many
 @pytest.mark.parametrize("columns", [10, None])
 @pytest.mark.parametrize("standardize", [True, False])
@@ -58,7 +57,6 @@ def test_exact_supports_on_the_papers_strong_settings(columns, standardize, prob
     assert np.mean(found) >= 0.9
 
 
-@pytest.mark.no_cover
 @doubtful
 @few_or_many
 @pytest.mark.parametrize(
@@ -78,18 +76,17 @@ def test_noise_is_rank_zero(n, p, k, problems):
     assert errors[0] <= 1.025 * errors[1]
 
 
-@pytest.mark.no_cover
 @doubtful
 @pytest.mark.parametrize(("n", "p"), [(60, 10), (40, 100)])
 def test_noise_in_one_dimension(n, p):
     zeros = 0
-    for seed in range(10):
+    for seed in range(5):
         X, Y = noise(n, p, 1, seed)
         est = auto().fit(X, Y[:, 0])
         assert est.coef_.shape == (p,)
         assert est.predict(X).shape == (n,)
         zeros += est.rank_ == 0
-    assert zeros >= 8
+    assert zeros >= 4
 
 
 def test_rank_zero_is_a_legal_result():
@@ -148,7 +145,6 @@ def test_attributes(small):
     np.testing.assert_array_equal(restored.predict(X), est.predict(X))
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("options", [{}, {"ridge": "auto"}, {"standardize": False}], ids=str)
 def test_best_params_give_the_same_model(seed, options):

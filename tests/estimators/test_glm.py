@@ -426,7 +426,8 @@ def test_a_callback_ends_the_search(capsys):
         est.fit(X, Y)
     assert sum(record.stage == "search" for record in seen) == 2
     assert any(record.stage == "fit" for record in seen) or est.rank_ == 0
-    shown = tr.SparseReducedRankGLM("poisson", 1, "auto", None, cv=3, verbose=1).fit(X, Y)
+    shown = tr.SparseReducedRankGLM("poisson", 1, "auto", None, criterion="bic", verbose=1)
+    shown.fit(X, Y)
     assert shown.rank_ == 1
     assert capsys.readouterr().err
 

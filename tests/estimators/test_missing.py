@@ -34,7 +34,6 @@ def mask(Y, share=0.2, seed=1):
     return np.random.default_rng(seed).uniform(size=Y.shape) > share
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 @pytest.mark.parametrize("intercept", [True, False])
@@ -66,7 +65,6 @@ def test_without_limits_every_response_is_a_regression_on_its_own():
         assert est.intercept_[j] == pytest.approx(expected[0], abs=1e-5)
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "est",
     [GIVEN, tr.SparseReducedRankRegressorCV([2], [4, 5], [4], [0.0], cv=3)],
@@ -290,7 +288,6 @@ def test_libraries(library, dtype, share):
     np.testing.assert_allclose(library.numpy(est.coef_), reference.coef_, atol=tol)
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in (2, 4))])
 def test_supports_with_half_of_the_entries(seed):
     # with these seeds a response, or half of the predictors, used to be left out

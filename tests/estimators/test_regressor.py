@@ -80,7 +80,6 @@ def test_every_start_and_step(small, fitted, start, step, update):
     assert relative(est.coef_, fitted.coef_) < 1e-5
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("x_scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("y_scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("intercept", [True, False])

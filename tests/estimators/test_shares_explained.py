@@ -103,16 +103,16 @@ def test_held_out_share_of_deviance(kept):
     X, _ = data()
     rng = np.random.default_rng(1)
     Y = rng.poisson(np.exp(0.5 * X[:, [0]] @ [[1.0, -0.5]])).astype(float)
-    glm = tr.SparseReducedRankGLM("poisson", always_keep=kept, random_state=0).fit(X, Y)
+    glm = tr.SparseReducedRankGLM("poisson", always_keep=kept, cv=3, random_state=0).fit(X, Y)
     assert glm.held_out_r2_[0] == pytest.approx(glm.r2_[0], abs=0.15)
     assert glm.held_out_r2_[0] < glm.r2_[0] + 0.02
 
 
 def test_classes_share_the_deviance_of_their_response():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((120, 4))
-    y = np.argmax(X[:, :3] + rng.standard_normal((120, 3)), axis=1)
-    clf = tr.SparseReducedRankClassifier(random_state=0).fit(X, y)
+    X = rng.standard_normal((80, 4))
+    y = np.argmax(X[:, :3] + rng.standard_normal((80, 3)), axis=1)
+    clf = tr.SparseReducedRankClassifier(cv=3, random_state=0).fit(X, y)
     assert clf.r2_.shape == clf.held_out_r2_.shape == (3,)
     assert len(set(clf.r2_.tolist())) == len(set(clf.held_out_r2_.tolist())) == 1
     assert clf.r2_[0] == pytest.approx(d2_log_loss_score(y, clf.predict_proba(X)), rel=1e-6)

@@ -66,7 +66,6 @@ def rare_predictors(seed):
     return X, X @ coef + 0.5 * rng.standard_normal((40, 5))
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", [1, 4, 6, 8, 17, 38])
 def test_units_do_not_decide_between_identical_predictors(seed):
     """Which of them a fold takes decides about the error on its held-out rows."""

@@ -42,7 +42,6 @@ def test_value_is_that_of_the_definition(name, parts):
     assert loss.magnitude == pytest.approx(zero, rel=1e-9)
 
 
-@pytest.mark.no_cover
 @everything
 @every_family
 def test_gradients_are_difference_quotients(name, parts):

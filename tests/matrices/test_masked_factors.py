@@ -82,7 +82,6 @@ def test_alternations_never_increase_the_objective():
     assert all(later <= earlier + 1e-12 for earlier, later in pairwise(values))
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("share", [0.05, 0.6])
 def test_a_few_cells_are_held_in_sparse_form_with_the_same_result(share, monkeypatch):
     A = table((40, 30), share)
@@ -104,11 +103,10 @@ def test_without_limits_it_is_soft_impute():
     np.testing.assert_allclose(fit.U @ fit.V.T, theta, atol=1e-4)
 
 
-@pytest.mark.no_cover
 def test_exhaustive_search_on_small_matrices():
     """All pairs of two rows and two columns; a 2 × 2 block is fitted from several starts."""
     as_low = 0
-    for seed in range(6):
+    for seed in range(4):
         A = table((5, 4), 0.75, seed)
         found = fit_sizes(ObservedCells.of(A), 1, 2, 2, 0.1, tol=1e-12, max_iter=500).objective
         least = np.inf
@@ -125,7 +123,7 @@ def test_exhaustive_search_on_small_matrices():
                     least = min(least, fit.objective + rest)
         assert found >= least - 1e-6
         as_low += found <= least + 1e-6
-    assert as_low >= 5
+    assert as_low >= 3
 
 
 def test_balanced_factors_have_the_same_product():

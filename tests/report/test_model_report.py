@@ -255,20 +255,19 @@ def test_the_same_model_gives_the_same_file(est, data, tmp_path):
     assert first == tr.report.write(est, str(tmp_path / "b.html"), X=data[0]).read_bytes()
 
 
-@pytest.mark.no_cover
 def test_a_model_with_thousands_of_names_stays_small(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 300))
-    Y = X[:, :20] @ rng.standard_normal((20, 5000)) + rng.standard_normal((40, 5000))
+    Y = X[:, :20] @ rng.standard_normal((20, 2000)) + rng.standard_normal((40, 2000))
     X = pd.DataFrame(X, columns=[f"predictor {i} {'long name ' * 20}" for i in range(300)])
-    Y = pd.DataFrame(Y, columns=[f"response {i} {'long name ' * 20}" for i in range(5000)])
+    Y = pd.DataFrame(Y, columns=[f"response {i} {'long name ' * 20}" for i in range(2000)])
     est = tr.SparseReducedRankRegressor(2, 20, None, ridge=1.0).fit(X, Y)
     path = tr.report.write(est, tmp_path / "report.html", X=X, Y=Y)
-    assert path.stat().st_size < 10e6
+    assert path.stat().st_size < 7e6
     page = ParsedPage(path.read_text(encoding="utf-8"))
     assert len(page.table("predictor", "response")) == 1 + MOST_ROWS
-    assert "The strongest 5,000 of 100,000 coefficients." in page.text
-    assert len(page.table("response", "strongest predictors")) == 1 + 5000
+    assert "The strongest 5,000 of 40,000 coefficients." in page.text
+    assert len(page.table("response", "strongest predictors")) == 1 + 2000
 
 
 def test_the_file_is_complete_or_absent(est, tmp_path, monkeypatch):

@@ -27,7 +27,6 @@ REGRESSORS = {
 }
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("name", REGRESSORS)
 @pytest.mark.parametrize("expectation", [False, True])
 def test_one_tabular_task_is_value_iteration(name, expectation):
@@ -103,7 +102,7 @@ def test_warm_starts_save_work_and_change_nothing():
     for warm in (True, False):
         work = []
         est = exact(solver="gdt", tol=1e-7, callback=lambda record, work=work: work.append(1))
-        fqi = MultiTaskFQI(Tabular(8), 3, 0.8, est, n_iterations=15, warm_start=warm)
+        fqi = MultiTaskFQI(Tabular(8), 3, 0.8, est, n_iterations=8, warm_start=warm)
         answers.append((fqi.fit([task], np.arange(8)).theta_, sum(work)))
     np.testing.assert_allclose(answers[0][0], answers[1][0], atol=1e-3)
     assert answers[0][1] < answers[1][1]

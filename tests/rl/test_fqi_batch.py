@@ -89,7 +89,6 @@ def test_pooled_logs_take_every_regressor():
         )
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "shared",
     [

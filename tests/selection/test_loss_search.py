@@ -61,11 +61,10 @@ def test_scores_are_losses_of_the_held_out_folds():
     np.testing.assert_allclose(best.parts, expected, rtol=1e-9)
 
 
-@pytest.mark.no_cover
 def test_without_signal_rank_zero_wins():
     ranks = []
     for seed in range(3):
-        search = search_of(data(seed, signal=0.0), rows=[1, 2, 4, 8, P], ridges=[0.0, 0.1])
+        search = search_of(data(seed, signal=0.0), rows=[1, 4, P], ridges=[0.0, 0.1])
         ranks.append(search.run().sizes.rank)
     assert ranks.count(0) >= 2
 

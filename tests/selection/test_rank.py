@@ -76,7 +76,6 @@ def test_the_authors_rule_is_a_count(shape):
 # --------------------------------------------------------------------------- simulations
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("rank", [1, 3, 8])
 @pytest.mark.parametrize(
     ("shape", "printed"),

@@ -351,7 +351,6 @@ def test_the_best_of_all_that_was_seen(seed, signal):
         assert f"is complete after {len(scores)} models" in search.message
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("signal", "slack"), [(1.0, 1e-3), (0.5, 10.0)])
 def test_the_criterion_search_is_about_as_good_as_all_fits(seed, signal, slack):
