@@ -5,7 +5,7 @@ Run:  python benchmarks/gpu.py [--cases NAME ...] [--seed 0] [--markdown F]
 Needs PyTorch with CUDA, and CuPy for its lines of the second table; no network. Data are simulated
 on the device in float32, with independent standard normal predictors, and are on the device when a
 fit begins. A fit is timed from tensors to fitted estimator, warm: the median of at least five, and
-of a second of fits, is reported, after half a second of fits that are not counted. *Floor* is the
+of three seconds of fits, is reported, after a second of fits that are not counted. *Floor* is the
 larger of two times: operations that the fit cannot avoid over the rate of a large product in
 float32, and bytes of X and Y, read once, over the bandwidth of a copy; both rates are measured.
 *Waits* is the number of times that the host waited for the device in one fit. *Memory* is the peak
@@ -39,7 +39,7 @@ import thinrank as tr
 GPU = "cuda"
 # Seconds of calls that are not counted, since the clock of an idle processor takes time to rise,
 # and least number of seconds of those that are.
-WARM_UP, MEASURED = 0.5, 1.0
+WARM_UP, MEASURED = 1.0, 3.0
 
 
 @dataclass(frozen=True)
