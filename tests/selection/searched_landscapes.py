@@ -76,6 +76,11 @@ class Fit:
         """Without coefficients there are worse forecasts."""
         return Fit(self.sizes, self.objective + 1)
 
+    def changed(self, **changes: object) -> Fit:
+        """Costs and gains, which a fit may have, are not used here."""
+        assert changes == {"prospects": None}
+        return self
+
 
 class Sample:
     """One split: what a search asks of a sample."""
