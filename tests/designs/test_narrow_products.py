@@ -12,7 +12,7 @@ N, P = 30, 1003
 @pytest.fixture
 def tiled(monkeypatch):
     monkeypatch.setattr(narrow_products, "_WORTH_TILES", N * 100)
-    monkeypatch.setattr(narrow_products, "_TILE_PRODUCTS", N * 50)
+    monkeypatch.setattr(narrow_products, "TILE_PRODUCTS", N * 50)
     monkeypatch.setattr(narrow_products, "threads_in_use", lambda: 3)
 
 

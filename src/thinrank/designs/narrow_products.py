@@ -8,13 +8,13 @@ import numpy as np
 
 from thinrank.core.threads import in_threads, threads_in_use
 
-__all__ = ["is_narrow", "narrow_product"]
+__all__ = ["MOST_COLUMNS", "TILE_PRODUCTS", "is_narrow", "narrow_product"]
 
 # With more columns a product with all of X at once is faster.
-_MOST_COLUMNS = 12
+MOST_COLUMNS = 12
 # Multiplications of a product with a tile: OpenBLAS then reads X where it lies, and starts no
 # threads. For larger products it first copies X, which takes as long as the product itself.
-_TILE_PRODUCTS = 1 << 17
+TILE_PRODUCTS = 1 << 17
 # A smaller X is multiplied at once, since it takes about as long to start threads.
 _WORTH_TILES = 1 << 22
 # Least number of columns of a tile; products with fewer are slower.
@@ -23,7 +23,7 @@ _LEAST_WIDTH = 4
 
 def is_narrow(X: np.ndarray, block: np.ndarray) -> bool:
     """Whether :func:`narrow_product` is faster than a product with all of X at once."""
-    if block.ndim != 2 or not 0 < block.shape[1] <= _MOST_COLUMNS:
+    if block.ndim != 2 or not 0 < block.shape[1] <= MOST_COLUMNS:
         return False
     columns_are_contiguous = X.strides[0] == X.itemsize and X.dtype == block.dtype
     return columns_are_contiguous and X.size >= _WORTH_TILES and _width(X, block) >= _LEAST_WIDTH
@@ -68,4 +68,4 @@ def narrow_product(X: np.ndarray, block: np.ndarray) -> np.ndarray:
 
 def _width(X: np.ndarray, block: np.ndarray) -> int:
     """Number of columns of a tile."""
-    return _TILE_PRODUCTS // max(block.size, 1)
+    return TILE_PRODUCTS // max(block.size, 1)

@@ -13,19 +13,15 @@ from thinrank.core.contracts import Design
 from thinrank.core.threads import in_threads, threads_in_use
 from thinrank.designs.blockwise import slices
 from thinrank.designs.column_parts import is_dense
+from thinrank.designs.narrow_products import MOST_COLUMNS, TILE_PRODUCTS
 
 __all__ = ["KeptSpan"]
 
-# Most vectors that are multiplied at a time. A product of X with so few takes little longer than
-# with one, since it waits for X to be read from memory.
-_MOST_AT_ONCE = 12
 # The products with all vectors of the basis take at most this part of the memory of X, and of the
 # memory budget.
 _PART_OF_X = 8
 # A product with a smaller X takes a few milliseconds.
 _WORTH_KEEPING = 1 << 22
-# Multiplications of a product for which the linear algebra library starts no threads.
-_TILE_PRODUCTS = 1 << 17
 
 
 class KeptSpan:
@@ -52,8 +48,12 @@ class KeptSpan:
 
     @property
     def most(self) -> int:
-        """Most vectors that :meth:`product` keeps; 0 if it is not worth to keep any."""
-        return min(_MOST_AT_ONCE, self._room)
+        """Most vectors that :meth:`product` multiplies at a time; 0 if it is not worth to keep any.
+
+        A product of X with so few takes little longer than with one, since it waits for X to be
+        read from memory.
+        """
+        return min(MOST_COLUMNS, self._room)
 
     def product(self, block: Array, vectors: Array) -> Array:
         """Xᵀ @ block, from products that are kept if the block is a combination of vectors.
@@ -100,7 +100,7 @@ def _sum_of_products(pairs: list[tuple[Array, Array]]) -> np.ndarray:
     """
     height, length = pairs[0][0].shape[0], pairs[0][1].shape[1]
     out = np.empty((height, length), pairs[0][1].dtype)
-    width = max(1, _TILE_PRODUCTS // sum(left.size for left, _ in pairs))
+    width = max(1, TILE_PRODUCTS // sum(left.size for left, _ in pairs))
 
     def work(some: Sequence[slice]) -> None:
         for part in some:
