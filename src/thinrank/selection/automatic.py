@@ -42,6 +42,8 @@ _PURSUIT = Pursuit()
 def automatic_ridges(curvatures: Array) -> list[float]:
     """Zero, and 15 values from 1e-4 to 1e3 times the mean of the curvatures, two per decade.
 
+    They have five digits: 0.0001, 0.00031623, … for standardised predictors.
+
     Parameters
     ----------
     curvatures : array of shape (n_features,)
@@ -52,7 +54,9 @@ def automatic_ridges(curvatures: Array) -> list[float]:
     list of float
     """
     mean = float(arrays.namespace(curvatures).mean(curvatures))
-    return [0.0, *(mean * np.geomspace(1e-4, 1e3, 15)).tolist()]
+    # few digits, so that rounding errors of the mean do not show in the ridges: the curvatures of
+    # standardised predictors are 1 up to rounding, in single precision up to 1e-6
+    return [0.0, *(float(f"{mean * ridge:.5g}") for ridge in np.geomspace(1e-4, 1e3, 15))]
 
 
 def least_squares_sample(
