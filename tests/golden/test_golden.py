@@ -1,0 +1,26 @@
+"""Fits find what they found before: see golden_problems.py."""
+
+import outcomes
+import pytest
+from golden_problems import PROBLEMS, solve
+
+STORED = outcomes.read()
+
+
+def test_every_problem_is_stored():
+    assert list(STORED) == list(PROBLEMS), "run: python tests/golden/record.py"
+
+
+@pytest.mark.parametrize("name", list(PROBLEMS))
+def test_outcome(name):
+    assert not (changes := outcomes.changes(solve(name), STORED[name])), "\n".join(changes)
+
+
+def test_a_worse_outcome_is_seen():
+    clear, unclear = STORED["default"], STORED["weak signal"]
+    assert clear["clear"]
+    assert outcomes.changes({**clear, "rows": clear["rows"][1:]}, clear)
+    assert outcomes.changes({**clear, "norm": clear["norm"] * (1 + 1e-4)}, clear)
+    assert not unclear["clear"]
+    assert outcomes.changes({**unclear, "value": unclear["value"] * 1.02}, unclear)
+    assert not outcomes.changes({**unclear, "value": unclear["value"] * 0.9, "rows": []}, unclear)
