@@ -33,15 +33,16 @@ def factors():
     return Factors(rng.standard_normal((P, R)), V)
 
 
-@pytest.mark.parametrize("ridge", [0.0, 0.3])
-@pytest.mark.parametrize("unit", [None, np.linspace(0.5, 2, K)])
-@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize(
+    ("ridge", "unit", "free"),
+    [(0.0, None, True), (0.3, np.linspace(0.5, 2, K), True), (0.3, None, False)],
+)
 def test_steps_are_at_the_minimum(ridge, unit, free):
     loss, here = loss_of(ridge, unit, free, scale=np.linspace(1, 3, K)), factors()
     V, gains = loss.column_steps(here)
     np.testing.assert_array_equal(V[[0, 2, 4]], here.V[[0, 2, 4]])
     _, _, slope = loss.value_and_gradient(Factors(here.U, V))
-    np.testing.assert_allclose(slope[[1, 3]], 0, atol=1e-10)
+    np.testing.assert_allclose(slope[[1, 3]], 0, atol=1e-9)
     for j in range(K):
         one = np.zeros((K, R))
         one[j] = V[j]
@@ -56,14 +57,6 @@ def test_steps_are_regressions_on_the_observed_entries():
     design = np.column_stack([loss.everything() @ here.U, np.ones(N)]) * root[:, None]
     expected = np.linalg.lstsq(design, loss.Y[:, 3] * root, rcond=None)[0]
     np.testing.assert_allclose(V[3], expected[:R], rtol=1e-8)
-
-
-def test_blocks_of_rows(monkeypatch):
-    V, gains = loss_of(0.3).column_steps(factors())
-    monkeypatch.setattr("thinrank.losses.column_steps._MAX_PRODUCTS", 70)  # 7 rows
-    in_blocks = loss_of(0.3).column_steps(factors())
-    np.testing.assert_allclose(in_blocks[0], V)
-    np.testing.assert_allclose(in_blocks[1], gains)
 
 
 def test_a_response_with_too_few_entries_has_finite_steps():

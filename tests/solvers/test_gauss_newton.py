@@ -1,9 +1,10 @@
-"""Gauss-Newton steps on given supports."""
+"""Losses that are not quadratic, on given supports: Gauss-Newton steps to a stationary point."""
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import thinrank as tr
 from thinrank import Factors
 from thinrank.losses import GeneralizedLinear
 from thinrank.losses.families import (
@@ -14,9 +15,7 @@ from thinrank.losses.families import (
     NegativeBinomial,
     Poisson,
 )
-from thinrank.solvers.fits import as_fit
-from thinrank.solvers.gauss_newton import refined
-from thinrank.solvers.loss_fits import _next_columns
+from thinrank.solvers import Pursuit
 
 N, P, K = 60, 4, 5
 
@@ -62,47 +61,22 @@ def loss_of(name, seed=0, ridge=0.05, missing=0.3):
     )
 
 
-def start(rank, seed=0):
-    rng = np.random.default_rng([seed, 2])
-    return Factors(0.1 * rng.standard_normal((P, rank)), 0.1 * rng.standard_normal((K, rank)))
+def solve(loss, rank, start="auto", **sizes):
+    """To full precision; without limits on the rows there is one support."""
+    return tr.minimize(loss, rank=rank, start=start, solver=Pursuit(tol=1e-12), **sizes)
 
 
-def form_fit(loss, rank):
-    """The minimum of the quadratic form around zero, cut off to a rank."""
-    form = loss.majorizer(loss.null.factors)
-    rows = np.arange(loss.shape[0])
-    phi = np.linalg.solve(form.gram(rows), form.cross_rows(rows))
-    return Factors.from_theta(phi / form.column_scale, rank)
-
-
-def repeated(loss, factors, tol, times=5):
-    """Several series of steps, as pursuit does them."""
-    for _ in range(times):
-        factors, value = refined(loss, factors, tol)
-    return factors, value
-
-
-def slopes(loss, factors):
-    """The gradient along directions of rank-r matrices, relative to the loss."""
-    factors = factors.balanced()
-    _, U, V = loss.value_and_gradient(factors)
-    return np.sqrt(np.sum(U**2) + np.sum(V**2)) / loss.magnitude
-
-
-@pytest.mark.no_cover
-@pytest.mark.parametrize("rank", [1, 2, 4])
-@pytest.mark.parametrize("ridge", [0.0, 0.05])
+@pytest.mark.parametrize(("rank", "ridge"), [(1, 0.0), (2, 0.05), (4, 0.05)])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_it_ends_at_a_stationary_point(name, ridge, rank):
     loss = loss_of(name, ridge=ridge)
-    begin = form_fit(loss, rank)
-    before = loss.value(begin)
-    rough, first = refined(loss, begin, 1e-2)
-    factors, value = repeated(loss, begin, 1e-14)
-    assert value <= first < before
-    assert rough.rank == factors.rank == rank
-    assert value == pytest.approx(loss.value(factors), rel=1e-12)
-    assert slopes(loss, factors) < 1e-5
+    answer = solve(loss, rank)
+    assert answer.factors.rank == rank
+    assert answer.value == pytest.approx(loss.value(answer.factors), rel=1e-9)
+    _, U, V = loss.value_and_gradient(answer.factors.balanced())
+    assert np.sqrt(np.sum(U**2) + np.sum(V**2)) / loss.magnitude < 1e-4
+    again = solve(loss, rank, start=answer.factors)
+    assert again.value == pytest.approx(answer.value, rel=1e-7)
 
 
 def by_bfgs(loss, rank, seeds):
@@ -125,15 +99,18 @@ def by_bfgs(loss, rank, seeds):
     )
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["gaussian", "bernoulli", "poisson"])
 @pytest.mark.parametrize("rank", [1, 2])
 def test_against_bfgs(name, rank):
     """Local optima differ, so that the best of a few starts is compared."""
-    for seed in range(2):
-        loss = loss_of(name, seed)
-        found = min(repeated(loss, start(rank, s), 1e-12, 3)[1] for s in range(3))
-        assert found == pytest.approx(by_bfgs(loss, rank, range(4)), rel=1e-7)
+    loss = loss_of(name)
+    rng = np.random.default_rng(2)
+    starts = [
+        Factors(0.1 * rng.standard_normal((P, rank)), 0.1 * rng.standard_normal((K, rank)))
+        for _ in range(3)
+    ]
+    found = min(solve(loss, rank, start).value for start in ("auto", *starts))
+    assert found == pytest.approx(by_bfgs(loss, rank, range(4)), rel=1e-6)
 
 
 def test_without_a_limit_on_the_rank_it_is_the_least_squares_fit():
@@ -147,34 +124,36 @@ def test_without_a_limit_on_the_rank_it_is_the_least_squares_fit():
         entry_weight=seen.astype(float),
         free=np.ones((N, 1)),
     )
-    factors, _ = refined(loss, start(4), 1e-15)
+    factors = solve(loss, P).factors
     for j in range(K):
         own = np.column_stack([np.ones(N), X])[seen[:, j]]
         expected = np.linalg.lstsq(own, Y[seen[:, j], j], rcond=None)[0]
-        np.testing.assert_allclose(factors.theta[:, j], expected[1:], atol=1e-6)
-        assert loss.at(factors).free[0, j] == pytest.approx(expected[0], abs=1e-6)
+        np.testing.assert_allclose(factors.theta[:, j], expected[1:], atol=1e-4)
+        assert loss.at(factors).free[0, j] == pytest.approx(expected[0], abs=1e-4)
 
 
 def test_columns_of_a_category_that_is_not_in_use_stay_zero():
     loss = loss_of("multinomial")
-    inner = loss.restrict(np.array([0, 2, 3]), np.array([1, 4]))
-    V = np.zeros((K, 2))
-    V[[1, 4]] = np.random.default_rng(0).standard_normal((2, 2))
-    begin = Factors(np.random.default_rng(1).standard_normal((3, 2)), V)
-    factors, value = refined(inner, begin, 1e-12)
-    assert value < inner.value(begin)
-    assert np.array(factors.column_support).tolist() == [1, 4]
-    _, U, gradient = inner.value_and_gradient(factors.balanced())
-    assert np.abs(U).max() < 1e-5
-    assert np.abs(gradient[[1, 4]]).max() < 1e-5
+    answer = solve(loss, 2, row_sparsity=3, column_sparsity=2)
+    factors = answer.factors.balanced()
+    rows, columns = np.array(factors.row_support), np.array(factors.column_support)
+    assert len(columns) == 2
+    _, U, V = loss.value_and_gradient(factors)
+    assert np.abs(U[rows]).max() < 1e-4
+    assert np.abs(V[columns]).max() < 1e-4
 
 
-def test_at_the_minimum_nothing_changes():
-    loss = loss_of("poisson")
-    factors, value = refined(loss, start(2), 1e-14)
-    again, same = refined(loss, factors, 1e-7)
-    assert same == pytest.approx(value, rel=1e-12)
-    np.testing.assert_allclose(again.theta, factors.theta, atol=1e-5)
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_units_of_the_responses_do_not_matter(unit):
+    """In other units of Y and of its scale, the same coefficients in those units."""
+    X, Y = data("huber", 0)
+    thetas = [
+        solve(GeneralizedLinear(X, u * Y, Huber(scale=u * np.ones(K)), free=np.ones((N, 1))), 2)
+        for u in (1.0, unit)
+    ]
+    np.testing.assert_allclose(
+        thetas[1].factors.theta / unit, thetas[0].factors.theta, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_every_library(library, dtype):
@@ -188,28 +167,7 @@ def test_every_library(library, dtype):
         unit=library.array(numbers.unit, dtype),
         ridge=numbers.ridge,
     )
-    begin = start(2)
-    factors = Factors(*(library.array(x, dtype) for x in (begin.U, begin.V)))
-    found, value = refined(loss, factors, 1e-10)
-    library.check(found.U, found.V, dtype=dtype)
-    expected = refined(numbers, begin, 1e-10)[1]
-    assert value == pytest.approx(expected, rel=1e-4 if dtype == "float32" else 1e-8)
-
-
-@pytest.mark.parametrize("count", [2, 3, K])
-def test_columns_that_are_tried_next_are_those_of_largest_gain(count):
-    """With all columns in use there is nothing to choose: the form is fitted again."""
-    X, Y = data("gaussian", 0)
-    seen = 1.0 * (np.random.default_rng(1).uniform(size=Y.shape) > 0.2)
-    loss = GeneralizedLinear(X, Y, Gaussian(), entry_weight=seen, ridge=0.05)
-    rng = np.random.default_rng(0)
-    point = Factors(0.1 * rng.standard_normal((P, 2)), 0.1 * rng.standard_normal((K, 2)))
-    form = loss.majorizer(point)
-    fit = as_fit(form, np.arange(P), np.arange(count), point)
-    asked = []
-    found = _next_columns(loss, form, fit, lambda *arguments: asked.append(arguments) or fit)
-    assert bool(asked) == (count == K)
-    if count < K:
-        _, gains = loss.column_steps(point)
-        assert found.columns.tolist() == sorted(np.argsort(-gains)[:count].tolist())
-        assert np.all(found.Q[np.argsort(-gains)[count:]] == 0)
+    answer = tr.minimize(loss, rank=2, solver="pursuit")
+    library.check(answer.factors.U, answer.factors.V, dtype=dtype)
+    expected = tr.minimize(numbers, rank=2, solver="pursuit").value
+    assert answer.value == pytest.approx(expected, rel=1e-3 if dtype == "float32" else 1e-6)

