@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-oldest coverage lint bench docs package clean
+.PHONY: demo test test-oldest lint bands bench docs package clean
 
 # One stamp per extra, so that `make demo` does not install Sphinx.
 $(VENV)/installed: pyproject.toml
@@ -25,9 +25,9 @@ demo: $(VENV)/installed-report
 # long to collect the tests, and every command that a test starts compiles the package again.
 # Each worker begins with half of the tests in their order (worksteal), so that what the tests of a
 # file share is computed once.
-test test-oldest coverage: export OMP_NUM_THREADS = 1
-test test-oldest coverage: export OPENBLAS_NUM_THREADS = 1
-test test-oldest coverage: export PYTHONDONTWRITEBYTECODE =
+test test-oldest: export OMP_NUM_THREADS = 1
+test test-oldest: export OPENBLAS_NUM_THREADS = 1
+test test-oldest: export PYTHONDONTWRITEBYTECODE =
 PARALLEL := -n auto --dist worksteal
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(PYTEST_OPTIONS)
@@ -37,7 +37,7 @@ test: $(VENV)/installed-dev
 # Old versions of libraries use deprecated names of others: those warnings are no errors here.
 OLDEST := .venv-oldest
 OLDEST_TESTS := tests/core tests/designs tests/forms tests/losses tests/solvers tests/persistence \
-	tests/plot tests/tables tests/selection/test_choice.py tests/selection/test_criteria.py \
+	tests/plot tests/tables tests/selection/test_criteria.py tests/golden \
 	tests/selection/test_search.py tests/estimators/test_regressor.py \
 	tests/estimators/test_frames.py tests/calcium/test_readers.py tests/cli/test_cli.py \
 	tests/cli/test_model_commands.py
@@ -53,17 +53,15 @@ $(OLDEST)/installed: pyproject.toml
 test-oldest: $(OLDEST)/installed
 	$(OLDEST_PYTEST) $(PARALLEL) -k "not array_api_strict" $(OLDEST_TESTS)
 
-# Lines of src/ that the tests run which tests/conftest.py selects for this, in a third of the time
-# of all tests. .ci/run measures the same tests in its run of all of them.
-coverage: $(VENV)/installed-dev
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not no_cover" --cov --cov-report=
-	$(BIN)/coverage report --skip-covered --sort=cover --fail-under=95
-
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Accuracy and speed against the limits in benchmarks/bands.toml: before and after a refactoring.
+bands: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/bands.py
 
 # The other packages need particular versions, hence a separate environment.
 OTHERS := .venv-other-packages

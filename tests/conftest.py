@@ -21,102 +21,27 @@ _MODULES = {
     "array_api_strict": "array_api_strict",
     "torch": "array_api_compat.torch",
 }
-
-
-# Coverage is measured in these tests only, because the measurement doubles the time of a test. They
-# run more than 95 % of the lines of src, and the other tests can only add to that. Left out are
-# files that take long and whose lines are run here too, and array libraries other than NumPy, which
-# run the same lines.
-_MEASURED = (
-    "src",
-    "tests/calcium",
-    "tests/cli",
-    "tests/core",
-    "tests/datasets",
-    "tests/designs",
-    "tests/estimators/test_always_keep_interface.py",
-    "tests/estimators/test_dask_fits.py",
-    "tests/estimators/test_frames.py",
-    "tests/estimators/test_genotype_fits.py",
-    "tests/estimators/test_glm.py",
-    "tests/estimators/test_kinds_of_data.py",
-    "tests/estimators/test_low_rank_graph.py",
-    "tests/estimators/test_matrix_completion.py",
-    "tests/estimators/test_missing.py",
-    "tests/estimators/test_sparse_pca.py",
-    "tests/estimators/test_sparse_svd.py",
-    "tests/estimators/test_summary.py",
-    "tests/forms",
-    "tests/inference",
-    "tests/losses",
-    "tests/paper",
-    "tests/persistence",
-    "tests/plot",
-    "tests/rl/test_common_part.py",
-    "tests/rl/test_environments.py",
-    "tests/rl/test_gym.py",
-    "tests/rl/test_policy_values.py",
-    "tests/rl/test_tabular.py",
-    "tests/selection/test_criteria.py",
-    "tests/selection/test_long_search.py",
-    "tests/selection/test_many_rows.py",
-    "tests/selection/test_rank.py",
-    "tests/selection/test_sizes_and_limits.py",
-    "tests/selection/test_working_guide.py",
-    "tests/solvers",
-    "tests/starts",
-    "tests/tables",
-    "tests/test_devices.py",
-    "tests/test_linalg.py",
-    "tests/test_small_matrices.py",
-    "tests/theory",
-)
-_LONG_OF_THESE = (
-    "src/thinrank/estimators/glm.py",
-    "src/thinrank/selection/stability.py",
-    "tests/calcium/test_simulate_movie.py",
-    "tests/cli/test_calcium_command.py",
-    "tests/cli/test_command_line_page.py",
-    "tests/cli/test_reproduce.py",
-    "tests/cli/test_walkthrough.py",
-    "tests/losses/test_generalized_linear.py",
-    "tests/paper/test_golden_records.py",
-    "tests/plot/test_every_plot.py",
-    "tests/plot/test_plots_of_choices.py",
-    "tests/plot/test_plots_of_matrices.py",
-    "tests/starts/test_starts.py",
-)
+_HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-torch",
         action="store_true",
-        help="fail, rather than skip, the tests on PyTorch when it is not installed, and leave out "
-        "the same tests on other array libraries",
+        help="fail when PyTorch is not installed, and leave out what `make test` has run: the same "
+        "tests on other array libraries",
     )
     parser.addoption(
-        "--require-browser",
+        "--browser",
         action="store_true",
-        help="fail, rather than skip, the tests in Chromium when it is not installed",
+        help="run the tests in Chromium, and fail when it is not installed",
     )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--require-torch"):
-        # `make test` has run the others, except the slow ones
-        others = [
-            item
-            for item in items
-            if _library(item) not in (None, "torch") and not item.get_closest_marker("slow")
-        ]
-        left_out = set(others)
-        items[:] = [item for item in items if item not in left_out]
-        config.hook.pytest_deselected(items=others)
+    """Mark what a test needs, and leave out what this environment cannot run."""
     for item in items:
-        if not _is_measured(item):
-            item.add_marker(pytest.mark.no_cover)
         fixtures = getattr(item, "fixturenames", ())
         if "xp" in fixtures or "torch" in fixtures:
             item.add_marker(pytest.mark.arrays)
@@ -124,19 +49,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.data)
         if "browser" in fixtures:
             item.add_marker(pytest.mark.browser)
+    wanted = [item for item in items if _can_run(item, config)]
+    config.hook.pytest_deselected(items=list(set(items) - set(wanted)))
+    items[:] = wanted
 
 
-def _is_measured(item: pytest.Item) -> bool:
-    return (
-        item.nodeid.startswith(_MEASURED)
-        and not item.nodeid.startswith(_LONG_OF_THESE)
-        and _library(item) in (None, "numpy")
-    )
-
-
-def _library(item: pytest.Item) -> str | None:
-    """The array library that a test runs on, if it runs on several."""
-    return getattr(getattr(item, "callspec", None), "params", {}).get("xp")
+def _can_run(item: pytest.Item, config: pytest.Config) -> bool:
+    if item.get_closest_marker("browser"):
+        return bool(config.getoption("--browser"))
+    if not item.get_closest_marker("arrays"):
+        return True
+    library = getattr(getattr(item, "callspec", None), "params", {}).get("xp", "torch")
+    if config.getoption("--require-torch"):
+        return library == "torch" or item.get_closest_marker("slow") is not None
+    return library != "torch" or _HAS_TORCH
 
 
 class NetworkError(AssertionError):
@@ -186,21 +112,15 @@ def _own_addresses() -> set[str]:
 @pytest.fixture(params=list(_MODULES))
 def xp(request: pytest.FixtureRequest) -> Any:
     """The array API namespace of each supported library in turn."""
-    name = request.param
-    if name == "torch":
-        request.getfixturevalue("torch")
-    return importlib.import_module(_MODULES[name])
+    return importlib.import_module(_MODULES[request.param])
 
 
 @pytest.fixture
-def torch(request: pytest.FixtureRequest) -> Any:
-    """PyTorch, for tests of what is particular to it; without it they are skipped.
+def torch() -> Any:
+    """PyTorch, for tests of what is particular to it.
 
-    Its name marks them (``arrays``), so that `.ci/run` runs them when it has installed PyTorch.
+    Its name marks them (``arrays``): they are collected only where PyTorch is installed.
     """
-    if importlib.util.find_spec("torch") is None:
-        outcome = pytest.fail if request.config.getoption("--require-torch") else pytest.skip
-        outcome("torch is not installed")
     return importlib.import_module("torch")
 
 
@@ -271,22 +191,10 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="session")
-def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
+def browser() -> Iterator[Any]:
     """A Chromium of the system, driven by Playwright."""
     program = next(filter(None, map(shutil.which, _BROWSERS)), None)
-    missing = [
-        name
-        for name, found in (
-            ("playwright", importlib.util.find_spec("playwright")),
-            ("chromium", program),
-        )
-        if not found
-    ]
-    if missing:
-        reason = f"not installed: {', '.join(missing)}"
-        if request.config.getoption("--require-browser"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    assert program, f"not installed: one of {', '.join(_BROWSERS)}"
     with importlib.import_module("playwright.sync_api").sync_playwright() as playwright:
         window = playwright.chromium.launch(executable_path=program)
         yield window

@@ -4,8 +4,6 @@ import contextlib
 import doctest
 import io
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -59,18 +57,6 @@ def test_the_summary_on_the_page_about_factors_is_what_is_printed():
     for example in doctest.DocTestParser().get_examples(page)[:4]:
         exec(example.source, found)
     assert f"{found['summary']}\n" == shown
-
-
-def test_the_files_of_a_default_fit_are_those_on_the_architecture_page():
-    """The list on the page is the output of the script, in a new process."""
-    command = "python benchmarks/path_of_fit.py"
-    page = (ROOT / "docs" / "guide" / "architecture.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(rf"```bash\n{command}\n```.*?```text\n(.*?)```", page, re.S)
-    script = ROOT / "benchmarks" / "path_of_fit.py"
-    printed = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=True
-    ).stdout
-    assert shown == printed, f"replace the list by the output of {command}"
 
 
 def test_the_recipes_name_files_that_exist():

@@ -5,11 +5,7 @@ import pytest
 import scipy.linalg
 
 from thinrank import linalg
-from thinrank.leading_vectors import (
-    leading_left_vectors,
-    leading_right_vectors,
-    left_vectors_near,
-)
+from thinrank.leading_vectors import leading_left_vectors, leading_right_vectors
 
 # Relative accuracy to expect of a well conditioned problem.
 TOLERANCE = {"float32": 2e-4, "float64": 1e-9}
@@ -42,24 +38,13 @@ def every_other_row(library, matrix, dtype):
 
 
 class TestInverseCholesky:
-    # 1, one block, the border of one block, several blocks of which the last is not full
-    @pytest.mark.parametrize("size", [1, 5, 128, 129, 300])
+    @pytest.mark.parametrize("size", [0, 1, 5, 300])
     def test_against_scipy(self, library, dtype, rng, size):
         A = gram(rng, size)
         R, ridged = linalg.inverse_cholesky(library.array(A, dtype))
         library.check(R, dtype=dtype)
         expected = scipy.linalg.solve_triangular(np.linalg.cholesky(A), np.eye(size), lower=True)
         np.testing.assert_allclose(library.numpy(R), expected, atol=20 * TOLERANCE[dtype])
-        assert not ridged
-
-    def test_not_contiguous(self, library, dtype, rng):
-        A = gram(rng, 150)
-        R = library.numpy(linalg.inverse_cholesky(every_other_row(library, A, dtype))[0])
-        np.testing.assert_allclose(R @ A @ R.T, np.eye(150), atol=20 * TOLERANCE[dtype])
-
-    def test_empty(self, numpy_library, dtype):
-        R, ridged = linalg.inverse_cholesky(numpy_library.array(np.zeros((0, 0)), dtype))
-        assert R.shape == (0, 0)
         assert not ridged
 
     @pytest.mark.parametrize("size", [20, 200])
@@ -73,22 +58,9 @@ class TestInverseCholesky:
         np.testing.assert_allclose(np.triu(R, 1), 0, atol=1e-6 * np.abs(R).max())
         lower = np.linalg.inv(R)
         added = lower @ lower.T - A
-        # 5e-7 in double precision and 2e-3 in single precision, or 100 times that
+        # at most 5e-5 in double precision and 0.2 in single precision
         ridge = np.finfo(dtype).eps ** 0.4 * np.trace(A) / size
         assert np.abs(added).max() < 101 * ridge
-        off_diagonal = added - np.diag(np.diag(added))
-        assert np.abs(off_diagonal).max() < 20 * TOLERANCE[dtype]
-
-    def test_only_a_part_that_is_singular_gets_a_ridge(self, library, dtype, rng):
-        regular, singular = gram(rng, 150), gram(rng, 150, rank=100)
-        A = np.zeros((300, 300))
-        A[:150, :150], A[150:, 150:] = regular, singular
-        R, ridged = linalg.inverse_cholesky(library.array(A, dtype))
-        assert ridged
-        expected = np.linalg.inv(np.linalg.cholesky(regular))
-        R = library.numpy(R)
-        np.testing.assert_allclose(R[:150, :150], expected, atol=20 * TOLERANCE[dtype])
-        assert np.isfinite(R).all()
 
     def test_all_zero(self, library, dtype):
         R, ridged = linalg.inverse_cholesky(library.array(np.zeros((3, 3)), dtype))
@@ -104,62 +76,38 @@ class TestInverseCholesky:
         np.testing.assert_allclose(library.numpy(R), expected, atol=1e-9 * scale**-0.5)
 
     @pytest.mark.parametrize("size", [4, 140])
-    def test_not_finite(self, numpy_library, size):
+    def test_not_finite(self, library, size):
         A = np.eye(size)
         A[1, 1] = np.nan
-        with pytest.raises(ValueError, match="not finite"):
-            linalg.inverse_cholesky(numpy_library.array(A))
+        with pytest.raises(ValueError, match="not finite"), np.errstate(invalid="ignore"):
+            linalg.inverse_cholesky(library.array(A))
 
 
 class TestExtremeEigenvalues:
-    @pytest.mark.parametrize("rank", [None, 3])
-    def test_against_numpy(self, library, dtype, rng, rank):
-        A = gram(rng, 12, rank)
-        expected = np.linalg.eigvalsh(A)[[0, -1]]
-        found = linalg.extreme_eigenvalues(library.array(A, dtype))
-        assert all(isinstance(value, float) for value in found)
-        np.testing.assert_allclose(found, expected, atol=TOLERANCE[dtype] * expected[1])
-
     def test_indefinite_and_not_contiguous(self, library, dtype, rng):
         A = rng.standard_normal((7, 7))
         A = A + A.T
         found = linalg.extreme_eigenvalues(every_other_row(library, A, dtype))
+        assert all(isinstance(value, float) for value in found)
         np.testing.assert_allclose(found, np.linalg.eigvalsh(A)[[0, -1]], rtol=TOLERANCE[dtype])
-
-    def test_one_number(self, library):
-        assert linalg.extreme_eigenvalues(library.array([[-2.0]])) == (-2.0, -2.0)
-
-
-class TestRandomBlock:
-    def test_the_same_in_every_library(self, library, dtype):
-        block = linalg.random_block(6, 3, library.array([0.0], dtype), seed=7)
-        library.check(block, dtype=dtype)
-        expected = np.random.default_rng(7).standard_normal((6, 3)).astype(dtype)
-        np.testing.assert_array_equal(library.numpy(block), expected)
-
-    def test_empty(self, library):
-        assert linalg.random_block(4, 0, library.array([0.0]), seed=0).shape == (4, 0)
 
 
 class TestLargestEigenvalue:
-    # up to 24 the operator is applied to a full basis; beyond that it is an iteration
-    @pytest.mark.parametrize("size", [1, 24, 25, 300])
-    @pytest.mark.parametrize("tol", [1e-3, 1e-2])
-    def test_an_upper_bound_that_is_close(self, library, dtype, rng, size, tol):
+    @pytest.mark.parametrize("size", [1, 25, 300])
+    def test_an_upper_bound_that_is_close(self, library, dtype, rng, size):
         A = gram(rng, size)
         matrix = library.array(A, dtype)
-        found = linalg.largest_eigenvalue(lambda block: matrix @ block, size, matrix, tol=tol)
+        found = linalg.largest_eigenvalue(lambda block: matrix @ block, size, matrix, tol=1e-2)
         expected = np.linalg.eigvalsh(A)[-1]
         assert isinstance(found, float)
-        assert expected * (1 - TOLERANCE[dtype]) <= found <= expected * (1 + 3 * tol)
+        assert expected * (1 - TOLERANCE[dtype]) <= found <= 1.03 * expected
 
-    def test_rank_one_and_close_eigenvalues(self, library, rng):
-        for values in ([5.0], [1.0, 0.9999, 0.9998]):
-            A = low_rank(rng, 100, 100, values)
-            A = A @ A.T
-            matrix = library.array(A)
-            found = linalg.largest_eigenvalue(lambda block, A=matrix: A @ block, 100, matrix)
-            assert max(values) ** 2 <= found * (1 + 1e-9) <= max(values) ** 2 * 1.003
+    @pytest.mark.parametrize("least", [0.0, 0.9])
+    def test_no_gap(self, library, dtype, least):
+        values = np.linspace(least, 1, 2000)
+        diagonal = library.array(values[:, None], dtype)
+        found = linalg.largest_eigenvalue(lambda block: diagonal * block, 2000, diagonal)
+        assert 1 <= found <= 1.01
 
     def test_zero(self, library):
         like = library.array([0.0])
@@ -181,10 +129,7 @@ class TestEigh:
 
 
 class TestLeadingLeftVectors:
-    # an SVD for at most 64 rows or columns; subspace iteration; for wide float32 an eigenproblem
-    SHAPES = ((1, 1), (6, 9), (64, 300), (90, 80), (80, 90), (70, 500))
-
-    @pytest.mark.parametrize("shape", SHAPES)
+    @pytest.mark.parametrize("shape", [(1, 1), (6, 9), (90, 80), (70, 500)])
     def test_against_numpy(self, library, dtype, rng, shape):
         rank = min(3, *shape)
         A = low_rank(rng, *shape, values=np.array([9.0, 6.0, 4.0])[:rank], noise=1e-3)
@@ -203,16 +148,11 @@ class TestLeadingLeftVectors:
         guess = library.array(rng.standard_normal((shape[1], 5)), dtype)
         left = leading_left_vectors(library.array(A, dtype), 5, guess, floor=1e-3)
         assert left.shape == (shape[0], 2)
+        one = leading_left_vectors(library.array(A, dtype), 5, guess, floor=2.5)
+        assert one.shape == (shape[0], 1)
         expected = np.linalg.svd(A)[0][:, :2]
         atol = 10 * TOLERANCE[dtype]
         np.testing.assert_allclose(projector(library.numpy(left)), projector(expected), atol=atol)
-
-    @pytest.mark.parametrize("shape", [(6, 9), (90, 80), (70, 500)])
-    def test_values_up_to_the_floor_are_left_out(self, library, dtype, rng, shape):
-        A = low_rank(rng, *shape, values=[3.0, 2.0, 0.5])
-        guess = library.array(rng.standard_normal((shape[1], 3)), dtype)
-        left = leading_left_vectors(library.array(A, dtype), 3, guess, floor=1.0)
-        assert left.shape == (shape[0], 2)
 
     @pytest.mark.parametrize("shape", [(300, 150), (150, 300)])
     def test_they_are_orthonormal_also_where_eigenvalues_are_close(
@@ -228,46 +168,21 @@ class TestLeadingLeftVectors:
         assert found.shape == (shape[0], 5)
         np.testing.assert_allclose(found.T @ found, np.eye(5), atol=1e-5)
 
-    @pytest.mark.parametrize("shape", [(90, 80), (80, 90)])
-    def test_near_a_guess(self, library, dtype, rng, shape):
-        """The first ones are accurate, and there are some more, all of them orthonormal."""
-        A = low_rank(rng, *shape, values=np.array([9.0, 6.0, 4.0]), noise=0.01)
-        left, _, right = np.linalg.svd(A)
-        guess = library.array(right[:3].T + 0.1 * rng.standard_normal((shape[1], 3)), dtype)
-        found = left_vectors_near(library.array(A, dtype), 3, guess)
-        library.check(found, dtype=dtype)
-        found = library.numpy(found)
-        assert found.shape == (shape[0], 3 + linalg.OVERSAMPLING)
-        near = max(10 * TOLERANCE[dtype], 1e-7)
-        np.testing.assert_allclose(found.T @ found, np.eye(11), atol=near)
-        explained = np.sum((found[:, :3].T @ A) ** 2)
-        best = np.sum((left[:, :3].T @ A) ** 2)
-        assert best * (1 - 1e-6) < explained < best * (1 + 1e-6)
-        # the further ones explain more than any eight random ones would
-        assert np.sum((found[:, 3:].T @ A) ** 2) > 2 * 8 / shape[0] * (np.sum(A**2) - best)
-
-    @pytest.mark.parametrize("shape", [(90, 60), (90, 80)])
-    def test_no_guess_for_small_matrices_and_small_ranks(self, library, dtype, rng, shape):
-        guess = library.array(rng.standard_normal((shape[1], 3)), dtype)
-        A = low_rank(rng, *shape, values=[3.0, 2.0], noise=0.01 * (shape[1] == 60))
-        assert left_vectors_near(library.array(A, dtype), 3, guess) is None
-        assert left_vectors_near(library.array(A, dtype), 0, guess[:, :0]) is None
-
-    @pytest.mark.parametrize("shape", [(6, 9), (90, 80)])
-    def test_all_zero(self, library, dtype, shape):
-        guess = library.array(np.zeros((shape[1], 2)), dtype)
-        left = leading_left_vectors(library.array(np.zeros(shape), dtype), 2, guess)
+    @pytest.mark.parametrize("shape", [(6, 9), (90, 80), (0, 4), (4, 0)])
+    def test_all_zero_or_empty(self, numpy_library, dtype, shape):
+        guess = numpy_library.array(np.zeros((shape[1], 1)), dtype)
+        left = leading_left_vectors(numpy_library.array(np.zeros(shape), dtype), 1, guess)
         assert left.shape == (shape[0], 0)
 
-    @pytest.mark.parametrize("shape", [(0, 4), (4, 0)])
-    def test_empty(self, numpy_library, shape):
-        guess = numpy_library.array(np.zeros((shape[1], 1)))
-        left = leading_left_vectors(numpy_library.array(np.zeros(shape)), 1, guess)
-        assert left.shape == (shape[0], 0)
-
-    def test_rank_zero(self, library, rng):
-        A = library.array(rng.standard_normal((90, 80)))
-        assert leading_left_vectors(A, 0, A.T[:, :0]).shape == (90, 0)
+    @pytest.mark.parametrize("size", [1e25, 1e30])
+    def test_huge_numbers(self, library, rng, size):
+        """Their inner products overflow even in double precision."""
+        A = np.outer(rng.standard_normal(100), rng.standard_normal(90)) * size / 10
+        guess = library.array(rng.standard_normal((90, 1)), "float32")
+        with np.errstate(over="ignore", invalid="ignore"):
+            left = leading_left_vectors(library.array(A, "float32"), 1, guess)
+        direction = A[:, :1] / np.linalg.norm(A[:, :1] / size) / size
+        np.testing.assert_allclose(np.abs(library.numpy(left).T @ direction), 1.0, atol=1e-4)
 
     def test_not_contiguous_and_a_poor_guess(self, library, rng):
         """A guess orthogonal to the right vectors is made up for by the random directions."""
@@ -280,7 +195,6 @@ class TestLeadingLeftVectors:
 
 
 class TestLeadingRightVectors:
-    # an SVD for few entries or values of different size, else inner products of columns or rows
     @pytest.mark.parametrize("values", [(9.0, 6.0, 4.0), (900.0, 6.0, 1e-3)])
     @pytest.mark.parametrize("shape", [(6, 9), (90, 70), (70, 120)])
     def test_against_numpy(self, library, dtype, rng, shape, values):
@@ -295,15 +209,9 @@ class TestLeadingRightVectors:
         expected = np.linalg.svd(A)[2][:3].T
         np.testing.assert_allclose(np.abs(np.diag(V.T @ expected)), 1, atol=10 * TOLERANCE[dtype])
 
-    def test_no_more_than_there_are(self, library, rng):
-        A = library.array(rng.standard_normal((90, 70)))
-        assert leading_right_vectors(A, 100)[1].shape == (70, 70)
-        assert leading_right_vectors(A, 0)[1].shape == (70, 0)
-
 
 class TestTruncatedSvd:
-    # an SVD up to 250,000 entries, subspace iteration beyond
-    @pytest.mark.parametrize("shape", [(8, 5), (5, 8), (600, 450), (450, 600)])
+    @pytest.mark.parametrize("shape", [(8, 5), (450, 600)])
     def test_against_numpy(self, library, dtype, rng, shape):
         values = np.array([5.0, 4.0, 3.0])
         A = low_rank(rng, *shape, values)
@@ -316,13 +224,7 @@ class TestTruncatedSvd:
         np.testing.assert_allclose(U.T @ U, np.eye(3), atol=TOLERANCE[dtype])
         np.testing.assert_allclose(V.T @ V, np.eye(3), atol=TOLERANCE[dtype])
 
-    def test_with_a_tail_of_noise(self, library, rng):
-        A = low_rank(rng, 600, 450, [300.0, 200.0, 150.0], noise=1.0)
-        _, s, _ = linalg.truncated_svd(library.array(A), 3)
-        expected = np.linalg.svd(A, compute_uv=False)[:3]
-        np.testing.assert_allclose(library.numpy(s), expected, rtol=1e-4)
-
-    @pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 40)])
+    @pytest.mark.parametrize("shape", [(30, 20), (3, 40)])
     def test_given_by_products(self, library, dtype, rng, shape):
         A = low_rank(rng, *shape, values=[5.0, 4.0])
         matrix = library.array(A, dtype)
@@ -345,34 +247,30 @@ class TestTruncatedSvd:
         np.testing.assert_allclose((U * s) @ V.T, A, atol=5 * TOLERANCE[dtype])
         np.testing.assert_allclose(U.T @ U, np.eye(4), atol=TOLERANCE[dtype])
 
-    def test_rank_beyond_the_shape(self, library, rng):
-        A = rng.standard_normal((4, 6))
-        U, s, V = linalg.truncated_svd(library.array(A), 50)
-        assert (U.shape, s.shape, V.shape) == ((4, 4), (4,), (6, 4))
+    @pytest.mark.parametrize(("shape", "rank"), [((4, 6), 4), ((0, 3), 0), ((3, 0), 0)])
+    def test_rank_beyond_the_shape(self, numpy_library, rng, shape, rank):
+        U, s, V = linalg.truncated_svd(rng.standard_normal(shape), 50)
+        assert (U.shape, s.shape, V.shape) == ((shape[0], rank), (rank,), (shape[1], rank))
 
-    @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
-    def test_empty(self, numpy_library, shape):
-        U, s, V = linalg.truncated_svd(numpy_library.array(np.zeros(shape)), 2)
-        assert (U.shape, s.shape, V.shape) == ((shape[0], 0), (0,), (shape[1], 0))
-
-    @pytest.mark.parametrize("shape", [(9, 12), (600, 450)])
-    def test_not_contiguous(self, library, dtype, rng, shape):
-        A = low_rank(rng, *shape, values=[5.0, 4.0])
+    def test_not_contiguous(self, library, dtype, rng):
+        A = low_rank(rng, 600, 450, values=[5.0, 4.0])
         matrix = every_other_row(library, A, dtype)
         U, s, V = (library.numpy(x) for x in linalg.truncated_svd(matrix, 2))
         np.testing.assert_allclose((U * s) @ V.T, A, atol=TOLERANCE[dtype])
 
-    def test_the_seed_decides_the_random_block(self, library, rng):
-        A = library.array(low_rank(rng, 600, 450, [300.0, 200.0], noise=1.0))
-        one, again, other = (
-            library.numpy(linalg.truncated_svd(A, 2, seed=i)[0]) for i in (0, 0, 1)
-        )
-        np.testing.assert_array_equal(one, again)
-        np.testing.assert_allclose(projector(one), projector(other), atol=1e-2)
+    def test_the_same_for_any_seed_with_a_tail_of_noise(self, library, rng):
+        A = low_rank(rng, 600, 450, [300.0, 200.0], noise=1.0)
+        left, values, _ = np.linalg.svd(A)
+        for seed in (0, 1):
+            U, s, _ = linalg.truncated_svd(library.array(A), 2, seed=seed)
+            np.testing.assert_allclose(library.numpy(s), values[:2], rtol=1e-4)
+            np.testing.assert_allclose(
+                projector(library.numpy(U)), projector(left[:, :2]), atol=0.01
+            )
 
 
 class TestQr:
-    @pytest.mark.parametrize("shape", [(50, 7), (7, 7), (3, 7), (100, 50), (7, 0), (0, 0)])
+    @pytest.mark.parametrize("shape", [(50, 7), (3, 7), (7, 0)])
     def test_factors(self, library, dtype, rng, shape):
         matrix = rng.standard_normal(shape)
         Q, R = (library.numpy(x) for x in linalg.qr(library.array(matrix, dtype)))
@@ -384,7 +282,7 @@ class TestQr:
 
 
 class TestLeftSingularVectors:
-    @pytest.mark.parametrize("shape", [(10, 50), (50, 10), (60, 100), (4, 4)])
+    @pytest.mark.parametrize("shape", [(10, 50), (60, 20)])
     def test_as_numpy(self, library, dtype, rng, shape):
         matrix = rng.standard_normal(shape)
         left, values = (
@@ -402,7 +300,6 @@ class TestLeftSingularVectors:
 
 
 class TestTallQr:
-    # small, large, and as many rows as columns
     @pytest.mark.parametrize("shape", [(9, 4), (300, 20), (70, 70)])
     def test_factors(self, library, dtype, rng, shape):
         matrix = rng.standard_normal(shape) * np.geomspace(1, 0.1, shape[1])
@@ -419,13 +316,12 @@ class TestTallQr:
         matrix = rng.standard_normal((400, 20))
         matrix[:, 1] = matrix[:, 0] + least * matrix[:, 1]
         Q, R = linalg.tall_qr(matrix)
-        np.testing.assert_allclose(Q @ R, matrix, atol=1e-13)
-        np.testing.assert_allclose(Q.T @ Q, np.eye(20), atol=1e-13)
+        np.testing.assert_allclose(Q @ R, matrix, atol=1e-10)
+        np.testing.assert_allclose(Q.T @ Q, np.eye(20), atol=1e-10)
 
 
 class TestLowerProduct:
-    # one block, several blocks, and fewer rows than columns
-    @pytest.mark.parametrize("shape", [(5, 5), (129, 129), (300, 300), (150, 200)])
+    @pytest.mark.parametrize("shape", [(5, 5), (300, 300), (150, 200)])
     def test_as_a_product(self, library, dtype, rng, shape):
         root, block = rng.standard_normal(shape), rng.standard_normal((shape[1], 7))
         if shape[0] == shape[1]:
@@ -435,20 +331,6 @@ class TestLowerProduct:
         np.testing.assert_allclose(
             library.numpy(product), root @ block, atol=100 * TOLERANCE[dtype]
         )
-
-    def test_leaves_the_block_as_it_was(self, rng):
-        root, block = np.tril(rng.standard_normal((200, 200))), rng.standard_normal((200, 7))
-        before = block.copy()
-        for order in "CF":
-            laid_out = np.asarray(block, order=order)
-            np.testing.assert_allclose(linalg.lower_product(root, laid_out), root @ before)
-            np.testing.assert_array_equal(laid_out, before)
-
-
-def test_every_public_function_has_tests():
-    tested = " ".join(name for name in globals() if name.startswith("Test"))
-    for name in linalg.__all__:
-        assert name.title().replace("_", "") in tested
 
 
 class TestSolveDefinite:

@@ -6,8 +6,7 @@ import pytest
 import thinrank as tr
 from thinrank.core.result import Outcome, Record
 from thinrank.losses import Custom, Denoising, LeastSquares, PerTask
-from thinrank.minimize import seed_from, solve
-from thinrank.solvers import GDT, Pursuit, as_solver
+from thinrank.solvers import GDT, Pursuit
 
 SIZES = {"rank": 2, "row_sparsity": 4, "column_sparsity": 5}
 
@@ -32,9 +31,8 @@ def test_every_way_to_name_a_solver(solver):
 def test_auto_is_pursuit_where_the_loss_allows_it():
     loss, _ = regression()
     own = tr.minimize(loss, solver="pursuit", **SIZES)
-    assert tr.minimize(loss, solver="auto", **SIZES).value == own.value
+    assert tr.minimize(loss, solver="auto", **SIZES).value == pytest.approx(own.value, rel=1e-9)
     custom = Custom(loss.value_and_gradient, loss.shape)
-    assert as_solver("auto", loss=custom) == GDT()
     answer = tr.minimize(custom, solver="auto", max_iter=5000, **SIZES)
     assert answer.value == pytest.approx(own.value, rel=1e-3)
 
@@ -42,7 +40,6 @@ def test_auto_is_pursuit_where_the_loss_allows_it():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"rank": 0}, ValueError, "rank must be an integer from 1 to 4"),
         ({"rank": 5}, ValueError, "rank must be an integer from 1 to 4"),
         ({"rank": True}, ValueError, "rank must be an integer"),
         ({"row_sparsity": 13}, ValueError, r"row_sparsity must be an integer from 1 to 12"),
@@ -93,12 +90,8 @@ def test_bad_arguments_of_pursuit(options, message):
         Pursuit(**options)
 
 
-def test_hyperparameters_are_frozen_and_sizes_are_bound_to_a_copy():
+def test_hyperparameters_are_frozen():
     for solver in (GDT(step=0.1), Pursuit(tol=1e-3)):
-        bound = solver.sized(2, 3, 4)
-        assert (bound.rank, bound.rows, bound.columns) == (2, 3, 4)
-        assert solver.rank > 10**9
-        assert bound == solver  # the same hyper-parameters
         with pytest.raises(AttributeError):
             solver.tol = 1.0
     assert GDT(step=0.1) != GDT(step=0.2)
@@ -115,7 +108,9 @@ def test_the_limit_on_iterations_is_said():
     loss, _ = regression()
     answer = tr.minimize(loss, max_iter=3, **SIZES)
     assert answer.status.outcome is Outcome.ITERATION_LIMIT
-    assert answer.n_iter == len(answer.history) == 3
+    history = answer.history
+    assert answer.n_iter == len(history) == len(history.objectives) == len(history.changes) == 3
+    assert history.seconds == history[-1].seconds > 0
     assert "limit of 3 iterations" in str(answer.status)
 
 
@@ -152,23 +147,11 @@ def test_data_of_lower_rank_are_said():
     assert "The estimate has rank 1, lower than the requested rank 2." in str(answer.status)
 
 
-def test_random_states():
-    assert seed_from(None) == 0
-    assert seed_from(7) == 7
-    same = seed_from(np.random.default_rng(1)), seed_from(np.random.default_rng(1))
-    assert same[0] == same[1]
-    assert seed_from(np.random.RandomState(1)) == seed_from(np.random.RandomState(1))
-
-
-def test_solve_is_minimize_without_checks():
+@pytest.mark.parametrize("kind", [np.random.default_rng, np.random.RandomState, int])
+def test_random_states(kind):
     loss, _ = regression()
-    start = tr.starts.Auto(exchanges_rows=True)
-    found = solve(loss, Pursuit().sized(2, 4, 5), start, records=False)
-    assert len(found.history) == 0
-    assert found.state.objective == tr.minimize(loss, solver="pursuit", **SIZES).value
-    # factors are taken as they are
-    again = solve(loss, Pursuit().sized(2, 4, 5), found.state.factors)
-    assert again.state.objective == pytest.approx(found.state.objective)
+    one, other = (tr.minimize(loss, random_state=kind(1), **SIZES).value for _ in range(2))
+    assert one == pytest.approx(other, rel=1e-9)
 
 
 def test_pursuit_on_tasks_with_common_rows_is_least_squares():

@@ -228,8 +228,7 @@ def test_every_record_is_on_a_page():
 def test_make_bench_writes_every_record():
     makefile = (ROOT / "Makefile").read_text()
     written = set(re.findall(r"--markdown \$\(RESULTS\)/(\S+\.md)", makefile))
-    by_hand = {"mutants.md"}  # survivors of .ci/mutate.py, with reasons
-    assert {path.name for path in RECORDS.glob("*.md")} == written | by_hand
+    assert {path.name for path in RECORDS.glob("*.md")} == written
 
 
 def test_links_of_the_readme():

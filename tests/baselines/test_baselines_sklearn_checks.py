@@ -5,33 +5,22 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from thinrank import baselines
 
-GIVEN = [
-    baselines.DoubleProjectedPenalization(rank=1, penalty=0.01, column_threshold=0.0),
-    baselines.ThresholdingSVD(rank=1, row_threshold=0.0, column_threshold=0.0),
-    baselines.ExclusiveExtraction(rank=1, penalty=0.01),
-    baselines.RankConstrainedGroupLasso(rank=1, penalty=0.01),
-    baselines.JointRankRowSelection(rank=1, penalty=0.01),
-    baselines.MultiTaskGroupLasso(penalty=0.01),
-    baselines.ReducedRankRegression(rank=1, ridge=0.01),
-    baselines.SeparateLassos(penalty=0.01),
-    baselines.SeparateRidges(penalty=0.01),
-    baselines.NullRegressor(),
-]
+GIVEN = {"rank": 1, "penalty": 0.01, "row_threshold": 0.0, "column_threshold": 0.0, "ridge": 0.01}
 # few candidates: the checks fit some eighty times
-CHOSEN = [
-    baselines.DoubleProjectedPenalization(column_threshold=0.0, n_penalties=3, cv=2),
-    baselines.ThresholdingSVD(column_threshold=0.0, n_thresholds=3, cv=2),
-    baselines.ExclusiveExtraction(n_penalties=4),
-    baselines.RankConstrainedGroupLasso(n_penalties=3, cv=2),
-    baselines.JointRankRowSelection(n_penalties=3, cv=2),
-    baselines.MultiTaskGroupLasso(n_penalties=3, cv=2),
-    baselines.ReducedRankRegression(ridge="auto", n_ridges=3, cv=2),
-    baselines.SeparateLassos(n_penalties=3, cv=2),
-    baselines.SeparateRidges(n_penalties=3, cv=2),
-]
+CHOSEN = {"n_penalties": 3, "n_thresholds": 3, "n_ridges": 3, "cv": 2, "column_threshold": 0.0,
+          "ridge": "auto"}  # fmt: skip
 
 
-@parametrize_with_checks(GIVEN + CHOSEN)
+def with_parameters(name, values):
+    """A baseline with those of the values that it takes."""
+    make = getattr(baselines, name)
+    taken = make().get_params()
+    return make(**{key: value for key, value in values.items() if key in taken})
+
+
+@parametrize_with_checks(
+    [with_parameters(name, values) for name in baselines.__all__ for values in (GIVEN, CHOSEN)]
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_sklearn_compatible(estimator, check):
     check(estimator)

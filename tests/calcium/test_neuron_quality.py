@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from thinrank.calcium import CalciumImaging, make_movie
-from thinrank.calcium.fluorescence import Fluorescence, RestingLevel
-from thinrank.calcium.quality import Quality, measure_quality
-
-RESTING = RestingLevel(20.0, 200)
+from thinrank.calcium import Fluorescence, Quality
+from thinrank.calcium.fluorescence import RestingLevel
+from thinrank.calcium.quality import measure_quality
 
 
 @pytest.fixture
@@ -18,7 +16,8 @@ def activity(rng):
 
 def quality(trace, raw, neuropil):
     level = np.zeros_like(raw)
-    return measure_quality(trace, Fluorescence(raw, neuropil, level, level, 0.7), RESTING)
+    light = Fluorescence(raw, neuropil, level, level, 0.7)
+    return measure_quality(trace, light, RestingLevel(20.0, 200))
 
 
 def test_height_and_correlation_of_a_neuron(rng, activity):
@@ -41,15 +40,12 @@ def test_a_pixel_with_another_gain_of_the_background_is_no_neuron(rng, activity,
     assert measured.doubtful[0]
 
 
-def test_light_that_is_dark_where_the_trace_is_high(rng, activity):
+def test_light_that_is_dark_where_the_trace_is_high_and_no_light(rng, activity):
     raw = 50 - 5 * activity + rng.standard_normal((1, 2000))
     measured = quality(activity, raw, np.zeros_like(raw))
     assert measured.snr[0] < -5
     assert measured.correlation[0] < -0.5
     assert measured.doubtful[0]
-
-
-def test_a_trace_that_is_zero(activity):
     measured = quality(0 * activity, activity, activity)
     assert measured.snr.tolist() == measured.correlation.tolist() == [0]
 
@@ -57,11 +53,3 @@ def test_a_trace_that_is_zero(activity):
 def test_either_measure_makes_a_neuron_doubtful():
     both = Quality(np.array([5.0, 1.9, 5.0]), np.array([0.6, 0.6, 0.19]))
     assert both.doubtful.tolist() == [False, True, True]
-
-
-def test_neurons_of_a_simulated_movie_are_not_doubtful():
-    movie, _ = make_movie(200, (48, 48), 4, n_close_pairs=1, amplitude=1.5, random_state=30041)
-    imaging = CalciumImaging(frame_rate=7).fit(movie)
-    assert imaging.n_neurons_ == 4
-    assert not imaging.quality_.doubtful.any()
-    assert imaging.quality_.snr.min() > 4

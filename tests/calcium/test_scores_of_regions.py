@@ -49,12 +49,8 @@ def test_labels_take_turns():
     assert match_regions([square(0, 4)], labelled) == [(0, 0)]
     assert match_regions([square(0, 4)], labelled[::-1]) == [(0, 0)]
     assert match_regions([square(0, 4), square(0, 7)], labelled) == [(0, 0), (1, 1)]
-
-
-def test_a_region_is_used_once():
-    labelled = [square(0, 0), square(1, 1)]
-    scores = score_regions([square(0, 0)], labelled)
-    assert (scores.n_matched, scores.recall, scores.precision) == (1, 0.5, 1)
+    once = score_regions([square(0, 0) * 2], [square(0, 0), square(1, 1)])  # pixels count once
+    assert (once.n_matched, once.recall, once.precision, once.exclusion) == (1, 0.5, 1, 1)
 
 
 def test_nothing_estimated_and_nothing_matched():
@@ -62,10 +58,6 @@ def test_nothing_estimated_and_nothing_matched():
         scores = score_regions(estimated, [square(0, 0)])
         assert (scores.recall, scores.precision, scores.combined) == (0, 0, 0)
         assert (scores.inclusion, scores.exclusion) == (0, 1)
-
-
-def test_repeated_pixels_count_once():
-    assert score_regions([square(0, 0) * 2], [square(0, 0)]).exclusion == 1
 
 
 def test_the_three_ways_to_give_regions():
@@ -105,7 +97,7 @@ def neurofinder(estimated, labelled, threshold):
     )
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_against_an_implementation_by_loops(seed):
     rng = np.random.default_rng(seed)
 

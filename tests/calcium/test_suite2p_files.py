@@ -12,7 +12,6 @@ from thinrank.calcium import (
     select_neurons,
     write_suite2p,
 )
-from thinrank.calcium.folder import check_destination
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +59,11 @@ def test_traces_and_settings(imaging, plane):
     assert ops["tau"] == pytest.approx(-1 / (7 * np.log(1 - 1 / 7)))
     np.testing.assert_array_equal(ops["meanImg"], imaging.mean_image_)
     assert ops["Vcorr"].shape == (40, 44)
+    assert ops["save_path"] == str(plane)
+    image = ops["meanImgE"]  # suite2p combines planes by it
+    assert image.shape == imaging.mean_image_.shape
+    assert image.dtype == np.float32
+    assert 0 <= image.min() < 0.5 < image.max() <= 1
 
 
 def test_doubtful_neurons_are_no_cells(imaging, tmp_path):
@@ -96,15 +100,6 @@ def test_shapes_of_a_disc_and_an_ellipse(imaging, tmp_path):
     assert min(disc["solidity"], ellipse["solidity"]) > 0.85
 
 
-def test_a_region_of_one_pixel_and_a_line(imaging, tmp_path):
-    thin = select_neurons(imaging, [0, 1])
-    thin.region_coordinates_ = [np.array([[3, 4]]), np.array([[5, 5], [5, 6], [5, 7]])]
-    write_suite2p(tmp_path, thin)
-    for cell in np.load(tmp_path / "suite2p" / "plane0" / "stat.npy", allow_pickle=True):
-        assert np.isfinite([cell["radius"], cell["aspect_ratio"], cell["compact"]]).all()
-        assert cell["solidity"] == 1
-
-
 def test_folders_inside_results_are_protected_too(imaging, tmp_path):
     out = tmp_path / "out"
     export_results(imaging, out, suite2p=True)
@@ -113,21 +108,4 @@ def test_folders_inside_results_are_protected_too(imaging, tmp_path):
     export_results(imaging, out, suite2p=True, overwrite=True)
     (out / "suite2p" / "plane0" / "redcell.npy").write_bytes(b"by hand")
     with pytest.raises(FileExistsError, match=r"it holds suite2p/plane0/redcell\.npy"):
-        check_destination(out, overwrite=True)
-
-
-def test_a_fit_of_an_earlier_version(imaging, tmp_path):
-    old = select_neurons(imaging, [0])
-    del old.fluorescence_
-    with pytest.raises(ValueError, match="no fluorescence_"):
-        write_suite2p(tmp_path, old)
-
-
-def test_the_enhanced_mean_image(imaging, plane):
-    """suite2p combines planes by it."""
-    ops = np.load(plane / "ops.npy", allow_pickle=True).item()
-    image = ops["meanImgE"]
-    assert image.shape == imaging.mean_image_.shape
-    assert image.dtype == np.float32
-    assert 0 <= image.min() < 0.5 < image.max() <= 1
-    assert ops["save_path"] == str(plane)
+        export_results(imaging, out, suite2p=True, overwrite=True)

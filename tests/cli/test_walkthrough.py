@@ -88,14 +88,6 @@ def tabs(X):
     return csv_text(X, NAMES, delimiter="\t")
 
 
-def no_line_end(X):
-    return csv_text(X, NAMES).rstrip("\n")
-
-
-def spaces(X):
-    return csv_text(X, NAMES, delimiter=" , ")
-
-
 def trailing_delimiter(X):
     return csv_text(X, NAMES, end=",\n")
 
@@ -118,8 +110,6 @@ def header_of_r(X):
         mixed_line_ends,
         semicolons_and_decimal_commas,
         tabs,
-        no_line_end,
-        spaces,
         trailing_delimiter,
         pandas_index,
         header_of_r,
@@ -184,21 +174,6 @@ def test_join_uses_the_rows_of_both_and_counts_the_others(here):
     assert (missing.code, "has no column 'code'" in missing.error) == (3, True)
 
 
-def test_fifty_thousand_columns(here):
-    X, Y = numbers(20, 50_000)
-    names = [f"g{j}" for j in range(50_000)]
-    (here / "X.csv").write_text(csv_text(X, names))
-    (here / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"]))
-    fit = run("fit", "X.csv", "Y.csv", "-o", "m", "--json", *SIZES)
-    assert fit.code == 0, fit.err
-    assert fit.json["n_predictors"] == 50_000
-    assert fit.json["predictors"] == ["g0", "g3"]
-    (here / "new.csv").write_text(csv_text(X[:2], names))
-    done = run("predict", "m", "new.csv", "-o", "pred.npy")
-    assert done.code == 0, done.err
-    assert np.load("pred.npy").shape == (2, 3)
-
-
 # A change of the text of X.csv, and parts of the error.
 FAULTS = {
     "missing cells": (
@@ -213,10 +188,6 @@ FAULTS = {
         lambda text: _cell(text, 16, 2, "abc"),
         ("X.csv, row 17, column 'c': expected a number, got 'abc'",),
     ),
-    "infinity": (
-        lambda text: _cell(text, 16, 2, "inf"),
-        ("X.csv, row 17, column 'c': expected a finite number, got inf",),
-    ),
     "zero rows": (lambda text: text.splitlines()[0] + "\n", ("X.csv: has a header and no rows",)),
     "empty file": (lambda text: "", ("X.csv: is empty",)),
     "ragged rows": (
@@ -227,8 +198,6 @@ FAULTS = {
         lambda text: "\n".join(text.splitlines()[:-2]) + "\n",
         ("X.csv has 38 rows and Y.csv has 40",),
     ),
-    "an open quote": (lambda text: _cell(text, 6, 0, '"1'), ("X.csv, row 7: cannot be read",)),
-    "no name": (lambda text: text.replace("a,b,c", "a,,c", 1), ("column 2 has no name",)),
 }
 
 
@@ -254,40 +223,10 @@ def test_bad_data_are_named_in_one_line_and_leave_nothing(here, fault):
     assert (as_json.code, as_json.err) == (3, "")
     assert f"thinrank fit: {as_json.json['error']}" == fit.error
     assert as_json.json["exit_code"] == 3
+    if fault == "text in a number column":
+        error = as_json.json
+        assert (error["file"], error["row"], error["column"]) == ("X.csv", 17, "c")
     assert contents(here) == ["X.csv", "Y.csv"]
-
-
-def test_bad_data_in_json_have_file_row_and_column(here):
-    write_pair(here)
-    (here / "X.csv").write_text(_cell((here / "X.csv").read_text(), 16, 2, "abc"))
-    error = run("fit", "X.csv", "Y.csv", "-o", "m", "--json").json
-    assert (error["file"], error["row"], error["column"]) == ("X.csv", 17, "c")
-
-
-def test_non_utf8(here):
-    X, _ = write_pair(here)
-    (here / "X.csv").write_bytes(csv_text(X, ["größe", *NAMES[1:]]).encode("latin-1"))
-    fit = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
-    assert fit.code == 3
-    assert "X.csv, row 1: is not UTF-8 text" in fit.error
-    fit = run("fit", "X.csv", "Y.csv", "-o", "m", "--encoding", "latin-1", *SIZES)
-    assert fit.code == 0
-    assert tr.load("m").feature_names_in_[0] == "größe"
-
-
-def test_names_of_rows_that_differ(here):
-    X, _ = write_pair(here, index=True)
-    (here / "X.csv").write_text(csv_text(X, NAMES, [f"s{i + 1}" for i in range(len(X))]))
-    fit = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
-    assert fit.code == 3
-    assert "names of rows differ (1 only in X.csv: 's40'; 1 only in Y.csv: 's0')" in fit.error
-
-
-def test_the_same_file_twice(here):
-    write_pair(here)
-    fit = run("fit", "X.csv", "X.csv", "-o", "m", *SIZES)
-    assert fit.code == 3
-    assert "--responses" in fit.error
 
 
 def test_responses_from_one_file(here):
@@ -297,18 +236,6 @@ def test_responses_from_one_file(here):
     fit = run("fit", "all.csv", "--responses", "u,v,w", "-o", "m", *SIZES)
     assert fit.code == 0, fit.err
     assert_fitted("m", X, Y)
-
-
-def test_a_constant_response_and_missing_responses(here):
-    X, Y = write_pair(here)
-    Y[:, 2] = 7.0
-    text = _cell(csv_text(Y, ["u", "v", "w"]), 3, 0, "")
-    (here / "Y.csv").write_text(text)
-    fit = run("fit", "X.csv", "Y.csv", "-o", "m", *SIZES)
-    assert fit.code == 0, fit.err
-    holes = Y.copy()
-    holes[2, 0] = np.nan
-    assert_fitted("m", X, holes)
 
 
 def test_categories_and_predictions_with_the_same_predictors(here):

@@ -51,7 +51,6 @@ DEFICIENT = {
     "zero column": lambda U, V: (U * [1, 0, 1], V, 2),
     "one row": lambda U, V: (U * (np.arange(len(U)) == 0)[:, None], V, 1),
     "zero": lambda U, V: (U * 0, V, 0),
-    "both zero": lambda U, V: (U * 0, V * 0, 0),
     "rank 0": lambda U, V: (U[:, :0], V[:, :0], 0),
     "wide": lambda U, V: (np.tile(U, 3), np.tile(V, 3), 3),
 }
@@ -93,7 +92,7 @@ def test_scaled(library, dtype, rng):
     np.testing.assert_allclose(left.T @ left, right.T @ right, atol=100 * TOL[dtype])
 
 
-@pytest.mark.parametrize("rank", [1, 2, 3, 5])
+@pytest.mark.parametrize("rank", [2, 5])
 def test_from_theta_is_the_best_approximation(library, dtype, rng, rank):
     U, V = random_pair(rng)
     theta = U @ V.T
@@ -107,13 +106,19 @@ def test_from_theta_is_the_best_approximation(library, dtype, rng, rank):
     np.testing.assert_array_equal(library.numpy(out.column_support), [0, 1, 3, 4])
 
 
-def test_from_theta_of_zero(library, dtype):
-    out = Factors.from_theta(library.array(np.zeros((4, 3)), dtype), 2)
-    library.check(out.U, out.V, out.theta, dtype=dtype)
-    assert (out.U.shape, out.V.shape) == ((4, 0), (3, 0))
-    assert out.norm() == 0.0
-    assert out.row_support.shape == out.column_support.shape == (0,)
-    np.testing.assert_array_equal(library.numpy(out.theta), np.zeros((4, 3)))
+def test_rank_zero(library, dtype):
+    zero = Factors.zero((4, 3), library.array(np.zeros(0), dtype), rank=0)
+    for out in (
+        zero,
+        zero.balanced(),
+        Factors.from_theta(library.array(np.zeros((4, 3)), dtype), 2),
+    ):
+        library.check(out.U, out.V, out.theta, dtype=dtype)
+        assert (out.U.shape, out.V.shape) == ((4, 0), (3, 0))
+        assert (out.rank, out.norm()) == (0, 0.0)
+        assert tuple(out.singular_values().shape) == (0,)
+        assert out.row_support.shape == out.column_support.shape == (0,)
+        np.testing.assert_array_equal(library.numpy(out.theta), np.zeros((4, 3)))
 
 
 # --------------------------------------------------------------------------- distance
@@ -188,50 +193,20 @@ def test_a_theta_of_few_rows_or_columns(rows, columns):
     assert found.column_support.tolist() == columns
 
 
-class TestColumnUnits:
-    @pytest.fixture
-    def factors(self, rng):
-        U = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, -1.0]])
-        V = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.5], [0.0, 4.0]])
-        return Factors.on_rows(U, np.array([1, 4, 6]), 8, V)
-
-    def test_theta(self, factors):
-        units = np.array([2.0, 3.0, 0.5, 1.0])
-        found = factors.with_column_units(units)
-        np.testing.assert_allclose(found.theta, factors.theta * units)
-        np.testing.assert_array_equal(found.U, factors.U)
-        assert found.row_support.tolist() == [1, 6]
-        assert found.column_support.tolist() == [1, 2, 3]
-
-    def test_supports_are_not_searched_again(self, factors):
-        known = factors.row_support, factors.column_support
-        found = factors.with_column_units(np.ones(4))
-        assert found.row_support is known[0]
-        assert found.column_support is known[1]
-
-    def test_rows_without_zeros_are_the_support_itself(self, rng):
-        rows = np.array([2, 5])
-        whole = Factors.on_rows(rng.standard_normal((2, 1)), rows, 9, np.ones((3, 1)))
-        assert whole.row_support is rows
-
-
-def test_the_left_factor_is_put_together_when_it_is_needed(rng):
-    U, V, rows = rng.standard_normal((2, 2)), rng.standard_normal((4, 2)), np.array([1, 5])
-    factors = Factors.on_rows(U, rows, 7, V)
-    scaled = factors.with_column_units(np.array([1.0, 2.0, 3.0, 4.0]))
-    assert (factors.shape, factors.rank) == ((7, 4), 2)
-    np.testing.assert_array_equal(scaled.row_support, rows)
-    np.testing.assert_array_equal(scaled.rows_in_use, U)
-    assert "U" not in factors.__dict__
-    assert "U" not in scaled.__dict__
-    whole = np.zeros((7, 2))
-    whole[rows] = U
-    for each in (factors, scaled, pickle.loads(pickle.dumps(factors)), copy.copy(scaled)):
-        np.testing.assert_array_equal(each.U, whole)
-        assert each.U is each.U
-    np.testing.assert_allclose(scaled.theta, factors.theta * [1, 2, 3, 4], rtol=1e-14)
-    with pytest.raises(AttributeError, match="no attribute 'W'"):
-        _ = factors.W
+def test_units_of_columns(rng):
+    U = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, -1.0]])
+    V = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.5], [0.0, 4.0]])
+    factors = Factors.on_rows(U, np.array([1, 4, 6]), 8, V)
+    units = np.array([2.0, 3.0, 0.5, 1.0])
+    found = factors.with_column_units(units)
+    whole = np.zeros((8, 2))
+    whole[[1, 4, 6]] = U
+    np.testing.assert_array_equal(found.U, whole)
+    np.testing.assert_allclose(found.theta, factors.theta * units)
+    assert found.row_support.tolist() == [1, 6]
+    assert found.column_support.tolist() == [1, 2, 3]
+    for each in (pickle.loads(pickle.dumps(factors)), copy.copy(factors)):
+        np.testing.assert_array_equal(each.theta, factors.theta)
 
 
 def test_units_of_columns_of_balanced_factors(rng):

@@ -14,7 +14,7 @@ def naive_hard(block, count):
     return out
 
 
-@pytest.mark.parametrize("count", [1, 3, 8, 9, 20])
+@pytest.mark.parametrize("count", [1, 8, 20])
 @pytest.mark.parametrize("kind", ["random", "ties", "zeros"])
 def test_hard(library, dtype, rng, count, kind):
     block = rng.standard_normal((9, 2))
@@ -22,14 +22,8 @@ def test_hard(library, dtype, rng, count, kind):
         block = rng.integers(-1, 2, (9, 2)).astype(float)
     elif kind == "zeros":
         block[2:] = 0
-    block = block.astype(dtype)
-    out = hard_threshold(library.array(block, dtype), count)
+    given = library.array(block, dtype)
+    out = hard_threshold(given, count)
     library.check(out, dtype=dtype)
-    np.testing.assert_array_equal(library.numpy(out), naive_hard(block, count))
-
-
-def test_hard_leaves_its_input_alone(library, rng):
-    block = rng.standard_normal((6, 2))
-    given = library.array(block)
-    hard_threshold(given, 2)
-    np.testing.assert_array_equal(library.numpy(given), block)
+    np.testing.assert_array_equal(library.numpy(out), naive_hard(block.astype(dtype), count))
+    np.testing.assert_array_equal(library.numpy(given), block.astype(dtype))  # as it was

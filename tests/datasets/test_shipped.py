@@ -6,10 +6,10 @@ from importlib import resources
 import numpy as np
 import pytest
 
-import thinrank as tr
 from thinrank.datasets import (
     load_concrete_slump,
     load_energy_efficiency,
+    load_karate_club,
     load_norwegian_paper,
 )
 
@@ -38,25 +38,19 @@ def test_arrays(load):
 
 
 @every
-@pytest.mark.parametrize("as_frame", [True, "auto"])
-def test_frames(load, as_frame):
-    arrays, frames = load(as_frame=False), load(as_frame=as_frame)
+def test_frames(load):
+    arrays, frames = load(as_frame=False), load(as_frame=True)
     assert list(frames.data) == arrays.feature_names
     assert list(frames.target) == arrays.target_names
     assert list(frames.frame) == arrays.feature_names + arrays.target_names
     np.testing.assert_array_equal(frames.data, arrays.data)
     np.testing.assert_array_equal(frames.target, arrays.target)
-    X, Y = load(return_X_y=True, as_frame=as_frame)
+    X, Y = load(return_X_y=True)  # "auto" gives frames where pandas is installed
     assert X.equals(frames.data)
     assert Y.equals(frames.target)
-
-
-@every
-def test_two_arrays(load):
-    found = load(as_frame=False)
     X, Y = load(return_X_y=True, as_frame=False)
-    np.testing.assert_array_equal(X, found.data)
-    np.testing.assert_array_equal(Y, found.target)
+    np.testing.assert_array_equal(X, arrays.data)
+    np.testing.assert_array_equal(Y, arrays.target)
 
 
 @every
@@ -73,10 +67,6 @@ def test_without_pandas(monkeypatch, load):
     assert isinstance(load().data, np.ndarray)
     with pytest.raises(ImportError, match=r"Data frames need pandas.*thinrank\[frames\]"):
         load(as_frame=True)
-
-
-@every
-def test_bad_as_frame(load):
     with pytest.raises(ValueError, match="as_frame must be True, False or 'auto', got 'yes'"):
         load(as_frame="yes")
 
@@ -108,12 +98,6 @@ def test_norwegian_predictors_are_what_their_names_say():
         np.testing.assert_array_equal(column[f"{a}^2"], column[a] ** 2)
     for a, b in (("X1", "X2"), ("X1", "X3"), ("X2", "X3")):
         np.testing.assert_array_equal(column[f"{a}*{b}"], column[a] * column[b])
-
-
-def test_names_reach_the_estimator():
-    X, Y = load_norwegian_paper(return_X_y=True)
-    est = tr.SparseReducedRankRegressor(3, 6, None).fit(X, Y)
-    assert list(est.feature_names_in_) == list(X)
 
 
 # --------------------------------------------------------------------------- from UCI
@@ -148,3 +132,21 @@ def test_the_numbers_are_those_of_the_source(load, file, data_dir):
     found = load(as_frame=False)
     np.testing.assert_array_equal(found.data, source["X"])
     np.testing.assert_array_equal(found.target, source["Y"])
+
+
+# --------------------------------------------------------------------------- Zachary
+
+
+def test_karate_club_is_the_published_graph():
+    club = load_karate_club(as_frame=False)
+    S = club.adjacency
+    assert np.array_equal(S, S.T)
+    assert S.sum() == 2 * 78
+    assert not np.any(np.diag(S))
+    # degrees of the instructor, the administrator and the least linked member
+    assert (S[0].sum(), S[33].sum(), S[11].sum()) == (16, 17, 1)
+    assert np.bincount(club.faction).tolist() == [17, 17]
+    assert "Zachary" in club.DESCR
+    assert load_karate_club(as_frame=True).adjacency.loc["member 1", "member 2"] == 1
+    with pytest.raises(ValueError, match="as_frame must be"):
+        load_karate_club(as_frame="yes")

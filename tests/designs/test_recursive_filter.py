@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from contract import assert_acts_like
 
 import thinrank as tr
-from thinrank.designs import Dense, RecursiveFilter
+from thinrank.designs import RecursiveFilter
 from thinrank.losses import LeastSquares
 
 T = 60
@@ -16,8 +17,8 @@ def dense(decay, size=T):
     return np.linalg.inv(np.eye(size) - decay * np.eye(size, k=-1))
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.5, 0.857, 0.99])
-@pytest.mark.parametrize("width", [1, 7, 200])
+@pytest.mark.parametrize("decay", [0.0, 0.857, 0.99])
+@pytest.mark.parametrize("width", [1, 200])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_products_equal_those_of_the_dense_inverse(decay, width, order, dtype, rng):
     X, design = dense(decay), RecursiveFilter(decay, T, dtype)
@@ -32,28 +33,10 @@ def test_products_equal_those_of_the_dense_inverse(decay, width, order, dtype, r
     np.testing.assert_array_equal(block, before)
 
 
-def test_products_with_vectors_and_with_nothing(rng):
-    X, design = dense(0.8), RecursiveFilter(0.8, T)
-    vector = rng.standard_normal(T)
-    np.testing.assert_allclose(design @ vector, X @ vector, atol=1e-12)
-    np.testing.assert_allclose(design.transposed_product(vector), X.T @ vector, atol=1e-12)
-    assert (design @ np.zeros((T, 0))).shape == (T, 0)
-
-
-@pytest.mark.parametrize("decay", [0.0, 0.5, 0.857, 0.99, 1 - 1e-9])
-def test_columns_gram_and_norms_in_closed_form(decay, rng):
-    X, design = dense(decay), RecursiveFilter(decay, T)
-    index = np.array([40, 3, 59, 0])
-    np.testing.assert_allclose(design.columns(index), X[:, index], atol=1e-12)
-    np.testing.assert_allclose(design.gram(index), X[:, index].T @ X[:, index], atol=1e-10)
-    np.testing.assert_allclose(design.gram(), X.T @ X, atol=1e-10)
-    np.testing.assert_allclose(design.column_norms(), np.linalg.norm(X, axis=0), atol=1e-12)
-    scale, center = rng.uniform(size=T), rng.standard_normal(T)
-    np.testing.assert_allclose(
-        design.column_norms(scale, center),
-        np.linalg.norm(scale[:, None] * (X - center), axis=0),
-        atol=1e-12,
-    )
+@pytest.mark.parametrize("decay", [0.0, 0.857, 1 - 1e-9])
+def test_it_acts_like_the_dense_inverse(decay):
+    assert_acts_like(RecursiveFilter(decay, T), dense(decay))
+    assert (RecursiveFilter(decay, T) @ np.zeros((T, 0))).shape == (T, 0)
 
 
 @pytest.mark.parametrize("solver", ["pursuit", "gdt"])
@@ -81,7 +64,6 @@ def test_an_estimator_takes_it_as_X(rng):
     ours = tr.SparseReducedRankRegressor(**settings).fit(design, Y)
     theirs = tr.SparseReducedRankRegressor(**settings).fit(dense(0.8), Y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)
-    np.testing.assert_allclose(Dense(dense(0.8)).gram(), design.gram(), atol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,16 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import aslinearoperator
 
-from thinrank import arrays
-from thinrank.designs import Dense, as_design, standardize
-from thinrank.designs.blockwise import column_means
+from thinrank.designs import as_design, standardize
 
 N, P = 40, 6
 TOL = {"float32": 1e-4, "float64": 1e-10}
-WRAPS = {"dense": np.asarray, "sparse": sp.csr_array, "operator": aslinearoperator}
+WRAPS = {
+    "dense": np.ascontiguousarray,
+    "columns first": np.asfortranarray,
+    "sparse": sp.csr_array,
+    "operator": aslinearoperator,
+}
 
 
 def matrix():
@@ -72,12 +75,6 @@ def test_weights_are_taken_in_the_dtype_of_the_design(library):
     library.check(product, out.center, out.scale, dtype="float32")
 
 
-def test_without_anything_to_do_the_design_passes():
-    design = as_design(matrix())
-    out = standardize(design, center=False, scale=False)
-    assert out.design is design
-
-
 @pytest.mark.parametrize("wrap", WRAPS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_kind_of_design(wrap, weighted):
@@ -112,9 +109,8 @@ def test_constant_columns_become_exactly_zero(wrap, dtype):
 
 
 @pytest.mark.parametrize("wrap", WRAPS)
-@pytest.mark.parametrize("offset", [1e3, 1e6])
-def test_large_offsets(wrap, offset):
-    # products lose offset/spread times the rounding of a number, no more
+def test_large_offsets(wrap):
+    offset = 1e6  # products lose offset/spread times the rounding of a number
     rng = np.random.default_rng(4)
     X = rng.standard_normal((50, 5)) + offset
     out = standardize(as_design(WRAPS[wrap](X)))
@@ -130,38 +126,12 @@ def test_large_offsets(wrap, offset):
 
 
 @pytest.mark.arrays
-def test_means_of_single_precision_far_from_zero(xp):
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_means_of_single_precision_far_from_zero(xp, order):
     X = 1000 + np.random.default_rng(30_201).uniform(-1, 1, (70_000, 3))
-    array = xp.asarray(X.astype(np.float32), dtype=xp.float32)
-    found = column_means(Dense(array), None)
-    assert found.dtype == xp.float32
-    expected = X.astype(np.float32).astype(np.float64).mean(axis=0)
-    np.testing.assert_allclose(arrays.to_numpy(found), expected, rtol=1e-7)
-
-
-@pytest.mark.parametrize("scale", [True, False])
-def test_on_an_accelerator(library, dtype, monkeypatch, scale):
-    """Means and scales come from one pass where the library has a function for it."""
-    monkeypatch.setattr(arrays, "on_host", lambda x: False)
-    expected, mean, spread = explicit(matrix(), None, True, scale)
-    found = standardize(Dense(library.array(matrix(), dtype)), scale=scale)
-    library.check(found.center, dtype=dtype)
-    every = library.index(np.arange(P))
-    np.testing.assert_allclose(library.numpy(found.center), mean, atol=TOL[dtype])
-    np.testing.assert_allclose(
-        library.numpy(found.design.columns(every)), expected, atol=TOL[dtype]
-    )
-    if scale:
-        np.testing.assert_allclose(library.numpy(found.scale), spread, atol=TOL[dtype])
-        assert library.numpy(found.scale)[4] == 0  # a constant column, exactly
-
-
-def test_norms_about_other_centres_on_an_accelerator(library, monkeypatch):
-    monkeypatch.setattr(arrays, "on_host", lambda x: False)
-    design, center = Dense(library.array(matrix())), np.arange(6.0)
-    design.column_means()
-    found = library.numpy(design.column_norms(None, library.array(center)))
-    np.testing.assert_allclose(found, np.linalg.norm(matrix() - center, axis=0))
-    weighted = library.numpy(design.column_norms(library.array(weights()), design.column_means()))
-    moved = (matrix() - matrix().mean(axis=0)) * weights()[:, None]
-    np.testing.assert_allclose(weighted, np.linalg.norm(moved, axis=0), atol=1e-12)
+    X = np.asarray(X, dtype=np.float32, order=order)
+    found = standardize(as_design(xp.asarray(X, dtype=xp.float32)))
+    assert found.center.dtype == xp.float32
+    wide = X.astype(np.float64)
+    np.testing.assert_allclose(np.asarray(found.center), wide.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(found.scale), wide.std(axis=0), rtol=1e-3)

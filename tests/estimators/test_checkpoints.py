@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import thinrank as tr
-from thinrank.selection.held_out_sample import HeldOutSample
 
 pytestmark = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 
@@ -32,7 +31,7 @@ def reference(data):
 def assert_identical(found, reference):
     for name in ("coef_", "intercept_", "r2_", "factor_scale_", "held_out_r2_"):
         np.testing.assert_array_equal(getattr(found, name, None), getattr(reference, name, None))
-    assert found.best_params_ == reference.best_params_
+    assert getattr(found, "best_params_", None) == getattr(reference, "best_params_", None)
     for name in ("search_", "history_"):
         mine, theirs = getattr(found, name, []), getattr(reference, name, [])
         assert [(r.objective, r.sizes) for r in mine] == [(r.objective, r.sizes) for r in theirs]
@@ -51,7 +50,7 @@ def stopping_after(count):
 
 
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
-def test_a_killed_fit_is_resumed(data, reference, tmp_path, how, monkeypatch):
+def test_a_killed_fit_is_resumed(data, reference, tmp_path, how):
     path = tmp_path / "fit.checkpoint"
     script = f"""
 import os, signal, thinrank as tr
@@ -66,14 +65,14 @@ with tr.checkpoint({str(path)!r}):
 """
     ended = subprocess.run([sys.executable, "-W", "ignore", "-c", script], timeout=60, check=False)
     assert ended.returncode == (-signal.SIGKILL if how == "SIGKILL" else 0)
-    fits, fit = [], HeldOutSample.fit
-    monkeypatch.setattr(HeldOutSample, "fit", lambda *args: fits.append(1) or fit(*args))
+    before = path.read_bytes()
+    assert before.count(b"\n") > 2
     with tr.checkpoint(path):
         found = tr.SparseReducedRankRegressor().fit(*data)
     assert_identical(found, reference)
-    resumed = len(fits)
-    tr.SparseReducedRankRegressor().fit(*data)
-    assert 0 < resumed < len(fits) - resumed  # the models of the first process were not fitted
+    whole = before[: before.rindex(b"\n")]  # a last line may be torn
+    assert path.read_bytes().startswith(whole)  # what the first process did was not done again
+    assert path.stat().st_size > len(before)
 
 
 def missing(Y):
@@ -88,6 +87,7 @@ CASES = {
         lambda: tr.SparseReducedRankRegressorCV([2], [3, 4], [3], [0.0, 0.1]),
         lambda Y: Y,
     ),
+    "baseline": (lambda: tr.baselines.MultiTaskGroupLasso(cv=3, n_penalties=5), lambda Y: Y),
     "gdt": (lambda: tr.SparseReducedRankRegressor(2, 4, 3, solver="gdt"), lambda Y: Y),
     "poisson": (
         lambda: tr.SparseReducedRankGLM("poisson", 1, "auto", 3, criterion="pic"),
@@ -100,21 +100,17 @@ CASES = {
 def test_every_kind_of_fit_is_resumed(data, tmp_path, case):
     (make, change), X = CASES[case], data[0]
     Y, path = change(data[1]), tmp_path / "fit.checkpoint"
-    with pytest.raises(StoppedError), tr.checkpoint(path):
-        make().set_params(callback=stopping_after(3)).fit(X, Y)
+    if case == "baseline":  # which has no callback
+        with tr.checkpoint(path):
+            make().fit(X, Y)
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[:-1]))
+    else:
+        with pytest.raises(StoppedError), tr.checkpoint(path):
+            make().set_params(callback=stopping_after(3)).fit(X, Y)
     with tr.checkpoint(path):
         found = make().fit(X, Y)
     assert_identical(found, make().fit(X, Y))
-
-
-def test_a_baseline_is_resumed(data, tmp_path):
-    est, path = tr.baselines.MultiTaskGroupLasso(cv=3, n_penalties=5), tmp_path / "file"
-    reference = est.fit(*data).coef_
-    with tr.checkpoint(path):
-        est.fit(*data)
-    assert len(path.read_text().splitlines()) == 1 + 3
-    with tr.checkpoint(path):
-        np.testing.assert_array_equal(est.fit(*data).coef_, reference)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +118,6 @@ def test_a_baseline_is_resumed(data, tmp_path):
     [
         (lambda X, Y: (X + 1e-13, Y, {}), "X"),
         (lambda X, Y: (X, Y[:, ::-1], {}), "y"),
-        (lambda X, Y: (X, Y, {"tol": 1e-6}), "tol"),
         (lambda X, Y: (X, Y, {"solver": tr.solvers.Pursuit(max_iter=50)}), "solver"),
     ],
 )

@@ -73,7 +73,7 @@ def test_predictions_as_frames():
     frame = est.predict_frame(X)
     assert list(frame.columns) == ["u", "v", "w"]
     assert frame.index.equals(X.index)
-    np.testing.assert_array_equal(frame.to_numpy(), est.predict(X))
+    np.testing.assert_allclose(frame.to_numpy(), est.predict(X))
     own = est.predict_frame(pl.from_pandas(X))
     assert isinstance(own, pl.DataFrame)
     assert own.columns == ["u", "v", "w"]
@@ -185,7 +185,7 @@ def test_names_that_are_no_strings_are_not_kept():
     expected = tr.SparseReducedRankRegressor(**SIZES).fit(X, Y)
     for columns in (range(4), pd.MultiIndex.from_product([["a", "b"], ["c", "d"]])):
         est = tr.SparseReducedRankRegressor(**SIZES).fit(X.set_axis(columns, axis=1), Y)
-        np.testing.assert_allclose(est.coef_, expected.coef_, rtol=1e-12)
+        np.testing.assert_allclose(est.coef_, expected.coef_, rtol=1e-7)
         assert est.summary().predictor_names == ["x0", "x1", "x2", "x3"]
     several = Y.set_axis(pd.MultiIndex.from_product([["u"], [1, 2, 3]]), axis=1)
     est = tr.SparseReducedRankRegressor(**SIZES).fit(X, several)
@@ -204,7 +204,7 @@ def test_rows_with_the_same_names_in_another_order():
     np.testing.assert_allclose(  # frames may be held by columns, and sums have another order
         est.fit(X, Y.iloc[::-1].loc[X.index]).coef_,
         est.fit(X.to_numpy(), Y.iloc[::1]).coef_,
-        rtol=1e-12,
+        rtol=1e-7,
     )
     with pytest.warns(UserWarning, match="'gene 0' and 'trait 0' in row 0"):
         est.fit(X, Y.rename(index=lambda name: name.replace("gene", "trait")))

@@ -1,14 +1,10 @@
 """Corners of automatic sizes that once were wrong."""
 
-import importlib
-
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
 import thinrank as tr
-from thinrank.designs import as_design
-from thinrank.estimators.problem import Problem
 from thinrank.selection import estimate_rank, stability
 
 # fits of noise, or of more predictors than half of the samples
@@ -49,46 +45,12 @@ def test_rsc_of_one_strong_response():
     assert estimate_rank(X[:25], y[:25]) == 1  # 0: 15 residuals are too few, then y is all noise
 
 
-def strict(x):
-    return importlib.import_module("array_api_strict").asarray(x)
-
-
-def test_auto_on_array_api_strict():
-    X, Y, _ = small()
-    assert tr.SparseReducedRankRegressor().fit(strict(X), strict(Y)).rank_ == 2
-
-
-def test_all_rows_on_array_api_strict():
-    X, Y, _ = small()
-    est = tr.SparseReducedRankRegressor(rank=2, row_sparsity=None, column_sparsity=5)
-    assert est.fit(strict(X), strict(Y)).rank_ == 2
-
-
-def test_stopping_in_threads_warns_of_joblibs_tasks(recwarn):
-    import gc
-
-    X, Y, _ = small()
-    grid = {
-        "ranks": [1, 2, 3],
-        "row_sparsities": [2, 4, 8],
-        "column_sparsities": [5, None],
-        "ridges": [0.0],
-    }  # tried in full
-    est = tr.SparseReducedRankRegressorCV(n_jobs=2, callback=lambda r: r.iteration == 3, **grid)
-    with pytest.warns(UserWarning, match="was stopped") as caught:
-        est.fit(X, Y)
-    gc.collect()
-    assert all("was stopped" in str(w.message) for w in caught)
-
-
 @doubtful
 @pytest.mark.parametrize(
     ("n", "given"),
     [
-        (20, {"rank": 5}),
         (15, {"rank": 8}),
         (3, {"rank": 2}),
-        (8, {"rank": 5}),
         (8, {"rank": 2, "column_sparsity": None}),
         (20, {"rank": 3, "row_sparsity": None}),
         (60, {"rank": 11, "row_sparsity": None}),
@@ -120,83 +82,6 @@ def test_stability_without_column_support():
     X, Y, _ = small()
     table = stability(RowsOnly(), X, Y, 2)  # AttributeError; "if responses are selected too"
     assert table.frequency[1] == 1
-
-
-@pytest.mark.parametrize("bad", [{"tol": -1.0}, {"start": "zero"}, {"max_iter": 0}], ids=str)
-def test_bad_parameters_are_refused_before_the_search(bad):
-    X, Y, _ = small()
-    seen = []
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        tr.SparseReducedRankRegressorCV(callback=seen.append, **bad).fit(X, Y)
-    assert not seen
-
-
-def test_noise_level_of_held_out_rows_enters_the_starts():
-    """The convex start of a training part takes its penalty from the noise of all rows."""
-    from sklearn.model_selection import KFold
-
-    rng = np.random.default_rng(0)
-    X, Y, _ = small()
-    splits = list(KFold(5).split(X))
-    test = splits[0][1]
-    scores = []
-    from thinrank.selection.splits import held_out_samples
-
-    for spoil in (0.0, 30.0):
-        spoilt = Y.copy()
-        spoilt[test] += spoil * rng.standard_normal((len(test), 12))
-        loss = Problem.prepare(
-            as_design(X),
-            spoilt,
-            None,
-            fit_intercept=True,
-            standardize_columns=True,
-            scale_targets=False,
-        ).loss
-        (sample,) = held_out_samples(loss, splits[:1], center=True, scale=True)
-        scores.append(sample._noise())
-    assert scores[0] == pytest.approx(scores[1])
-
-
-def test_no_splits():
-    X, Y, _ = small()
-    with pytest.raises(ValueError, match="cv"):  # "min() arg is an empty sequence"
-        tr.SparseReducedRankRegressorCV(cv=[]).fit(X, Y)
-
-
-@pytest.mark.parametrize("options", [{"ranks": 2}, {"ridges": 0.1}], ids=str)
-def test_numbers_for_lists(options):
-    X, Y, _ = small()
-    with pytest.raises((TypeError, ValueError), match=next(iter(options))[:4]):
-        tr.SparseReducedRankRegressorCV(**options).fit(X, Y)
-
-
-def test_splits_as_masks_get_a_wrong_message():
-    X, Y, _ = small()
-    mask = np.arange(60) < 40
-    est = tr.SparseReducedRankRegressorCV(cv=[(mask, ~mask)])
-    index = tr.SparseReducedRankRegressorCV(cv=[(np.arange(40), np.arange(40, 60))]).fit(X, Y)
-    assert est.fit(X, Y).best_params_ == index.best_params_  # "must not repeat a row"
-
-
-@pytest.mark.parametrize("standardize", [True, False])
-def test_about_the_same_scales(standardize):
-    X, Y, _ = small()
-    problem = Problem.prepare(
-        as_design(X),
-        Y,
-        None,
-        fit_intercept=True,
-        standardize_columns=True,
-        scale_targets=standardize,
-    )
-    noise = np.full(Y.shape[1], 0.7)
-    other = problem.with_noise(noise)
-    assert other.has_about_the_scales_of(problem)  # a common factor changes no coefficients
-    for factor, same in ((1.05, True), (0.95, True), (1.2, False), (0.8, False)):
-        moved = noise.copy()
-        moved[3] *= factor  # one response is enough
-        assert problem.with_noise(moved).has_about_the_scales_of(other) == (same or not standardize)
 
 
 @pytest.mark.parametrize("constant", [False, True])

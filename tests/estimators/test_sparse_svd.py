@@ -2,20 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
-
-
-# layers=True passes, too
-@pytest.mark.no_cover
-@parametrize_with_checks([tr.SparseSVD(), tr.SparseSVD(1, 3, 2)])
-@pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
-def test_sklearn_compatible(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +64,6 @@ def test_biclusters_need_layers(blocks):
 def test_some_sizes_given(blocks, sizes, expected):
     svd = tr.SparseSVD(**sizes).fit(blocks)
     assert (svd.rank_, len(svd.row_support_), len(svd.column_support_)) == expected
-
-
-def test_sizes_of_each_layer_given(blocks):
-    svd = tr.SparseSVD(2, 5, 4, layers=True).fit(blocks)
-    assert [svd.get_shape(i) for i in range(2)] == [(5, 4), (5, 4)]
 
 
 def test_column_means_and_factors_are_removed_before(blocks):
@@ -147,16 +132,6 @@ def test_data_frames_keep_names(blocks):
     svd = tr.SparseSVD().set_output(transform="pandas").fit(frame)
     assert list(svd.transform(frame).columns) == ["sparsesvd0", "sparsesvd1"]
     assert svd.feature_names_in_[svd.column_support_[0]] == "gene0"
-
-
-def test_same_after_save_and_load(tmp_path, blocks):
-    svd = tr.SparseSVD(layers=True).fit(blocks)
-    tr.save(svd, tmp_path / "model")
-    loaded = tr.load(tmp_path / "model")
-    np.testing.assert_array_equal(loaded.components_, svd.components_)
-    np.testing.assert_array_equal(loaded.rows_, svd.rows_)
-    np.testing.assert_array_equal(loaded.transform(blocks), svd.transform(blocks))
-    assert clone(loaded).get_params() == svd.get_params()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def test_outcome(name):
 
 
 def test_a_worse_outcome_is_seen():
-    clear, unclear = STORED["default"], STORED["weak signal"]
+    clear, unclear = STORED["rank given"], STORED["weak signal"]
     assert clear["clear"]
     assert outcomes.changes({**clear, "rows": clear["rows"][1:]}, clear)
     assert outcomes.changes({**clear, "norm": clear["norm"] * (1 + 1e-4)}, clear)

@@ -5,8 +5,6 @@ import pytest
 from scipy import stats
 
 import thinrank as tr
-from thinrank.inference.interval_table import adjusted_p_values
-from thinrank.inference.tangent_model import TangentModel, sufficient_rank
 
 intervals = tr.inference.confidence_intervals
 N, P, K = 60, 6, 4
@@ -76,27 +74,23 @@ def test_the_low_rank_makes_intervals_narrower(data, est):
     assert narrow.standard_error.mean() < 0.95 * wide.standard_error.mean()
 
 
-def test_units_and_constants(data, est):
-    X, Y, _ = data
-    x, y = np.array([1e3, 1, 0.1, 7, 1e-4, 2]), np.array([10.0, 0.01, 1, 300])
-    plain = intervals(est, X, Y, pairs="all")
-    other = intervals(
-        tr.SparseReducedRankRegressor(2, 3, 3), X * x - 3, Y * y + [0, 10, 1e3, -4], pairs="all"
-    )
-    for name in ("estimate", "lower", "upper"):
-        expected = plain.matrix(name) * y / x[:, None]
-        np.testing.assert_allclose(other.matrix(name), expected, rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(other.p_value, plain.p_value, rtol=1e-5, atol=1e-12)
-
-
-def test_order_of_rows_predictors_and_responses(data, est):
+def test_units_constants_and_orders(data, est):
     X, Y, _ = data
     rng = np.random.default_rng(0)
     rows, columns, responses = rng.permutation(N), rng.permutation(P), rng.permutation(K)
-    plain = intervals(est, X, Y, pairs="all").matrix("upper")
-    est = tr.SparseReducedRankRegressor(2, 3, 3)
-    other = intervals(est, X[rows][:, columns], Y[rows][:, responses], pairs="all").matrix("upper")
-    np.testing.assert_allclose(other, plain[columns][:, responses], rtol=1e-6)
+    x, y = np.array([1e3, 1, 0.1, 7, 1e-4, 2]), np.array([10.0, 0.01, 1, 300])
+    plain = intervals(est, X, Y, pairs="all")
+    other = intervals(
+        tr.SparseReducedRankRegressor(2, 3, 3),
+        X[rows][:, columns] * x - 3,
+        Y[rows][:, responses] * y + [0, 10, 1e3, -4],
+        pairs="all",
+    )
+    for name in ("estimate", "lower", "upper"):
+        expected = plain.matrix(name)[columns][:, responses] * y / x[:, None]
+        np.testing.assert_allclose(other.matrix(name), expected, rtol=1e-6, atol=1e-12)
+    expected = plain.matrix("p_value")[columns][:, responses]
+    np.testing.assert_allclose(other.matrix("p_value"), expected, rtol=1e-5, atol=1e-12)
 
 
 def test_kept_predictors_are_partialled_out(data):
@@ -127,38 +121,21 @@ def test_means_and_new_observations_of_full_rank_fits(data):
         assert np.all(np.isnan(found.p_value))
 
 
-def test_variances_are_those_of_repeated_samples():
-    rng = np.random.default_rng(2)
-    n, s, k, r = 80, 5, 4, 2
-    A = rng.standard_normal((n, s))
-    A -= A.mean(axis=0)
-    truth = rng.standard_normal((s, r)) @ rng.standard_normal((r, k))
-    root = np.linalg.cholesky(0.6 ** np.abs(np.subtract.outer(range(k), range(k))))
-    estimates, variances = [], []
-    for _ in range(300):
-        Y = A @ truth + rng.standard_normal((n, k)) @ root.T
-        model = TangentModel(A, Y - Y.mean(axis=0), np.arange(k), r, np.arange(s), 1)
-        estimates.append(model.estimate)
-        variances.append(model.variances(np.eye(s)))
-        np.testing.assert_allclose(model.estimate, model.fit, atol=1e-10)
-    ratio = np.var(estimates, axis=0) / np.mean(variances, axis=0)
-    assert np.all((ratio > 0.75) & (ratio < 1.3))
-    assert abs(np.mean(ratio) - 1) < 0.08
-
-
 def test_coverage_of_null_and_other_coefficients():
-    hits = {True: [], False: []}
+    hits, raised = {True: [], False: []}, 0
     for seed in range(20):
         X, Y, truth = tr.datasets.make_two_way_sparse(
             80, 30, 6, 2, 4, 4, correlation=0.5, random_state=720_000 + seed
         )
         found = intervals(tr.SparseReducedRankRegressor(2, 4, 4), X, Y, pairs="all")
+        raised += found.rank > 2
         coefficients = truth.U @ truth.V.T
         inside = (found.matrix("lower") <= coefficients) & (coefficients <= found.matrix("upper"))
         for null in hits:
             hits[null].extend(inside[(coefficients == 0) == null])
     assert 0.93 < np.mean(hits[True]) < 0.97
     assert 0.91 < np.mean(hits[False]) < 0.985
+    assert raised <= 3  # the true rank is rejected at the level 1 %
 
 
 def test_a_clear_predictor_that_the_fit_lacks_is_added(data):
@@ -189,16 +166,6 @@ def test_unclear_layers_are_not_used():
     assert "covered 0.90 to 0.93" in " ".join(str(low).split())
 
 
-def test_sufficient_rank_keeps_its_level():
-    rng = np.random.default_rng(3)
-    raised = 0
-    for _ in range(200):
-        A = rng.standard_normal((60, 4))
-        Y = A[:, :1] @ rng.standard_normal((1, 4)) * 2 + rng.standard_normal((60, 4))
-        raised += sufficient_rank(A - A.mean(0), Y - Y.mean(0), 1, 1) > 1
-    assert raised <= 8  # 2 expected; 9 or more has probability 0.0002
-
-
 def test_rank_zero_has_simple_regressions(data):
     X, _, _ = data
     noise = np.random.default_rng(5).standard_normal((N, 2))
@@ -227,11 +194,18 @@ def test_names_and_table(data):
     assert "p_value" not in at.to_frame()
 
 
-def test_adjusted_p_values():
-    p = np.array([0.01, 0.04, np.nan, 0.03])
-    np.testing.assert_allclose(adjusted_p_values(p, "holm"), [0.03, 0.06, np.nan, 0.06])
-    np.testing.assert_allclose(adjusted_p_values(p, "bh"), [0.03, 0.04, np.nan, 0.04])
-    np.testing.assert_allclose(adjusted_p_values(p, None), p)
+def test_adjusted_p_values(data, est):
+    X, Y, _ = data
+    holm, bh, none = (
+        intervals(est, X, Y, pairs="all", correction=correction)
+        for correction in ("holm", "bh", None)
+    )
+    p = none.p_value
+    np.testing.assert_allclose(none.adjusted_p_value, p)
+    np.testing.assert_allclose(bh.adjusted_p_value, stats.false_discovery_control(p))
+    order = np.argsort(p)
+    stepwise = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    np.testing.assert_allclose(holm.adjusted_p_value[order], np.minimum(stepwise, 1))
 
 
 def test_p_values_of_selected_predictors_are_corrected_for_all(data, est):
@@ -240,9 +214,9 @@ def test_p_values_of_selected_predictors_are_corrected_for_all(data, est):
     assert few.index.tolist() == [[i, j] for i in est.row_support_ for j in est.column_support_]
     place = tuple(few.index.T)
     for name in ("upper", "adjusted_p_value"):
-        np.testing.assert_array_equal(getattr(few, name), every.matrix(name)[place])
+        np.testing.assert_allclose(getattr(few, name), every.matrix(name)[place], rtol=1e-7)
     asked = intervals(est, X, Y, predictors=est.row_support_)
-    assert np.all(asked.adjusted_p_value <= few.adjusted_p_value)
+    assert np.all(asked.adjusted_p_value <= few.adjusted_p_value * (1 + 1e-9))
     assert "corrected for all 6 predictors" in " ".join(str(few).split())
 
 

@@ -20,13 +20,16 @@ def chain(n, p, rho, seed=0):
     return X / np.linalg.norm(X, axis=0)
 
 
-def test_gram_identities():
-    X = chain(60, 8, 0.6)
-    copies = fixed_knockoffs(X, 0)
+@pytest.mark.parametrize(
+    ("make", "n", "tol"), [(fixed_knockoffs, 60, 1e-9), (gaussian_knockoffs, 4000, 0.06)]
+)
+def test_gram_identities(make, n, tol):
+    X = chain(n, 6, 0.6)
+    copies = make(X, 0)
     s = knockoff_variances(X.T @ X)
-    np.testing.assert_allclose(copies.T @ copies, X.T @ X, atol=1e-10)
-    np.testing.assert_allclose(X.T @ copies, X.T @ X - np.diag(s), atol=1e-10)
-    np.testing.assert_allclose(copies.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(copies.T @ copies, X.T @ X, atol=tol)
+    np.testing.assert_allclose(X.T @ copies, X.T @ X - np.diag(s), atol=tol)
+    np.testing.assert_allclose(copies.mean(axis=0), 0, atol=tol)
 
 
 def test_variances_minimise_the_reconstructability():
@@ -42,18 +45,6 @@ def test_variances_minimise_the_reconstructability():
     assert objective(s) < objective(np.full(6, np.linalg.eigvalsh(gram)[0]))
 
 
-def test_independent_predictors_have_orthogonal_copies():
-    np.testing.assert_allclose(knockoff_variances(np.eye(5)), 1.0)
-
-
-def test_many_predictors_have_equal_variances(monkeypatch):
-    monkeypatch.setattr("thinrank.inference.knockoff_copies._MOST_SWEPT", 4)
-    gram = chain(60, 6, 0.7).T @ chain(60, 6, 0.7)
-    s = knockoff_variances(gram)
-    assert np.ptp(s) == 0
-    assert 0 < np.linalg.eigvalsh(2 * gram - np.diag(s))[0] < 1e-4
-
-
 def test_copies_are_unrelated_to_data_drawn_with_the_same_seed():
     """A trap: data and knockoffs from one sequence of random numbers."""
     X = np.random.default_rng(0).standard_normal((200, 6))
@@ -61,14 +52,6 @@ def test_copies_are_unrelated_to_data_drawn_with_the_same_seed():
     X /= np.linalg.norm(X, axis=0)
     for copies in (fixed_knockoffs(X, 0), gaussian_knockoffs(X, 0)):
         assert np.abs(np.diag(X.T @ copies)).max() < 0.4
-
-
-def test_gaussian_copies_have_the_moments_of_the_predictors():
-    X = chain(4000, 5, 0.5)
-    copies = gaussian_knockoffs(X, 0)
-    s = knockoff_variances(X.T @ X)
-    np.testing.assert_allclose(copies.T @ copies, X.T @ X, atol=0.06)
-    np.testing.assert_allclose(X.T @ copies, X.T @ X - np.diag(s), atol=0.06)
 
 
 def test_exchanging_a_predictor_and_its_copy_changes_one_sign():

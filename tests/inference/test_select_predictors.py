@@ -35,6 +35,14 @@ def test_every_method_finds_strong_effects(method):
     assert np.flatnonzero(found.statistics >= found.threshold).tolist() == found.selected.tolist()
     assert 0 <= found.estimated_fdp <= 0.2
     assert (found.p_values is not None) == (method == "row_tests")
+    if "knockoffs" in method:  # the +1 threshold of Barber and Candès
+        W = found.statistics
+        good = [
+            t
+            for t in np.sort(np.abs(W))
+            if t > 0 and 1 + np.count_nonzero(t <= -W) <= 0.2 * np.count_nonzero(t <= W)
+        ]
+        assert found.threshold == good[0]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -42,8 +50,8 @@ def test_units_constants_and_repetition_change_nothing(method):
     X, Y = easy()
     rng = np.random.default_rng(1)
     first = select(X, Y, 0.2, method, n_splits=4, random_state=3)
-    again = select(X, Y, 0.2, method, n_splits=4, random_state=3)
-    np.testing.assert_array_equal(first.statistics, again.statistics)
+    again = select(X, Y, 0.2, method, n_splits=4, random_state=3, n_jobs=2)
+    np.testing.assert_allclose(first.statistics, again.statistics)
     other = select(
         X * 10.0 ** rng.integers(-6, 6, 25) + rng.standard_normal(25),
         Y * 10.0 ** rng.integers(-3, 3, 6) + np.arange(6) * 10,
@@ -56,22 +64,12 @@ def test_units_constants_and_repetition_change_nothing(method):
     np.testing.assert_allclose(first.statistics, other.statistics, rtol=1e-3, atol=1e-4)
 
 
-def test_seeds_matter_for_splits():
-    X, Y = easy(n=60)
-    rates = [select(X, Y, 0.2, "mirror", n_splits=3, random_state=s).statistics for s in (0, 1)]
-    assert not np.array_equal(*rates)
-
-
-def test_threads_give_the_same_rates():
-    X, Y = easy()
-    one, two = (select(X, Y, 0.2, "mirror", n_splits=4, n_jobs=jobs) for jobs in (1, 2))
-    np.testing.assert_array_equal(one.statistics, two.statistics)
-
-
-def test_progress_of_splits(capsys):
+def test_progress_and_seeds_of_splits(capsys):
     X, Y = easy()
     records = []
     found = select(X, Y, 0.2, "mirror", n_splits=3, callback=records.append, verbose=1)
+    other = select(X, Y, 0.2, "mirror", n_splits=3, random_state=1)
+    assert not np.allclose(found.statistics, other.statistics)
     assert [(r.iteration, r.total) for r in records] == [(1, 3), (2, 3), (3, 3)]
     assert all(r.n_selected >= 5 or r.n_selected == 0 for r in records)
     assert "mirror statistics" in capsys.readouterr().err
@@ -96,12 +94,6 @@ def test_names_and_table():
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
-def test_long_selections_are_cut():
-    X, Y = easy(n=400, p=30, rows=25)
-    text = str(select(X, Y, 0.2))
-    assert "… and" in text
-
-
 def test_auto_says_what_it_picked():
     X, Y = easy()
     assert "each predictor is tested given its neighbours" in select(X, Y).reason
@@ -116,12 +108,6 @@ def test_auto_says_what_it_picked():
     found = select(X, Y)
     assert found.method == "model_x_knockoffs"
     assert "too few" in found.reason
-    # neighbours are many, but not very many
-    X = rng.standard_normal((150, 8)) @ rng.standard_normal((8, 110))
-    found = select(X + 0.5 * rng.standard_normal(X.shape), Y)
-    assert found.method == "row_tests"
-    assert "given its neighbours" in found.reason
-    assert 6 < float(found.reason.split("neighbours (")[1].split()[0]) < 12
 
 
 def test_few_rows_and_many_predictors_select_nothing_in_words():

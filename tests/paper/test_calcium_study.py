@@ -8,7 +8,7 @@ import synthetic_records as synthetic
 
 from thinrank.paper import find_study
 from thinrank.paper.calcium import make_page
-from thinrank.paper.calcium.images import as_text, from_text, shades
+from thinrank.paper.calcium.images import from_text
 from thinrank.paper.calcium.labelled_movies import load
 from thinrank.paper.calcium.study import AFTER, BEFORE
 from thinrank.report.markdown import render_markdown
@@ -28,32 +28,6 @@ def kinds(records, kind):
     return [record for record in records if record["kind"] == kind]
 
 
-def test_images_as_text(rng):
-    image = rng.integers(0, 256, (13, 7), dtype=np.uint8)
-    assert np.array_equal(from_text(as_text(image)), image)
-    with pytest.raises(TypeError, match="expected a 2-D image of dtype uint8, got int64"):
-        as_text(image.astype(int))
-    grey = shades(np.linspace(-5, 5, 200).reshape(10, 20))
-    assert (grey.dtype, grey.min(), grey.max()) == (np.uint8, 0, 255)
-    assert not shades(np.ones((3, 3))).any()
-
-
-def test_jobs_of_the_paper(monkeypatch):
-    monkeypatch.delenv("THINRANK_DATA", raising=False)
-    first, *known = STUDY.jobs(False)
-    assert first.cell == {
-        "part": "labelled",
-        "movie": "simulated",
-        "rank": 50,
-        "rows": 100,
-        "columns": 3000,
-    }
-    assert load("simulated").movie.shape == (559, 135, 131)
-    assert {job.cell["amplitude"] for job in known} == {3.0, 1.5, 1.0}
-    assert {job.seed for job in known} == set(range(81_000, 81_010))
-    assert len(known) == 30
-
-
 def test_without_data_a_movie_is_simulated(monkeypatch):
     monkeypatch.delenv("THINRANK_DATA", raising=False)
     job = STUDY.jobs(True)[0]
@@ -68,6 +42,7 @@ def test_without_data_a_movie_is_simulated(monkeypatch):
     found = {(r["stage"], r["labels"]): r for r in kinds(records, "scores")}
     assert set(found) == {(stage, x) for stage in (BEFORE, AFTER) for x in ("strong", "all")}
     assert found[AFTER, "all"]["combined"] >= found[BEFORE, "all"]["combined"]
+    assert load("simulated").movie.shape == (559, 135, 131)  # that of the full version
     (picture,) = kinds(records, "picture")
     assert from_text(picture["estimated"]).max() == sizes["neurons"]
     regions = kinds(records, "region")
@@ -132,12 +107,9 @@ def test_study_in_numbers():
     assert "| 0.75 ± 0.01 | 0.70 ± 0.00 | 0.60 ± 0.00 | 18 of 20 | 2 |" in text
 
 
-def test_study_says_which_movie_it_was():
+def test_study_says_which_movie_and_which_parts():
     text = shown(synthetic.calcium(movie="simulated"))
     assert "The movie here is a simulated one, because no real one was available" in text
-
-
-def test_study_in_parts():
     known = [r for r in synthetic.calcium() if r["part"] == "known"]
     assert "Movies with known neurons" in shown(known)
     labelled = [r for r in synthetic.calcium() if r["part"] == "labelled"]

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,42 +22,44 @@ def test_a_file_made_by_hand_is_loaded_if_it_is_valid(folder):
 
 # ------------------------------------------------------------------------------- model.json
 
+AUTO = {"$type": "object", "class": "starts.Auto", "fields": {}}
+
+
+def fitted(**values):
+    """A change of the fitted attributes in a document."""
+    return lambda document: document["fitted"].update(values)
+
 
 @pytest.mark.parametrize(
     ("function", "message"),
     [
         (lambda d: d.update(format="other"), "not a model of thinrank"),
-        (lambda d: d.pop("format"), "not a model of thinrank"),
         (
             lambda d: d.update(format_version=2, thinrank_version="0.9.0"),
             r"made by thinrank 0\.9\.0 .* this is thinrank .* upgrade",
         ),
         (lambda d: d.update(format_version=True), "invalid format_version"),
-        (lambda d: d.pop("format_version"), "invalid format_version"),
         (lambda d: d.pop("class"), "'class' is missing"),
         (lambda d: d.pop("fitted"), "'fitted' is missing"),
-        (lambda d: d.pop("parameters"), "'parameters' is missing"),
         (lambda d: d.pop("extra"), "'extra' is missing"),
         (lambda d: d.update(parameters=[]), "'parameters' is missing or is not"),
         (lambda d: d.update({"class": "os.system"}), "'os.system' is not one that thinrank stores"),
         (lambda d: d.update({"class": "core.result.History"}), "not that of a model"),
-        (lambda d: d.update({"class": "core.result.Outcome"}), "not that of a model"),
         (lambda d: d.update({"class": "solvers.Pursuit"}), "not that of a model"),
         (lambda d: d.update({"class": "Solution"}), "'fields' is missing"),
         (lambda d: d.update({"class": "SparseReducedRankGLM"}), "no parameter 'loss'"),
         (lambda d: d["parameters"].update(evil=1), "no parameter 'evil'"),
-        (lambda d: d["fitted"].update(predict=1), "'predict' is not an attribute"),
-        (lambda d: d["fitted"].update(_linear=1), "'_linear' is not an attribute"),
-        (lambda d: d["fitted"].update(coef_=1), "'coef_' is not an attribute"),
-        (lambda d: d["fitted"].update(__class__=1), "'__class__' is not an attribute"),
-        (lambda d: d["fitted"].update(rank=1), "'rank' is not an attribute"),
+        (fitted(predict=1), "'predict' is not an attribute"),
+        (fitted(_linear=1), "'_linear' is not an attribute"),
+        (fitted(coef_=1), "'coef_' is not an attribute"),
+        (fitted(__class__=1), "'__class__' is not an attribute"),
+        (fitted(rank=1), "'rank' is not an attribute"),
         (lambda d: d["fitted"].pop("_single_target"), "_single_target"),
-        (lambda d: d["fitted"].update(_single_target=True), "single response"),
-        (lambda d: d["fitted"].update(n_features_in_=10**15), "n_features_in_"),
+        (fitted(_single_target=True), "single response"),
+        (fitted(n_features_in_=10**15), "n_features_in_"),
         (lambda d: d["fitted"].pop("intercept_"), "intercept_ must have"),
-        (lambda d: d["fitted"].update(intercept_=1.0), "intercept_ must have"),
-        (lambda d: d["fitted"].update(factors_=None), "factors_ must be Factors"),
-        (lambda d: d["fitted"].update(kept_=[1]), "kept_ must contain"),
+        (fitted(factors_=None), "factors_ must be Factors"),
+        (fitted(kept_=[1]), "kept_ must contain"),
         (lambda d: d["fitted"].pop("kept_coef_"), "kept_coef_ must have"),
         (lambda d: d["fitted"]["feature_names_in_"].update(shape=[7]), "shape"),
         (lambda d: d["fitted"]["feature_names_in_"]["items"].pop(), "but has 5 entries"),
@@ -65,33 +68,20 @@ def test_a_file_made_by_hand_is_loaded_if_it_is_valid(folder):
         (lambda d: d["fitted"]["factors_"]["fields"].update(U=None), "not a valid Factors"),
         (lambda d: d["fitted"]["factors_"].update({"class": "Solution"}), "no field 'U'"),
         (lambda d: d["fitted"]["status_"]["fields"]["outcome"].update(value="won"), "Outcome"),
-        (lambda d: d["fitted"].update(x_={"$type": "pickle"}), "unknown type 'pickle'"),
-        (lambda d: d["fitted"].update(x_={"$type": []}), "unknown type"),
-        (lambda d: d["fitted"].update(x_={"$type": "array", "name": "../x"}), "no array '../x'"),
-        (lambda d: d["fitted"].update(x_={"$type": "array"}), "'name' is missing"),
-        (lambda d: d["fitted"].update(x_={"$type": "float", "value": "1"}), "valid float"),
-        (lambda d: d["fitted"].update(x_={"$type": "dict", "items": [1]}), "valid dict"),
-        (lambda d: d["fitted"].update(x_={"$type": "dict", "items": [[[], 1]]}), "valid dict"),
-        (lambda d: d["fitted"].update(x_={"$type": "range", "items": [0, 1, 0]}), "valid range"),
-        (
-            lambda d: d["fitted"].update(x_={"$type": "scalar", "dtype": "|O8", "value": 1}),
-            "not supported",
-        ),
-        (
-            lambda d: d["fitted"].update(x_={"$type": "scalar", "dtype": "<i1", "value": 300}),
-            "valid scalar",
-        ),
-        (
-            lambda d: d["fitted"].update(
-                x_={"$type": "object", "class": "starts.Auto", "fields": {"evil": 1}}
-            ),
-            "no field 'evil'",
-        ),
+        (fitted(x_={"$type": "pickle"}), "unknown type 'pickle'"),
+        (fitted(x_={"$type": "array", "name": "../x"}), "no array '../x'"),
+        (fitted(x_={"$type": "array"}), "'name' is missing"),
+        (fitted(x_={"$type": "float", "value": "1"}), "valid float"),
+        (fitted(x_={"$type": "dict", "items": [[[], 1]]}), "valid dict"),
+        (fitted(x_={"$type": "range", "items": [0, 1, 0]}), "valid range"),
+        (fitted(x_={"$type": "scalar", "dtype": "|O8", "value": 1}), "not supported"),
+        (fitted(x_={"$type": "scalar", "dtype": "<i1", "value": 300}), "valid scalar"),
+        (fitted(x_={**AUTO, "fields": {"evil": 1}}), "no field 'evil'"),
         (lambda d: d.update(arrays_change={"file": "../arrays.npz"}), "another file"),
         (lambda d: d.update(arrays_change={"sha256": "0"}), "checksum"),
         (lambda d: d.update(arrays_change={"bytes": 1}), "checksum"),
     ],
-    ids=range(51),
+    ids=range(44),
 )
 def test_documents_made_by_hand(folder, function, message):
     change(folder, function)
@@ -125,12 +115,7 @@ def test_texts_that_are_no_document(folder, text):
 
 
 def test_fields_that_an_older_file_lacks_have_their_defaults(folder):
-    change(
-        folder,
-        lambda document: document["parameters"].update(
-            start={"$type": "object", "class": "starts.Auto", "fields": {}}
-        ),
-    )
+    change(folder, lambda document: document["parameters"].update(start=AUTO))
     assert tr.load(folder).start == tr.starts.Auto()
 
 
@@ -163,8 +148,8 @@ def test_numbers_that_are_too_large(folder):
         read_extra(folder)
 
 
-def test_a_document_that_is_too_large(folder, monkeypatch):
-    monkeypatch.setattr("thinrank.persistence.model.MOST_BYTES", 100)
+def test_a_document_that_is_too_large(folder):
+    os.truncate(folder / "model.json", 2**40)  # of which the disk holds no more than before
     with pytest.raises(ModelFileError, match="more than any model has"):
         tr.load(folder)
 
@@ -197,15 +182,12 @@ def test_paths_that_are_no_model(folder, tmp_path):
 @pytest.mark.parametrize("name", ["model.json", "arrays.npz"])
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
 def test_links_pipes_and_folders_in_place_of_files(folder, name, tmp_path):
-    moved = shutil.move(folder / name, tmp_path / name)
-    (folder / name).symlink_to(moved)
-    with pytest.raises(ModelFileError, match=f"{name} is not a regular file"):
-        tr.load(folder)
-    (folder / name).unlink()
-    os.mkfifo(folder / name)
-    with pytest.raises(ModelFileError, match=f"{name} is not a regular file"):
-        tr.load(folder)
-    (folder / name).unlink()
+    moved = Path(shutil.move(folder / name, tmp_path / name))
+    for replace in (lambda: (folder / name).symlink_to(moved), lambda: os.mkfifo(folder / name)):
+        replace()
+        with pytest.raises(ModelFileError, match=f"{name} is not a regular file"):
+            tr.load(folder)
+        (folder / name).unlink()
     (folder / name).mkdir()
     with pytest.raises(ModelFileError, match=f"{name} is not a regular file"):
         tr.load(folder)
@@ -221,12 +203,12 @@ def test_a_link_to_a_model_is_followed(folder, tmp_path):
 
 @pytest.mark.parametrize("name", ["model.json", "arrays.npz"])
 def test_damage_at_random_places(folder, name):
-    """Flipped, deleted and repeated bytes: an error, or the same model. Never another error."""
+    """An error, or the same model; never another error. tests/fuzz has valid checksums, too."""
     rng = np.random.default_rng(0)
     path = folder / name
     whole = path.read_bytes()
     expected = tr.load(folder).coef_
-    for kind in ["flip", "cut", "delete", "repeat"] * 40:
+    for kind in ["flip", "cut", "delete", "repeat"] * 15:
         data = bytearray(whole)
         place = int(rng.integers(len(data)))
         if kind == "flip":
@@ -243,30 +225,3 @@ def test_damage_at_random_places(folder, name):
         except ModelFileError:
             continue
         np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("place", ["document", "arrays"])
-def test_damage_with_valid_checksums(folder, place):
-    """As above, by somebody who also makes the checksums right: no other error."""
-    rng = np.random.default_rng(1)
-    whole = (folder / "arrays.npz").read_bytes()
-    document = (folder / "model.json").read_text()
-    for _ in range(150):
-        data, text = bytearray(whole), document
-        if place == "arrays":
-            spot = int(rng.integers(len(data)))
-            data[spot] = int(rng.integers(256))
-            if rng.random() < 0.3:
-                del data[int(rng.integers(len(data))) :]
-        else:
-            spot = int(rng.integers(len(text)))
-            text = text[:spot] + chr(int(rng.integers(32, 127))) + text[spot + 1 :]
-        (folder / "arrays.npz").write_bytes(data)
-        try:
-            write(folder, json.loads(text))
-        except (ValueError, AttributeError, TypeError):
-            continue
-        try:
-            tr.load(folder)
-        except ModelFileError:
-            continue

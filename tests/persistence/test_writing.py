@@ -1,6 +1,5 @@
 """A model is written completely or not at all, and nothing of the user is overwritten."""
 
-import hashlib
 import os
 import stat
 
@@ -8,8 +7,6 @@ import numpy as np
 import pytest
 
 import thinrank as tr
-from thinrank.core import whole_folder
-from thinrank.persistence import model as model_module
 
 
 def factors(number):
@@ -34,10 +31,7 @@ def test_the_same_model_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
         tr.save(factors(1), str(tmp_path / name))
     for file in ("model.json", "arrays.npz"):
-        digests = {
-            hashlib.sha256((tmp_path / name / file).read_bytes()).hexdigest() for name in "ab"
-        }
-        assert len(digests) == 1
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
 
 def test_a_model_is_replaced_only_if_asked(tmp_path):
@@ -54,12 +48,6 @@ def test_a_model_is_replaced_only_if_asked(tmp_path):
     assert contents(tmp_path) == ["model"]
 
 
-def test_an_empty_folder_is_used(tmp_path):
-    (tmp_path / "model").mkdir()
-    tr.save(factors(1), tmp_path / "model")
-    assert number_of(tmp_path / "model") == 1
-
-
 @pytest.mark.parametrize("file", ["thesis.tex", "model.json"])
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_other_folders_are_never_replaced(file, overwrite, tmp_path):
@@ -69,7 +57,10 @@ def test_other_folders_are_never_replaced(file, overwrite, tmp_path):
     assert contents(tmp_path) == [file]
 
 
-def test_files_are_never_replaced(tmp_path):
+def test_empty_folders_are_used_and_files_are_never_replaced(tmp_path):
+    (tmp_path / "empty").mkdir()
+    tr.save(factors(1), tmp_path / "empty")
+    assert number_of(tmp_path / "empty") == 1
     (tmp_path / "model").write_text("mine")
     with pytest.raises(FileExistsError, match="is a file"):
         tr.save(factors(1), tmp_path / "model", overwrite=True)
@@ -92,31 +83,23 @@ def test_permissions_are_those_of_other_new_files(tmp_path):
     assert modes[0] == modes[1]
 
 
-# Each is called once while a model is saved.
-STEPS = [
-    (model_module, "write_arrays"),
-    (model_module, "sha256_of"),
-    (model_module, "write_document"),
-    (whole_folder, "_put"),
-]
-
-
-@pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt(), MemoryError()])
-@pytest.mark.parametrize(("module", "step"), STEPS, ids=[name for _, name in STEPS])
+@pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt()])
+@pytest.mark.parametrize(("step", "call"), [("fsync", 0), ("fsync", 1), ("rename", 0)])
 @pytest.mark.parametrize("exists", [True, False])
-def test_an_interruption_leaves_what_was_there(module, step, error, exists, tmp_path, monkeypatch):
+def test_an_interruption_leaves_what_was_there(step, call, error, exists, tmp_path, monkeypatch):
     path = tmp_path / "model"
     if exists:
         tr.save(factors(1), path)
-    real = getattr(module, step)
+    real, calls = getattr(os, step), []
 
     def interrupted(*arguments):
-        if step == "write_arrays":
-            real(*arguments)  # the disk is full after some bytes
-        raise error
+        calls.append(arguments)
+        if len(calls) == call + 1:
+            raise error
+        return real(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, step, interrupted)
+        patch.setattr(os, step, interrupted)
         with pytest.raises(type(error)):
             tr.save(factors(2), path, overwrite=True)
     assert contents(tmp_path) == (["model"] if exists else [])

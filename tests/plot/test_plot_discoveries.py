@@ -25,14 +25,6 @@ def test_bars_threshold_and_names(data, ax):
     assert legend[0].startswith(f"selected: {len(found.selected)} at a rate of 0.1")
 
 
-def test_knockoffs_that_select_nothing(data, ax):
-    found = tr.inference.select_predictors(*data, method="fixed_knockoffs")
-    tr.plot.discoveries(found, ax=ax)
-    ax.figure.canvas.draw()
-    assert not ax.lines
-    assert ax.get_xlabel() == "knockoff statistic W"
-
-
 def test_nothing_to_draw_is_a_sentence(data, ax):
     found = tr.inference.select_predictors(data[0], np.ones((80, 2)))
     tr.plot.discoveries(found, ax=ax)

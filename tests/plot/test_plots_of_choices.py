@@ -8,7 +8,11 @@ import pytest
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
-from thinrank.selection.records import last_search, one_standard_error, standard_error
+
+
+def last_search(records):
+    """The models that were compared in the last round."""
+    return [r for r in records if r.search_round == records[-1].search_round]
 
 
 def lines(ax):
@@ -27,6 +31,11 @@ def test_the_chosen_model_is_marked_where_it_is():
     sizes = [(r.sizes.rank, r.sizes.rows, r.sizes.ridge) for r in last_search(est.search_)]
     place = sizes.index(tuple(est.best_params_[k] for k in ("rank", "row_sparsity", "ridge")))
     assert star.get_ydata()[0] == last_search(est.search_)[place].objective
+    few = lines(tr.plot.selection(est, max_ranks=2))
+    assert sum(label.startswith("rank") for label in few) == 2
+    assert f"rank {est.rank_}" in few
+    ax.figure.draw_without_rendering()  # the legend is beside the lines
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
 
 
 def test_the_one_standard_error_model_is_the_thinnest_within_reach():
@@ -37,49 +46,6 @@ def test_the_one_standard_error_model_is_the_thinnest_within_reach():
     within = [r for r in records if r.objective <= limit]
     assert ring.get_xdata()[0] == min(r.sizes.rows for r in within)
     assert ring.get_ydata()[0] <= limit
-
-
-def test_records_of_a_search_have_scores_of_splits_and_ranks():
-    est = fits.searched()
-    for record in est.search_:
-        assert len(record.split_scores) in (5, 10, 15)  # the best on one or two more partitions
-        assert np.mean(record.split_scores) == pytest.approx(record.objective, rel=1e-6)
-        if record.sizes.rank > 0:
-            scores = dict(record.rank_scores)
-            assert scores[record.sizes.rank] <= record.objective * (1 + 1e-6)
-            assert max(scores) <= record.sizes.rows
-    rounds = [record.search_round for record in est.search_]
-    assert rounds == sorted(rounds)
-    assert len({r.sizes for r in last_search(est.search_)}) == len(last_search(est.search_))
-
-
-def test_every_rank_has_a_line_with_its_least_scores():
-    est = fits.searched()
-    ax = tr.plot.selection(est, max_ranks=20)
-    records = last_search(est.search_)
-    ranks = {rank for r in records for rank, _ in r.rank_scores}
-    drawn = lines(ax)
-    own = {r.sizes.rank for r in records}
-    labels = {rank: f"rank {rank}" + ("" if rank in own else ", from others") for rank in ranks}
-    assert set(labels.values()) <= set(drawn)
-    for rank, label in labels.items():
-        assert drawn[label].get_linestyle() == ("-" if rank in own else "--")
-    line = drawn[f"rank {est.rank_}"]
-    for rows, score in zip(line.get_xdata(), line.get_ydata(), strict=True):
-        same = [r for r in records if r.sizes.rows == rows]
-        same = [r for r in same if r.sizes.rank == est.rank_] or same
-        known = [r.objective for r in same if r.sizes.rank == est.rank_]
-        known += [s for r in same for rank, s in r.rank_scores if rank == est.rank_]
-        assert score == min(known)
-    few = lines(tr.plot.selection(est, max_ranks=2))
-    assert sum(label.startswith("rank") for label in few) == 2
-    assert f"rank {est.rank_}" in few
-
-
-def test_the_legend_is_beside_the_lines():
-    ax = tr.plot.selection(fits.searched())
-    ax.figure.draw_without_rendering()
-    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
 
 
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
@@ -103,14 +69,6 @@ def test_a_grid_and_a_criterion(ax):
     assert lines(ax)["chosen"].get_xdata()[0] == by_criterion.best_params_["row_sparsity"]
 
 
-def test_counts_have_a_deviance():
-    _, X, Y = fits.counts()
-    est = tr.SparseReducedRankGLM("poisson", rank=1, column_sparsity=None).fit(X, Y)
-    ax = tr.plot.selection(est)
-    assert ax.get_ylabel().startswith("held-out deviance")
-    assert lines(ax)["chosen"].get_xdata()[0] == len(est.row_support_)
-
-
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 def test_rank_zero_is_chosen_at_no_predictors():
     rng = np.random.default_rng(0)
@@ -125,11 +83,6 @@ def test_rank_zero_is_chosen_at_no_predictors():
 def test_given_sizes_have_no_search():
     with pytest.raises(ValueError, match=r"est tried no models.*row_sparsity"):
         tr.plot.selection(fits.given())
-
-
-def test_no_standard_error_without_splits():
-    assert one_standard_error([]) is None
-    assert np.isnan(standard_error(fits.given().history_[0]))
 
 
 # ---------------------------------------------------------------- path
@@ -155,6 +108,9 @@ def test_path_has_fits_of_every_number():
 
 def test_lines_of_a_path(ax):
     found = tr.selection.path(fits.given(), *fits.paper(), row_sparsities=[1, 3, 5])
+    few = tr.plot.path(found, max_labels=2)
+    assert len(few.texts) == 2 + 1
+    assert "strongest 2 of" in few.get_xlabel()
     tr.plot.path(found, ax=ax)
     written = [text.get_text() for text in ax.texts]
     assert written[-1] == "chosen"
@@ -168,14 +124,6 @@ def test_lines_of_a_path(ax):
     assert score.lines[0].get_ydata().tolist() == found.scores.tolist()
 
 
-def test_path_of_many_labels_the_strongest():
-    est, X, Y = fits.wide()
-    found = tr.selection.path(est, X, Y, row_sparsities=[10, 30])
-    ax = tr.plot.path(found, max_labels=12)
-    assert len(ax.texts) == 12 + 1
-    assert "strongest 12 of" in ax.get_xlabel()
-
-
 def test_path_of_grids_and_of_counts():
     X, Y = fits.paper()
     grid = tr.SparseReducedRankRegressorCV([1], [2], [None], [0.0]).fit(X, Y)
@@ -186,7 +134,7 @@ def test_path_of_grids_and_of_counts():
     assert found.names[0] == "x0"
 
 
-@pytest.mark.parametrize("wrong", [[0], [10], [2.5], [True], []])
+@pytest.mark.parametrize("wrong", [[0], [10], [2.5], []])
 def test_numbers_of_a_path_are_checked(wrong):
     with pytest.raises(ValueError, match="row_sparsities must"):
         tr.selection.path(fits.given(), *fits.paper(), row_sparsities=wrong)
@@ -294,18 +242,6 @@ def test_objective_and_change_of_every_iteration(descent):
     assert ax.get_yscale() == "log"
     ax = tr.plot.convergence(descent, show="excess")
     assert ax.lines[0].get_ydata().min() > 0
-
-
-def test_the_iteration_of_the_final_supports_is_marked():
-    X, Y, _ = tr.datasets.make_two_way_sparse(60, 30, 20, 2, 5, 5, random_state=0)
-    start = np.zeros((30, 20))
-    start[:5, :5] = 1.0  # a start with other supports
-    est = tr.SparseReducedRankRegressor(2, 5, 5, solver="gdt", start=start).fit(X, Y)
-    supports = [tuple(r.row_support) + tuple(r.column_support) for r in est.history_]
-    settled = next(i for i in range(len(supports)) if len(set(supports[i:])) == 1)
-    ax = tr.plot.convergence(est)
-    marks = [line.get_xdata()[0] for line in ax.lines[1:]]
-    assert marks == ([settled + 1] if settled else [])
 
 
 def test_one_iteration_and_a_solution(ax):

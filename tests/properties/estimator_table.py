@@ -1,21 +1,30 @@
 """All public estimators with settings for tiny data, and what must hold for each of them.
 
-A new estimator is one line of ``CASES``.
+A new estimator is one line of ``CASES``; a new baseline takes part without one.
+``HYPOTHESIS_PROFILE=many`` is for changes of estimators and solvers. Its examples differ between
+runs, and failing ones are made as simple as possible.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from example_counts import PROFILE
+from hypothesis import Phase, settings
 from sklearn.model_selection import PredefinedSplit
 from tiny_problems import Problem
 
 import thinrank as tr
 from thinrank import baselines
+
+settings.register_profile(
+    "few", max_examples=2, deadline=None, derandomize=True, phases=[Phase.generate]
+)
+settings.register_profile("many", max_examples=100, deadline=None, print_blob=True)
+PROFILE = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "few"))
 
 _WITH_RESPONSES = ("numbers", "counts", "labels", "classes")
 _WITHOUT_RESPONSES = ("matrix", "cells", "graph")
@@ -223,6 +232,12 @@ CASES: dict[str, Case] = {
     ),
     "NullRegressor": Case(lambda cv: baselines.NullRegressor()),
 }
+
+for _name in baselines.__all__:
+    if _name not in CASES:
+        CASES[_name] = Case(
+            lambda cv, name=_name: getattr(baselines, name)(cv=cv), except_for=_NOT_SCALED, tol=1e-4
+        )
 
 
 def names_for(prop: str) -> list[str]:

@@ -23,12 +23,6 @@ def strided(array: np.ndarray, folder: Path) -> np.ndarray:
     return view
 
 
-def read_only(array: np.ndarray, folder: Path) -> np.ndarray:
-    array = array.copy()
-    array.flags.writeable = False
-    return array
-
-
 def mapped(array: np.ndarray, folder: Path) -> np.ndarray:
     """A read-only memory map."""
     path = folder / f"{array.shape}.npy"
@@ -53,7 +47,6 @@ def polars_frame(array: np.ndarray, folder: Path) -> Any:
 CONTAINERS: list[Callable[[np.ndarray, Path], Any]] = [
     lambda array, folder: np.asfortranarray(array),
     strided,
-    read_only,
     mapped,
     lambda array, folder: array.tolist(),
     pandas_frame,

@@ -8,7 +8,6 @@ import pytest
 
 from thinrank.calcium import make_movie, score_regions
 from thinrank.report.calcium_movie import MovieAnalysis, movie_page, write_movie_page
-from thinrank.report.calcium_pictures import _thinned
 from thinrank.report.markdown import render_markdown
 from thinrank.report.page import Picture, Table
 from thinrank.report.style import drawing
@@ -55,12 +54,6 @@ def test_page_of_a_movie_needs_no_other_file(analysis, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_same_fit_same_page(analysis, tmp_path):
-    write_movie_page(analysis, tmp_path / "first.html")
-    write_movie_page(analysis, tmp_path / "second.html")
-    assert (tmp_path / "first.html").read_bytes() == (tmp_path / "second.html").read_bytes()
-
-
 def test_table_of_neurons(analysis):
     with drawing():
         page = movie_page(analysis)
@@ -101,35 +94,6 @@ def test_one_number_per_neuron_in_all_panels(analysis):
     assert [axis.get_ylabel() for axis in traces.axes[::2]] == ["1", "2", "3"]
 
 
-def test_numbers_of_regions_can_be_read(analysis):
-    """At the width at which pages show figures, digits are at least 11 CSS pixels high."""
-    with drawing():
-        (contours, *_) = (picture.figure for picture in blocks(movie_page(analysis), Picture))
-    css_pixels_per_inch = 56 * 16 / contours.get_figwidth()
-    for text in contours.axes[0].texts:
-        assert text.get_fontsize() / 72 * css_pixels_per_inch >= 11
-
-
-def test_crops_at_the_edge_have_no_padding(analysis):
-    """A bright image stays bright to the edge of every crop, so colours use its own range."""
-    bright = SimpleNamespace(**vars(analysis.imaging))
-    bright.mean_image_ = analysis.imaging.mean_image_ + 1000.0
-    edge = np.array([[r, c] for r in range(4) for c in range(4)])
-    bright.region_coordinates_ = [edge, *bright.region_coordinates_[1:]]
-    with drawing():
-        page = movie_page(with_labels(MovieAnalysis("film.tif", bright), [edge]))
-    pairs = next(p.figure for p in blocks(page, Picture) if p.name == "labelled")
-    image = pairs.axes[0].images[0]
-    assert image.get_array().min() > 900
-    assert image.norm.vmin > 900
-
-
-def test_nothing_is_labelled_where_neurons_are(analysis):
-    with drawing():
-        page = movie_page(with_labels(analysis, [np.array([[0, 0], [0, 1]])]))
-    assert [p.name for p in blocks(page, Picture)] == ["contours", "traces_1"]
-
-
 def test_no_neuron(analysis):
     empty = SimpleNamespace(**vars(analysis.imaging))
     empty.region_coordinates_ = []
@@ -153,13 +117,3 @@ def test_many_neurons_fill_several_pictures(analysis):
     assert names == ["contours", "traces_1", "traces_2"]
     assert len(blocks(page, Picture)[1].figure.axes) == 20
     assert len(blocks(page, Picture)[2].figure.axes) == 4
-
-
-def test_a_long_trace_keeps_its_spikes(rng):
-    trace = rng.standard_normal(50_000)
-    trace[31_415] = 100.0
-    frames, values = _thinned(trace)
-    assert len(frames) == 1200
-    assert np.all(np.diff(frames) > 0)
-    assert (values.max(), frames[values.argmax()]) == (100.0, 31_415)
-    assert np.array_equal(values, trace[frames])

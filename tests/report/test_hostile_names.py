@@ -1,14 +1,9 @@
 """Names that look like markup are text on every page; the report of a model has its own test."""
 
-from types import SimpleNamespace
-
 import matplotlib.figure
-import numpy as np
 import pytest
 from page_parser import ParsedPage, assert_self_contained
 
-from thinrank.calcium import make_movie
-from thinrank.report.calcium_movie import MovieAnalysis, write_movie_page
 from thinrank.report.page import (
     Link,
     Number,
@@ -55,21 +50,3 @@ def test_every_part_of_a_page(tmp_path, name):
     for tag in ("<script", "<img"):
         assert tag not in markdown.replace(f"\\{tag}", "")
         assert tag not in (tmp_path / "picture.svg").read_text(encoding="utf-8")
-
-
-def test_the_page_of_a_movie(tmp_path):
-    movie, truth = make_movie(40, (24, 24), 1, n_close_pairs=0, random_state=80100)
-    imaging = SimpleNamespace(
-        frame_rate=7.0,
-        decay_=truth.decay,
-        mean_image_=np.asarray(movie.mean(axis=0)),
-        footprints_=truth.footprints,
-        traces_=truth.traces,
-        spike_trains_=3.0 * truth.spikes,
-        region_coordinates_=truth.regions,
-    )
-    settings = {"command": f"`thinrank calcium '{IMAGE}'`", HOSTILE: HOSTILE}
-    write_movie_page(MovieAnalysis(HOSTILE, imaging, settings=settings), tmp_path / "page.html")
-    page = read(tmp_path / "page.html")
-    assert HOSTILE in page.text
-    assert IMAGE in page.text

@@ -2,7 +2,6 @@
 
 import copy
 import os
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +12,6 @@ from sklearn.base import clone
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
-from thinrank.estimators.sentences import percent
-from thinrank.report.model_tables import MOST_ROWS
-from thinrank.selection.records import last_search
 
 HOSTILE = [
     "<script>document.title='taken'</script>",
@@ -85,6 +81,10 @@ def test_words_of_the_summary_are_on_the_page(page, est):
     assert summary.sentences
     for sentence in (*summary.sentences, *summary.cautions):
         assert " ".join(sentence.split()) in page.text
+    for library in ("Python 3.", "numpy ", "scipy ", "scikit-learn ", "thinrank "):
+        assert library in page.text
+    assert "random_state=0" in page.text
+    assert "Large points are the models that were compared, which the table has." in page.text
     for title in (*SECTIONS, "Coefficients", "Factors", "Stability", "Samples and predictions"):
         assert title in page.text
     assert "Genes and traits" in page.text
@@ -146,12 +146,6 @@ def test_how_the_model_was_chosen(page, est):
     assert "Runners-up: " in page.text
 
 
-def test_versions_and_settings(page):
-    for library in ("Python 3.", "numpy ", "scipy ", "scikit-learn ", "thinrank "):
-        assert library in page.text
-    assert "random_state=0" in page.text
-
-
 def test_predictors_that_are_not_stable_are_named(est, data, stability, tmp_path):
     doubtful = stability.copy()
     names = [str(data[0].columns[i]) for i in est.row_support_]
@@ -163,14 +157,12 @@ def test_predictors_that_are_not_stable_are_named(est, data, stability, tmp_path
     assert frequency[names[0]] == "0.250"
 
 
-def test_without_stability_the_report_says_so(plain_page):
-    assert "was not checked; tr.selection.stability does that" in plain_page.text
-
-
 def test_no_better_than_the_mean(est, plain_page, tmp_path):
     sentence = "the model may be no better than the mean"
     assert sentence not in plain_page.text
-    best = min(last_search(est.search_), key=lambda record: record.objective)
+    assert "was not checked; tr.selection.stability does that" in plain_page.text
+    last = [r for r in est.search_ if r.search_round == est.search_[-1].search_round]
+    best = min(last, key=lambda record: record.objective)
     as_good = {"objective": best.objective, "split_scores": best.split_scores}
     weak = copy.copy(est)
     weak.search_ = [replace(r, **as_good) if r.sizes.rank == 0 else r for r in est.search_]
@@ -197,11 +189,6 @@ def classifier(X, Y):
     return tr.SparseReducedRankClassifier(1, 3, None).fit(X, labels), labels
 
 
-def poisson(X, Y):
-    counts = np.random.default_rng(0).poisson(np.exp(0.3 * np.clip(np.asarray(Y), -3, 3)))
-    return tr.SparseReducedRankGLM(family="poisson", rank=1, row_sparsity=3).fit(X, counts), counts
-
-
 def mixed(X, Y):
     Y = np.asarray(Y)[:, :2].copy()
     Y[:, 1] = Y[:, 1] > 0
@@ -225,9 +212,7 @@ def nothing_found(X, Y):
     return tr.SparseReducedRankRegressor(0, 0, 0).fit(X, noise), noise
 
 
-@pytest.mark.parametrize(
-    "fit", [classifier, poisson, mixed, cross_validated, one_response, nothing_found]
-)
+@pytest.mark.parametrize("fit", [classifier, mixed, cross_validated, one_response, nothing_found])
 def test_every_estimator(fit, data, tmp_path):
     X = data[0].to_numpy()
     est, Y = fit(X, data[1])
@@ -242,32 +227,34 @@ def test_every_estimator(fit, data, tmp_path):
         assert names == {f"x{i}" for i in est.row_support_}
 
 
-def test_nothing_is_fitted(est, data, tmp_path, monkeypatch):
+def test_a_model_with_thousands_of_names_stays_small(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 300))
+    Y = X[:, :20] @ rng.standard_normal((20, 400)) + rng.standard_normal((40, 400))
+    X = pd.DataFrame(X, columns=[f"predictor {i} {'long name ' * 20}" for i in range(300)])
+    Y = pd.DataFrame(Y, columns=[f"response {i} {'long name ' * 20}" for i in range(400)])
+    est = tr.SparseReducedRankRegressor(2, 20, None, ridge=1.0).fit(X, Y)
+    path = tr.report.write(est, tmp_path / "report.html", X=X, Y=Y)
+    assert path.stat().st_size < 6e6
+    page = ParsedPage(path.read_text(encoding="utf-8"))
+    assert len(page.table("predictor", "response")) == 1 + 5000
+    assert "The strongest 5,000 of 8,000 coefficients." in page.text
+    assert len(page.table("response", "strongest predictors")) == 1 + 400
+
+
+def test_samples_have_their_names_and_nothing_is_fitted(est, data, page, tmp_path, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("the report fitted a model")
 
     monkeypatch.setattr(type(est), "fit", refuse)
-    assert written(est, tmp_path, X=data[0], Y=data[1]).tables
-
-
-def test_the_same_model_gives_the_same_file(est, data, tmp_path):
-    first = tr.report.write(est, tmp_path / "a.html", X=data[0]).read_bytes()
-    assert first == tr.report.write(est, str(tmp_path / "b.html"), X=data[0]).read_bytes()
-
-
-def test_a_model_with_thousands_of_names_stays_small(tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 300))
-    Y = X[:, :20] @ rng.standard_normal((20, 2000)) + rng.standard_normal((40, 2000))
-    X = pd.DataFrame(X, columns=[f"predictor {i} {'long name ' * 20}" for i in range(300)])
-    Y = pd.DataFrame(Y, columns=[f"response {i} {'long name ' * 20}" for i in range(2000)])
-    est = tr.SparseReducedRankRegressor(2, 20, None, ridge=1.0).fit(X, Y)
-    path = tr.report.write(est, tmp_path / "report.html", X=X, Y=Y)
-    assert path.stat().st_size < 7e6
-    page = ParsedPage(path.read_text(encoding="utf-8"))
-    assert len(page.table("predictor", "response")) == 1 + MOST_ROWS
-    assert "The strongest 5,000 of 40,000 coefficients." in page.text
-    assert len(page.table("response", "strongest predictors")) == 1 + 2000
+    X, Y = (frame.set_axis([f"YAL{i:03d}" for i in range(60)]) for frame in data)
+    named = written(est, tmp_path, X=X, Y=Y.to_numpy())
+    assert named.table("response", "sample")[1][1] == "YAL000"
+    assert named.table("sample", "factor 1")[60][0] == "YAL059"
+    assert "Samples far from the centre have their names" in named.text
+    assert page.table("row", "factor 1")[1][0] == "0"
+    with pytest.raises(ValueError, match="sample_names must have 60 names, one per row, got 2"):
+        written(est, tmp_path, X=data[0], Y=data[1], sample_names=["a", "b"])
 
 
 def test_the_file_is_complete_or_absent(est, tmp_path, monkeypatch):
@@ -300,25 +287,6 @@ def test_bad_input(est, data, stability, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_samples_have_their_names(est, data, tmp_path):
-    X, Y = (frame.set_axis([f"YAL{i:03d}" for i in range(60)]) for frame in data)
-    for options in (
-        {"X": X, "Y": Y},
-        {"X": X.to_numpy(), "Y": Y},
-        {"X": X.to_numpy(), "Y": Y.to_numpy(), "sample_names": list(X.index)},
-    ):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            page = written(est, tmp_path, **options)
-        assert page.table("response", "sample")[1][1] == "YAL000"
-        assert page.table("sample", "factor 1")[60][0] == "YAL059"
-        assert "Samples far from the centre have their names" in page.text
-    page = written(est, tmp_path, X=data[0], Y=data[1])
-    assert page.table("row", "factor 1")[1][0] == "0"
-    with pytest.raises(ValueError, match="sample_names must have 60 names, one per row, got 2"):
-        written(est, tmp_path, X=data[0], Y=data[1], sample_names=["a", "b"])
-
-
 def test_stable_predictors_come_first(page, stability):
     text = page.text[page.text.rindex("Stable predictor") :]
     stable = stability[(stability["axis"] == "row") & stability["stable"]]
@@ -332,26 +300,8 @@ def test_stable_predictors_come_first(page, stability):
     assert text.index("A fit selected") < text.index("The bound on wrong predictors says nothing")
 
 
-def test_fits_with_far_fewer_predictors_do_not_make_a_model_doubtful(est, data, tmp_path):
-    few = tr.SparseReducedRankRegressor(1, 1, 4)
-    table = tr.selection.stability(few, *data, n_resamples=2)
-    page = written(est, tmp_path, stability=table)
-    count = len(est.row_support_)
-    assert "are not stable: random halves" not in page.text
-    assert f"selected 1 of 12 predictors on average, and the model has {count}" in page.text
-
-
 def test_shares_are_the_same_in_text_table_and_figure(page, est):
     shares = [row[3] for row in page.table("factor", "strongest predictors")[1:]]
-    assert shares == [percent(float(share)) for share in est.explained_variance_ratio_]
+    numbers = [float(share.removesuffix("%").strip()) / 100 for share in shares]
+    assert numbers == pytest.approx(list(est.explained_variance_ratio_), abs=0.006)
     assert all(f"explains {share}" in page.text for share in shares)
-
-
-def test_the_lines_of_the_search_are_explained(page):
-    assert "Large points are the models that were compared, which the table has." in page.text
-    assert "scores that these models give for other ranks" in page.text
-
-
-def test_a_number_and_its_unit_stay_on_one_line(est, tmp_path):
-    path = tr.report.write(est, tmp_path / "report.html")
-    assert "td { white-space: nowrap; }" in path.read_text(encoding="utf-8")

@@ -10,7 +10,6 @@ from page_parser import ParsedPage, assert_self_contained
 from thinrank.calcium import Fluorescence, Quality, accepted_neurons, make_movie, read_decisions
 from thinrank.report import MovieAnalysis, write_movie_page
 from thinrank.report.calcium_movie import movie_page
-from thinrank.report.calcium_pictures import _on_scale
 from thinrank.report.markdown import render_markdown
 from thinrank.report.style import drawing
 
@@ -64,12 +63,6 @@ def test_quality_in_the_table(analysis):
     assert "3 neurons, 1 of them doubtful, in 60 frames" in text
     assert "| SNR | correlation | doubtful | accept |" in text
     assert "| 1.0 | 0.10 | doubtful | no |" in text
-
-
-def test_light_is_drawn_on_the_scale_of_the_trace(rng):
-    trace = np.abs(rng.standard_normal(200))
-    np.testing.assert_allclose(_on_scale(5 * trace, trace), trace)
-    assert np.max(np.abs(_on_scale(-3 * trace, trace))) == pytest.approx(trace.max())
 
 
 @pytest.mark.browser

@@ -14,11 +14,8 @@ from thinrank.rl.blackjack import (
     house_edge,
     optimal_policy,
     optimal_q,
-    play,
     policy_q,
 )
-from thinrank.rl.blackjack.cards import FiniteDeck, with_card
-from thinrank.rl.blackjack.dealer import LOST, NATURAL, score_chances
 
 DOUBLING = Rules(actions="hit/stay/double")
 
@@ -45,35 +42,20 @@ def by_hand(policy):
     return {(t, s, d): int(policy(state(t, s, d))[0]) for t, s, d in all_states()[:, :3].tolist()}
 
 
-def test_hands():
-    hands = [((10, False), 1), ((11, True), 1), ((21, True), 1), ((12, True), 10), ((15, False), 8)]
-    totals = [with_card(np.array([t]), np.array([s]), np.array([c])) for (t, s), c in hands]
-    assert [(int(t[0]), bool(s[0])) for t, s in totals] == [
-        (21, True),
-        (12, True),
-        (12, False),
-        (12, False),
-        (23, False),
-    ]
+def staying_at_16(rules, shown):
+    """The expected reward of a hand of 16, which wins only if the dealer loses."""
+    reward, ahead = Blackjack(rules).expect(state(16, 0, shown), STAY, lambda s: np.zeros(len(s)))
+    return float(reward[0] + ahead[0])
 
 
 def test_chances_of_the_dealer():
-    chances = score_chances(Rules())
     # published for infinite decks and a dealer who stays at every 17, in percent
     lost = [11.53, 35.36, 37.39, 39.45, 41.64, 42.32, 26.23, 24.47, 22.84, 21.21]
-    np.testing.assert_allclose(100 * chances[1:, LOST], lost, atol=0.006)
-    np.testing.assert_allclose(chances[1:].sum(axis=1), 1.0)
-    np.testing.assert_allclose(chances[[1, 10], NATURAL], [4 / 13, 1 / 13])
-    assert not chances[2:10, NATURAL].any()
-    assert not chances[:, 12:17].any()
-
-
-def test_a_dealer_who_hits_soft():
-    usual, hits = score_chances(Rules()), score_chances(Rules(dealer_hits_soft=True))
-    assert hits[1, 17] < usual[1, 17]
-    assert hits[1, LOST] > usual[1, LOST]
-    # with a ten there is no soft 17
-    np.testing.assert_allclose(hits[10], usual[10])
+    rewards = [staying_at_16(Rules(), shown) for shown in range(1, 11)]
+    np.testing.assert_allclose(rewards, 2 * np.array(lost) / 100 - 1, atol=2e-4)
+    hits = [staying_at_16(Rules(dealer_hits_soft=True), shown) for shown in range(1, 11)]
+    assert hits[0] > rewards[0]  # the dealer loses more often
+    assert hits[9] == pytest.approx(rewards[9])  # with a ten there is no soft 17
 
 
 def test_exact_house_edge():
@@ -109,26 +91,24 @@ def test_doubling_lowers_the_edge_and_is_for_ten_and_eleven():
     ("rules", "policy"),
     [
         (Rules(), None),
-        (Rules(), like_the_dealer),
         (Rules(), never_bust),
         (Rules(dealer_stays=16, dealer_hits_soft=True), None),
         (Rules(dealer_stays=15, natural=1.2), like_the_dealer),
-        (DOUBLING, None),
         (DOUBLING, bold),
     ],
 )
 def test_simulation_agrees_with_the_program(rules, policy):
     task = Blackjack(rules)
     played = optimal_policy(task) if policy is None else policy
-    edge, error = house_edge(task, played, 200_000, 70_200)
-    assert error < 0.004
+    edge, error = house_edge(task, played, 50_000, 70_200)
+    assert error < 0.008
     assert abs(edge - exact_house_edge(task, policy)) < 4 * error
 
 
 @pytest.mark.parametrize("rules", [Rules(dealer_stays=18, dealer_hits_soft=True), DOUBLING])
 def test_samples_agree_with_expectations_in_every_state(rules):
     task, rng = Blackjack(rules), np.random.default_rng(70_201)
-    states, repeats = all_states(), 2000
+    states, repeats = all_states(), 500
     worth = np.linspace(-0.5, 0.5, 22)
 
     def value(s):
@@ -145,17 +125,11 @@ def test_samples_agree_with_expectations_in_every_state(rules):
         assert np.max(np.abs(found.mean(axis=1) - rewards - ahead) / error) < 4.5
 
 
-def test_values_of_policies():
-    task = Blackjack()
-    best = optimal_q(task)
-    np.testing.assert_allclose(policy_q(task, optimal_policy(task)), best, atol=1e-12)
-    assert np.all(policy_q(task, never_bust) <= best + 1e-12)
-    assert exact_house_edge(task, never_bust) > exact_house_edge(task)
-
-
 def test_an_optimal_sweep_more_changes_nothing():
     task, states = Blackjack(DOUBLING), all_states()
     q = optimal_q(task)
+    np.testing.assert_allclose(policy_q(task, optimal_policy(task)), q, atol=1e-12)
+    assert np.all(policy_q(task, never_bust) <= q + 1e-12)
     table = np.zeros((22, 2, 11))
     table[states[:, 0], states[:, 1], states[:, 2]] = q.max(axis=1)
     for action in range(3):
@@ -179,7 +153,7 @@ def test_hands_that_end():
 def test_finite_decks_are_dealt_without_putting_back():
     task = Blackjack(Rules(n_decks=1, cut=0))
     rng = np.random.default_rng(70_202)
-    states, rewards, over = task.deal(200_000, rng)
+    states, rewards, over = task.deal(50_000, rng)
     assert (states[:, 3:].sum(axis=1) == 3).all()
     chance = 2 * (4 / 52) * (16 / 51)
     error = np.sqrt(chance / len(over))
@@ -194,31 +168,17 @@ def test_finite_decks_are_dealt_without_putting_back():
 
 
 def test_cards_gone_when_a_hand_begins():
-    deck, rng = FiniteDeck(2, 52), np.random.default_rng(70_203)
-    seen = deck.begin(100_000, rng)
-    gone = seen.sum(axis=1)
+    task, rng = Blackjack(Rules(n_decks=2, cut=52)), np.random.default_rng(70_203)
+    states, _, _ = task.deal(50_000, rng)
+    seen = states[:, 3:]
+    gone = seen.sum(axis=1) - 3  # without the cards of this hand
     assert (gone.min(), gone.max()) == (0, 52)
     assert abs(gone.mean() - 26) < 4 * gone.std() / np.sqrt(len(gone))
     shares = np.array([1] * 9 + [4]) / 13
-    np.testing.assert_allclose(seen.mean(axis=0), 26 * shares, rtol=0.02)
+    np.testing.assert_allclose(seen.mean(axis=0), 29 * shares, rtol=0.03)
     assert (seen <= [8] * 9 + [32]).all()
-    half = seen[gone == 30, -1]  # hypergeometric: its variance has the factor (N − n)/(N − 1)
-    assert half.var() == pytest.approx(30 * (4 / 13) * (9 / 13) * 74 / 103, rel=0.15)
-
-
-def test_many_decks_are_nearly_infinitely_many():
-    policy = optimal_policy(Blackjack())
-    edge, error = house_edge(Blackjack(Rules(n_decks=60)), policy, 200_000, 70_204)
-    assert abs(edge - exact_house_edge(Blackjack())) < 4 * error + 0.001
-
-
-def test_playing_leaves_what_was_dealt_and_repeats():
-    task, rng = Blackjack(Rules(n_decks=6)), np.random.default_rng(5)
-    dealt = task.deal(100, rng)
-    before = [array.copy() for array in dealt]
-    play(task, like_the_dealer, dealt, rng)
-    assert all(np.array_equal(a, b) for a, b in zip(dealt, before, strict=True))
-    assert house_edge(task, like_the_dealer, 100, 7) == house_edge(task, like_the_dealer, 100, 7)
+    half = seen[gone == 27, -1]  # hypergeometric: its variance has the factor (N − n)/(N − 1)
+    assert half.var() == pytest.approx(30 * (4 / 13) * (9 / 13) * 74 / 103, rel=0.2)
 
 
 @pytest.mark.parametrize(
@@ -237,12 +197,9 @@ def test_bad_rules(changes, message):
         Rules(**changes)
 
 
-def test_bad_rules_of_another_type():
+def test_bad_questions():
     with pytest.raises(TypeError, match="dealer_hits_soft must be a bool"):
         Rules(dealer_hits_soft=1)
-
-
-def test_bad_questions():
     task, rng = Blackjack(), np.random.default_rng(0)
     with pytest.raises(ValueError, match="states must be rows of 13 integers"):
         task.sample(np.zeros((2, 3), dtype=int), HIT, rng)

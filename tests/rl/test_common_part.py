@@ -5,117 +5,61 @@ import pytest
 from sklearn.linear_model import Ridge
 from small_tasks import LinearFamily
 
-import thinrank as tr
-from thinrank.rl import CommonPart, MultiTaskFQI, Transitions, size_choice
-from thinrank.rl.common_part import AnyRank, LowRank, Setting
-from thinrank.rl.row_tests import select_rows
-from thinrank.rl.rows import Rows
-from thinrank.rl.size_choice import best_setting, choose_setting
-from thinrank.rl.task_rows import TaskRows
+from thinrank.rl import CommonPart, Identity, MultiTaskFQI, Transitions
 
 INF = float("inf")
 
 
 def problem(seed=0, tasks=4, features=5, n=30):
-    """X with a constant first column and y of every task."""
+    """X in standard units and y of every task."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((tasks, n, features + 1))
-    X[:, :, 0] = 1.0
-    y = X @ rng.standard_normal(features + 1) + rng.standard_normal((tasks, n))
-    return X, y
+    X = rng.standard_normal((tasks, n, features))
+    X = (X - X.mean(axis=(0, 1))) / X.std(axis=(0, 1))
+    return X, 2 + X @ rng.standard_normal(features) + 0.5 * rng.standard_normal((tasks, n))
 
 
-def moments(X, y):
-    return [X.transpose(0, 2, 1) @ X], [np.einsum("tni,tn->ti", X, y)]
+def learned(X, y, **settings):
+    """Intercepts and coefficients after one iteration of one action: those of a regression."""
+    k, n, _ = X.shape
+    log = [Transitions(X[t], np.zeros(n, int), y[t], X[t], np.ones(n, bool)) for t in range(k)]
+    given = CommonPart(row_sparsity=None, **settings)
+    fqi = MultiTaskFQI(Identity(), 1, 0.5, given, n_iterations=1).fit_batch(log)
+    return np.concatenate([np.reshape(fqi.intercept_, (1, k)), fqi.theta_]).T
 
 
-def loss(X, y, c, D, alpha, beta):
-    errors = y - np.einsum("tni,ti->tn", X, c + D)
-    return np.sum(errors**2) + alpha * np.sum(c[1:] ** 2) + beta * np.sum(D**2)
-
-
-def test_any_rank_solves_the_whole_system():
+def test_a_common_part_and_deviations_solve_the_whole_system():
     X, y = problem()
-    k, n, q = X.shape
-    alpha, beta = 2.0, 3.0
-    grams, products = moments(X, y)
-    (c,), (D,) = AnyRank(grams, k, alpha, beta).solve(products)
-    wide = np.zeros((k * n, (k + 1) * q))
+    k, n, p = X.shape
+    alpha, beta = 0.2, 0.1
+    rows = np.concatenate([np.ones((k, n, 1)), X], axis=2)
+    wide = np.zeros((k * n, (k + 1) * (p + 1)))
+    wide[:, : p + 1] = rows.reshape(k * n, p + 1)
     for t in range(k):
-        wide[t * n : (t + 1) * n, :q] = X[t]
-        wide[t * n : (t + 1) * n, (t + 1) * q : (t + 2) * q] = X[t]
-    penalty = np.full((k + 1) * q, beta)
-    penalty[:q] = alpha
+        wide[t * n : (t + 1) * n, (t + 1) * (p + 1) : (t + 2) * (p + 1)] = rows[t]
+    penalty = np.full((k + 1) * (p + 1), n * beta)
+    penalty[: p + 1] = n * alpha
     penalty[0] = 0.0
-    expected = np.linalg.solve(wide.T @ wide + np.diag(penalty), wide.T @ y.ravel())
-    np.testing.assert_allclose(np.append(c, D.ravel()), expected, atol=1e-6)
+    solved = np.linalg.solve(wide.T @ wide + np.diag(penalty), wide.T @ y.ravel())
+    common, deviations = solved[: p + 1], solved[p + 1 :].reshape(k, p + 1)
+    found = learned(X, y, rank=None, ridge=beta, common_ridge=alpha)
+    np.testing.assert_allclose(found, common + deviations, atol=1e-6)
+    # deviations of low rank are nearly as good
+    low = learned(X, y, rank=3, ridge=beta, common_ridge=alpha)
+    errors = [np.sum((y - np.einsum("tni,ti->tn", rows, theta)) ** 2) for theta in (found, low)]
+    assert errors[1] < 1.1 * errors[0]
 
 
 def test_the_ends_are_pooled_and_separate_ridges():
     X, y = problem()
-    k, n, q = X.shape
-    grams, products = moments(X, y)
-    (c,), (D,) = AnyRank(grams, k, 2.0, INF).solve(products)
-    pooled = Ridge(2.0).fit(X.reshape(k * n, q)[:, 1:], y.ravel())
-    np.testing.assert_allclose(c, np.append(pooled.intercept_, pooled.coef_), atol=1e-6)
-    assert not D.any()
-    (c,), (D,) = AnyRank(grams, k, INF, 3.0).solve(products)
-    assert not c[1:].any()
-    centred = y - c[0]
-    own = [Ridge(3.0, fit_intercept=False).fit(X[t], centred[t]).coef_ for t in range(k)]
-    np.testing.assert_allclose(D, own, atol=1e-6)
-
-
-@pytest.mark.parametrize("alpha", [2.0, INF])
-def test_low_rank_reaches_the_loss_of_any_rank_and_never_increases(alpha):
-    X, y = problem(tasks=5)
-    k = len(X)
-    grams, products = moments(X, y)
-    counted = 0.0 if alpha == INF else alpha
-    solver = LowRank(grams, k, alpha, 3.0)
-    V = np.random.default_rng(1).standard_normal((k, 2))
-    values = []
-    for sweeps in range(6):
-        (c,), (U,), fitted = solver.solve(products, V, sweeps, tol=0.0)
-        values.append(loss(X, y, c, fitted @ U.T, counted, 3.0))
-    assert np.all(np.diff(values) <= 1e-8)
-    assert values[-1] < values[0]
-    (c,), (D,) = AnyRank(grams, k, alpha, 3.0).solve(products)
-    (low,), (U,), fitted = LowRank(grams, k, alpha, 3.0).solve(products, np.eye(k), 3)
-    np.testing.assert_allclose(
-        loss(X, y, low, fitted @ U.T, counted, 3.0), loss(X, y, c, D, counted, 3.0)
-    )
-
-
-def test_rows_are_those_that_matter():
-    """Three features of forty; one of them has effects that cancel over the tasks."""
-    rng = np.random.default_rng(0)
-    n, tasks = 600, 6
-    owner, actions = np.arange(n) % tasks, np.arange(n) // tasks % 2
-    phi = rng.standard_normal((n, 40))
-    signs = np.where(owner % 2, 1.0, -1.0)
-    y = phi[:, 3] - phi[:, 17] + signs * phi[:, 30] + rng.standard_normal(n)
-    order = np.argsort(actions, kind="stable")
-    blocks = [phi[actions == a] for a in (0, 1)]
-    rows = TaskRows(Rows(blocks, tasks, owner[order]), 3, 0)
-    parts = rows.by_action(y[order])
-    columns = rows.columns([np.arange(41)] * 2)
-    products = [c.products(part) for c, part in zip(columns, parts, strict=True)]
-    squares = [a.squares(part) for a, part in zip(rows.actions, parts, strict=True)]
-    found = select_rows(rows, products, squares, 0.1, None)
-    assert [index.tolist() for index in found] == [[0, 4, 18, 31]] * 2
-    assert len(select_rows(rows, products, squares, INF, 10)[0]) == 6  # five features, two actions
-
-
-def test_folds_hold_out_whole_episodes():
-    episodes = np.repeat(np.arange(30), 7)
-    owner = np.repeat(np.arange(3), 70)
-    rows = Rows([np.zeros((100, 2)), np.zeros((110, 2))], 3, owner, episodes)
-    label = rows.fold_labels(5, seed=1)
-    for episode in range(30):
-        assert len(set(label[episodes == episode])) == 1
-    for task in range(3):
-        assert np.bincount(label[owner == task], minlength=5).tolist() == [14] * 5
+    k, n, p = X.shape
+    pooled = Ridge(0.2 * n).fit(X.reshape(k * n, p), y.ravel())
+    expected = np.append(pooled.intercept_, pooled.coef_)
+    found = learned(X, y, rank=0, ridge=INF, common_ridge=0.2)
+    np.testing.assert_allclose(found, np.tile(expected, (k, 1)), atol=1e-6)
+    separate = learned(X, y, rank=None, ridge=1e-9, common_ridge=INF)
+    for t in range(k):
+        own = Ridge(1e-9).fit(X[t], y[t])
+        np.testing.assert_allclose(separate[t], np.append(own.intercept_, own.coef_), atol=1e-5)
 
 
 class Line:
@@ -146,85 +90,6 @@ class Line:
 def features(states):
     x = states[:, :1]
     return np.concatenate([x, x**2, x**3, np.sin(3 * x), np.cos(3 * x), states[:, 1:]], axis=1)
-
-
-def test_nearly_equal_errors_are_decided_by_the_penalty_of_the_common_part():
-    """Its bias adds up over the iterations; rank and β are those of the smallest error."""
-    errors = {Setting(0, 0.1, INF): 1.0, Setting(0, 0.01, INF): 1.04, Setting(0, 1e-3, INF): 1.2}
-    assert best_setting(errors) == Setting(0, 0.01, INF)
-    other = {Setting(1, 1e-3, 10.0): 1.01, Setting(None, 1e-3, 1.0): INF}
-    assert best_setting(errors | other) == Setting(0, 0.01, INF)
-    assert best_setting(errors | {Setting(1, 0.01, 10.0): 0.99}) == Setting(1, 0.01, 10.0)
-    assert best_setting({Setting(0, 0.1, INF): INF}).rank == 0
-
-
-def chosen(monkeypatch, error):
-    """Setting and number of columns chosen if ``error(all_features, setting)`` were measured."""
-
-    class Known(size_choice._Trials):
-        def _trial(self, setting):
-            return []
-
-        def _held_out(self, setting, several):
-            return [(error(len(self._used[0]) > 2, setting), 1.0) for _ in several]
-
-    monkeypatch.setattr(size_choice, "_Trials", Known)
-    owner = np.arange(40) % 4
-    blocks = [np.random.default_rng(0).standard_normal((20, 5)) for _ in (0, 1)]
-    rows = TaskRows(Rows(blocks, 4, owner), 3, 0)
-    free = {"ranks": (0, 1, 2, None), "alphas": None, "betas": None, "every_row": True}
-    setting, used = choose_setting(rows, None, [np.arange(2)] * 2, (None, None), **free)
-    return setting, len(used[0])
-
-
-def test_all_features_are_used_only_if_they_lower_the_error_clearly(monkeypatch):
-    """An error that is smaller by a few percent is no reason to use three times as many columns."""
-
-    def error(gain):
-        return lambda every, s: (
-            (1 + (s.rank != 1) + abs(np.log10(s.alpha))) * (gain if every else 1.0)
-        )
-
-    assert chosen(monkeypatch, error(1.01))[1] == 2
-    assert chosen(monkeypatch, error(0.94))[1] == 2
-    assert chosen(monkeypatch, error(0.8))[1] == 6
-
-
-def test_features_are_compared_by_their_smallest_errors(monkeypatch):
-    """The smaller α, which is used, has a larger error; it must not count against the features."""
-
-    def error(every, s):
-        if s.alpha == 0.3 and s.rank == 1:
-            return 0.98 if every else 1.04
-        if s.alpha == 1.0 and s.rank == 1:
-            return 0.94 if every else 1.0
-        return 2.0 + abs(np.log10(s.alpha))
-
-    setting, columns = chosen(monkeypatch, error)
-    assert (setting.rank, setting.alpha, columns) == (1, 0.3, 2)
-
-
-def test_a_setting_that_only_one_search_finds_does_not_decide_between_features(monkeypatch):
-    """The search with all features begins at the best of the others, and can go further."""
-    found = Setting(1, 1.0, 0.1)
-
-    def error(every, s):
-        if s == found:
-            return 0.5
-        if s.rank == 0:
-            return 2.0 + abs(np.log10(s.alpha) - 0.5)
-        if s.rank == 1 and s.beta == 1.0:
-            return (0.99 if every else 1.0) + abs(np.log10(s.alpha))
-        return 3.0
-
-    seen = []
-    setting, columns = chosen(
-        monkeypatch, lambda every, s: seen.append((every, s)) or error(every, s)
-    )
-    assert columns == 2
-    assert setting == Setting(1, 1.0, 1.0)  # as if all features had not been tried
-    first = seen.index((False, found))
-    assert seen.index((True, found)) < first  # the other search found it
 
 
 def test_tasks_that_differ_are_told_apart_and_noise_is_left_out():
@@ -310,21 +175,3 @@ def test_given_sizes():
 def test_parameters_are_checked(wrong, message):
     with pytest.raises(ValueError, match=message):
         MultiTaskFQI(features, 2, 0.9, CommonPart(**wrong)).fit_batch([Line(1.0).log(2, 0)])
-
-
-def test_alternating_least_squares_finish_fits_to_logs():
-    """On the rows of the last fit, no gradient is left; GDT alone takes thousands of steps."""
-    log = Transitions.of_tasks(
-        [Line(goal).log(10, seed) for seed, goal in enumerate((-1.0, 1.0) * 2)]
-    )
-    literal = {"standardize": False, "fit_intercept": False}
-    sizes = tr.SparseReducedRankRegressor(2, 6, None, solver="gdt", ridge=0.01, **literal)
-    fqi = MultiTaskFQI(features, 2, 0.9, sizes, n_iterations=1).fit_batch(log)
-    found = fqi.factors_
-    phi = features(log.states)
-    X = np.concatenate([phi * (log.actions == a)[:, None] for a in (0, 1)], axis=1)
-    loss = tr.losses.PerTask(X, log.rewards, log.tasks, ridge=0.01)
-    value, by_rows, by_tasks = loss.value_and_gradient(found)
-    assert value > 0
-    assert np.abs(by_rows[found.row_support]).max() < 1e-3 * value
-    assert np.abs(by_tasks).max() < 1e-3 * value

@@ -23,19 +23,19 @@ class Chain(gymnasium.Env):
         self.observation_space = gymnasium.spaces.Box(0, 4, (2,), np.float64)
         self.reward = reward
 
-    def _seen(self):
+    def seen(self):
         return np.array([self.place, 1.0])
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.place, self.steps = float(self.np_random.integers(3)), 0
-        return self._seen(), {}
+        return self.seen(), {}
 
     def step(self, action):
         self.place = min(max(self.place + (1 if action else -1), 0.0), 4.0)
         self.steps += 1
         won = self.place == 4
-        return self._seen(), self.reward * won - 0.1, won, self.steps >= 10, {}
+        return self.seen(), self.reward * won - 0.1, won, self.steps >= 10, {}
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +63,6 @@ def test_a_policy_takes_one_observation_and_can_be_pickled(fqi):
     assert log.terminated.sum() == 3
     with pytest.raises(ValueError, match=r"one state of shape \(2,\).*got shape \(1, 1, 2\)"):
         policy(np.zeros((1, 1, 2)))
-
-
-def test_logs_as_a_list(fqi):
-    logs = [log_episodes(Chain(), n_episodes=5, seed=seed) for seed in (0, 1)]
-    learner = MultiTaskFQI(Identity(), 2, 0.9, n_iterations=2)
-    assert learner.fit_batch(logs).n_tasks_ == 2
-    with pytest.raises(TypeError, match="that of task 1 is int"):
-        learner.fit_batch([logs[0], 3])
 
 
 def test_evaluation_has_an_interval(fqi):
@@ -137,6 +129,9 @@ def test_minari(tmp_path, monkeypatch):
         log.next_states[:, 0], np.clip(log.states[:, 0] + 2 * log.actions - 1, 0, 4)
     )
     learner = MultiTaskFQI(Identity(), 2, 0.9, n_iterations=2)
+    assert learner.fit_batch([log, log]).n_tasks_ == 2
+    with pytest.raises(TypeError, match="that of task 1 is int"):
+        learner.fit_batch([log, 3])
     assert learner.fit_batch([minari.load_dataset("test/chain-v0")] * 2).n_tasks_ == 2
 
 

@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LinearRegression
 
-from thinrank.rl import Fourier, Identity, Lookup, RadialBasis, Tabular
-from thinrank.rl.features import feature_matrix, feature_product
+from thinrank.rl import (
+    Fourier,
+    Identity,
+    Lookup,
+    MultiTaskFQI,
+    RadialBasis,
+    Tabular,
+    Transitions,
+)
 
 POINTS = np.random.default_rng(0).uniform(-1, 1, size=(9, 2))
 MAPS = {
@@ -21,16 +29,42 @@ MAPS = {
 }
 
 
+def learned(features, states):
+    """One action, one iteration: the values are a regression on the features."""
+    n = len(states)
+    log = Transitions(states, np.zeros(n, int), np.arange(float(n)), states, np.ones(n, bool))
+    fqi = MultiTaskFQI(features, 1, 0.5, LinearRegression(fit_intercept=False), n_iterations=1)
+    return fqi.fit_batch(log)
+
+
 @pytest.mark.parametrize("name", MAPS)
-def test_products_are_those_of_the_features(name):
+def test_values_are_products_of_the_features(name):
     features, states, width = MAPS[name]
-    matrix = feature_matrix(features, states, "here")
+    matrix = features(states)
+    matrix = matrix.toarray() if sparse.issparse(matrix) else matrix
     assert matrix.shape == (len(states), width)
-    weights = np.random.default_rng(1).standard_normal((width, 3))
-    weights[::2] = 0
-    found = feature_product(features, states, weights, "here")
-    np.testing.assert_allclose(found, matrix @ weights, atol=1e-14)
-    assert not feature_product(features, states, 0 * weights, "here").any()
+    fqi = learned(features, states)
+    np.testing.assert_allclose(fqi.q_values(0, states), matrix @ fqi.theta_, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [sparse.coo_array, sparse.lil_array])
+def test_sparse_features_of_any_format(kind):
+    fqi = learned(lambda s: kind(np.eye(5)[s]), np.arange(5))
+    np.testing.assert_allclose(fqi.q_values(0, np.arange(5))[:, 0], np.arange(5), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (lambda s: np.ones(len(s)), r"features must return 2 rows of numbers.*\(2,\)"),
+        (lambda s: np.array([["a"], ["b"]]), "must return 2 rows of numbers"),
+        (lambda s: np.full((2, 1), np.nan), "features must be finite"),
+        (lambda s: sparse.coo_array(np.full((2, 1), np.nan)), "features must be finite"),
+    ],
+)
+def test_bad_features_are_named(features, message):
+    with pytest.raises(ValueError, match=message):
+        learned(features, np.arange(2))
 
 
 def test_values():
@@ -39,20 +73,6 @@ def test_values():
     cosines = Fourier(np.array([0.0]), np.array([2.0]), 2)(np.array([[0.0], [1.0], [2.0]]))
     np.testing.assert_allclose(cosines, [[1, 1, 1], [1, 0, -1], [1, -1, 1]], atol=1e-15)
     assert sparse.issparse(Tabular(3)([1]))
-
-
-@pytest.mark.parametrize(
-    ("features", "message"),
-    [
-        (lambda s: np.ones(len(s)), r"task 3: features must return 2 rows of numbers.*\(2,\)"),
-        (lambda s: np.ones((1, 4)), r"must return 2 rows of numbers.*\(1, 4\)"),
-        (lambda s: np.array([["a"], ["b"]]), "must return 2 rows of numbers"),
-        (lambda s: np.full((2, 1), np.nan), "task 3: features must be finite"),
-    ],
-)
-def test_bad_features_are_named(features, message):
-    with pytest.raises(ValueError, match=message):
-        feature_matrix(features, np.arange(2), "task 3")
 
 
 @pytest.mark.parametrize(
@@ -65,17 +85,9 @@ def test_states_outside_the_table(states):
 
 
 def test_the_width_of_states_is_checked():
-    wide = np.ones((4, 3))
-    for features, width in ((Identity(), 2), (RadialBasis(np.zeros((1, 2)), 1.0), 2)):
-        with pytest.raises(ValueError, match=r"task 1: states must have 2 columns.*\(4, 3\)"):
-            feature_product(features, wide, np.ones((width, 1)), "task 1")
+    for features in (Identity(), RadialBasis(np.zeros((1, 2)), 1.0)):
+        fqi = learned(features, POINTS)
+        with pytest.raises(ValueError, match=r"states must have 2 columns.*\(4, 3\)"):
+            fqi.q_values(0, np.ones((4, 3)))
     with pytest.raises(ValueError, match=r"states must have 2 columns, got shape \(4, 1\)"):
         Fourier(np.zeros(2), np.ones(2), 1)(np.ones((4, 1)))
-
-
-@pytest.mark.parametrize("kind", [sparse.coo_array, sparse.lil_array, sparse.dok_array])
-def test_sparse_features_of_any_format(kind):
-    found = feature_matrix(lambda s: kind(np.eye(len(s))), np.arange(3), "here")
-    np.testing.assert_array_equal(found.toarray(), np.eye(3))
-    with pytest.raises(ValueError, match="here: features must be finite"):
-        feature_matrix(lambda s: kind(np.full((3, 2), np.nan)), np.arange(3), "here")

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from thinrank.rl import MultiTaskFQI, Tabular
-from thinrank.rl.kernels import DenseKernel, MixtureKernel
-from thinrank.rl.tabular import TabularMDP, value_error
+from thinrank.rl import MultiTaskFQI, Tabular, TabularMDP, value_error
+from thinrank.rl.kernels import MixtureKernel
 
 GAMMA = 0.8
 
@@ -48,16 +47,13 @@ def test_q_of_a_policy(mdp, rng, discount):
     values = q[np.arange(7), actions]
     again = (mdp.rewards + discount * P @ (going * values)) * going[:, None]
     assert np.allclose(q, again, atol=1e-10)
-    assert np.all(q <= mdp.optimal_q(discount) + 1e-9)
-
-
-def test_greedy_policy_of_optimal_q_attains_it(mdp):
-    q = mdp.optimal_q(GAMMA)
-    assert np.allclose(mdp.q_of(q.argmax(axis=1), GAMMA), q, atol=1e-10)
+    best = mdp.optimal_q(discount)
+    assert np.all(q <= best + 1e-9)
+    assert np.allclose(mdp.q_of(best.argmax(axis=1), discount), best, atol=1e-10)
 
 
 def test_samples_follow_the_model(mdp):
-    n = 200_000
+    n = 20_000
     generator = np.random.default_rng(0)
     rewards, after, ended = mdp.sample(np.full(n, 2), 1, generator)
     shares = np.bincount(after, minlength=7) / n
@@ -72,16 +68,6 @@ def test_expectation_is_the_mean_of_samples(mdp):
     worth = np.where(mdp.terminal, 0.0, value)
     assert np.allclose(means, mdp.kernel.dense()[[2, 4], 0] @ worth)
     assert np.allclose(rewards, mdp.rewards[[2, 4], 0])
-
-
-def test_certain_transitions_are_certain(rng):
-    P = np.zeros((4, 2, 4))
-    P[np.arange(4), 0, (np.arange(4) + 1) % 4] = 1
-    P[np.arange(4), 1, 3] = 1
-    kernel = DenseKernel(P)
-    states = rng.integers(0, 4, 1000)
-    assert np.array_equal(kernel.draw(states, 0, rng), (states + 1) % 4)
-    assert np.all(kernel.draw(states, 1, rng) == 3)
 
 
 def test_rewards_of_transitions():

@@ -3,7 +3,6 @@
 import csv
 import importlib.util
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -15,7 +14,6 @@ import pytest
 from tiny import FAILING, TINY, jobs
 
 from thinrank.studies import StudyError, load_records, run_study, stable
-from thinrank.studies.executors import _blocked_ctrl_c
 
 HERE = Path(__file__).parent
 
@@ -31,6 +29,7 @@ def reference(tmp_path):
 
 
 def test_records_and_files(tmp_path):
+    assert load_records(tmp_path, "tiny") == []
     records = run_study(TINY, tmp_path, executor="serial", quick=True)
     assert len(records) == 16
     assert {"study", "size", "seed", "method", "host", "versions", "started"} <= records[0].keys()
@@ -60,20 +59,10 @@ def test_finished_jobs_are_not_run_again_and_torn_ones_are(tmp_path, monkeypatch
     assert comparable(second) == comparable(first)
 
 
-def test_two_processes(tmp_path, reference):
-    assert comparable(run_study(TINY, tmp_path, jobs=2)) == reference
-
-
 @pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="Dask is not installed")
 @pytest.mark.filterwarnings("ignore")
 def test_dask(tmp_path, reference):
     assert comparable(run_study(TINY, tmp_path, jobs=2, executor="dask")) == reference
-
-
-def test_without_dask_the_message_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ImportError, match=r"thinrank\[dask\]"):
-        run_study(TINY, tmp_path, executor="dask")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
@@ -137,19 +126,3 @@ def test_interruption_keeps_what_is_finished(tmp_path, monkeypatch):
 def test_clear_errors(tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
         run_study(out=tmp_path, **options)
-
-
-def test_no_records_where_nothing_was_run(tmp_path):
-    assert load_records(tmp_path, "table1") == []
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="masks of signals")
-def test_ctrl_c_does_not_reach_processes_that_import_their_libraries():
-    """The terminal sends it to all of them, and each would print a traceback."""
-    with _blocked_ctrl_c():
-        child = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(0.05,))
-        child.start()
-    os.kill(child.pid, signal.SIGINT)
-    child.join()
-    assert child.exitcode == 0
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from thinrank.studies import Job, stable
-from thinrank.studies.cache import Cache
 from thinrank.studies.spec import plain
 
 
@@ -36,31 +35,6 @@ def test_values_become_json():
     assert json.loads(json.dumps(plain(value))) == expected
     with pytest.raises(TypeError, match="JSON values only, got object"):
         plain({"x": object()})
-
-
-def test_floats_come_back_bit_for_bit(tmp_path):
-    numbers = np.random.default_rng(0).standard_normal(200) * 1e-7
-    job = Job("tiny", {}, 0)
-    Cache(tmp_path).store(job, [{"values": plain(numbers)}])
-    np.testing.assert_array_equal(Cache(tmp_path).load(job.key)[0]["values"], numbers)
-
-
-@pytest.mark.parametrize("damage", ["empty", "torn", "foreign", "no records", "not a dict"])
-def test_damaged_files_count_as_absent(tmp_path, damage):
-    cache, job = Cache(tmp_path), Job("tiny", {}, 0)
-    cache.store(job, [{"x": 1.0}])
-    path = cache.path(job.key)
-    text = path.read_text()
-    path.write_text(
-        {
-            "empty": "",
-            "torn": text[: len(text) // 2],
-            "foreign": text.replace(job.key, "0" * len(job.key)),
-            "no records": json.dumps({"key": job.key}),
-            "not a dict": "[1, 2]",
-        }[damage]
-    )
-    assert cache.load(job.key) is None
 
 
 def test_stable_leaves_out_what_may_differ():

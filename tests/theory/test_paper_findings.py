@@ -50,25 +50,6 @@ def test_a_step_of_the_printed_proof_is_false_where_the_curvature_is_small():
     assert (left, right) == pytest.approx((-0.0025, 0.00125), rel=1e-2)
 
 
-@pytest.mark.parametrize("seed", range(30000, 30010))
-def test_the_two_identities_that_repair_that_step(seed):
-    """a + b − 2c = ‖G‖² − 2‖M‖², and R₁ = ½‖G‖² + ½⟨G, ΔUᵀΔU − ΔVᵀΔV⟩ for balanced Z*."""
-    rng = np.random.default_rng(seed)
-    truth = tr.Factors.from_theta(rng.standard_normal((5, 4)), 2)
-    U0, V0 = truth.U, truth.V
-    du, dv = rng.standard_normal((5, 2)), rng.standard_normal((4, 2))
-    U, V = U0 + du, V0 + dv
-    G = U.T @ U - V.T @ V
-    M = U0.T @ U - V0.T @ V
-    a = np.sum((U @ U.T - U0 @ U0.T) ** 2)
-    b = np.sum((V @ V.T - V0 @ V0.T) ** 2)
-    c = np.sum((U @ V.T - U0 @ V0.T) ** 2)
-    assert a + b - 2 * c == pytest.approx(np.sum(G**2) - 2 * np.sum(M**2))
-    slope = np.sum((U @ G) * du) - np.sum((V @ G) * dv)
-    repaired = 0.5 * np.sum(G**2) + 0.5 * np.sum(G * (du.T @ du - dv.T @ dv))
-    assert slope == pytest.approx(repaired)
-
-
 def test_the_deterministic_error_is_not_zero_without_sparsity():
     """At the best matrix of rank 1 the gradient does not vanish."""
     Y = np.diag([2.0, 1.0])
@@ -86,20 +67,6 @@ def test_printed_contraction_needs_supports_of_millions(condition, ratio):
     constants = tr.theory.constants(orthogonal_problem(theta), theta, printed=True)
     step = constants.largest_step(tr.Factors.from_theta(theta, 2))
     assert constants.smallest_ratio(step) == pytest.approx(ratio, rel=0.05)
-
-
-def test_square_of_a_sum_in_the_last_step():
-    """(x + y)² ≤ x² + y² is false, but the constant 4σ₁ is large enough all the same."""
-    theta = np.diag([1.0, 0.0])
-    constants = tr.theory.constants(orthogonal_problem(theta), theta)
-    moved = 1 + constants.radius / math.sqrt(2)
-    factors = tr.Factors(np.array([[moved], [0.0]]), np.array([[moved], [0.0]]))
-    distance = factors.distance(tr.Factors.from_theta(theta, 1))
-    assert distance == pytest.approx(constants.radius)
-    error = np.sum((factors.theta - theta) ** 2)
-    x = y = moved * distance / math.sqrt(2)
-    assert (x + y) ** 2 > x**2 + y**2
-    assert error <= 4 * constants.sigma_1 * distance**2
 
 
 def test_printed_contraction_was_not_violated_at_random_points():

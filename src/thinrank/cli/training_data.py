@@ -308,7 +308,7 @@ def _count_missing(table: Table) -> int:
 
 def _families(given: str, names: list[str]) -> dict[str, str]:
     """The family of each response."""
-    from thinrank.losses.families.names import FAMILIES
+    from thinrank.losses.families import FAMILIES
 
     parts = [part.strip() for part in given.split(",") if part.strip()]
     chosen: dict[str, str] = {}

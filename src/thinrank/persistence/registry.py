@@ -1,7 +1,8 @@
 """The classes that a model file may contain.
 
-A file names classes by the names in this table. Nothing else is ever imported because of what a
-file says. A class that is moved keeps its name here, so that older files stay readable.
+A file names classes by the names in this table, or by the package that exports them. Nothing else
+is ever imported because of what a file says. A class that is moved keeps its name here, so that
+older files stay readable.
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from thinrank.losses.families import Family
 from thinrank.persistence.errors import ModelFileError
 
-__all__ = ["Storable", "find_class", "is_fitted_attribute", "name_of", "registered_names"]
+__all__ = ["Storable", "find_class", "is_fitted_attribute", "name_of"]
 
-# Estimators: their parameters and what fit stores.
-_ESTIMATORS = {
+# Packages whose exported classes can all be stored, as in "solvers.GDT".
+_PACKAGES = ("baselines", "losses.families", "solvers", "starts")
+
+# Other classes: estimators, results, and values of parameters.
+_MODULES = {
     "SparseMatrixCompletion": "thinrank.estimators.matrix_completion",
     "SparseReducedRankRegressor": "thinrank.estimators.regressor",
     "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
@@ -29,16 +35,6 @@ _ESTIMATORS = {
     "SparseSVD": "thinrank.estimators.sparse_svd",
     "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
     "SparsePCA": "thinrank.estimators.sparse_pca",
-    "baselines.DoubleProjectedPenalization": "thinrank.baselines.double_projected",
-    "baselines.ExclusiveExtraction": "thinrank.baselines.exclusive_extraction",
-    "baselines.JointRankRowSelection": "thinrank.baselines.joint_rank_row",
-    "baselines.MultiTaskGroupLasso": "thinrank.baselines.multi_task",
-    "baselines.NullRegressor": "thinrank.baselines.null",
-    "baselines.RankConstrainedGroupLasso": "thinrank.baselines.rank_constrained",
-    "baselines.ReducedRankRegression": "thinrank.baselines.reduced_rank",
-    "baselines.SeparateLassos": "thinrank.baselines.separate_lassos",
-    "baselines.SeparateRidges": "thinrank.baselines.separate_ridges",
-    "baselines.ThresholdingSVD": "thinrank.baselines.thresholding_svd",
     "baselines.refitted.RefittedGroupLasso": "thinrank.baselines.refitted",
     "baselines.refitted.RefittedLassos": "thinrank.baselines.refitted",
     "baselines.refitted.ShortPathGroupLasso": "thinrank.baselines.refitted",
@@ -48,10 +44,6 @@ _ESTIMATORS = {
     "rl.CommonPart": "thinrank.rl.common_part_regression",
     "rl.MultiTaskFQI": "thinrank.rl.fqi",
     "calcium.CalciumImaging": "thinrank.calcium.imaging",
-}
-
-# Other objects: results, and values of parameters.
-_OBJECTS = {
     "Factors": "thinrank.core.factors",
     "Solution": "thinrank.core.result",
     "core.result.History": "thinrank.core.result",
@@ -60,27 +52,6 @@ _OBJECTS = {
     "core.result.Status": "thinrank.core.result",
     "selection.Criterion": "thinrank.selection.criteria",
     "selection.Sizes": "thinrank.core.sizes",
-    "losses.families.Bernoulli": "thinrank.losses.families.bernoulli",
-    "losses.families.Gaussian": "thinrank.losses.families.gaussian",
-    "losses.families.Huber": "thinrank.losses.families.huber",
-    "losses.families.Mixed": "thinrank.losses.families.mixed",
-    "losses.families.Multinomial": "thinrank.losses.families.multinomial",
-    "losses.families.NegativeBinomial": "thinrank.losses.families.negative_binomial",
-    "losses.families.Poisson": "thinrank.losses.families.poisson",
-    "solvers.Constant": "thinrank.solvers.steps",
-    "solvers.GDT": "thinrank.solvers.gdt",
-    "solvers.Pursuit": "thinrank.solvers.pursuit",
-    "solvers.Safeguarded": "thinrank.solvers.steps",
-    "solvers.Theory": "thinrank.solvers.steps",
-    "starts.Auto": "thinrank.starts.auto",
-    "starts.Backward": "thinrank.starts.backward",
-    "starts.Forward": "thinrank.starts.forward",
-    "starts.Given": "thinrank.starts.given",
-    "starts.GroupLasso": "thinrank.starts.convex",
-    "starts.Lasso": "thinrank.starts.convex",
-    "starts.ProximalSteps": "thinrank.starts.proximal",
-    "starts.Screening": "thinrank.starts.screening",
-    "starts.Spectral": "thinrank.starts.spectral",
     "calcium.Fluorescence": "thinrank.calcium.fluorescence",
     "calcium.Quality": "thinrank.calcium.quality",
     "rl.Fourier": "thinrank.rl.features",
@@ -115,13 +86,12 @@ _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 # Attributes of scikit-learn that are settings and not results: requests for metadata.
 _SETTINGS = frozenset({"_metadata_request"})
 
-_MODULES = {**_ESTIMATORS, **_OBJECTS}
 _NAMES = {(module, name.rpartition(".")[2]): name for name, module in _MODULES.items()}
 
 
 @dataclass(frozen=True)
 class Storable:
-    """A class of the table.
+    """A class that can be stored.
 
     Attributes
     ----------
@@ -129,13 +99,15 @@ class Storable:
         Its name in model files.
     cls : type
         The class.
-    is_estimator : bool
-        Whether it has parameters and fitted attributes, not a fixed list of attributes.
     """
 
     name: str
     cls: type
-    is_estimator: bool
+
+    @cached_property
+    def is_estimator(self) -> bool:
+        """Whether it has parameters and fitted attributes, not a fixed list of attributes."""
+        return issubclass(self.cls, BaseEstimator)
 
     @property
     def is_model(self) -> bool:
@@ -182,13 +154,12 @@ class Storable:
         return built
 
 
-def registered_names() -> list[str]:
-    """Names of the classes that can be stored, sorted."""
-    return sorted(_MODULES)
-
-
 def name_of(cls: type) -> str | None:
     """The name of a class in model files; None for a class that cannot be stored."""
+    package = cls.__module__.removeprefix("thinrank.").rpartition(".")[0]
+    name = f"{package}.{cls.__qualname__}"
+    if package in _PACKAGES and _exported(package).get(name) is cls:
+        return name
     return _NAMES.get((cls.__module__, cls.__qualname__))
 
 
@@ -207,17 +178,33 @@ def find_class(name: Any) -> Storable:
     Raises
     ------
     ModelFileError
-        If the table has no such name.
+        If no class has this name.
     """
-    if not isinstance(name, str) or name not in _MODULES:
+    storable = _imported(name) if isinstance(name, str) else None
+    if storable is None:
         raise ModelFileError(f"the class {str(name)[:80]!r} is not one that thinrank stores")
-    return _imported(name)
+    return storable
 
 
 @cache  # a history has thousands of records
-def _imported(name: str) -> Storable:
-    cls = getattr(import_module(_MODULES[name]), name.rpartition(".")[2])
-    return Storable(name, cls, name in _ESTIMATORS)
+def _imported(name: str) -> Storable | None:
+    package, _, own = name.rpartition(".")
+    if name in _MODULES:
+        return Storable(name, getattr(import_module(_MODULES[name]), own))
+    cls = _exported(package).get(name) if package in _PACKAGES else None
+    return None if cls is None else Storable(name, cls)
+
+
+@cache
+def _exported(package: str) -> dict[str, type]:
+    """The classes that a package exports, by their names in model files."""
+    module = import_module(f"thinrank.{package}")
+    members = {f"{package}.{name}": getattr(module, name) for name in module.__all__}
+    return {
+        name: each
+        for name, each in members.items()
+        if isinstance(each, type) and not inspect.isabstract(each)
+    }
 
 
 def is_fitted_attribute(cls: Any, name: str) -> bool:

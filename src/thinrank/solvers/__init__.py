@@ -12,7 +12,8 @@ from thinrank.solvers.steps import Constant, Safeguarded, Theory
 
 __all__ = ["GDT", "Constant", "Pursuit", "Safeguarded", "Theory", "as_solver"]
 
-_NAMED: dict[str, type[GDT] | type[Pursuit]] = {"gdt": GDT, "pursuit": Pursuit}
+_CLASSES: list[Any] = [globals().get(name) for name in __all__]
+_NAMED = {each.name: each for each in _CLASSES if hasattr(each, "sized")}
 
 
 def as_solver(solver: Any, max_iter: Any = None, tol: Any = None, loss: Any = None) -> Solver:

@@ -1,0 +1,260 @@
+"""What the commands say beside the results: cells, options and remedies that can be typed."""
+
+import re
+
+import numpy as np
+import pytest
+from messy_files import SIZES, csv_text, numbers, run, write_pair
+
+import thinrank as tr
+from thinrank.cli.progress_lines import ProgressLines
+from thinrank.core.result import Record
+
+FIT = ("fit", "X.csv", "Y.csv", "-o", "m")
+ROWS = [f"s{i}" for i in range(40)]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_pair(tmp_path)
+    return tmp_path
+
+
+def write_responses(folder, cells):
+    """Y.csv with names of the rows in the reverse order of X.csv, and given cells of ``v``."""
+    X, Y = numbers()
+    (folder / "X.csv").write_text(csv_text(X, list("abcdef"), ROWS))
+    lines = csv_text(Y[::-1], ["u", "v", "w"], ROWS[::-1]).splitlines()
+    for row, cell in cells.items():
+        parts = lines[row - 1].split(",")
+        parts[2] = cell
+        lines[row - 1] = ",".join(parts)
+    (folder / "Y.csv").write_text("\n".join(lines) + "\n")
+
+
+def write_counts(folder, names):
+    X, _ = write_pair(folder)
+    rng = np.random.default_rng(0)
+    means = np.exp(np.outer(X[:, 0], [0.6, 0.4, 0.0]))
+    Y = rng.poisson(means).astype(float)
+    (folder / "Y.csv").write_text(csv_text(Y, names))
+    return Y
+
+
+def test_a_text_among_the_numbers_of_a_response(here):
+    write_responses(here, {5: "high"})
+    error = run(*FIT, *SIZES).error
+    assert "Y.csv, row 5, column 'v': expected a number, got 'high'; correct the cell or" in error
+    assert "leave it empty (for categories give --categorical v --family v=multinomial)" in error
+    # the text is named, and not a number in the first row of X
+    again = run(*FIT, *SIZES, "--categorical", "v").error
+    assert "row 5, column 'v': expected a number, got 'high'; correct the cell" in again
+    numbers_only = {row: str(row % 3) for row in range(2, 42)}
+    write_responses(here, numbers_only)
+    coded = run(*FIT, *SIZES, "--categorical", "v").error
+    assert "column 'v': has numbers as categories, which need --family v=multinomial" in coded
+    assert run(*FIT, *SIZES, "--categorical", "v", "--family", "v=multinomial").code == 0
+
+
+def test_a_response_of_texts_is_named_by_its_first_row(here):
+    write_responses(here, {row: "G1" if row % 2 else "S" for row in range(2, 42)})
+    error = run(*FIT, *SIZES).error
+    assert "Y.csv, row 2, column 'v': expected a number, got 'S' (for categories give" in error
+    assert "correct the cell" not in error
+
+
+def test_predictors_is_another_name_of_rows(here):
+    done = run(*FIT, "--rank", "1", "--predictors", "2", "--columns", "2", "--json")
+    assert len(done.json["predictors"]) == 2
+    shown = run(*FIT, *SIZES, "--overwrite")
+    assert shown.out.startswith("40 samples, 6 predictors, 3 responses\n")
+    assert "predictions for other samples" in shown.out
+    assert run("predict", "m", "X.csv").out == "Predictions of 40 samples are in predictions.csv\n"
+    # ignored columns are told only if predictions are made
+    wrong = run("predict", "m", "Y.csv", "-o", "q.csv")
+    assert (wrong.code, "lacks 2 of the 2 columns" in wrong.error) == (3, True)
+    assert wrong.err.count("note:") == 0
+    # input files are checked before the output
+    wrong = run("fit", "bindng.csv", "Y.csv", "-o", "m")
+    assert (wrong.code, "bindng.csv: there is no such file" in wrong.error) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--row", "5"), "No such option: --row (did you mean --rows"),
+        (("--predictor", "5"), "No such option: --predictor (did you mean --predictors"),
+        (("--drop", "NDD1"), "'NDD1'"),
+        (("--keep", "ndd1_ypd"), "'ndd1_ypd'"),
+        (("--index", "NDD1_YPT"), "'NDD1_YPT'"),
+    ],
+)
+def test_names_that_are_nearly_right(here, options, told):
+    X, _ = numbers()
+    (here / "X.csv").write_text(csv_text(X, ["NDD1_YPD", *"bcdef"]))
+    error = run(*FIT, *SIZES, *options).error
+    assert told in error
+    assert "did you mean 'NDD1_YPD'?" in error or told.startswith("No such option")
+
+
+def test_help_says_which_reports_are_replaced(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    text = " ".join(run("report", "--help").out.split())
+    assert "report.html in the folder is always replaced" in text
+
+
+@pytest.mark.parametrize("family", ["poisson", "visits (n)=poisson", "huber"])
+def test_responses_of_families_keep_their_names(here, family):
+    write_counts(here, ["visits (n)", "calls", "mails"])
+    done = run(*FIT, *SIZES, "--family", family)
+    assert done.code == 0
+    assert re.search(r"^  visits \(n\) +\d", done.out, re.M)  # the table of the responses
+    assert list(tr.load("m").target_names_in_) == ["visits (n)", "calls", "mails"]
+    assert run("predict", "m", "X.csv", "-o", "p.csv").code == 0
+    assert (here / "p.csv").read_text().splitlines()[0] == "visits (n),calls,mails"
+
+
+def test_counts_that_are_not_whole_numbers(here):
+    Y = write_counts(here, ["u", "v", "w"])
+    assert "whole" not in run(*FIT, *SIZES, "--family", "poisson").err
+    Y[3, :2] += 0.5
+    (here / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"]))
+    done = run(*FIT, *SIZES, "--family", "poisson", "--overwrite")
+    told = f"note: 'u', 'v' have values that are not whole numbers, such as {Y[3, 0]:g}"
+    assert told in done.err
+    assert "whole" not in run(*FIT, *SIZES, "--family", "huber", "--overwrite").err
+
+
+def test_missing_and_filled_cells_are_counted(here):
+    X, Y = write_pair(here)
+    Y[[2, 5, 7], 0] = X[4, 1] = np.nan
+    (here / "X.csv").write_text(csv_text(X, list("abcdef")))
+    (here / "Y.csv").write_text(csv_text(Y, ["u", "v", "w"]))
+    done = run(*FIT, *SIZES, "--impute", "mean")
+    assert "note: 3 missing cells of responses are left out: 'u' (3)" in done.err
+    assert "note: 1 missing cell of predictors was replaced by the mean of the column" in done.err
+    assert "missing     3 cells of responses, left out: 'u' (3)" in run("inspect", "m").out
+    X[[0, 1], 0] = X[3, 3] = np.nan
+    (here / "new.csv").write_text(csv_text(X, list("abcdef")))
+    done = run("predict", "m", "new.csv", "-o", "p.csv")
+    told = (
+        "note: 3 missing cells were replaced by the mean of the column in the fit: 'a' (2), 'd' (1)"
+    )
+    assert told in done.err  # b is missing too, but not in use
+    assert "replaced" not in run("predict", "m", "X.csv", "-o", "q.csv").err
+
+
+def test_inspect_shows_files_from_here_and_what_was_chosen(here):
+    assert run(*FIT, *SIZES, "--refit-rule", "one_se", "-o", "sub/m").code == 0
+    told = run("inspect", "sub/m").out
+    assert "predictors  X.csv (sha256" in told
+    assert "responses   Y.csv (sha256" in told
+    assert "chosen      ridge: criterion auto, rule one_se" in told
+    assert run(*FIT, *SIZES, "--ridge", "0.25").code == 0
+    given = run("inspect", "m").out
+    assert "ridge       0.25" in given
+    assert "chosen      nothing" in given
+
+
+def test_progress_is_written_at_growing_intervals():
+    seconds, lines = [0.0], []
+    callback = ProgressLines(lines.append, first=5, clock=lambda: seconds[0])
+    for each in (1.0, 6.0, 11.0, 13.0, 27.0):
+        seconds[0] = each
+        assert callback(Record(stage="search", iteration=1, objective=1.0, seconds=each)) is None
+    assert lines == [
+        "searching for the sizes: 2 models tried in 6 s",
+        "searching for the sizes: 4 models tried in 13 s",
+        "searching for the sizes: 5 models tried in 27 s",
+    ]
+
+
+def test_many_predictors_come_with_a_way_to_fewer(here):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 25)).round(3)
+    (here / "X.csv").write_text(csv_text(X, [f"g{j}" for j in range(25)]))
+    many = run(*FIT, "--rank", "1", "--rows", "21", "--columns", "2", "--ridge", "0.1")
+    assert "21 predictors are in use. For fewer, fit again with --refit-rule thinnest" in many.out
+
+
+NAMES = ["1115 nm", "b", "c", "1130 nm", "e", "f"]
+
+
+@pytest.fixture
+def spreadsheet(tmp_path, monkeypatch):
+    """Two files in the style of spreadsheets that use decimal commas."""
+    monkeypatch.chdir(tmp_path)
+    X, Y = numbers()
+    style = {"delimiter": ";", "decimal": ","}
+    lines = csv_text(X, NAMES, **style).splitlines()
+    device = ["instrument", *(("Foss", "Bruker")[i % 3 == 0] for i in range(len(X)))]
+    text = "\n".join(f"{line};{each}" for line, each in zip(lines, device, strict=True))
+    (tmp_path / "X.csv").write_text(text, encoding="utf-8-sig")
+    (tmp_path / "Y.csv").write_text(csv_text(Y, ["Glucose (g/L)", "v", "w"], **style))
+    return tmp_path
+
+
+def changed(folder, row, column, cell):
+    """new.csv: X.csv with another cell."""
+    lines = [line.split(";") for line in (folder / "X.csv").read_text("utf-8-sig").splitlines()]
+    lines[row][column] = cell
+    (folder / "new.csv").write_text("\n".join(map(";".join, lines)))
+    return "new.csv"
+
+
+def test_predictions_are_written_in_the_style_of_the_predictors(spreadsheet):
+    assert run(*FIT, *SIZES, "--keep", "instrument").code == 0
+    assert run("predict", "m", "X.csv", "-o", "p.csv").code == 0
+    raw = (spreadsheet / "p.csv").read_bytes()
+    assert raw.startswith(b"\xef\xbb\xbfGlucose (g/L);v;w\n")
+    rows = [line.split(";") for line in raw.decode("utf-8-sig").splitlines()[1:]]
+    assert len(rows) == 40
+    assert run("predict", "m", "X.csv", "-o", "p.npy").code == 0
+    written = [[float(cell.replace(",", ".")) for cell in row] for row in rows]
+    np.testing.assert_allclose(written, np.load("p.npy"), rtol=1e-9)
+    assert all(len(cell.strip("-").replace(",", "").lstrip("0")) <= 10 for r in rows for cell in r)
+    assert run("predict", "m", "X.csv", "-o", "p.tsv").code == 0
+    assert (spreadsheet / "p.tsv").read_text("utf-8-sig").splitlines()[1] == "\t".join(rows[0])
+    # predict recommends no option of fit
+    for cell, remedy in (("", "fill them in, or fit again with"), ("error", "correct the cell")):
+        done = run("predict", "m", changed(spreadsheet, 3, 0, cell), "-o", "q.csv")
+        assert done.code == 3
+        assert "new.csv, row 4, column '1115 nm': " in done.error
+        assert remedy in done.error
+        assert "--drop" not in done.error
+        assert "--categorical" not in done.error
+    done = run("predict", "m", changed(spreadsheet, 3, 6, "Zeiss"), "-o", "q.csv")
+    assert "'Zeiss' is not one of the fit, which had 'Foss', 'Bruker'" in done.error
+    assert "(correct the cell, or fit again without the column: --drop instrument)" in done.error
+
+
+def test_names_in_recommendations_can_be_typed(spreadsheet):
+    changed(spreadsheet, 3, 0, "error")
+    done = run("fit", "new.csv", "Y.csv", "-o", "m", *SIZES)
+    assert "(for categories give --categorical '1115 nm')" in done.error
+    Y = (spreadsheet / "Y.csv").read_text().splitlines()
+    Y[1:] = [";" + line.split(";", 1)[1] for line in Y[1:]]
+    (spreadsheet / "Y.csv").write_text("\n".join(Y))
+    assert "leave it out with --drop 'Glucose (g/L)'" in run(*FIT, *SIZES).error
+
+
+def test_a_header_of_numbers_is_asked_for(spreadsheet):
+    X, _ = numbers()
+    text = csv_text(X, ["1115", "1120", "1125", "1130", "1135", "1140"], delimiter=";", decimal=",")
+    (spreadsheet / "X.csv").write_text(text)
+    done = run(*FIT, *SIZES)
+    assert done.code == 3
+    assert "X.csv has 41 rows and Y.csv has 40" in done.error
+    assert "is the first row of X.csv a header? Then give --header" in done.error
+    assert "(give --header if the first row has the names)" in done.err
+    right = run(*FIT, *SIZES, "--header", "--json")
+    assert right.json["predictors"] == ["1115", "1130"]
+
+
+def test_spreadsheets_are_to_be_saved_as_csv(here):
+    (here / "X.xlsx").write_bytes(b"PK")
+    done = run("fit", "X.xlsx", "Y.csv", "-o", "m")
+    assert done.code == 3
+    assert "unknown file type '.xlsx'" in done.error
+    assert done.error.endswith("; save it as CSV")

@@ -1,0 +1,172 @@
+"""Designs made from others: some rows or columns, blocks on the diagonal, without a product."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from contract import assert_acts_like, peak_of
+from scipy.sparse.linalg import aslinearoperator
+
+import thinrank as tr
+from thinrank.designs import (
+    BlockDiagonal,
+    ColumnSubset,
+    Deflated,
+    Dense,
+    Transformed,
+    as_design,
+    standardize,
+    take_rows,
+)
+
+N, P = 14, 260
+ROWS, COLUMNS = np.array([0, 2, 3, 7, 8, 13]), np.array([0, 3, 4, 80, 255])
+BASES = {
+    "dense C": np.ascontiguousarray,
+    "dense F": np.asfortranarray,
+    "csr": sp.csr_array,
+    "csc": sp.csc_matrix,
+    "operator": aslinearoperator,
+}
+
+
+def matrix():
+    rng = np.random.default_rng(1)
+    return rng.standard_normal((N, P)) * (rng.uniform(size=(N, P)) < 0.4)
+
+
+def vectors():
+    rng = np.random.default_rng(2)
+    return {
+        "row_scale": rng.uniform(0.5, 2, N),
+        "center": rng.standard_normal(P),
+        "column_scale": rng.uniform(0.5, 2, P),
+    }
+
+
+def explicit(X, row_scale, center, column_scale):
+    return row_scale[:, None] * (X - center) * column_scale
+
+
+# --------------------------------------------------------------------------- rows and columns
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("transformed", [False, True])
+def test_rows_and_columns_of_every_design(base, transformed):
+    design, X = as_design(BASES[base](matrix())), matrix()
+    if transformed:
+        design, X = Transformed(design, **vectors()), explicit(X, **vectors())
+    rows, columns = take_rows(design, ROWS), ColumnSubset(design, COLUMNS)
+    assert_acts_like(rows, X[ROWS])
+    assert_acts_like(take_rows(rows, np.array([1, 4])), X[ROWS][[1, 4]])
+    assert_acts_like(columns, X[:, COLUMNS])
+    assert_acts_like(take_rows(columns, ROWS), X[np.ix_(ROWS, COLUMNS)])
+
+
+def test_columns_under_a_transformation():
+    X, moved = matrix(), vectors()
+    inner = {name: v if name == "row_scale" else v[COLUMNS] for name, v in moved.items()}
+    design = Transformed(ColumnSubset(as_design(X), COLUMNS), **inner)
+    assert_acts_like(design, explicit(X, **moved)[:, COLUMNS])
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_norms_that_were_known_for_all_rows_are_not_kept(base):
+    """``standardize`` tells the design its norms; some of the rows have others."""
+    design = standardize(as_design(BASES[base](matrix()))).design
+    X = matrix()
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    np.testing.assert_allclose(design.column_norms(), np.sqrt(N), rtol=1e-9)
+    assert_acts_like(take_rows(design, ROWS), X[ROWS])
+
+
+@pytest.mark.parametrize("transformed", [False, True])
+def test_rows_of_every_library(library, dtype, transformed):
+    design, X = Dense(library.array(matrix(), dtype)), matrix()
+    if transformed:
+        moved = {name: library.array(v, dtype) for name, v in vectors().items()}
+        design, X = Transformed(design, **moved), explicit(X, **vectors())
+    assert_acts_like(take_rows(design, library.index(ROWS)), X[ROWS], library, dtype)
+
+
+def test_rows_are_a_copy_not_a_view():
+    X = matrix()
+    subset = take_rows(as_design(X), ROWS)
+    X[:] = 0.0
+    assert np.abs(subset @ np.ones(P)).max() > 0
+
+
+# --------------------------------------------------------------------------- deflated
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_deflated(kind):
+    rng = np.random.default_rng(0)
+    X, U, V = rng.standard_normal((9, 6)), rng.standard_normal((9, 2)), rng.standard_normal((6, 2))
+    design, expected = Deflated(as_design(kind(X)), tr.Factors(U, V)), X - U @ V.T
+    assert_acts_like(design, expected)
+    rows, B = np.array([0, 3, 8]), rng.standard_normal((6, 3))
+    np.testing.assert_allclose(design.rows(rows) @ B, expected[rows] @ B)
+
+
+# --------------------------------------------------------------------------- diagonal blocks
+
+
+def matrices():
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(shape) for shape in [(4, 3), (0, 3), (5, 4)]]
+
+
+def test_diagonal_blocks_of_every_library(library, dtype):
+    design = BlockDiagonal([Dense(library.array(block, dtype)) for block in matrices()])
+    assert_acts_like(design, scipy.linalg.block_diag(*matrices()), library, dtype)
+
+
+def test_sparse_blocks_their_rows_and_standardization():
+    X = scipy.linalg.block_diag(*matrices())
+    design = BlockDiagonal([as_design(sp.csr_array(block)) for block in matrices()])
+    assert_acts_like(design, X)
+    rows = np.array([1, 3, 4, 8])
+    np.testing.assert_allclose(take_rows(design, rows) @ np.eye(10), X[rows])
+    live = X.std(axis=0) > 0
+    expected = (X - X.mean(axis=0))[:, live] / X.std(axis=0)[live]
+    found = standardize(design).design @ np.eye(10)
+    np.testing.assert_allclose(found[:, live], expected, atol=1e-12)
+
+
+def test_a_repeated_block_is_held_once_and_its_zeros_never():
+    block = np.ones((2000, 100))
+    products = []
+
+    def work():
+        products.append(BlockDiagonal([Dense(block)] * 10) @ np.ones((1000, 2)))
+
+    assert peak_of(work) < block.nbytes  # all of X would be a hundred times that
+    assert products[0].shape == (20_000, 2)
+
+
+@pytest.mark.parametrize("solver", ["pursuit", "gdt"])
+def test_the_estimator_does_not_see_the_difference(solver):
+    rng = np.random.default_rng(2)
+    block = rng.standard_normal((40, 6))
+    X = np.kron(np.eye(2), block)
+    theta = np.zeros((12, 5))
+    theta[[1, 8, 9]] = np.outer([1, 2, 3], rng.standard_normal(5))
+    Y = X @ theta + 0.01 * rng.standard_normal((80, 5))
+    options = {"standardize": False, "fit_intercept": False, "solver": solver}
+    fits = [
+        tr.SparseReducedRankRegressor(1, 3, None, **options).fit(x, Y)
+        for x in (X, BlockDiagonal([Dense(block)] * 2))
+    ]
+    assert fits[0].row_support_.tolist() == fits[1].row_support_.tolist() == [1, 8, 9]
+    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, atol=1e-6)
+
+
+def test_blocks_that_do_not_fit_together():
+    with pytest.raises(ValueError, match="blocks must contain at least one design"):
+        BlockDiagonal([])
+    with pytest.raises(TypeError, match="got ndarray at position 1"):
+        BlockDiagonal([Dense(np.ones((2, 2))), np.ones((2, 2))])
+    with pytest.raises(ValueError, match="same dtype, got float32, float64"):
+        BlockDiagonal([Dense(np.ones((2, 2))), Dense(np.ones((2, 2), np.float32))])
