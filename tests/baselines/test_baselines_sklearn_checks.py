@@ -18,9 +18,13 @@ def with_parameters(name, values):
     return make(**{key: value for key, value in values.items() if key in taken})
 
 
-@parametrize_with_checks(
-    [with_parameters(name, values) for name in baselines.__all__ for values in (GIVEN, CHOSEN)]
-)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_sklearn_compatible(estimator, check):
-    check(estimator)
+class TestChecks:
+    @parametrize_with_checks([with_parameters(name, GIVEN) for name in baselines.__all__])
+    def test_given(self, estimator, check):
+        check(estimator)
+
+    @pytest.mark.slow
+    @parametrize_with_checks([with_parameters(name, CHOSEN) for name in baselines.__all__])
+    def test_chosen(self, estimator, check):
+        check(estimator)
