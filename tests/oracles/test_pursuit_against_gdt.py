@@ -17,7 +17,7 @@ def benchmark_module(monkeypatch):
     return module
 
 
-@pytest.mark.parametrize("problems", [2, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("problems", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_objective_as_low_as_gradient_descents(benchmark_module, problems):
     excesses = [benchmark_module.compare(index, seed=1)["excess"] for index in range(problems)]
     assert sum(excess <= 1e-6 for excess in excesses) >= 0.95 * problems
