@@ -41,10 +41,9 @@ test: $(VENV)/installed-dev
 # Old versions of libraries use deprecated names of others: those warnings are no errors here.
 OLDEST := .venv-oldest
 OLDEST_TESTS := tests/core tests/designs tests/forms tests/losses tests/solvers tests/persistence \
-	tests/plot tests/tables tests/selection/test_criteria.py tests/golden \
-	tests/selection/test_search.py tests/estimators/test_regressor.py \
-	tests/estimators/test_frames.py tests/calcium/test_readers.py tests/cli/test_cli.py \
-	tests/cli/test_model_commands.py
+	tests/tables tests/selection/test_criteria.py tests/estimators/test_regressor.py \
+	tests/estimators/test_frames.py tests/calcium/test_readers.py tests/plot/test_plots_of_fits.py \
+	tests/cli/test_cli.py tests/cli/test_model_commands.py
 OLDEST_PYTEST := $(OLDEST)/bin/python -m pytest -W ignore::DeprecationWarning \
 	-W ignore::FutureWarning -o addopts=--strict-markers
 $(OLDEST)/installed: pyproject.toml

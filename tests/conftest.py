@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import shutil
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the tests in Chromium, and fail when it is not installed",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # a shell ignores Ctrl-C in what it runs in the background, and so would every process of a test
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -19,6 +19,7 @@ def with_parameters(name, values):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.no_cover  # the same lines many times
 class TestChecks:
     @parametrize_with_checks([with_parameters(name, GIVEN) for name in baselines.__all__])
     def test_given(self, estimator, check):

@@ -58,6 +58,7 @@ def _of_weights(reason):
 @pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.* have no observed cell")
+@pytest.mark.no_cover  # the same lines many times
 class TestChecks:
     @parametrize_with_checks(ESTIMATORS, expected_failed_checks=_expected)
     def test_sklearn_compatible(self, estimator, check):
