@@ -15,7 +15,6 @@ PRINTED = {
 }
 GRID = (8, 9, 10, 11, 12, 14)
 SEEDS = range(1000, 1004)
-FEW = SEEDS[:1]
 
 
 def spectral_error(theta, truth):
@@ -40,12 +39,12 @@ def validated_fit(X, Y, X_valid, Y_valid, columns_grid):
     return fit(rows, columns, 1e-7)
 
 
-@pytest.mark.parametrize("seeds", [FEW, pytest.param(SEEDS, marks=pytest.mark.slow)], ids=len)
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", PRINTED)
-def test_estimation_error(setting, seeds):
+def test_estimation_error(setting):
     columns, signal, mean, deviation = PRINTED[setting]
     ours, oracle = [], []
-    for seed in seeds:
+    for seed in SEEDS:
         X, Y, truth = tr.datasets.make_two_way_sparse(
             n_samples=100, column_sparsity=columns, signal=signal, random_state=seed
         )

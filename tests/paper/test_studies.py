@@ -8,6 +8,7 @@ import pytest
 from thinrank.paper import find_study, study_names
 from thinrank.studies import run_study
 
+pytestmark = pytest.mark.slow
 SCORES = {"method", "seed", "spectral", "frobenius", "prediction", "same_rows", "rows", "columns"}
 SCORES |= {"rank", "seconds", "exact", "host", "versions", "started", "study"}
 

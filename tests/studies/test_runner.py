@@ -59,12 +59,14 @@ def test_finished_jobs_are_not_run_again_and_torn_ones_are(tmp_path, monkeypatch
     assert comparable(second) == comparable(first)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="Dask is not installed")
 @pytest.mark.filterwarnings("ignore")
 def test_dask(tmp_path, reference):
     assert comparable(run_study(TINY, tmp_path, jobs=2, executor="dask")) == reference
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_kill_and_resume(tmp_path, monkeypatch, reference):
     """Kill -9 in the middle: nothing finished is run again, and the result is the same."""
