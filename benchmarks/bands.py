@@ -2,7 +2,6 @@
 
     make bands                                     # exit status 1 outside of the limits
     python benchmarks/bands.py --only noise times  # a part
-    python benchmarks/bands.py --values            # the table as limits, to copy to bands.toml
 
 Limits are in bands.toml. Data and methods are those of the long benchmarks, with other seeds. Times
 are ratios of times in one run. Without THINRANK_DATA the rows of real data are not run, and the
@@ -253,7 +252,6 @@ def judged(section: str, rows: Rows, limits: dict[str, dict[str, float]]) -> lis
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", default=list(SECTIONS), choices=list(SECTIONS))
-    parser.add_argument("--values", action="store_true", help="print the values as limits")
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     limits = tomllib.loads(LIMITS.read_text("utf-8"))
@@ -267,10 +265,6 @@ def main() -> int:
         console.print(f"{section}: {time.perf_counter() - start:.0f} s")
         if unknown := set(rows) - set(limits[section]):
             parser.error(f"bands.toml has no limits for {sorted(unknown)}")
-        if options.values:
-            print(
-                f"[{section}]", *(f'"{key}" = {value:.4g}' for key, value in rows.items()), sep="\n"
-            )
         cells += judged(section, rows, limits[section])
     minutes = (time.perf_counter() - began) / 60
     verdicts = [row[-1] for row in cells]
