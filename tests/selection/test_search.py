@@ -327,7 +327,7 @@ def test_tasks_with_rows_of_their_own(signal):
 def test_a_small_grid_is_tried_in_full():
     grid = {"ranks": [3, 1, 3], "row_sparsities": [8, 2], "column_sparsities": [None, 4]}
     est = cv_of(**grid, ridges=[0.5, 0.0]).fit(*data()[:2])
-    tried = [tuple(record.sizes) for record in last_records(est)]
+    tried = [tuple(record.sizes)[:4] for record in last_records(est)]
     expected = [
         point
         for point in itertools.product([1, 3], [2, 8], [4, K], [0.0, 0.5])
@@ -386,14 +386,13 @@ def test_ridges_span_the_curvature():
     est = cv_of(**LITERAL).fit(X, Y)
     mean = np.mean((X - X.mean(axis=0)) ** 2)
     ridges = {r.sizes.ridge for r in est.search_}
-    assert 0.0 in ridges
-    assert all(r == 0 or 0.99e-4 * mean < r < 1.01e3 * mean for r in ridges)
+    assert all(r == 0 or 0.99e-5 * mean < r < 1.01e2 * mean for r in ridges)
 
 
 # --------------------------------------------------------------------------- what is chosen
 
 
-@pytest.mark.parametrize(("rule", "most"), [("best", 1.04), ("thinnest", 1.12)])
+@pytest.mark.parametrize(("rule", "most"), [("best", 1.02), ("thinnest", 1.11)])
 def test_a_thinner_model_is_allowed_a_little_error(rule, most):
     """A dense signal, where fewer predictors than all are only a little worse."""
     rng = np.random.default_rng(0)
@@ -407,8 +406,10 @@ def test_a_thinner_model_is_allowed_a_little_error(rule, most):
     (chosen,) = [
         r
         for r in records
-        if (r.sizes.rank, r.sizes.rows, r.sizes.columns, r.sizes.ridge)
-        == tuple(params[k] for k in ("rank", "row_sparsity", "column_sparsity", "ridge"))
+        if tuple(r.sizes)
+        == tuple(
+            params[k] for k in ("rank", "row_sparsity", "column_sparsity", "ridge", "exchange")
+        )
     ]
     assert chosen.sizes.rows <= best.sizes.rows
     assert chosen.objective <= most * best.objective
@@ -421,16 +422,62 @@ def test_rules_are_ordered_by_the_number_of_predictors():
     assert rows["one_se"] <= rows["best"]
 
 
-def test_more_than_half_of_many_predictors_must_save_something():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 100))
-    Y = X @ rng.standard_normal((100, 3)) + 5 * rng.standard_normal((60, 3))
-    grid = {"ranks": [3], "row_sparsities": [45, 90], "column_sparsities": [None], "ridges": [1.0]}
-    splits = list(KFold(3).split(X))
-    est = tr.SparseReducedRankRegressorCV(**grid, cv=splits, **LITERAL).fit(X, Y)
-    scores = {r.sizes.rows: r.objective for r in est.search_}
-    dense_is_needed = scores[90] < 0.9 * scores[45]
-    assert est.best_params_["row_sparsity"] == (90 if dense_is_needed else 45)
+def test_a_response_is_left_out_only_if_that_does_not_hurt():
+    """Three of four responses are noise; or all have a weak signal, with few samples."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((100, 10))
+    Y = np.outer(X[:, 0], [3.0, 0, 0, 0]) + rng.standard_normal((100, 4))
+    assert tr.SparseReducedRankRegressor().fit(X, Y).column_support_.tolist() == [0]
+    X = rng.standard_normal((16, 5))
+    Y = np.outer(X[:, 0], [1.0, 1.0, 0.7, 0.7]) + 0.7 * rng.standard_normal((16, 4))
+    assert len(tr.SparseReducedRankRegressor().fit(X, Y).column_support_) == 4
+
+
+# --------------------------------------------------------------------------- exchanges
+
+
+def eliminated_one_by_one(X, Y, ridge, count):
+    """Rows that are left if each time the row whose removal costs least is removed."""
+    n, rows = len(X), list(range(X.shape[1]))
+
+    def objective(kept):
+        A = X[:, kept]
+        H = A.T @ A / n + ridge * np.eye(len(kept))
+        C = A.T @ Y / n
+        return -np.sum(C * np.linalg.solve(H, C))
+
+    while len(rows) > count:
+        costs = [objective(rows[:i] + rows[i + 1 :]) for i in range(len(rows))]
+        del rows[int(np.argmin(costs))]
+    return rows
+
+
+@pytest.mark.parametrize(("n", "ridge"), [(30, 0.1), (6, 0.5)])
+def test_without_exchanges_rows_are_those_of_backward_elimination(n, ridge):
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, 8)) @ (np.eye(8) + 0.4)
+    Y = X @ rng.standard_normal((8, 3)) + rng.standard_normal((n, 3))
+    for count in (6, 4, 1):  # up to eight rows are removed one or two at a time
+        est = tr.SparseReducedRankRegressor(1, count, None, ridge=ridge, exchange=False, **LITERAL)
+        centred = X - X.mean(axis=0), Y - Y.mean(axis=0)
+        rows = eliminated_one_by_one(*centred, ridge, count)
+        assert len(set(est.fit(X, Y).row_support_) & set(rows)) >= count - 1
+
+
+def test_whether_rows_are_exchanged_is_chosen_and_fits_the_same_model():
+    X, Y, _ = data(signal=1.0)
+    for exchange in ("auto", True, False):
+        est = tr.SparseReducedRankRegressor(exchange=exchange).fit(X, Y)
+        same = tr.SparseReducedRankRegressor(**est.best_params_).fit(X, Y)
+        np.testing.assert_allclose(same.coef_, est.coef_, atol=1e-7)
+        if exchange != "auto":
+            assert est.best_params_["exchange"] is exchange
+            assert {r.sizes.exchange for r in est.search_ if r.sizes.rank} == {exchange}
+
+
+def test_bad_exchange():
+    with pytest.raises(ValueError, match="exchange must be True, False or \"auto\", got 'no'"):
+        tr.SparseReducedRankRegressor(exchange="no").fit(*data()[:2])
 
 
 @pytest.mark.parametrize("bad", ["two_se", None, 1])

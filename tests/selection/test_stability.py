@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
 from thinrank.selection import stability
-from thinrank.selection.stability_words import stable_sentences, unstable_sentences
+from thinrank.selection.stability import stable_sentences, unstable_sentences
 
 # The bound says nothing for so few predictors, which is another test's subject.
 quiet = pytest.mark.filterwarnings("ignore:The bound on wrong")

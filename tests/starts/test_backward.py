@@ -19,16 +19,16 @@ def data(seed, n=40, p=24, k=3, rho=0.8):
     return X, X @ theta + 0.5 * rng.standard_normal((n, k))
 
 
-def eliminated(X, Y, count):
-    """Ridge 1 on columns of unit mean square: 70 % stay, or half where there are many."""
+def eliminated(X, Y, count, ridge=1.0):
+    """Three quarters of the rows stay each time, those whose removal costs most."""
     n = len(X)
     left = np.arange(X.shape[1])
     while len(left) > count:
         S = X[:, left]
-        coef = np.linalg.solve(S.T @ S / n + np.eye(len(left)), S.T @ Y / n)
-        size = np.sum(coef**2, axis=1) * np.mean(S**2, axis=0)
-        keep = max(int((0.5 if len(left) > 2 * n else 0.7) * len(left)), count)
-        left = np.sort(left[np.argsort(-size)[:keep]])
+        inverse = np.linalg.inv(S.T @ S / n + ridge * np.eye(len(left)))
+        costs = np.sum((inverse @ S.T @ Y / n) ** 2, axis=1) / np.diag(inverse)
+        keep = max(min(int(0.75 * len(left)), len(left) - 1), count)
+        left = np.sort(left[np.argsort(-costs)[:keep]])
     return left
 
 
@@ -67,7 +67,7 @@ def test_the_factors_are_the_reduced_rank_fit_on_these_rows(n, rows):
     X, Y = data(0, n=n)
     ridge = 0.3
     start = Backward()(LeastSquares(X, Y, ridge=ridge), 2, rows, 3, 0)
-    kept = eliminated(X, Y, rows)
+    kept = eliminated(X, Y, rows, ridge)
     S = X[:, kept]
     H, C = S.T @ S / n + ridge * np.eye(rows), S.T @ Y / n
     values, vectors = np.linalg.eigh(H)

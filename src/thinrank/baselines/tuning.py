@@ -10,7 +10,7 @@ import numpy as np
 from thinrank.baselines.sample import Prepared, TrainingSample
 from thinrank.core.factors import Factors
 from thinrank.core.journal import recalled
-from thinrank.selection.cv_splits import given_splits
+from thinrank.selection.splits import given_splits
 
 __all__ = ["Path", "Setting", "cross_validate", "penalty_grid"]
 

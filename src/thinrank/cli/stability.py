@@ -24,8 +24,7 @@ from thinrank.cli.stability_file import FILE, write_stability
 from thinrank.cli.training_data import TrainingData
 from thinrank.core.extras import import_optional
 from thinrank.core.warnings import SelectionWarning
-from thinrank.selection.stability_table import AxisSummary
-from thinrank.selection.stability_words import stable_sentences, unstable_sentences
+from thinrank.selection.stability import AxisSummary, stable_sentences, unstable_sentences
 from thinrank.tables.responses import ResponseColumns
 
 __all__ = ["StabilityRequest", "run_stability"]
@@ -164,7 +163,6 @@ def _name_responses(table: Any, names: list[str]) -> None:
 def _smaller(table: Any, threshold: float) -> str:
     """The number of predictors with which the bound is about one; empty if that is no help."""
     summary = AxisSummary.of_table(table, "row")
-    assert summary is not None
     few = max(math.isqrt(int((2 * threshold - 1) * summary.among)), 1)
     if summary.bound < max(summary.stable, 1) or few >= summary.mean:
         return ""
@@ -179,7 +177,6 @@ def _as_json(table: Any, sentences: list[str]) -> dict[str, Any]:
     pairs = table[(table["axis"] == "pair") & table["stable"]]
     stable = rows[rows["stable"]]
     summary = AxisSummary.of_table(table, "row")
-    assert summary is not None
     selected = rows[rows["frequency"] > 0]
     return {
         "resamples": int(table.attrs["n_resamples"]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinrank.core.extras import import_optional
 from thinrank.core.whole_file import whole_file
 from thinrank.persistence.folder import ARRAYS
-from thinrank.selection.stability_table import AxisSummary, remark
+from thinrank.selection.stability import AxisSummary, remark
 from thinrank.tables import TableError, checksum
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def read_stability(folder: Path) -> pd.DataFrame | str | None:
         return f"{path} is about another model"
     table.attrs["threshold"] = float(about["threshold"])
     table.attrs["n_resamples"] = int(about["n_resamples"])
-    remarks = [remark(summary) for summary in summaries if summary is not None]
+    remarks = [remark(summary) for summary in summaries]
     table.attrs["remarks"] = [text for text in remarks if text]
     return table
 

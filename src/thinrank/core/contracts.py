@@ -177,6 +177,11 @@ class QuadraticForm(Protocol):
     shape: tuple[int, int]
     prototype: Array
 
+    @property
+    def ridge(self) -> float:
+        """What is added to the diagonal of H."""
+        ...
+
     def with_ridge(self, ridge: float) -> QuadraticForm:
         """The same form with another ridge; stored and cached arrays are shared."""
         ...

@@ -11,9 +11,13 @@ __all__ = ["Sizes"]
 
 @storable
 class Sizes(NamedTuple):
-    """Rank, number of rows, number of columns and ridge of a model, as chosen by a search."""
+    """Rank, number of rows, number of columns and ridge of a model, and whether rows are exchanged.
+
+    Without exchanges the rows are those that backward elimination leaves of the ridge fit.
+    """
 
     rank: int
     rows: int
     columns: int
     ridge: float
+    exchange: bool = True

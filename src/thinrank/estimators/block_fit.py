@@ -18,14 +18,13 @@ from thinrank.estimators.explained import Scales, explained
 from thinrank.estimators.fit_result import FitResult
 from thinrank.estimators.least_squares_fit import fit_of_problem
 from thinrank.estimators.problem import Problem, live
-from thinrank.estimators.search_setup import check_criterion
+from thinrank.estimators.sizes import check_criterion
 from thinrank.forms.block_moments import BlockMoments
 from thinrank.losses.block_least_squares import BlockLeastSquares
 from thinrank.minimize import seed_from
-from thinrank.selection.cv_splits import make_splits
-from thinrank.selection.splits import checked_splits
+from thinrank.selection.splits import checked_splits, make_partitions
 from thinrank.solvers import as_solver
-from thinrank.starts.backward import MOST_ROWS
+from thinrank.starts.elimination import MOST_ROWS
 
 __all__ = ["BlockData", "block_fit", "block_problem", "by_moments", "described_blocks"]
 
@@ -79,7 +78,7 @@ def block_problem(
     Y = X.beside(Y)
     splits: Any = ()
     if isinstance(cv, Integral) and not isinstance(cv, bool):
-        splits, _ = make_splits(cv, weight, X.shape[0], seed_from(seed))
+        splits = make_partitions(cv, weight, X.shape[0], seed_from(seed))[0]
         splits = checked_splits(splits, X.shape[0])
     moments = BlockMoments(
         X,

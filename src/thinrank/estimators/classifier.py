@@ -45,7 +45,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
 
     Parameters
     ----------
-    rank, row_sparsity, column_sparsity, ridge, standardize, solver, start, fit_intercept
+    rank, row_sparsity, column_sparsity, ridge, standardize, solver, exchange, start, fit_intercept
         As in :class:`SparseReducedRankGLM`.
     max_iter, tol, criterion, cv, refit_rule, always_keep, random_state, n_jobs, verbose, callback
         As in :class:`SparseReducedRankGLM`.
@@ -98,6 +98,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         ridge: float | str = "auto",
         standardize: bool = True,
         solver: Any = "auto",
+        exchange: Any = "auto",
         start: Any = "auto",
         fit_intercept: bool = True,
         max_iter: int | None = None,
@@ -117,6 +118,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
         self.ridge = ridge
         self.standardize = standardize
         self.solver = solver
+        self.exchange = exchange
         self.start = start
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter

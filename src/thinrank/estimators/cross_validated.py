@@ -17,15 +17,14 @@ from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.family_fit import final_family_fit
 from thinrank.estimators.family_problem import FamilyProblem
-from thinrank.estimators.family_sizes import find_family_sizes
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import in_memory, lazy_rows, plain_responses
+from thinrank.estimators.parameters import check_exchange
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching
 from thinrank.estimators.regressor import SparseReducedRankRegressor
 from thinrank.estimators.responses import numeric_responses
-from thinrank.estimators.search_setup import Found
-from thinrank.estimators.sizes import find_sizes
+from thinrank.estimators.sizes import Found, find_sizes
 from thinrank.estimators.validation import (
     check_loss,
     check_ridge,
@@ -66,14 +65,15 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     column_sparsities : sequence of (int or None), or None, default=None
         Numbers of responses to choose from; None for all possible numbers, ``[None]`` for no
         limit. If ``ranks``, ``row_sparsities`` and ``column_sparsities`` are all given and their
-        grid with the ridges has at most 100 points, all of them are tried.
+        grid with the ridges has at most 100 points, all of them are tried, with exchanges of
+        predictors unless ``exchange=False``.
     ridges : sequence of float or None, default=None
-        Ridges to choose from; None for 0 and 15 values between 1e-4 and 1e3 times the mean
-        curvature of the loss.
+        Ridges to choose from; None for 0 and 22 values between 1e-5 and 100 times the
+        mean curvature of the loss.
     cv : int, cross-validation splitter or iterable of (train, test), default=5
         The splits. An integer is the number of folds of a random partition, whose seed comes from
-        ``random_state``; with at most 250 rows the best models are evaluated again on one or two
-        further partitions. A splitter or an iterable is used without further partitions; use
+        ``random_state``; with at most 500 rows the best models are evaluated on one or two further
+        partitions, too. A splitter or an iterable is used without further partitions; use
         ``PredefinedSplit`` for a validation set.
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
         Which model is fitted to all rows, as in :class:`SparseReducedRankRegressor`. "one_se"
@@ -86,6 +86,8 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         As in :class:`SparseReducedRankRegressor`. Every training part is centred and scaled
         separately.
     solver : {"auto", "pursuit", "gdt"} or Solver, default="auto"
+        As in :class:`SparseReducedRankRegressor`.
+    exchange : bool or "auto", default="auto"
         As in :class:`SparseReducedRankRegressor`.
     start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
         As in :class:`SparseReducedRankRegressor`.
@@ -109,7 +111,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     Attributes
     ----------
     best_params_ : dict
-        The chosen rank, row_sparsity, column_sparsity and ridge;
+        The chosen rank, row_sparsity, column_sparsity, ridge and exchange;
         ``SparseReducedRankRegressor(**best_params_)`` fits the same model. For rank 0 both
         sparsities are 0.
     best_index_ : int
@@ -150,7 +152,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
     >>> X, Y, truth = tr.datasets.make_two_way_sparse(random_state=0)
     >>> est = tr.SparseReducedRankRegressorCV(cv=5).fit(X, Y)
     >>> sorted(est.best_params_)
-    ['column_sparsity', 'rank', 'ridge', 'row_sparsity']
+    ['column_sparsity', 'exchange', 'rank', 'ridge', 'row_sparsity']
     >>> bool((est.row_support_ == truth.row_support).all())
     True
     """
@@ -168,6 +170,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         always_keep: Any = None,
         standardize: bool = True,
         solver: Any = "auto",
+        exchange: Any = "auto",
         start: Any = "auto",
         fit_intercept: bool = True,
         max_iter: int | None = None,
@@ -187,6 +190,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self.always_keep = always_keep
         self.standardize = standardize
         self.solver = solver
+        self.exchange = exchange
         self.start = start
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -239,6 +243,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             X, y = lazy_rows("X", X), plain_responses(y, in_blocks=True)
             read = passes_of(X)
             rule = check_refit_rule(self.refit_rule)
+            check_exchange(self.exchange)
             solver = as_solver(self.solver, self.max_iter, self.tol)
             start = as_start(self.start, solver.exchanges_rows)
             names = column_names(y)
@@ -280,8 +285,9 @@ class SparseReducedRankRegressorCV(FactorRegressor):
                 problem = Problem.prepare(
                     design, matrix, weight, scale_targets=self.standardize, keep=kept, **scaling
                 )
-            with searching(self.callback, self.verbose) as callback:
+            with searching(self.callback, self.verbose) as progress:
                 options: dict[str, Any] = {
+                    "exchange": self.exchange,
                     "criterion": "cv",
                     "cv": self.cv,
                     "rule": rule,
@@ -291,14 +297,12 @@ class SparseReducedRankRegressorCV(FactorRegressor):
                     "solver": solver,
                     "start": start,
                     "n_jobs": self.n_jobs,
-                    "callback": callback,
+                    "callback": self.callback,
+                    "progress": progress,
                     "groups": groups,
                 }
                 grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
-                if general:
-                    found = find_family_sizes(problem, weight, *grid, **options)
-                else:
-                    found = find_sizes(problem, weight, *grid, **options)
+                found = find_sizes(problem, weight, *grid, **options)
             self.n_splits_ = len(found.evaluations[0].parts)
             if rule == "one_se" and self.n_splits_ < 2:
                 raise ValueError(

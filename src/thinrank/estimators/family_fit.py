@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from typing import Any
 
@@ -15,14 +14,12 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Outcome, Status
 from thinrank.core.warnings import SelectionWarning
-from thinrank.estimators.chosen_sizes import chosen_sizes
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.family_problem import FamilyProblem, explainable
 from thinrank.estimators.family_rounds import fit_family_in_rounds
-from thinrank.estimators.family_sizes import find_family_sizes
 from thinrank.estimators.fit_result import FitResult
 from thinrank.estimators.responses import Responses, numeric_responses
-from thinrank.estimators.search_setup import Found
+from thinrank.estimators.sizes import Found, chosen_sizes
 from thinrank.losses.families import Family, Gaussian
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.solvers import as_solver
@@ -104,8 +101,7 @@ def family_fit(
         standardize_columns=estimator.standardize,
         keep=kept,
     )
-    search = functools.partial(find_family_sizes, problem, weight)
-    params, found = chosen_sizes(estimator, search, solver)
+    params, found = chosen_sizes(estimator, problem, weight, solver)
     return final_family_fit(
         problem,
         params,
@@ -159,6 +155,7 @@ def final_family_fit(
             options.pop("solver"),
             (params["rank"], params["row_sparsity"], params["column_sparsity"]),
             params["ridge"],
+            exchange=params["exchange"],
             **options,
         )
         n_iter, status, history = solution.n_iter, solution.status, solution.history

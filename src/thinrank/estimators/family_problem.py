@@ -188,6 +188,11 @@ class FamilyProblem:
             family = family.with_scale(np.maximum(scale, MIN_NOISE * self.deviations))
         return in_own_units(loss.with_family(family, None))
 
+    @property
+    def weights_by_noise(self) -> bool:
+        """Whether a search begins with estimates of noise levels or dispersions."""
+        return self.rescales
+
     def with_noise(self, noise: np.ndarray) -> GeneralizedLinear:
         """The loss with given noise levels, in units of the scales without predictors.
 

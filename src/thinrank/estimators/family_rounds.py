@@ -9,7 +9,7 @@ from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Solution
 from thinrank.estimators.family_problem import FamilyProblem
 from thinrank.estimators.progress import shown
-from thinrank.estimators.rounds import supports_of
+from thinrank.estimators.rounds import supports_of, without_exchanges
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.minimize import minimize
 
@@ -26,6 +26,7 @@ def fit_family_in_rounds(
     sizes: tuple[int, int | None, int | None],
     ridge: float,
     *,
+    exchange: bool,
     start: Any,
     random_state: Any,
     callback: Any,
@@ -42,6 +43,8 @@ def fit_family_in_rounds(
     sizes : (int, int or None, int or None)
         Rank, number of predictors and number of responses; None for no limit.
     ridge : float
+    exchange : bool
+        Whether rows are exchanged; otherwise they are those of backward elimination.
     start : Start, array or str
         In the user's units.
     random_state, callback, verbose
@@ -58,6 +61,7 @@ def fit_family_in_rounds(
     """
     rank, rows, columns = problem.limited(*sizes)
     supports = None
+    solver, _ = without_exchanges(solver, start, exchange)  # "auto" is elimination for any loss
     updates = problem.rescales
     for _ in range(_MAX_ROUNDS):
         with shown(callback, solver.max_iter, verbose) as report:

@@ -10,7 +10,7 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core.checks import is_list
 from thinrank.losses.families import Gaussian
-from thinrank.selection.records import last_search, one_standard_error
+from thinrank.selection.choice import last_search, one_standard_error
 
 __all__ = ["Findings", "findings", "predicted_names"]
 

@@ -66,7 +66,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         for "poisson", of p(1 − p) for "bernoulli".
     standardize : bool, default=True
         Whether to scale the predictors to unit root mean square about their mean.
-    solver, start, fit_intercept, max_iter, tol
+    solver, exchange, start, fit_intercept, max_iter, tol
         As in :class:`SparseReducedRankRegressor`.
     criterion, cv, refit_rule
         As in :class:`SparseReducedRankRegressor`, with the deviance in place of squared errors.
@@ -140,6 +140,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         ridge: float | str = "auto",
         standardize: bool = True,
         solver: Any = "auto",
+        exchange: Any = "auto",
         start: Any = "auto",
         fit_intercept: bool = True,
         max_iter: int | None = None,
@@ -160,6 +161,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         self.ridge = ridge
         self.standardize = standardize
         self.solver = solver
+        self.exchange = exchange
         self.start = start
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter

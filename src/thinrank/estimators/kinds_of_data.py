@@ -11,7 +11,7 @@ from thinrank import arrays
 from thinrank.core import memory
 from thinrank.core.checks import check_range
 from thinrank.designs.row_blocks import RowBlocks
-from thinrank.starts.backward import MOST_ROWS
+from thinrank.starts.elimination import MOST_ROWS
 
 __all__ = [
     "check_kind",

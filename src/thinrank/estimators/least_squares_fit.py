@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from typing import Any
 
@@ -13,11 +12,10 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design, Solver
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Outcome, Status
-from thinrank.estimators.chosen_sizes import chosen_sizes
 from thinrank.estimators.fit_result import FitResult
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.rounds import fit_in_rounds
-from thinrank.estimators.sizes import find_sizes
+from thinrank.estimators.sizes import chosen_sizes
 from thinrank.solvers import as_solver
 
 __all__ = ["fit_of_problem", "least_squares_fit"]
@@ -74,7 +72,7 @@ def fit_of_problem(
     -------
     FitResult
     """
-    params, found = chosen_sizes(estimator, functools.partial(find_sizes, problem, weight), solver)
+    params, found = chosen_sizes(estimator, problem, weight, solver)
     records, messages = ([], []) if found is None else (found.records, list(found.warnings))
     n_iter, history, last = 0, History(), problem
     if params["rank"] == 0:
@@ -87,6 +85,7 @@ def fit_of_problem(
             solver,
             (params["rank"], params["row_sparsity"], params["column_sparsity"]),
             params["ridge"],
+            exchange=params["exchange"],
             start=estimator.start,
             random_state=estimator.random_state,
             callback=estimator.callback,

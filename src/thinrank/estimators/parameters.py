@@ -8,7 +8,7 @@ import numpy as np
 
 from thinrank.core.checks import check_callback, is_auto
 from thinrank.core.contracts import Design
-from thinrank.estimators.search_setup import check_criterion
+from thinrank.estimators.sizes import check_criterion
 from thinrank.estimators.validation import (
     check_automatic_sizes,
     check_ridge,
@@ -39,6 +39,7 @@ def check_parameters(
     check_callback(estimator.callback)
     check_criterion(estimator.criterion)
     check_refit_rule(estimator.refit_rule)
+    check_exchange(estimator.exchange)
     if not is_auto(estimator.ridge):
         check_ridge("ridge", estimator.ridge, 'a finite non-negative number or "auto"')
     sizes = estimator.rank, estimator.row_sparsity, estimator.column_sparsity
@@ -46,3 +47,9 @@ def check_parameters(
         return
     shape, samples = (design.shape[1] - len(kept), targets), rows_of_data(design, weight)
     check_automatic_sizes(shape, samples, *sizes)
+
+
+def check_exchange(exchange: Any) -> None:
+    """Raise a ValueError unless the parameter is True, False or "auto"."""
+    if not is_auto(exchange) and not isinstance(exchange, (bool, np.bool_)):
+        raise ValueError(f'exchange must be True, False or "auto", got {exchange!r}')

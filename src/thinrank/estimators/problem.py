@@ -211,14 +211,20 @@ class Problem:
         change = entrywise.typical_change(scale, self.target_scale)
         return change < max(self.negligible_change, _NEGLIGIBLE)
 
-    def noise_matters(self, rows: int) -> bool:
+    def noise_matters(self, rows: int, ridge: float = 0.0) -> bool:
         """Whether to weight the responses by the noise, estimated from a fit with ``rows`` rows.
 
-        False without standardisation, for a single response, and if there are more rows than half
-        of the samples, since the residuals of such a fit say little about the noise.
+        False without standardisation, for a single response, and without ridge if there are more
+        rows than half of the samples, since the residuals of such a fit say little about the noise.
         """
         able = "target_scale" in self.loss.capabilities and self.loss.shape[1] > 1
-        return able and self.target_scale is not None and 2 * rows <= self.loss.samples
+        few = ridge > 0 or 2 * rows <= self.loss.samples
+        return able and self.target_scale is not None and few
+
+    @property
+    def weights_by_noise(self) -> bool:
+        """Whether a search weights the responses by the noise in them."""
+        return self.noise_matters(0)
 
     def left_by(self, fit: Any) -> np.ndarray | None:
         """The part of the squares of each response that a fit without ridge leaves, if known."""
@@ -227,7 +233,9 @@ class Problem:
             return None
         return 1 - self.loss.samples * arrays.to_numpy(explained) / self.loss.target_squares()
 
-    def noise(self, factors: Factors, left: np.ndarray | None = None) -> np.ndarray:
+    def noise(
+        self, factors: Factors, left: np.ndarray | None = None, shrunk: float = 0.0
+    ) -> np.ndarray:
         """Standard deviations of the noise in the responses, in the units of the loss.
 
         They are estimated from the residuals of a fit. The sums of squares are divided by
@@ -243,6 +251,8 @@ class Problem:
             Coefficients, in the units of the loss.
         left : ndarray of shape (n_live_targets,), or None
             The parts of the squares of the responses that they leave, if these are known.
+        shrunk : float, default=0.0
+            By how much a ridge makes the rows count less as degrees of freedom.
 
         Returns
         -------
@@ -253,7 +263,7 @@ class Problem:
         residual = self.loss.residual_squares(factors) if left is None else left * total
         squares = np.maximum(arrays.to_numpy(residual), 0.0)
         used = np.zeros_like(squares)
-        used[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors)
+        used[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors, shrunk)
         taken = 1 if self.kept is None else 1 + self.kept.rank
         freedom = np.maximum(n - taken - used, n / 2)
         trust = freedom / (freedom + PRIOR_FREEDOM)
@@ -369,9 +379,9 @@ class Problem:
         return block if self.target_scale is None else block / self.target_scale[:, None]
 
 
-def share_of_freedom(factors: Factors) -> float:
+def share_of_freedom(factors: Factors, shrunk: float = 0.0) -> float:
     """Degrees of freedom of a fit per response in use: (s₁ + s₂ − r)·r/s₂, 0 for rank 0."""
-    rows, columns = factors.row_support.shape[0], factors.column_support.shape[0]
+    rows, columns = factors.row_support.shape[0] - shrunk, factors.column_support.shape[0]
     if not columns:
         return 0.0
     return (rows + columns - factors.rank) * factors.rank / columns

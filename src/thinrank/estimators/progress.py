@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from thinrank.core.checks import check_callback
-from thinrank.core.progress import with_progress_bar
+from thinrank.core.progress import progress_bar, with_progress_bar
 from thinrank.core.result import Callback, Record
 
 __all__ = ["searching", "shown"]
@@ -24,22 +24,18 @@ def shown(
     return with_progress_bar(callback, text, "fitting", limit, show=verbose > 0)
 
 
+@contextmanager
 def searching(
     callback: Callable[[Any], object] | None, verbose: int
-) -> AbstractContextManager[Callback | None]:
-    """The callback of a search, with progress on standard error if ``verbose`` is positive.
+) -> Iterator[Callable[[float, str], None] | None]:
+    """Check the callback of a search, and show a bar on standard error if ``verbose`` is positive.
 
-    There is no bar, since the number of models is not known in advance.
+    Yields a function of the share of the search that is done and of a text, or None.
     """
     check_callback(callback)
-
-    def text(record: Record) -> str:
-        if record.sizes is None:
-            return "models"
-        rank, rows, columns, ridge = record.sizes
-        return (
-            f"models, now rank {rank}, {rows} × {columns}, ridge {ridge:.2g}  "
-            f"best score {record.best:.6g}"
-        )
-
-    return with_progress_bar(callback, text, "searching", show=verbose > 0)
+    if not verbose > 0:
+        yield None
+        return
+    with progress_bar("searching", 1.0, count=False, time_left=True) as update:
+        yield lambda share, text: update(share, text=text)
+        update(1.0)

@@ -51,7 +51,7 @@ class SparseReducedRankRegressor(FactorRegressor):
         "auto" leaves the choice to ``criterion``.
     ridge : float or "auto", default="auto"
         Weight of ½‖Θ‖², on the coefficients of the standardised predictors. "auto" chooses it
-        together with the sizes, from 0 and 15 values between 1e-4 and 1e3 times the mean
+        together with the sizes, from 0 and 22 values between 1e-5 and 100 times the mean
         curvature of the loss (which is 1 if the predictors are standardised). If ``rank``,
         ``row_sparsity`` and ``column_sparsity`` are all given, "auto" is 0.
     always_keep : list of str or int, boolean mask or None, default=None
@@ -76,6 +76,11 @@ class SparseReducedRankRegressor(FactorRegressor):
         options, such as the step size of ``tr.solvers.GDT(step="theory")``. The search for sizes
         always uses pursuit (with the options of ``solver`` if that is a Pursuit object), because
         the scores of other ranks and numbers of responses follow from an exact fit.
+    exchange : bool or "auto", default="auto"
+        Whether the fit exchanges predictors after backward elimination from the ridge fit. That is
+        better for strong, sparse signals; with few samples and correlated predictors the predictors
+        that elimination leaves predict as well or better. "auto" chooses with the sizes, by the
+        same score, and is True if all sizes are given.
     start : str, array of shape (n_features, n_targets), Factors or Start, default="auto"
         Starting point of the fits: "auto" (depends on the solver and the predictors, see
         :class:`thinrank.starts.Auto`), "backward", "forward", "lasso", "group_lasso", "proximal",
@@ -100,17 +105,16 @@ default="auto"
         is not. See :class:`thinrank.selection.Criterion`.
     cv : int, cross-validation splitter or iterable of (train, test), default=5
         The splits. An integer is the number of folds of a random partition, whose seed comes from
-        ``random_state``; with at most 250 rows the best models are evaluated again on one or two
-        further partitions. A splitter or an iterable is used without further partitions. Not
-        used with other criteria, or if all sizes are given.
+        ``random_state``; with at most 500 rows there are two partitions, with at most 333 three.
+        A splitter or an iterable is used without further partitions. Not used with other
+        criteria, or if all sizes are given.
     refit_rule : {"best", "one_se", "thinnest"}, default="best"
         Which model is chosen by the errors on held-out rows and fitted to all rows. A model with
         fewer predictors than the most accurate one is allowed a larger error, in proportion to
         the fraction of the predictors that it omits. Of the allowed models, the one with the
-        fewest predictors is chosen; of several, the one with the fewest responses. With 100
-        predictors or more, models with more than half of them are not considered unless they
-        decrease the error by more than 10 %. The amounts are given in the user guide and in
-        :func:`thinrank.selection.choice.allowance`.
+        fewest predictors is chosen; of several, the one with the fewest responses. Responses
+        are left out only if that is shown not to hurt. The amounts are given in the user guide
+        and in :func:`thinrank.selection.choice.allowance`.
 
         - "best" allows a small increase, and none if the most accurate model has few predictors
           for the number of samples.
@@ -184,7 +188,7 @@ default="auto"
     column_support_ : ndarray of int
         Sorted indices of the responses with non-zero coefficients, apart from ``kept_coef_``.
     best_params_ : dict
-        The rank, row_sparsity, column_sparsity and ridge of the fit, chosen or given.
+        The rank, row_sparsity, column_sparsity, ridge and exchange of the fit, chosen or given.
     search_ : list of Record
         The models that were tried, with their scores; empty if all sizes were given. With
         ``standardize=True`` held-out errors are in units of the noise in each response, not of Y.
@@ -223,8 +227,8 @@ default="auto"
     deviations, then by the standard deviations of the residuals of a fit, but by no less than a
     tenth of their own. With given sizes the fit is repeated in this way until the supports do not
     change, at most three times in all, unless there is a single response or ``row_sparsity``
-    exceeds half of the number of samples. If sizes are chosen, the search is repeated with the
-    noise estimated by its best model.
+    exceeds half of the number of samples without a ridge. If sizes are chosen, two looks at few
+    models come before the search, to estimate the noise.
 
     With ``standardize=True`` supports and predictions do not depend on the units of any predictor
     or response, nor on the scale of ``sample_weight``, nor on predictors and responses that are
@@ -263,6 +267,7 @@ default="auto"
         standardize: bool = True,
         loss: Any = "squared",
         solver: Any = "auto",
+        exchange: Any = "auto",
         start: Any = "auto",
         fit_intercept: bool = True,
         max_iter: int | None = None,
@@ -283,6 +288,7 @@ default="auto"
         self.standardize = standardize
         self.loss = loss
         self.solver = solver
+        self.exchange = exchange
         self.start = start
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter

@@ -14,7 +14,7 @@ from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import shown
 from thinrank.minimize import check_sizes, seed_from, solution_of, solve
 from thinrank.solvers.pursuit import MANY_ROWS, Pursuit
-from thinrank.starts import Auto, as_start
+from thinrank.starts import Auto, Backward, as_start
 
 __all__ = ["fit_in_rounds", "supports_of"]
 
@@ -29,6 +29,7 @@ def fit_in_rounds(
     sizes: tuple[int, int | None, int | None],
     ridge: float,
     *,
+    exchange: bool,
     start: Any,
     random_state: Any,
     callback: Any,
@@ -43,6 +44,8 @@ def fit_in_rounds(
     sizes : (int, int or None, int or None)
         Rank, number of predictors and number of responses; None for no limit.
     ridge : float
+    exchange : bool
+        Whether rows are exchanged; otherwise they are those of backward elimination.
     start : Start, array or str
         In the user's units.
     random_state, callback, verbose
@@ -57,6 +60,7 @@ def fit_in_rounds(
     """
     rank, rows, columns = problem.limited(*sizes)
     check_sizes(problem.loss.shape, rank, rows, columns)
+    solver, start = without_exchanges(solver, start, exchange)
     bound = solver.sized(rank, rows, columns)
     scaled, supports = problem, None
     begin = as_start(problem.start(start), solver.exchanges_rows)
@@ -75,10 +79,12 @@ def fit_in_rounds(
         factors = scaled.in_units_of(problem, found.state.factors)
         before, supports = supports, supports_of(factors)
         stopped = found.status.outcome is Outcome.STOPPED
-        if stopped or supports == before or not (fits_left and problem.noise_matters(rows)):
+        if stopped or supports == before or not (fits_left and problem.noise_matters(rows, ridge)):
             return solution_of(found, loss, rank, factors), scaled
         left = None if ridge else scaled.left_by(found.state)
-        scale = problem.scale_of(problem.noise(factors, left))
+        crowded = 2 * rows > problem.loss.samples
+        shrunk = ridge_freedom(found.state, ridge) if crowded else 0.0
+        scale = problem.scale_of(problem.noise(factors, left, shrunk))
         same = scaled.has_nearly_the_scale(scale)
         if same and now is bound:
             return solution_of(found, loss, rank, factors), scaled
@@ -90,6 +96,21 @@ def fit_in_rounds(
             begin = Auto(solver.exchanges_rows, known=known, near=near)
         scaled, now = again, bound
         del factors, found  # they may be large, and the next fit needs memory
+
+
+def ridge_freedom(fit: Any, ridge: float) -> float:
+    """The degrees of freedom that a ridge takes from the rows of a fit by pursuit."""
+    root = getattr(fit, "root", None)
+    if not ridge or root is None or root.shape[0] == 0:
+        return 0.0
+    return root.shape[1] - root.shape[0] + ridge * arrays.norm(root) ** 2
+
+
+def without_exchanges(solver: Solver, start: Any, exchange: bool) -> tuple[Solver, Any]:
+    """Solver and start of a fit; without exchanges pursuit begins with backward elimination."""
+    if exchange or not isinstance(solver, Pursuit):
+        return solver, start
+    return replace(solver, exchanges=False), Backward() if is_auto(start) else start
 
 
 def _rows_are_many(solver: Solver, rows: int) -> TypeGuard[Pursuit]:

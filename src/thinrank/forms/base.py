@@ -41,6 +41,11 @@ class AdjustableRidge:
     is_bound = True
     column_scale: Array | None = None
 
+    @property
+    def ridge(self) -> float:
+        """What is added to the diagonal of H."""
+        return self._ridge
+
     def with_ridge(self, ridge: float) -> Self:
         """The same form with another ridge; stored and cached arrays are shared."""
         other = copy.copy(self)

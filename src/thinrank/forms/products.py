@@ -97,21 +97,26 @@ class ProductForm(AdjustableRidge):
         return xp.concat([left @ block for block in self._shared.blocks(rows)], axis=1), False
 
     def has_dual(self, rows: Array) -> bool:
-        """Whether :meth:`dual_solution` applies: a ridge, and more rows than samples."""
+        """Whether :meth:`dual_fit` applies: a ridge, and more rows than samples."""
         return bool(self._ridge) and self._many(rows)
 
-    def dual_solution(self, rows: Array) -> Array:
-        """H_SS⁻¹C_S = X_Sᵀ(X_S X_Sᵀ + n·ridge·I)⁻¹Y, for more rows S than samples.
+    def dual_fit(self, rows: Array) -> tuple[Array, Array]:
+        """H_SS⁻¹C_S and the diagonal of H_SS⁻¹, for more rows S than samples.
 
-        It takes a matrix with one row and column per sample, where R takes one with a column per
-        row of S.
+        With X_S X_Sᵀ/n = E D Eᵀ the former is X_Sᵀ E (nD + n·ridge)⁻¹ EᵀY, and ridge times entry j
+        of the latter is 1 − xⱼᵀE (nD + n·ridge)⁻¹ Eᵀxⱼ: matrices with a row per sample suffice.
         """
         xp = arrays.namespace(rows)
-        ridge = self._ridge * self.samples * arrays.identity(self._X.shape[0], self.prototype)
-        products = self._shared.sample_products(rows) + ridge
+        values, vectors = self._spectrum(rows)
         everything = arrays.indices(range(self.shape[1]), self.prototype)
-        dual = xp.linalg.solve(products, self._Y.columns(everything))
-        return xp.concat([block.T @ dual for block in self._shared.blocks(rows)])
+        shrunk = vectors / (self.samples * (values + self._ridge))
+        dual = shrunk @ (vectors.T @ self._Y.columns(everything))
+        coefficients, explained = [], []
+        for block in self._shared.blocks(rows):
+            coefficients.append(block.T @ dual)
+            explained.append(xp.sum((vectors.T @ block) * (shrunk.T @ block), axis=0))
+        left = xp.clip(1 - xp.concat(explained), min=arrays.eps(dual))
+        return xp.concat(coefficients), left / self._ridge
 
     def _spectrum(self, rows: Array) -> tuple[Array, Array]:
         """Eigenvalues D²/n and E of X_S = E D Fᵀ, kept for fits with other ridges."""

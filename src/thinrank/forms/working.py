@@ -94,6 +94,11 @@ class WorkingForm:
             self.constant += common * arrays.inner(UU, scaled.T @ scaled)
             self.constant -= ridge * arrays.inner(UU, V.T @ V)
 
+    @property
+    def ridge(self) -> float:
+        """What is added to the diagonal of H."""
+        return self._curvature.ridge
+
     def with_ridge(self, ridge: float) -> Self:
         """The form of the same loss, around the same point, with another ridge."""
         other = copy.copy(self)

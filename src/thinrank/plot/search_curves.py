@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank.core.result import Record
-from thinrank.estimators.search_setup import score_name
+from thinrank.estimators.sizes import score_name
 from thinrank.plot.canvas import (
     axes_of,
     check_count,
@@ -20,7 +20,7 @@ from thinrank.plot.canvas import (
     write_instead,
 )
 from thinrank.plot.colours import GREY, INK, POSITIVE, ordinal
-from thinrank.selection.records import last_search, one_standard_error, standard_error
+from thinrank.selection.choice import last_search, one_standard_error, standard_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def selection(est: Any, *, max_ranks: int = 5, ax: Axes | None = None) -> Axes:
     Only the models of the last search are shown: the noise in the responses is estimated again
     before each search, and scores before and after cannot be compared. The chosen model need not
     be the lowest point. ``refit_rule`` may allow a larger error for fewer predictors, and with few
-    samples the best models are evaluated again on further splits that are not shown.
+    samples the best models are evaluated on further splits, too.
     ``refit_rule="one_se"`` compares these again, so its choice may differ from the ring.
 
     Examples
@@ -120,6 +120,7 @@ def _chosen(records: Sequence[Record], params: dict[str, Any]) -> Record | None:
         params["row_sparsity"],
         params["column_sparsity"],
         params["ridge"],
+        params.get("exchange"),
     )
     alike = [
         record

@@ -8,9 +8,8 @@ import numpy as np
 
 from thinrank.report.model_search import is_chosen
 from thinrank.report.model_tables import ModelTables, shown_name
-from thinrank.selection.records import last_search
-from thinrank.selection.stability_table import AxisSummary, remark
-from thinrank.selection.stability_words import unstable_sentences
+from thinrank.selection.choice import last_search
+from thinrank.selection.stability import AxisSummary, remark, unstable_sentences
 
 __all__ = ["cautions"]
 
@@ -81,6 +80,6 @@ def _unstable(tables: ModelTables, stability: Any) -> list[str]:
         return []
     sentences = unstable_sentences(stability, tables.selected[0], shown_name)
     summary = AxisSummary.of_table(stability, "row")
-    if summary is not None and summary.says_nothing:
+    if summary.says_nothing:
         sentences.append(remark(summary))
     return sentences

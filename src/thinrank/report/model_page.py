@@ -34,8 +34,8 @@ from thinrank.report.model_tables import ModelTables, shown_name
 from thinrank.report.page import Block, Page, Points, Section, Table, Text
 from thinrank.report.sample_names import names_of_samples
 from thinrank.report.style import drawing
-from thinrank.selection.records import last_search
-from thinrank.selection.stability_words import stable_sentences, unstable_sentences
+from thinrank.selection.choice import last_search
+from thinrank.selection.stability import stable_sentences, unstable_sentences
 
 __all__ = ["model_page", "write"]
 

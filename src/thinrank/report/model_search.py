@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from thinrank.core.result import Record
-from thinrank.estimators.search_setup import score_name
+from thinrank.estimators.sizes import score_name
 from thinrank.report.model_tables import MOST_ROWS, as_cell
 from thinrank.report.page import Cell, Table
-from thinrank.selection.records import last_search, standard_error
+from thinrank.selection.choice import last_search, standard_error
 
 __all__ = ["chosen_words", "is_chosen", "search_table"]
 
@@ -73,7 +73,8 @@ def search_table(est: Any, most: int = MOST_ROWS, *, sortable: bool = True) -> T
 
 def is_chosen(record: Record, params: dict[str, Any]) -> bool:
     """Whether a record is that of the model that was fitted to all rows."""
-    wanted = [params.get(n) for n in ("rank", "row_sparsity", "column_sparsity", "ridge")]
+    names = ("rank", "row_sparsity", "column_sparsity", "ridge", "exchange")
+    wanted = [params.get(name) for name in names]
     return record.sizes is not None and all(
         want is None or math.isclose(have, want, rel_tol=1e-9)
         for have, want in zip(record.sizes, wanted, strict=True)
@@ -100,10 +101,11 @@ def _size_words(params: dict[str, Any]) -> str:
 
 def _record_words(record: Record) -> str:
     assert record.sizes is not None
-    rank, rows, columns, ridge = record.sizes
+    rank, rows, columns, ridge, exchange = record.sizes
     if rank == 0:
         return "no predictor"
-    return f"rank {rank}, {rows:,} predictors, {columns:,} responses, ridge {ridge:.3g}"
+    how = "" if exchange else ", without exchanges"
+    return f"rank {rank}, {rows:,} predictors, {columns:,} responses, ridge {ridge:.3g}{how}"
 
 
 def _above(record: Record, best: float) -> str:

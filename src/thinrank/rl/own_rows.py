@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,14 +15,15 @@ from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome
 from thinrank.core.sizes import Sizes
 from thinrank.estimators import SparseReducedRankRegressorCV
+from thinrank.estimators.sizes import automatic_ridges
 from thinrank.losses import PerTask
 from thinrank.minimize import minimize, seed_from
 from thinrank.rl.own_rows_loss import EpisodeLoss, refined
-from thinrank.selection.automatic import automatic_ridges
 from thinrank.selection.choice import check_refit_rule
-from thinrank.selection.loss_search import LossSearch
+from thinrank.selection.search import Search
 from thinrank.selection.space import make_space
-from thinrank.solvers import as_solver
+from thinrank.selection.splits import TaskSplit
+from thinrank.solvers import Pursuit, as_solver
 from thinrank.starts import Given, as_start
 
 __all__ = ["OwnRows", "cannot_take_own_rows"]
@@ -31,6 +33,8 @@ _FOLDS = 5
 # Steps of GDT if ``max_iter`` is None. They settle the rows; alternating least squares does the
 # rest.
 _STEPS = 300
+# Tolerance of pursuit in a search: held-out losses of models differ by more than this.
+_TOLERANCE = 1e-4
 
 
 def cannot_take_own_rows(regressor: Any) -> TypeError:
@@ -118,6 +122,7 @@ class OwnRows:
             loss.shape,
             max(loss.samples * (1 - 1 / folds), 1.0),
             thick=True,
+            exchanges=(True,),
             **cast(Any, self._axes(loss)),
         )
         only = space.exhaustive
@@ -126,17 +131,20 @@ class OwnRows:
         first = as_start(start, solver.exchanges_rows)
         if isinstance(first, Given):  # fitted to rows that are held out
             first = as_start("auto", solver.exchanges_rows)
-        search = LossSearch(
-            loss,
+        seed = seed_from(self._given["random_state"])
+        splits = [TaskSplit(*pair, first, seed) for pair in loss.folds(folds, seed)]
+        if isinstance(solver, Pursuit):
+            solver = replace(solver, tol=max(solver.tol, _TOLERANCE))
+        search = Search(
+            [splits],
             space,
-            solver,
-            first,
-            folds=folds,
-            seed=seed_from(self._given["random_state"]),
+            rule=check_refit_rule(self._given["refit_rule"]),
+            rows=0,
+            solver=solver,
             callback=self._given["callback"],
         )
         search.run()
-        return search.chosen(check_refit_rule(self._given["refit_rule"])).sizes
+        return search.chosen.sizes
 
     def _axes(self, loss: PerTask) -> dict[str, list[Any] | None]:
         """Values to choose from; None for all ranks, rows or columns."""

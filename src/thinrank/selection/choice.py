@@ -5,58 +5,87 @@ A model is thinner than another if it has fewer predictors, or as many and fewer
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from thinrank.selection.block_errors import BlockRowErrors
-from thinrank.selection.evaluation import Evaluation
-
-__all__ = [
-    "REFIT_RULES",
-    "RefitRule",
-    "allowance",
-    "check_refit_rule",
-    "choices_in_turn",
-    "column_limit",
-    "contenders",
-    "may_be_thinner",
-    "most_accurate",
-    "thinnest",
-]
+from thinrank.core.result import Record
+from thinrank.core.sizes import Sizes
+from thinrank.solvers.pursuit import Fit
 
 RefitRule = Literal["best", "one_se", "thinnest"]
 
 REFIT_RULES: tuple[RefitRule, ...] = ("best", "one_se", "thinnest")
 
-# Allowed increase of the score for a model with almost no predictors: number of standard errors of
-# the difference, and its least and largest value relative to the score of the best model. Chosen
-# such that "best" loses at most a few per cent; "thinnest" allows two to three times as much.
-_LIMITS = {
-    "best": (1.0, 0.02, 0.04),
-    "thinnest": (2.0, 0.06, 0.12),
-    "one_se": (1.0, 0.02, 0.04),
-}
+# Allowed increase of the score, relative to that of the best model, for a model with almost no
+# predictors. On the development sets 2 % in place of 1 % cost 1 % of the error on new rows.
+_LIMITS = {"best": 0.01, "thinnest": 0.1, "one_se": 0.01}
 # A model is thin if it has at most this number of predictors per sample. Rule of thumb.
 _THIN = 0.25
-# With at least _MANY_PREDICTORS predictors, models with more than half of them are not considered
-# unless they decrease the error by more than _MIN_DECREASE. Rules of thumb.
-_MANY_PREDICTORS = 100
-_MIN_DECREASE = 0.1
 # Allowed increase of the score for a model with fewer responses: number of standard errors of the
 # difference, and its largest value relative to the score of the best model. In one of twelve
 # simulations one response too many decreased the error by chance, by at most 0.7 % and 1.4 standard
 # errors.
 _FEWER_COLUMNS = 1.5, 0.007
+# Leaving out responses is shown not to hurt if the score plus a standard error exceeds that with
+# all responses by at most this fraction. With 60 samples and three responses, one of them noise,
+# the standard error is 1.5 %; with 12 samples it is far larger.
+_SHOWN = 0.02
 # Rank 0 is chosen unless the best model is better than the means by this number of standard errors:
 # a search among many models of pure noise finds one that is better by one standard error half of
 # the time. If the best model decreases the error by _CLEARLY_BETTER, one standard error is enough.
-_EVIDENCE = 2.5
+_EVIDENCE = 3.0
 _CLEARLY_BETTER = 0.15
 # A model is no longer considered if its score exceeds the allowed one by this number of standard
 # errors, the usual two-sided 5 % level.
 _CLEARLY_WORSE = 2.0
+
+
+class ResponseErrors(NamedTuple):
+    """Squared errors, or deviances, of each response, summed over all held-out rows."""
+
+    errors: np.ndarray  # of the model, of shape (n_targets,)
+    totals: np.ndarray  # of the model without any predictor
+
+    @classmethod
+    def of(cls, splits: Sequence[Any], errors: Sequence[Any]) -> ResponseErrors | None:
+        """Sums over splits, of which each has its errors; None without held-out rows."""
+        if errors[0] is None:
+            return None
+        return cls(
+            np.sum([each.responses for each in errors], axis=0),
+            np.sum([split.score.total_errors for split in splits], axis=0),
+        )
+
+    @property
+    def noise(self) -> np.ndarray:
+        """Roots of the parts of the errors that the model leaves; of shape (n_targets,)."""
+        return np.sqrt(np.where(self.totals > 0, self.errors / np.maximum(self.totals, 1e-300), 1))
+
+    def plus(self, other: ResponseErrors) -> ResponseErrors:
+        """Sums over the rows of both."""
+        return ResponseErrors(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A model that was fitted in every split."""
+
+    sizes: Sizes
+    score: float  # mean of those of the splits; lower is better
+    parts: tuple[float, ...]  # the scores of the splits
+    # None for rank 0, or if there is nothing to fit
+    fits: tuple[Fit | None, ...] = field(repr=False)
+    # scores of other ranks and numbers of columns on the rows of the fits, of shape (q, n_targets)
+    table: np.ndarray = field(repr=False)
+    seconds: float
+    # mean error of every row when it was held out, nan for rows that never were; None if the rows
+    # are not in memory, or not held out
+    row_errors: np.ndarray | None = field(default=None, repr=False)
+    responses: ResponseErrors | None = field(default=None, repr=False)
 
 
 def check_refit_rule(rule: object) -> RefitRule:
@@ -68,21 +97,21 @@ def check_refit_rule(rule: object) -> RefitRule:
     raise ValueError(f"refit_rule must be one of {names}, got {rule!r}")
 
 
-def allowance(rule: RefitRule, best: Evaluation, other: Evaluation) -> float:
+def allowance(rule: RefitRule, best: Evaluation, other: Evaluation, samples: int) -> float:
     """The allowed difference between the score of a thinner model and the best score.
 
-    A model without a fraction of the predictors of the best model is allowed this fraction of one
-    standard error of the difference. The standard error is estimated from the paired errors of the
-    rows and limited to between 2 % and 4 % of the best score, so that a model with half of the
-    predictors may have an error larger by 1 to 2 %. With ``"thinnest"`` it is two standard errors,
-    limited to between 6 % and 12 %. ``"best"`` does not look for fewer predictors if the best
+    A model without a fraction of the predictors of the best model is allowed this fraction of 1 %
+    of the best score, so that a model with half of the predictors may have an error larger by
+    0.5 %. With ``"thinnest"`` it is 10 %. ``"best"`` does not look for fewer predictors if the best
     model has at most a quarter as many predictors as samples.
 
     A model with fewer responses is allowed 1.5 standard errors of the difference, but at most
-    0.7 % of the best score. ``"one_se"`` allows one standard error of the best score over the
-    splits, as Breiman et al. (1984) do, if that is larger.
+    0.7 % of the best score, if it is shown that leaving out responses does not hurt: its score plus
+    a standard error exceeds the best score with all responses by at most 2 %. ``"one_se"`` allows
+    one standard error of the best score over the splits, as Breiman et al. (1984) do, if that is
+    larger.
 
-    Rank 0, which predicts the means, is allowed 2.5 standard errors of the difference, but only one
+    Rank 0, which predicts the means, is allowed 3 standard errors of the difference, but only one
     if the error of the best model is lower than that of the means by more than 15 %.
 
     Parameters
@@ -93,6 +122,8 @@ def allowance(rule: RefitRule, best: Evaluation, other: Evaluation) -> float:
         The most accurate model.
     other : Evaluation
         The thinner model.
+    samples : int
+        Number of samples.
 
     Returns
     -------
@@ -102,116 +133,119 @@ def allowance(rule: RefitRule, best: Evaluation, other: Evaluation) -> float:
     if other.sizes.rank == 0:
         return min(max(error, _CLEARLY_BETTER * other.score), _EVIDENCE * error)
     allowed = 0.0
-    if other.sizes.rows < best.sizes.rows and may_be_thinner(rule, best):
-        times, least, most = _LIMITS[rule]
-        saved = 1.0 - other.sizes.rows / best.sizes.rows
-        allowed = saved * min(max(times * error, least * best.score), most * best.score)
+    thin = rule == "best" and best.sizes.rows <= _THIN * samples
+    if other.sizes.rows < best.sizes.rows and not thin:
+        allowed = (1.0 - other.sizes.rows / best.sizes.rows) * _LIMITS[rule] * best.score
     if other.sizes.columns < best.sizes.columns:
         times, most = _FEWER_COLUMNS
         allowed += min(times * error, most * best.score)
     if rule == "one_se" and len(best.parts) > 1:
-        allowed = max(allowed, float(np.std(best.parts, ddof=1)) / len(best.parts) ** 0.5)
+        allowed = max(allowed, _of_mean(best.parts))
     return allowed
 
 
-def column_limit(best: Evaluation) -> float:
-    """The largest score with which a model with fewer responses can be chosen."""
-    return (1 + _FEWER_COLUMNS[1]) * best.score
+def largest_allowance(rule: RefitRule, rows: int, fewer: int) -> float:
+    """The largest allowed relative increase of the score for a model with fewer rows or columns."""
+    # a standard error over splits is rarely more than that
+    limit = _LIMITS["thinnest" if rule == "one_se" else rule]
+    return limit * max(1.0 - fewer / rows, 0.0) + _FEWER_COLUMNS[1]
 
 
-def may_be_thinner(rule: RefitRule, best: Evaluation) -> bool:
-    """Whether the rule may choose a model with fewer predictors and a higher score."""
-    return best.sizes.rank > 0 and not (rule == "best" and _is_thin(best))
-
-
-def _is_thin(evaluation: Evaluation) -> bool:
-    """Whether a model has few predictors for the number of samples."""
-    errors = evaluation.row_errors
-    return errors is not None and evaluation.sizes.rows <= _THIN * len(errors)
-
-
-def most_accurate(evaluations: Iterable[Evaluation], predictors: int = 0) -> Evaluation:
-    """The model of least score, with which others are compared.
-
-    With 100 predictors or more, models with more than half of them are not considered unless they
-    decrease the error by more than 10 %, because such models hardly select predictors.
-    """
-    evaluations = list(evaluations)
-    best = min(evaluations, key=lambda e: e.score)
-    if predictors >= _MANY_PREDICTORS and 2 * best.sizes.rows > predictors:
-        half = [e for e in evaluations if 0 < 2 * e.sizes.rows <= predictors]
-        other = min(half, key=lambda e: e.score, default=best)
-        if other.score <= (1 + _MIN_DECREASE) * best.score:
-            return other
-    return best
-
-
-def thinnest(rule: RefitRule, evaluations: Iterable[Evaluation], predictors: int = 0) -> Evaluation:
+def chosen_model(rule: RefitRule, evaluations: Iterable[Evaluation], samples: int) -> Evaluation:
     """The thinnest model whose score is allowed, compared with the most accurate one.
 
-    It is the model with the fewest predictors, among these the one with the fewest responses, and
-    among these the one with the least score. With ``"one_se"`` it is, among the models with the
-    fewest predictors, the one with the fewest degrees of freedom.
+    Of several with the fewest predictors it has the fewest responses, with ``"one_se"`` the fewest
+    degrees of freedom, and then the least score.
     """
     evaluations = list(evaluations)
-    best = most_accurate(evaluations, predictors)
-    within = [e for e in evaluations if e.score <= best.score + allowance(rule, best, e)]
+    best = _most_accurate(evaluations)
+    if best.responses is None:  # a criterion
+        return best
+    if rule != "one_se":
+        evaluations = _admissible(evaluations)
+        best = _most_accurate(evaluations)
+    within = [e for e in evaluations if e.score <= best.score + allowance(rule, best, e, samples)]
     fewest = min(e.sizes.rows for e in within)
     alike = [e for e in within if e.sizes.rows == fewest]
-    if rule == "one_se":
-        return min(alike, key=lambda e: (_degrees(e), e.score))
-    return min(alike, key=lambda e: (e.sizes.columns, e.score))
+    second = _degrees if rule == "one_se" else lambda e: e.sizes.columns
+    return min(alike, key=lambda e: (second(e), e.score))
 
 
-def choices_in_turn(
-    rule: RefitRule, evaluations: Sequence[Evaluation], predictors: int, most: int
-) -> list[Evaluation]:
-    """The model that the rule chooses, and those that it would choose in place of it.
-
-    A thin model is often worse on further splits than on those that it was found by. Then the next
-    one, with more predictors, should be evaluated on them too. With ``"best"`` there is no other,
-    since the most accurate models are evaluated in any case.
-    """
-    choices = [thinnest(rule, evaluations, predictors)]
-    limit = most_accurate(evaluations, predictors).sizes.rows
-    while rule != "best" and len(choices) <= most and choices[-1].sizes.rows < limit:
-        rows = choices[-1].sizes.rows
-        left = [e for e in evaluations if e.sizes.rows > rows]
-        choices.append(thinnest(rule, left, predictors))
-    return choices
+def _most_accurate(evaluations: Iterable[Evaluation]) -> Evaluation:
+    return min(evaluations, key=lambda e: e.score)
 
 
-def contenders(
-    rule: RefitRule, evaluations: Sequence[Evaluation], predictors: int = 0
-) -> list[Evaluation]:
-    """The models that the rule might choose after an evaluation on more rows.
-
-    The scores of the others exceed the allowed score by more than two standard errors of the
-    difference.
-    """
-    best = most_accurate(evaluations, predictors)
+def _admissible(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """The models that leave no response out, and those that show that this does not hurt."""
+    every = max(e.sizes.columns for e in evaluations)
+    best = _most_accurate(e for e in evaluations if e.sizes.columns == every)
+    limit = (1 + _SHOWN) * best.score
     return [
         e
         for e in evaluations
-        if e.score
-        <= best.score + allowance(rule, best, e) + _CLEARLY_WORSE * _standard_error(best, e)
+        if e.sizes.columns in (0, every) or e.score + _standard_error(best, e) <= limit
     ]
 
 
+def contenders(
+    rule: RefitRule, evaluations: Sequence[Evaluation], samples: int
+) -> list[Evaluation]:
+    """The models that the rule might choose after an evaluation on more rows."""
+    best = _most_accurate(evaluations)
+
+    def limit(e: Evaluation) -> float:
+        allowed = best.score + allowance(rule, best, e, samples)
+        return allowed + _CLEARLY_WORSE * _standard_error(best, e)
+
+    return [e for e in evaluations if e.score <= limit(e)]
+
+
 def _standard_error(best: Evaluation, other: Evaluation) -> float:
-    """Standard error of the mean difference between the errors of the rows."""
+    """Standard error of the mean difference between the errors of the rows, or of the splits."""
     if best.row_errors is None or other.row_errors is None:
-        return 0.0
-    if isinstance(best.row_errors, BlockRowErrors):
-        return best.row_errors.standard_error(other.row_errors)
-    difference = other.row_errors - best.row_errors
-    difference = difference[np.isfinite(difference)]
-    if len(difference) < 2:
-        return 0.0
-    return float(np.std(difference, ddof=1)) / len(difference) ** 0.5
+        difference = np.subtract(other.parts, best.parts)
+    else:
+        difference = other.row_errors - best.row_errors
+        difference = difference[np.isfinite(difference)]
+    return _of_mean(difference) if len(difference) > 1 else 0.0
+
+
+def _of_mean(values: Any) -> float:
+    """Standard error of the mean of at least two values."""
+    return float(np.std(values, ddof=1)) / len(values) ** 0.5
 
 
 def _degrees(evaluation: Evaluation) -> float:
     """Degrees of freedom (s₁ + s₂ − r)·r; with equal sizes a larger ridge has fewer."""
     sizes = evaluation.sizes
     return (sizes.rows + sizes.columns - sizes.rank) * sizes.rank - sizes.ridge / (1 + sizes.ridge)
+
+
+# ---------------------------------------------------------------------- records of a search
+
+
+def last_search(records: Sequence[Record]) -> list[Record]:
+    """The models that the sizes were chosen from: those of the last search with finite scores."""
+    last = records[-1].search_round if records else 0
+    return [r for r in records if r.search_round == last and math.isfinite(r.objective)]
+
+
+def standard_error(record: Record) -> float:
+    """Standard error of the score over the splits; nan with fewer than two splits."""
+    return _of_mean(record.split_scores) if len(record.split_scores) > 1 else math.nan
+
+
+def one_standard_error(records: Sequence[Record]) -> Record | None:
+    """The model with the fewest predictors within one standard error of the least score.
+
+    Of several it has the lowest rank, then the least score (Breiman et al., 1984). None if there is
+    no standard error, as for criteria.
+    """
+    best = min(records, key=lambda r: r.objective, default=None)
+    if best is None or math.isnan(standard_error(best)):
+        return None
+    limit = best.objective + standard_error(best)
+    # the best models have scores on further partitions, which those of others would not stand
+    alike = [r for r in records if len(r.split_scores) >= len(best.split_scores)]
+    within = [r for r in alike if r.objective <= limit and r.sizes is not None]
+    return min(within, key=lambda r: (r.sizes.rows, r.sizes.rank, r.objective))  # type: ignore[union-attr]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import gammaln
-
-__all__ = ["CRITERIA", "Complexity", "Criterion", "CriterionName", "as_criterion"]
 
 # Largest number of rows per sample: near saturation too few degrees of freedom are left to estimate
 # the noise. Rule of thumb.
@@ -20,26 +19,14 @@ CriterionName = Literal["pic", "aic", "bic", "gic", "ebic", "gcv"]
 
 @dataclass(frozen=True, eq=False)
 class Complexity:
-    """The complexity of one or more models; fields may be arrays with one entry per model.
+    """The complexity of one or more models; fields may be arrays with one entry per model."""
 
-    Attributes
-    ----------
-    degrees : array or float
-        Effective degrees of freedom: (s₁ + s₂ − r)·r without ridge.
-    rows, columns : array or int
-        Numbers of rows s₁ and of columns s₂ of the models.
-    features, targets : int
-        Numbers of predictors p and of responses k.
-    select_rows, select_columns : bool
-        Whether rows and columns are selected; False if there is no limit on their number.
-    """
-
-    degrees: np.ndarray | float
-    rows: np.ndarray | int
-    columns: np.ndarray | int
-    features: int
-    targets: int
-    select_rows: bool = True
+    degrees: np.ndarray | float  # effective ones: (s₁ + s₂ − r)·r without ridge
+    rows: np.ndarray | int  # s₁
+    columns: np.ndarray | int  # s₂
+    features: int  # p
+    targets: int  # k
+    select_rows: bool = True  # False if there is no limit on their number
     select_columns: bool = True
 
     @property
@@ -52,13 +39,9 @@ class Complexity:
         """Logarithm of the number of ways to choose the rows and columns."""
         return self._over_choices(_log_binomial)
 
-    def _over_choices(self, cost: object) -> np.ndarray | float:
-        total: np.ndarray | float = 0.0
-        if self.select_rows:
-            total = total + cost(self.rows, self.features)  # type: ignore[operator]
-        if self.select_columns:
-            total = total + cost(self.columns, self.targets)  # type: ignore[operator]
-        return total
+    def _over_choices(self, cost: Callable[..., np.ndarray]) -> np.ndarray | float:
+        rows = cost(self.rows, self.features) if self.select_rows else 0.0
+        return rows + cost(self.columns, self.targets) if self.select_columns else rows
 
 
 @dataclass(frozen=True)
@@ -119,8 +102,7 @@ class Criterion:
             return np.log(N) * df
         if self.name == "gic":
             growth = max(float(np.log(max(np.log(N), 1.0))), 1.0)
-            choices = np.log(max(complexity.features * complexity.targets, 2))
-            return growth * choices * df
+            return growth * np.log(max(complexity.features * complexity.targets, 2)) * df
         if self.name == "ebic":
             return np.log(N) * df + 2.0 * complexity.log_choices
         left = 1.0 - df / N
@@ -152,8 +134,7 @@ class Criterion:
         allowed = (penalty < observations) & (np.asarray(complexity.rows) <= max(most_rows, 1))
         if null <= 0:  # nothing to explain: only the penalty counts
             return np.where(allowed, penalty, np.inf) + np.zeros_like(residual)
-        # a residual below this is a rounding error
-        floor = np.finfo(float).eps * null
+        floor = np.finfo(float).eps * null  # a residual below this is a rounding error
         fit = observations * np.log(np.maximum(residual, floor) / null)
         return np.where(allowed, fit + penalty, np.inf)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,18 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.core.extras import import_optional
 from thinrank.core.warnings import SelectionWarning
+from thinrank.minimize import check_size
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["PredictorPath", "path"]
-
-# Number of numbers of predictors on a default path: enough for smooth lines, and few fits.
-_MOST_POINTS = 16
-# A default path goes to this multiple of the number of predictors of the fit, and at least to
-# _LEAST_END, so that it shows what happens beyond the fit.
-_BEYOND = 2
-_LEAST_END = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +29,7 @@ class PredictorPath:
     row_sparsities : ndarray of int, of shape (n_points,)
         The numbers of predictors, increasing.
     strengths : ndarray of shape (n_points, n_features)
-        For each number and each predictor the Euclidean norm of its standardised coefficients over
-        the responses; 0 where it is not selected.
+        Norms of the standardised coefficients of each predictor; 0 where it is not selected.
     scores : ndarray of shape (n_points,)
         ``score`` of the fits on the data they were fitted to.
     names : list of str
@@ -58,20 +48,10 @@ class PredictorPath:
     rank: int
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with a row per number of predictors and a column per predictor in use.
-
-        Returns
-        -------
-        DataFrame
-            The strengths; the index is the number of predictors.
-        """
-        frames = import_optional("pandas")
-        used = np.flatnonzero(self.strengths.any(axis=0))
-        return frames.DataFrame(
-            self.strengths[:, used],
-            index=frames.Index(self.row_sparsities, name="row_sparsity"),
-            columns=[self.names[i] for i in used],
-        )
+        """The strengths, with a row per number of predictors and a column per predictor in use."""
+        used, pandas = self.strengths.any(axis=0), import_optional("pandas")
+        frame = pandas.DataFrame(self.strengths, self.row_sparsities, self.names)
+        return frame.loc[:, used].rename_axis("row_sparsity")
 
 
 def path(
@@ -106,83 +86,35 @@ def path(
     >>> found = tr.selection.path(est, X, Y, row_sparsities=[2, 4, 6])
     >>> found.row_sparsities, found.chosen
     (array([2, 4, 6]), 5)
-    >>> bool((found.scores[1:] > found.scores[:-1]).all())
-    True
     """
     check_is_fitted(est, "best_params_")
-    params = est.best_params_
+    params, chosen = est.best_params_, len(est.row_support_)
     if params["rank"] == 0:
-        raise ValueError(
-            "est has rank 0, that is, no predictors; a path needs a rank: fit est with rank=1"
-        )
-    chosen = len(est.row_support_)
+        raise ValueError("est has rank 0, that is, no predictors; for a path, fit it with rank=1")
     available = est.n_features_in_ - len(est.kept_)
     if row_sparsities is None:
-        counts = _default_counts(chosen, min(available, max(X.shape[0] - 1, chosen)))
-    else:
-        counts = _checked(row_sparsities, available)
+        end = min(max(2 * chosen, 10), available, max(X.shape[0] - 1, chosen))
+        spaced = np.geomspace(1, end, 16).round().astype(int)  # closer where they are small
+        row_sparsities = [min(chosen, end), *(range(1, end + 1) if end <= 16 else spaced)]
+    for count in row_sparsities:
+        check_size("each of row_sparsities", count, available, "the predictors to choose from")
+    if not len(row_sparsities):
+        raise ValueError("row_sparsities must not be empty")
+    counts = sorted({int(count) for count in row_sparsities})
+    weights = {key: fit_params[key] for key in ("sample_weight", "offset") if key in fit_params}
     strengths, scores = [], []
     for count in counts:
-        fitted = _with_rows(est, params, count)
-        with warnings.catch_warnings():
-            # remarks about the choice of sizes, which were given here
-            warnings.simplefilter("ignore", SelectionWarning)
-            fitted.fit(X, Y, **fit_params)
-        strengths.append(_strengths(fitted))
-        weight = {key: fit_params[key] for key in ("sample_weight", "offset") if key in fit_params}
-        scores.append(float(fitted.score(X, Y, **weight)))
-    names = getattr(est, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{i}" for i in range(est.n_features_in_)]
-    return PredictorPath(
-        np.asarray(counts),
-        np.stack(strengths),
-        np.asarray(scores),
-        [str(name) for name in names],
-        chosen,
-        int(params["rank"]),
-    )
-
-
-def _checked(row_sparsities: Sequence[int], available: int) -> list[int]:
-    """The given numbers, sorted and without repetition."""
-    counts = list(row_sparsities)
-    for count in counts:
-        whole = isinstance(count, Integral) and not isinstance(count, bool)
-        if not whole or not 1 <= count <= available:
-            raise ValueError(
-                f"row_sparsities must contain integers from 1 to {available}, the number of "
-                f"predictors to choose from, got {count!r}"
-            )
-    if not counts:
-        raise ValueError("row_sparsities must not be empty")
-    return sorted({int(count) for count in counts})
-
-
-def _default_counts(chosen: int, most: int) -> list[int]:
-    """Numbers from 1 on, closer together where they are small, with the chosen one."""
-    end = min(max(_BEYOND * chosen, _LEAST_END), most)
-    spaced = np.unique(np.round(np.geomspace(1, end, _MOST_POINTS)).astype(int))
-    counts = range(1, end + 1) if end <= _MOST_POINTS else spaced
-    return sorted({int(count) for count in counts} | {min(chosen, most)})
-
-
-def _with_rows(est: Any, params: dict[str, Any], count: int) -> Any:
-    """A clone of the estimator with given sizes."""
-    rank = min(params["rank"], count)
-    columns, ridge = params["column_sparsity"], params["ridge"]
-    sized = clone(est)
-    if "row_sparsities" in sized.get_params():  # the class that has grids
-        return sized.set_params(
-            ranks=[rank], row_sparsities=[count], column_sparsities=[columns], ridges=[ridge]
-        )
-    return sized.set_params(rank=rank, row_sparsity=count, column_sparsity=columns, ridge=ridge)
-
-
-def _strengths(fitted: Any) -> np.ndarray:
-    """Norms of the standardised coefficients of each predictor, without those always kept."""
-    U = arrays.to_numpy(fitted.factors_.U)
-    V = arrays.to_numpy(fitted.factors_.V)
-    V = V / fitted.target_scale_[:, None]
-    norms = np.sqrt(np.maximum(np.einsum("ir,rs,is->i", U, V.T @ V, U), 0.0))
-    return np.where(norms > 0, norms * fitted.feature_scale_, 0.0)
+        sizes = {"rank": min(params["rank"], count), "row_sparsity": count}
+        sizes |= {name: params[name] for name in ("column_sparsity", "ridge")}
+        if "row_sparsities" in est.get_params():  # the class that has grids
+            grids = ("ranks", "row_sparsities", "column_sparsities", "ridges")
+            sizes = {grid: [size] for grid, size in zip(grids, sizes.values(), strict=True)}
+        with warnings.catch_warnings(action="ignore", category=SelectionWarning):  # on the sizes
+            fitted = clone(est).set_params(**sizes).fit(X, Y, **fit_params)
+        scores.append(float(fitted.score(X, Y, **weights)))
+        V = arrays.to_numpy(fitted.factors_.V) / fitted.target_scale_[:, None]  # QR: |UVᵀ| = |URᵀ|
+        norms = np.linalg.norm(arrays.to_numpy(fitted.factors_.U) @ np.linalg.qr(V)[1].T, axis=1)
+        strengths.append(np.where(norms > 0, norms * fitted.feature_scale_, 0.0))
+    names = getattr(est, "feature_names_in_", [f"x{i}" for i in range(est.n_features_in_)])
+    lines = np.asarray(counts), np.stack(strengths), np.asarray(scores)
+    return PredictorPath(*lines, [str(name) for name in names], chosen, int(params["rank"]))

@@ -1,398 +1,481 @@
-"""Base class of searches over rank, number of rows, number of columns and ridge."""
+"""Search for the rank, the numbers of rows and columns, and the ridge.
+
+Paths propose, scores decide, exchanges refine. In every split and for every ridge, backward
+elimination from the ridge fit gives rows of every number, and one decomposition on these rows the
+scores of all ranks and numbers of columns. At the best points models are fitted, with the rows of
+the elimination and with exchanges of rows. The model is chosen among them by a rule.
+"""
 
 from __future__ import annotations
 
-import abc
 import functools
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from thinrank.core.journal import recalled
+from thinrank.core.journal import recalled, stop_recording
+from thinrank.core.result import Callback, Record
 from thinrank.core.sizes import Sizes
-from thinrank.core.stored_values import storable
 from thinrank.core.threads import one_use_of_cores
-from thinrank.selection.base_search import BaseSearch
-from thinrank.selection.evaluation import Evaluation, HeldOutErrors, ResponseErrors
-from thinrank.selection.mean_scores import mean_score, mean_table, table_entry
-from thinrank.selection.samples import Sample
+from thinrank.selection.choice import (
+    Evaluation,
+    RefitRule,
+    ResponseErrors,
+    chosen_model,
+    contenders,
+    largest_allowance,
+)
+from thinrank.selection.scores import HeldOutScore
 from thinrank.selection.space import Space
-from thinrank.selection.tables import RowFits
-from thinrank.solvers.pursuit import MANY_ROWS, Fit, Pursuit
+from thinrank.selection.splits import Split, TaskSplit, forecasts, path_tables
+from thinrank.selection.tables import mean_score, mean_table
 
-__all__ = ["Search"]
+# The first look is at every sixth ridge and every second number of rows.
+_COARSE_RIDGES, _COARSE_ROWS = 6, 2
+# Tables are computed for rows and ridges near those whose coarse score exceeds the best by at most
+# this fraction, in the first partition and then in all: no rule chooses a model that is worse by
+# more than 10 %.
+_NEAR, _CLOSE = 0.15, 0.03
+# Number of steps of a progress bar for the paths of one look.
+_STEPS = 20
+# Largest number of moves, and number of the best models that are evaluated on all partitions.
+_MOST = 6
+# Steps of moves without tables, from coarse to fine: factors of rows, columns and rank, and numbers
+# of positions in the list of ridges.
+_MOVES = ((2.0, 6), (1.4, 3), (1.0, 1))
 
-# Largest number of moves of rank and columns for one number of rows.
-_MAX_MOVES = 4
-# Factor on the least predicted gain of a move after a predicted gain was not confirmed.
-_AFTER_FAILURE = 3.0
-# Largest number of numbers of rows that are tried because of forecasts.
-_MAX_FORECASTS = 12
-# Every third ridge is examined before those next to the best.
-COARSE_RIDGES = 3
-# Samples are processed together, which saves function calls, up to this number of matrix entries.
-_SMALL_GROUP = 100_000
-# A search is long if its largest fits take more multiplications than this, some 50 milliseconds.
-_LONG = 1e9
-_PURSUIT = Pursuit()
-
-
-@storable
-class Fitted(NamedTuple):
-    """Results of a point for one sample.
-
-    Attributes
-    ----------
-    fit : Fit or None
-        The fit, possibly without its coefficients.
-    score : float
-        The score of the fit.
-    table : ndarray of shape (q, n_targets)
-        Scores of other ranks and numbers of columns on the same rows.
-    errors : HeldOutErrors or None
-        Squared errors of the held-out rows.
-    """
-
-    fit: Fit | None
-    score: float
-    table: np.ndarray
-    errors: HeldOutErrors | None
+_NULL = Sizes(0, 0, 0, 0.0)
+Table = tuple[tuple[float, int], np.ndarray]
+"""Ridge and number of rows, with the scores of all ranks and numbers of columns."""
 
 
-class Search(BaseSearch):
-    """Search for the sizes with the least score.
+class StopSearch(Exception):  # noqa: N818 (not an error)
+    """Raised when the callback ends the search."""
 
-    One fit gives a table of the scores of all ranks and numbers of columns on its rows. The best
-    entry is a predicted score, which a fit with these sizes confirms or not; ridges are compared in
-    the same way. Scores of other numbers of rows are forecast from the costs and gains of single
-    rows. The result is the best of all points that were fitted.
 
-    Parameters
-    ----------
-    samples : sequence of Sample
-        The samples; the score of a point is the mean over them.
-    space : Space
-        The sizes to choose from.
-    solver : Pursuit, default=Pursuit()
-        The solver; its sizes are set for each point.
-    n_jobs : int, default=None
-        Number of threads over samples and points.
-    **options
-        Of :class:`thinrank.selection.base_search.BaseSearch`.
+class Search:
+    """A search over given splits.
+
+    ``partitions`` are the splits of every partition of the rows (one of all rows for a criterion),
+    and ``rows`` is the number of rows of the data. It ends if the callback returns True.
+    ``progress`` is called with the share done of a whole of which this is a ``part``, and a text.
+    ``records`` are those of an earlier search, in other units, that this one continues.
     """
 
     def __init__(
         self,
-        samples: Sequence[Sample],
+        partitions: Sequence[Sequence[Split]],
         space: Space,
         *,
-        solver: Pursuit = _PURSUIT,
+        rule: RefitRule,
+        rows: int,
+        solver: Any,
         n_jobs: int | None = None,
-        **options: Any,
+        callback: Callback | None = None,
+        progress: Callable[[float, str], None] | None = None,
+        part: tuple[float, float] = (0.0, 1.0),
+        records: list[Record] | None = None,
     ) -> None:
-        super().__init__(**options)
-        self._samples = samples
-        self._space = space
-        self._pursuit = solver
-        self._n_jobs = n_jobs
-        # only as many points at a time as there are workers, since a callback may end the search
-        self._at_once = -(-effective_n_jobs(n_jobs) // len(samples))
-        self._gain_factor = 1.0  # larger after a predicted gain was not confirmed
-        self._expectations: dict[Sizes, np.ndarray] = {}  # forecasts for all numbers of rows
+        self._partitions, self._space, self._rule, self._rows = partitions, space, rule, rows
+        self._splits = partitions[0]
+        # fits of a search need not be exact, since its result is fitted again
+        given = space.exhaustive is not None
+        self._solver = solver if given else replace(solver, neighbours=False)
+        self._n_jobs, self._callback = n_jobs, callback
+        self._progress, (self._done, self._end) = progress, part
+        self._known: dict[Sizes, Evaluation] = {}
+        self._finalists: list[Evaluation] = []
+        self.records: list[Record] = [] if records is None else records
+        self._began = time.perf_counter() - (self.records[-1].seconds if self.records else 0.0)
+        self._round = self.records[-1].search_round + 1 if self.records else 1
+        self.stopped = False
+
+    # ------------------------------------------------------------------ results
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of Θ."""
-        return self._samples[0].form.shape
+    def evaluations(self) -> list[Evaluation]:
+        """All models that were fitted, in order."""
+        return list(self._known.values())
+
+    @property
+    def best(self) -> Evaluation:
+        """The model with the least score, the first of several."""
+        return min(self._known.values(), key=lambda e: e.score)
+
+    @property
+    def chosen(self) -> Evaluation:
+        """The model that the rule chooses."""
+        return chosen_model(self._rule, self._finalists or self.evaluations, self._rows)
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether models are scored on held-out rows."""
+        return isinstance(self._splits[0].score, HeldOutScore)
 
     @property
     def null_score(self) -> float:
         """Score of the zero matrix."""
-        return float(np.mean([sample.null() for sample in self._samples]))
+        return float(np.mean([split.score.null for split in self._splits]))
 
-    # ------------------------------------------------------------------ one point
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of Θ."""
+        return self._splits[0].training.shape
 
-    def _evaluate_null(self) -> None:
-        nothing = Sizes(0, 0, 0, 0.0)
-        if nothing in self._known:
-            return
-        parts = tuple(sample.null() for sample in self._samples)
-        errors = [self._scored(i, None, nothing)[1] for i in range(len(self._samples))]
-        rows, responses = self._row_errors(errors), self._responses(errors)
-        self._keep(
-            Evaluation(
-                nothing, mean_score(parts), parts, (), np.empty((0, 0)), 0.0, rows, responses
-            )
-        )
+    @property
+    def message(self) -> str:
+        """How the search ended, as a sentence."""
+        how = "was stopped" if self.stopped else "is complete"
+        return f"The search {how} after {len(self.records)} models; the best of them is kept."
 
-    def _evaluate(self, points: Iterable[Sizes], screened: bool = False) -> list[Evaluation]:
-        """Evaluate the points that are not yet known, in parallel over points and samples."""
+    # ------------------------------------------------------------------ the search
+
+    def run(self, near: Sequence[Table] | None = None, last: Sizes | None = None) -> None:
+        """Search; after an interruption the models so far remain.
+
+        ``near`` are coarse tables, and ``last`` is the best model, in other units of the responses.
+        """
+        self._until_stopped(functools.partial(self._search, near, last))
+
+    def _until_stopped(self, work: Callable[[], None]) -> None:
+        """Call ``work``, which a callback or Ctrl-C may end if there is a model to return."""
+        try:
+            work()
+        except (StopSearch, KeyboardInterrupt):
+            if not self._known:
+                raise
+            self.stopped = True
+            stop_recording()
+
+    def _search(self, near: Sequence[Table] | None, last: Sizes | None) -> None:
+        space, points = self._space, list[Sizes]()
+        if space.null:
+            self.evaluate([_NULL])
+        if space.exhaustive is not None:
+            self.evaluate(space.exhaustive)
+        elif isinstance(self._splits[0], TaskSplit):
+            self._by_moves()
+        else:
+            coarse = self.coarse_tables() if near is None else near
+            points = self._proposed(self._fine_tables(coarse))
+            if last is not None:
+                self.evaluate([last])
+            if False in space.exchanges:
+                self.evaluate(point._replace(exchange=False) for point in points)
+            if True in space.exchanges:
+                self.evaluate([points[0]._replace(exchange=True)])
+                fitted = [e for e in self.evaluations if e.sizes.rank > 0]
+                best = min(fitted, key=lambda e: e.score).sizes
+                self._exchange(best._replace(exchange=True))
+            self._fewer_columns()
+        self._confirm(points)
+
+    # ------------------------------------------------------------------ tables of paths
+
+    def first_look(self) -> list[Table]:
+        """The coarse tables, and the model at the best of their points."""
+        tables: list[Table] = []
+
+        def look() -> None:
+            if self._space.null:
+                self.evaluate([_NULL])
+            tables.extend(self.coarse_tables())
+            first = self._proposed(tables)[0]
+            if False in self._space.exchanges:
+                self.evaluate([first._replace(exchange=False)])
+            if True in self._space.exchanges:
+                self._descend(self.evaluate([first._replace(exchange=True)])[0])
+
+        self._until_stopped(look)
+        return tables
+
+    def coarse_tables(self) -> list[Table]:
+        """Tables of some ridges and numbers of rows, in the first partition."""
+        rows = self._space.proposed_rows
+        wanted = {*rows[::_COARSE_ROWS], rows[-1]}
+        ridges = [ridge for ridge in self._space.ridges if ridge > 0] or [0.0]
+        return self._tables(self._splits, [(ridge, wanted) for ridge in ridges[::_COARSE_RIDGES]])
+
+    def _fine_tables(self, coarse: Sequence[Table]) -> list[Table]:
+        """Tables of ridges and rows next to those of low score, at last in all partitions."""
+        closer = self._tables(self._splits, self._near(coarse, _NEAR, 4))
+        splits = [split for partition in self._partitions for split in partition]
+        return self._tables(splits, self._near(closer, _CLOSE, 1))
+
+    def _near(
+        self, tables: Sequence[Table], fraction: float, step: int
+    ) -> list[tuple[float, set[int]]]:
+        """Ridges with numbers of rows, next to the best ridge of every good number of rows."""
+        ridges, rows = self._space.ridges, self._space.proposed_rows
+        best = self._best_by_rows(tables)
+        least = min((score for score, _ in best.values()), default=0.0)
+        wanted: dict[float, set[int]] = {}
+        for count, (score, point) in best.items():
+            if score > least + fraction * abs(least):
+                continue
+            here, place = ridges.index(point.ridge), rows.index(count)
+            for i in range(here - step, here + step + 1, (step + 1) // 2):
+                if 0 <= i < len(ridges):
+                    wanted.setdefault(ridges[i], set()).add(count)
+            wanted[point.ridge].update(rows[max(place - 1, 0) : place + 2])
+        return sorted(wanted.items())
+
+    def _best_by_rows(self, tables: Sequence[Table]) -> dict[int, tuple[float, Sizes]]:
+        """The best point of every number of rows, with its score."""
+        best: dict[int, tuple[float, Sizes]] = {}
+        for point, table in tables:
+            found = self._space.best_of(table, *point)
+            if point[1] not in best or found[0] < best[point[1]][0]:
+                best[point[1]] = found
+        return best
+
+    def _tables(
+        self, splits: Sequence[Split], jobs: Sequence[tuple[float, set[int]]]
+    ) -> list[Table]:
+        """Mean tables over splits, for some ridges, each with some numbers of rows."""
+        space = self._space
+        rows, most = space.path_rows, int(space.ranks[-1])
+        paths = [
+            (split, ridge, {count for count in wanted if space.allows(count, ridge)})
+            for ridge, wanted in jobs
+            for split in splits
+        ]
+        # all at once, or in steps of a progress bar
+        parts = max(_STEPS if self._progress else 1, effective_n_jobs(self._n_jobs))
+        width = max(-(-len(paths) // parts), 1)
+        each = [(paths[i : i + width], rows, most) for i in range(0, len(paths), width)]
+        key = f"tables {[(ridge, sorted(wanted)) for ridge, wanted in jobs]}"
+        results = recalled(key, lambda: self._in_parallel(path_tables, each, "paths of predictors"))
+        found = iter([own for part in results for own in part])
+        tables: list[Table] = []
+        for ridge, _ in jobs:
+            by_rows: dict[int, list[np.ndarray]] = {}
+            for split in splits:
+                own, stages = next(found)
+                if ridge > 0:
+                    split.stages[ridge] = {size: (rows, costs) for size, rows, costs in stages}
+                for size, table in own:
+                    by_rows.setdefault(size, []).append(table)
+            tables += [((ridge, size), mean_table(some)) for size, some in by_rows.items()]
+        return tables
+
+    def _proposed(self, tables: Sequence[Table]) -> list[Sizes]:
+        """The best point of every number of rows that the rule may choose, the best first."""
+        if not tables:  # the training rows are constant
+            space = self._space
+            first = Sizes(int(space.ranks[0]), 1, int(space.columns[-1]), space.ridges[-1])
+            return [space.with_rows(first, space.rows_near(1))]
+        ranked = sorted(self._best_by_rows(tables).values(), key=lambda found: found[0])
+        score, first = ranked[0]
+        complete = min(self._space.best_of(table, *point, True) for point, table in tables)[1]
+        least = [
+            sizes
+            for other, sizes in ranked
+            if other <= score + largest_allowance(self._rule, first.rows, sizes.rows) * abs(score)
+        ]
+        thin = sorted((s for s in least if s.rows < first.rows), key=lambda s: s.rows)
+        some = [first, complete, *thin[:2], *(s for s in least if s.rows > first.rows)]
+        return list(dict.fromkeys(some))[:_MOST]
+
+    # ------------------------------------------------------------------ models
+
+    def evaluate(self, points: Iterable[Sizes]) -> list[Evaluation]:
+        """Fit the models that are not yet known, in parallel over splits."""
         points = list(points)
-        new = [sizes for sizes in dict.fromkeys(points) if sizes not in self._known]
-        for first in range(0, len(new), self._at_once):
-            some = new[first : first + self._at_once]
+        for sizes in dict.fromkeys(points):
+            if sizes in self._known:
+                continue
             began = time.perf_counter()
-            results = recalled(
-                f"models {[tuple(sizes) for sizes in some]}",
-                functools.partial(self._fit_all, some, screened),
-            )
-            seconds = (time.perf_counter() - began) / len(some)
-            for j, sizes in enumerate(some):
-                mine = results[j * len(self._samples) : (j + 1) * len(self._samples)]
-                fits, parts, tables, errors = zip(*mine, strict=True)
-                table, row_errors = mean_table(tables), self._row_errors(errors)
-                score, responses = mean_score(parts), self._responses(errors)
-                self._keep(
-                    Evaluation(sizes, score, parts, fits, table, seconds, row_errors, responses)
-                )
+            jobs = [(sizes, split) for split in self._splits]
+            work = functools.partial(self._in_parallel, self._fitted, jobs)
+            results = recalled(f"model {tuple(sizes)}", work)
+            fits, tables, scores, errors = zip(*results, strict=True)
+            known = [table for table in tables if table is not None] or [np.empty((0, 0))]
+            table, seconds = mean_table(known), time.perf_counter() - began
+            sums = self._errors(self._splits, errors)
+            self._keep(Evaluation(sizes, mean_score(scores), scores, fits, table, seconds, *sums))
         return [self._known[sizes] for sizes in points]
 
-    def _fit_all(self, points: Sequence[Sizes], screened: bool) -> list[Fitted]:
-        """Fit points to all samples; the results of a point are next to one another."""
-        jobs = [(sizes, i, screened) for sizes in points for i in self._groups(sizes.rows)]
-        return [result for group in self._in_parallel(self._fit_group, jobs) for result in group]
+    def _fitted(self, sizes: Sizes, split: Split) -> tuple[Any, ...]:
+        """Fit, table, score and errors of a model in a split."""
+        fit, score, errors = split.scored(sizes, self._solver)
+        table = None
+        if fit is not None:
+            most = min(int(self._space.ranks[-1]), sizes.rows)
+            table = split.table(fit, sizes.ridge, most)
+        elif sizes.rank > 0:
+            table = np.full((1, self.shape[1]), split.score.null)
+        return fit, table, score, errors
 
-    def _groups(self, rows: int) -> list[tuple[int, ...]]:
-        """One group of all samples if fits of ``rows`` rows are small, else one per sample."""
-        every = range(len(self._samples))
-        if effective_n_jobs(self._n_jobs) == 1 and self._is_small(rows):
-            return [tuple(every)]
-        return [(i,) for i in every]
+    def _keep(self, evaluation: Evaluation) -> None:
+        """Keep a model, and tell the callback, which may end the search."""
+        self._known[evaluation.sizes] = evaluation
+        record = Record(
+            stage="search",
+            iteration=len(self.records) + 1,
+            objective=evaluation.score,
+            seconds=time.perf_counter() - self._began,
+            sizes=evaluation.sizes,
+            best=self.best.score,
+            split_scores=tuple(float(part) for part in evaluation.parts),
+            rank_scores=self._space.best_by_rank(evaluation.table, evaluation.sizes),
+            search_round=self._round,
+        )
+        self.records.append(record)
+        rank, rows, columns, ridge, _ = evaluation.sizes
+        text = f"rank {rank}, {rows} × {columns}, ridge {ridge:.2g}  best score {record.best:.6g}"
+        self._report((self._end - self._done) / _STEPS, text)
+        if self._callback is not None and self._callback(record):
+            raise StopSearch
 
-    def _is_small(self, rows: int) -> bool:
-        """Whether fits of ``rows`` rows to all samples together have few entries."""
-        form = self._samples[0].form
-        entries = min(rows, form.samples) * (rows + form.shape[1])
-        return len(self._samples) * entries <= _SMALL_GROUP
+    def _errors(
+        self, splits: Sequence[Split], errors: Sequence[Any]
+    ) -> tuple[np.ndarray | None, ResponseErrors | None]:
+        """Mean errors of rows over the splits that hold them out, and errors of the responses."""
+        responses = ResponseErrors.of(splits, errors)
+        if any(each is None or each.rows is None for each in errors):
+            return None, responses
+        total, times = np.zeros(self._rows), np.zeros(self._rows)
+        for split, each in zip(splits, errors, strict=True):
+            score: Any = split.score
+            total[score.index] += each.rows * (len(each.rows) / score.entries)
+            times[score.index] += 1
+        with np.errstate(invalid="ignore"):
+            return total / times, responses
 
-    @cached_property
-    def is_long(self) -> bool:
-        """Whether fits of the largest number of rows take long."""
-        form = self._samples[0].form
-        most = min(int(self._space.rows[-1]), form.samples)
-        return form.samples * most * (most + form.shape[1]) > _LONG
-
-    def _by_ridge(
-        self,
-        work: Callable[[Sequence[float], Sequence[int]], list[Any]],
-        rows: int,
-        ridges: Sequence[float],
-    ) -> list[list[Any]]:
-        """For each ridge one result per sample, of fits with ``rows`` rows.
-
-        ``work(ridges, group)`` returns the results of some ridges for a group of samples, one ridge
-        after the other. If fits are small, it gets all ridges and samples at once.
-        """
-        groups = self._groups(rows)
-        together = [ridges] if len(groups) == 1 else [[ridge] for ridge in ridges]
-        jobs = [(few, group) for few in together if few for group in groups]
-        results = [each for job in self._in_parallel(work, jobs) for each in job]
-        count = len(self._samples)
-        return [results[i * count : (i + 1) * count] for i in range(len(ridges))]
-
-    def _in_parallel(self, work: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
+    def _in_parallel(
+        self, work: Callable[..., Any], jobs: list[tuple[Any, ...]], text: str = ""
+    ) -> list[Any]:
+        """The results of all jobs; with a text, half of the progress that is left."""
         count = effective_n_jobs(self._n_jobs)
-        if count == 1:
-            return [work(*job) for job in jobs]
-        with one_use_of_cores(count):
-            return Parallel(count, prefer="threads")(delayed(work)(*job) for job in jobs)
-
-    def _fit_group(self, sizes: Sizes, group: Sequence[int], screened: bool) -> list[Fitted]:
-        """Fit a point to some samples and compute scores, tables and errors."""
-        fits = [self._fit(sizes, i, screened) for i in group]
-        ridges = [sizes.ridge] * len(fits)
-        tables = self._tables(group, fits, ridges, self._space.most_ranks(sizes))
         results = []
-        for i, fit, table in zip(group, fits, tables, strict=True):
-            score, errors = self._scored(i, fit, sizes)
-            kept = None if fit is None else self._to_keep(fit)
-            results.append(Fitted(kept, score, table, errors))
+        step = (self._end - self._done) / (2 * max(len(jobs), 1)) if text else 0.0
+        with one_use_of_cores(count):
+            each: Iterable[Any] = (work(*job) for job in jobs)
+            if count > 1:
+                calls = (delayed(work)(*job) for job in jobs)
+                each = Parallel(count, prefer="threads", return_as="generator")(calls)
+            for result in each:
+                results.append(result)
+                self._report(step, text)
         return results
 
-    @abc.abstractmethod
-    def _tables(
-        self, group: Sequence[int], fits: RowFits, ridges: Sequence[float], most: int
-    ) -> list[np.ndarray]:
-        """Scores of all ranks up to ``most`` and all numbers of columns, on the rows of the fits.
+    def _report(self, step: float, text: str) -> None:
+        self._done += step
+        if self._progress is not None and text:
+            self._progress(self._done, text)
 
-        One table for each fit, to the sample of the same position in ``group`` and with the ridge
-        at this position; entry (r − 1, s − 1) is for rank r and s columns.
-        """
+    # ------------------------------------------------------------------ refinement
 
-    @abc.abstractmethod
-    def _fit(self, sizes: Sizes, i: int, screened: bool) -> Fit | None:
-        """The fit of a point to sample i."""
+    def _exchange(self, start: Sizes) -> None:
+        """Fit with exchanges, move to better predicted points, then try half as many rows again."""
+        best = self._descend(self.evaluate([start])[0])
+        for _ in range(_MOST):
+            for more in self._space.more_rows(best.sizes.rows):
+                point = self._space.with_rows(best.sizes, more)
+                if point in self._known:
+                    continue
+                found = self._descend(self.evaluate([point])[0])
+                if found.score < best.score:
+                    best = found
+                    break
+            else:
+                return
 
-    def _to_keep(self, fit: Fit) -> Fit:
-        """The fit to keep in memory; costs and gains of all rows for few fits, which take long."""
-        return fit if fit.rows.shape[0] > MANY_ROWS else fit.changed(prospects=None)
-
-    def _scored(self, i: int, fit: Fit | None, sizes: Sizes) -> tuple[float, HeldOutErrors | None]:
-        """Score and errors of a fit to sample i; no errors without held-out rows."""
-        return self._samples[i].score(fit, sizes), None
-
-    def _row_errors(self, errors: Sequence[HeldOutErrors | None]) -> Any:
-        """Errors of all rows, from those of the samples; None without held-out rows."""
-        return None
-
-    def _responses(self, errors: Sequence[HeldOutErrors | None]) -> ResponseErrors | None:
-        """Errors of the responses, from those of the samples; None without held-out rows."""
-        return None
-
-    def _rank_scores(self, evaluation: Evaluation) -> tuple[tuple[int, float], ...]:
-        if evaluation.table.size == 0:
-            return ()
-        return self._space.best_by_rank(evaluation.table, evaluation.sizes)
-
-    # ------------------------------------------------------------------ coordinates
-
-    _ridge_tolerance = 0.0
-
-    def _least_gain(self, score: float) -> float:
-        """The least predicted gain for which a move is tried."""
-        return 0.0
-
-    def _settle(self, start: Evaluation, limit: float = math.inf) -> Evaluation:
-        """Move to the best rank and columns of the table, while fits confirm its prediction.
-
-        Moves whose predicted score is not below ``limit`` are not tried.
-        """
-        best = start
-        for _ in range(_MAX_MOVES):
-            choice = self._space.best_of(best.table, best.sizes)
-            limit = min(limit, best.score - self._least_gain(best.score))
-            if choice in self._known or not table_entry(best.table, choice) < limit:
+    def _descend(self, best: Evaluation) -> Evaluation:
+        """Move to the best predicted point, while that is better."""
+        for _ in range(_MOST):
+            score, point = min(self._predictions(best), key=lambda found: found[0])
+            if point in self._known or not score < best.score:
                 break
-            moved = self._evaluate([choice])[0]
-            if not moved.score < best.score:
-                self._gain_factor = _AFTER_FAILURE
+            if not (found := self.evaluate([point])[0]).score < best.score:
                 break
-            best = moved
+            best = found
         return best
 
-    def _by_forecast(self, start: Evaluation) -> Evaluation:
-        """Move to the number of rows with the best forecast, while fits confirm it."""
-        best = start
-        for _ in range(_MAX_FORECASTS):
-            wanted = self._forecast(best)
-            if wanted is None or wanted in self._tried_rows(best.sizes.ridge):
-                break
-            best = self._best_with([wanted], best)
-            if best.sizes.rows != wanted:
-                break
-        return best
+    def _predictions(self, near: Evaluation) -> list[tuple[float, Sizes]]:
+        """Points near a model, with scores predicted by tables or by elimination from the fits."""
+        space, sizes = self._space, near.sizes
+        found = [space.best_of(near.table, sizes.ridge, sizes.rows)]
+        here = space.ridges.index(sizes.ridge)
+        fitted = [(split, fit) for split, fit in zip(self._splits, near.fits, strict=True) if fit]
+        for i in (here - 3, here - 1, here + 1, here + 3):
+            ridge = space.ridges[i] if 0 <= i < len(space.ridges) else sizes.ridge
+            if fitted and ridge != sizes.ridge and space.allows(sizes.rows, ridge):
+                tables = [split.table(fit, ridge, int(space.ranks[-1])) for split, fit in fitted]
+                found.append(space.best_of(mean_table(tables), ridge, sizes.rows))
+        found = [(score, point._replace(exchange=True)) for score, point in found]
+        fewer = space.fewer_rows(sizes.rows) if fitted else []
+        if fewer:
+            scores = forecasts(fitted, sizes.ridge, fewer)
+            best = int(np.argmin(scores))
+            found.append((float(scores[best]), space.with_rows(sizes, fewer[best])))
+        return found
 
-    def _forecast(self, near: Evaluation) -> int | None:
-        """The number of rows with the least forecast score; None without forecasts."""
-        rows = self._space.rows
-        expected = np.where(rows < self._space.ranks[0], np.inf, self._expected(near))
-        least = int(np.argmin(expected))
-        return int(rows[least]) if np.isfinite(expected[least]) else None
+    def _by_moves(self) -> None:
+        """Fit some numbers of rows, then larger and smaller values of all sizes, in finer steps."""
+        space = self._space
+        middle = space.ridges[len(space.ridges) // 2]
+        rank = int(space.ranks[min(1, len(space.ranks) - 1)])  # enough to compare numbers of rows
+        first = Sizes(rank, int(space.rows[-1]), int(space.columns[-1]), middle)
+        rows = space.proposed_rows[:: _MOVES[0][1]]
+        tried = self.evaluate(space.with_rows(first, count) for count in rows)
+        best = min(tried, key=lambda e: e.score)
+        for factor, places in _MOVES:
+            better: Evaluation | None = best
+            while better is not None:
+                best = better
+                moves = space.moves(best.sizes, factor, places)
+                fits = (self.evaluate([sizes])[0] for sizes in moves if sizes not in self._known)
+                better = next((e for e in fits if e.score < best.score), None)
 
-    def _expected(self, near: Evaluation) -> np.ndarray:
-        """Forecast scores of all numbers of rows; infinite where there is no forecast."""
-        if near.sizes not in self._expectations:
-            pairs = zip(self._samples, near.fits, strict=True)
-            fitted = [(sample, fit) for sample, fit in pairs if fit is not None]
-            expected = np.full(len(self._space.rows), np.inf)
-            if fitted:
-                expected = np.mean(self._forecasts(fitted, near.sizes), axis=0)
-            self._expectations[near.sizes] = expected
-        return self._expectations[near.sizes]
+    def _fewer_columns(self) -> None:
+        """Try fewer columns than those of the chosen model, as far as the rule may allow them."""
+        for _ in range(_MOST):
+            chosen = self.chosen
+            if chosen.sizes.rank == 0:
+                return
+            limit = chosen.score + largest_allowance(self._rule, 1, 1) * abs(chosen.score)
+            fewest = self._space.fewest_columns(chosen.table, chosen.sizes, limit)
+            if fewest in self._known or self.chosen is not self.evaluate([fewest])[0]:
+                return
 
-    def _forecasts(self, fitted: Sequence[tuple[Any, Fit]], sizes: Sizes) -> np.ndarray:
-        """Forecast scores of all numbers of rows, one row for each sample and its fit."""
-        rows = self._space.rows
-        return np.array([sample.rows_forecast(fit, sizes, rows) for sample, fit in fitted])
+    def _confirm(self, points: Sequence[Sizes]) -> None:
+        """Evaluate the best models on all partitions, since one partition may favour some."""
+        ranked = sorted(self.evaluations, key=lambda e: e.score)
+        proposed = {point._replace(exchange=False) for point in points} | {_NULL}
+        some = [e for e in ranked if e.sizes in proposed]
+        some += [e for e in [self.chosen, *ranked[:_MOST]] if e not in some]
+        self._finalists = contenders(self._rule, some, self._rows)
+        for splits in self._partitions[1:]:
+            if len(self._finalists) == 1:
+                return
+            self._finalists = [self._confirmed(e, splits) for e in self._finalists]
+            self._finalists = contenders(self._rule, self._finalists, self._rows)
 
-    def _neighbours(self, best: Evaluation) -> Evaluation:
-        """Move to a neighbouring number of rows, while that is better."""
-        while True:
-            around = self._space.next_to(best.sizes.rows)
-            tried = self._tried_rows(best.sizes.ridge)
-            probes = [rows for rows in around if rows not in tried]
-            if probes and probes[0] < best.sizes.rows and probes[0] <= self._far_too_few(best):
-                del probes[0]
-            if not probes:
-                return best
-            best = self._best_with(probes, best, screened=True)
+    def _confirmed(self, point: Evaluation, splits: Sequence[Split]) -> Evaluation:
+        """A model with its scores on further splits added, also in its record."""
 
-    def _far_too_few(self, best: Evaluation) -> int:
-        """The largest number of rows that is certainly too small."""
-        return 0
+        def scored(split: Split) -> tuple[float, Any]:
+            return split.scored(point.sizes, self._solver)[1:]
 
-    def _tried_rows(self, ridge: float) -> set[int]:
-        """Numbers of rows tried with a ridge or one next to it, which changes little."""
-        ridges = self._space.ridges
-        here = ridges.index(ridge)
-        near = ridges[max(here - 1, 0) : here + 2]
-        return {sizes.rows for sizes in self._known if sizes.ridge in near}
-
-    def _best_with(
-        self, probes: Sequence[int], best: Evaluation, screened: bool = False
-    ) -> Evaluation:
-        """The best of a point and of similar points with other numbers of rows."""
-        points = [self._space.like(rows, best.sizes) for rows in probes]
-        for tried in self._evaluate(points, screened):
-            settled = self._settle(tried, limit=best.score)
-            if settled.score < best.score:
-                best = settled
-        return best
-
-    def _over_ridges(self, best: Evaluation) -> Evaluation:
-        """Move to the ridge with the best predicted score, if a fit confirms it."""
-        predicted = self._compared(best).values()
-        others = [each for each in predicted if each[1].ridge != best.sizes.ridge]
-        if not others:
-            return best
-        score, choice = min(others, key=lambda prediction: prediction[0])
-        # a fit with this ridge chooses its own rows and may be better than predicted
-        limit = best.score + self._ridge_tolerance * abs(best.score)
-        if choice in self._known or not score < limit:
-            return best
-        moved = self._settle(self._evaluate([choice])[0])
-        return moved if moved.score < best.score else best
-
-    def _compared(self, near: Evaluation) -> dict[int, tuple[float, Sizes]]:
-        """Predictions for ridges, by their positions: for some, and for those next to the best."""
-        ridges = self._space.ridges
-        predicted: dict[int, tuple[float, Sizes]] = {}
-        look = {ridges.index(near.sizes.ridge)}
-        if near.sizes.ridge == ridges[0]:
-            look.update(range(0, len(ridges), COARSE_RIDGES))
-        allowed = self._space.ridges_for(near.sizes.rows)
-        if not allowed - look:
-            return {}
-        while look := look & allowed:
-            few = sorted(look)
-            found = self._predicted(near, [ridges[i] for i in few])
-            predicted |= dict(zip(few, found, strict=True))
-            leader = min(predicted, key=lambda i: predicted[i][0])
-            look = {leader - 1, leader + 1} - predicted.keys()
-        return predicted
-
-    def _predicted(self, near: Evaluation, ridges: Sequence[float]) -> list[tuple[float, Sizes]]:
-        """For each ridge the best sizes, and their score, on the rows of known fits."""
-        most = self._space.most_ranks(near.sizes)
-
-        def refitted(few: Sequence[float], group: Sequence[int]) -> list[np.ndarray]:
-            pairs = [(i, ridge) for ridge in few for i in group]
-            fits = [self._samples[i].refit(near.fits[i], ridge) for i, ridge in pairs]
-            places, of_fits = zip(*pairs, strict=True)
-            return self._tables(places, fits, of_fits, most)
-
-        others = [ridge for ridge in ridges if ridge != near.sizes.ridge]
-        tables = {near.sizes.ridge: near.table}
-        for ridge, results in zip(
-            others, self._by_ridge(refitted, near.sizes.rows, others), strict=True
-        ):
-            tables[ridge] = mean_table(results)
-        choices = [
-            self._space.best_of(tables[ridge], near.sizes._replace(ridge=ridge)) for ridge in ridges
-        ]
-        return [(table_entry(tables[choice.ridge], choice), choice) for choice in choices]
+        jobs = [(split,) for split in splits]
+        key = f"confirmed {tuple(point.sizes)}"
+        results = recalled(key, lambda: self._in_parallel(scored, jobs))
+        found, errors = zip(*results, strict=True)
+        parts = (*point.parts, *found)
+        rows, responses = self._errors(splits, errors)
+        if rows is not None and point.row_errors is not None:
+            share = len(splits) / len(parts)
+            rows = share * rows + (1 - share) * point.row_errors
+        responses = point.responses and responses and responses.plus(point.responses)
+        score = mean_score(parts)
+        for i, record in enumerate(self.records):
+            if record.sizes == point.sizes and record.search_round == self._round:
+                scores = tuple(float(part) for part in parts)
+                self.records[i] = replace(record, objective=score, split_scores=scores)
+        return replace(point, score=score, parts=parts, row_errors=rows, responses=responses)

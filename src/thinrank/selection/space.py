@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,50 +14,30 @@ import numpy as np
 from thinrank.core.checks import is_list
 from thinrank.core.sizes import Sizes
 from thinrank.minimize import check_size
-
-__all__ = ["Space", "as_choices", "check_axes", "make_space"]
+from thinrank.starts.elimination import numbers_of_rows
 
 # All points of a given grid are evaluated if there are at most this number of them.
 _SMALL_GRID = 100
-# A table covers this number of ranks more than twice the present one.
-_FURTHER_RANKS = 8
-# Number of ridges on the coarse grid.
-_COARSE_RIDGES = 4
-# Further points to start from: numbers of rows as shares of the largest one without ridge, and the
-# position of the ridge as a share of all.
-_FURTHER_ROWS = 0.2, 0.66
-_FURTHER_RIDGE = 0.6
-# Ratio of consecutive numbers of rows above the number of samples, about √2.
-_THICK_STEP = 1.4
+# After a fit, numbers of rows down to half of its own are looked at in steps of this fraction.
+_STEPS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Allowed values of each size, sorted.
-
-    Attributes
-    ----------
-    ranks, rows, columns : ndarray of int
-        Allowed ranks, numbers of rows and numbers of columns.
-    ridges : tuple of float
-        Allowed ridges.
-    null : bool
-        Whether rank 0 is allowed.
-    explicit : bool
-        Whether ranks, rows and columns were all given as lists.
-    most_unshrunk : int
-        Largest number of rows of a fit without ridge.
-    unlimited : (int or None, int or None)
-        Numbers of rows and of columns that mean no limit, if None was among the given values.
-    """
+    """Allowed values of each size, sorted."""
 
     ranks: np.ndarray
     rows: np.ndarray
     columns: np.ndarray
     ridges: tuple[float, ...]
-    null: bool
-    explicit: bool
-    most_unshrunk: int
+    null: bool  # whether rank 0 is allowed
+    explicit: bool  # whether ranks, rows and columns were all given as lists
+    most_unshrunk: int  # largest number of rows of a fit without ridge
+    most_rows: int  # number of rows that elimination begins with
+    samples: float  # number of rows of data in the smallest training part
+    given_rows: bool  # whether numbers of rows were given
+    exchanges: tuple[bool, ...] = (False, True)  # whether rows may be exchanged, and may not be
+    # numbers of rows and of columns that mean no limit, if None was among the given values
     unlimited: tuple[int | None, int | None] = (None, None)
 
     @cached_property
@@ -64,15 +45,12 @@ class Space:
         """All points of a small grid if the values were given; otherwise None."""
         if not self.explicit:
             return None
-        product = itertools.product(
-            self.ridges, self.rows.tolist(), self.columns.tolist(), self.ranks.tolist()
-        )
-        points = list(itertools.islice(product, _SMALL_GRID + 1))
-        if len(points) > _SMALL_GRID:
+        axes = [axis.tolist() for axis in (self.rows, self.columns, self.ranks)]
+        if math.prod(map(len, (self.ridges, *axes))) > _SMALL_GRID:
             return None
         return [
-            Sizes(rank, rows, columns, ridge)
-            for ridge, rows, columns, rank in points
+            Sizes(rank, rows, columns, ridge, self.exchanges[-1])
+            for ridge, rows, columns, rank in itertools.product(self.ridges, *axes)
             if rank <= min(rows, columns)
         ]
 
@@ -84,95 +62,65 @@ class Space:
             "row_sparsity": None if sizes.rows == all_rows else sizes.rows,
             "column_sparsity": None if sizes.columns == all_columns else sizes.columns,
             "ridge": float(sizes.ridge),
+            "exchange": sizes.exchange,
         }
 
-    def thin(self) -> Space:
-        """The same space with only the least ridge and at most a third as many rows as samples."""
-        few = self.rows[self.rows <= max(self.most_unshrunk // 3, int(self.rows[0]))]
-        return replace(self, ridges=self.ridges[:1], rows=few)
+    @cached_property
+    def path_rows(self) -> list[int]:
+        """Numbers of rows that elimination goes through, decreasing."""
+        given = set(self.rows.tolist()) if self.given_rows else set()
+        return sorted({*numbers_of_rows(self.most_rows, self.samples), *given}, reverse=True)
 
-    def coarse_grid(self) -> list[tuple[int, list[float]]]:
-        """Some numbers of rows, each with some ridges.
+    @cached_property
+    def proposed_rows(self) -> list[int]:
+        """Those of which tables are computed."""
+        most, least = int(self.rows[-1]), int(self.ranks[0])
+        allowed = set(self.rows.tolist() if self.given_rows else self.path_rows)
+        return [rows for rows in self.path_rows if least <= rows <= most and rows in allowed]
 
-        Numbers of rows are powers of two (of four above the number of samples) and the largest
-        value. Ridges are the least one and a few others; it is positive for more rows than samples.
-        """
-        most, thin = int(self.rows[-1]), self.most_unshrunk
-        powers = [2**i for i in range(most.bit_length()) if 2**i <= thin or i % 2 == 0]
-        grid = np.unique(self.rows[np.searchsorted(self.rows, [*powers, min(thin, most), most])])
-        few = self.ridges[:: max(len(self.ridges) // _COARSE_RIDGES, 1)][:_COARSE_RIDGES]
-        return [
-            (int(rows), [ridge for ridge in few if ridge > 0 or rows <= thin])
-            for rows in grid
-            if self.ranks[0] <= rows
-        ]
+    def allows(self, rows: int, ridge: float) -> bool:
+        """Whether a number of rows may have a ridge, which is positive for more than samples."""
+        return ridge > 0 or rows <= self.most_unshrunk
 
-    def further_starts(self, most_rows: int) -> list[Sizes]:
-        """Points of full rank with few and many rows, and a ridge that the coarse grid lacks.
+    def fewer_rows(self, rows: int) -> list[int]:
+        """Allowed numbers of rows below one, close to it in steps of a sixteenth, decreasing."""
+        step = max(rows // _STEPS, 1)
+        wanted = {*range(rows - step, rows // 2, -step), *numbers_of_rows(rows, rows)} - {rows}
+        return sorted({self.rows_near(count) for count in wanted} & set(range(rows)), reverse=True)
 
-        Of the default ridges it is the mean curvature. Points with more than ``most_rows`` rows are
-        left out.
-        """
-        ridge = self.ridges[int(_FURTHER_RIDGE * len(self.ridges))]
-        wanted = [max(int(share * self.most_unshrunk), 1) for share in _FURTHER_ROWS]
-        places = np.minimum(np.searchsorted(self.rows, wanted), len(self.rows) - 1)
-        most, columns = int(self.ranks[-1]), int(self.columns[-1])
-        return [
-            self.like(int(rows), Sizes(most, int(rows), columns, ridge))
-            for rows in np.unique(self.rows[places])
-            if self.ranks[0] <= rows <= most_rows
-        ]
+    def more_rows(self, rows: int) -> list[int]:
+        """Allowed numbers of rows above one: half as many again, and the next in steps."""
+        wanted = rows + (rows + 1) // 2, rows + max(rows // _STEPS, 1)
+        return [more for more in dict.fromkeys(map(self.rows_near, wanted)) if more > rows]
 
-    def ridges_for(self, rows: int) -> set[int]:
-        """Positions of the ridges allowed for a number of rows; positive for more than samples."""
-        thick = rows > self.most_unshrunk
-        return {i for i, ridge in enumerate(self.ridges) if ridge > 0 or not thick}
+    def rows_near(self, rows: int) -> int:
+        """The least allowed number of rows from a given one on, or the largest."""
+        least = max(rows, int(self.ranks[0]))
+        return int(self.rows[min(int(np.searchsorted(self.rows, least)), len(self.rows) - 1)])
 
-    def between(self, low: int, high: int) -> int | None:
-        """An allowed number of rows close to the geometric mean of two; None if there is none."""
-        inside = self.rows[(self.rows > max(low, int(self.ranks[0]) - 1)) & (self.rows < high)]
-        if inside.size == 0:
-            return None
-        middle = (max(low, 0.5) * high) ** 0.5
-        return int(inside[np.argmin(np.abs(np.log(inside / middle)))])
+    def with_rows(self, sizes: Sizes, rows: int) -> Sizes:
+        """A point with another number of rows, and a rank and ridge that it may have."""
+        ranks = self.ranks[self.ranks <= min(rows, sizes.rank)]
+        rank, ridge = int(ranks[-1] if ranks.size else self.ranks[0]), sizes.ridge
+        if not self.allows(rows, ridge):
+            ridge = next((r for r in self.ridges if r > 0), ridge)
+        return sizes._replace(rank=rank, rows=rows, ridge=ridge)
 
-    def row_grid(self) -> list[int]:
-        """Powers of four, rounded up to allowed values, and the largest value."""
-        most = int(self.rows[-1])
-        powers = [4**i for i in range((most.bit_length() + 1) // 2)] + [most]
-        grid = np.unique(self.rows[np.searchsorted(self.rows, powers)])
-        return [int(rows) for rows in grid if rows >= self.ranks[0]]
-
-    def next_to(self, rows: int) -> list[int]:
-        """The allowed numbers of rows next to ``rows``."""
-        here = int(np.searchsorted(self.rows, rows))
-        around = self.rows[[i for i in (here - 1, here + 1) if 0 <= i < len(self.rows)]]
-        return [int(count) for count in around if count >= self.ranks[0]]
-
-    def like(self, rows: int, near: Sizes | None) -> Sizes:
-        """A point with ``rows`` rows, otherwise similar to ``near``; of least rank without that."""
-        if near is None:
-            near = Sizes(int(self.ranks[0]), rows, int(self.columns[-1]), self.ridges[0])
-        columns = _at_most(self.columns, near.columns)
-        fitting = self.ranks[self.ranks <= min(rows, columns)]
-        if fitting.size == 0:  # more columns, for the least allowed rank
-            fitting = self.ranks[:1]
-            columns = int(self.columns[self.columns >= self.ranks[0]][0])
-        rank = _at_most(fitting, near.rank)
-        wanted = near.ridge
-        allowed = [self.ridges[i] for i in sorted(self.ridges_for(rows))]
-        ridge = float(min(allowed, key=lambda value: abs(value - wanted)))
-        return Sizes(rank, rows, columns, ridge)
-
-    def most_ranks(self, sizes: Sizes) -> int:
-        """Number of ranks in the table of a point."""
-        return min(int(self.ranks[-1]), 2 * sizes.rank + _FURTHER_RANKS, sizes.rows)
-
-    def above(self, rows: int) -> int | None:
-        """An allowed number of rows about 1.5 times as large; None if there is none."""
-        place = min(int(np.searchsorted(self.rows, 3 * rows // 2 + 1)), len(self.rows) - 1)
-        larger = int(self.rows[place])
-        return larger if larger > rows else None
+    def moves(self, here: Sizes, factor: float, places: int) -> Iterator[Sizes]:
+        """Points that differ in one size; more rows than samples may need another ridge."""
+        for rows in _around(self.rows, here.rows, factor):
+            if rows >= self.ranks[0]:
+                yield self.with_rows(here, rows)
+        for rank in _around(self.ranks, here.rank, factor):
+            if rank <= min(here.rows, here.columns):
+                yield here._replace(rank=rank)
+        place = self.ridges.index(here.ridge)
+        for i in (place - places, place + places):
+            if 0 <= i < len(self.ridges) and self.allows(here.rows, self.ridges[i]):
+                yield here._replace(ridge=self.ridges[i])
+        for columns in _around(self.columns, here.columns, factor):
+            if columns >= here.rank:
+                yield here._replace(columns=columns)
 
     def fewest_columns(self, table: np.ndarray, sizes: Sizes, limit: float) -> Sizes:
         """The point with the fewest columns whose score in the table is at most ``limit``."""
@@ -181,34 +129,37 @@ class Space:
         fewer = self.columns[allowed]
         return sizes._replace(columns=int(fewer[0])) if fewer.size else sizes
 
-    def best_of(self, table: np.ndarray, sizes: Sizes) -> Sizes:
-        """The allowed rank and number of columns of least score in a table."""
-        ranks, scores = self._allowed(table, sizes)
+    def best_of(
+        self, table: np.ndarray, ridge: float, rows: int, all_columns: bool = False
+    ) -> tuple[float, Sizes]:
+        """The least score of an allowed rank and number of columns in a table, and the point."""
+        ranks, scores = self._allowed(table, rows)
+        if all_columns:
+            scores[:, :-1] = np.inf
         i, j = np.unravel_index(int(np.argmin(scores)), scores.shape)
-        if not np.isfinite(scores[i, j]):  # all models are near saturation
-            return sizes
-        return sizes._replace(rank=int(ranks[i]), columns=int(self.columns[j]))
+        return float(scores[i, j]), Sizes(int(ranks[i]), rows, int(self.columns[j]), ridge)
 
     def best_by_rank(self, table: np.ndarray, sizes: Sizes) -> tuple[tuple[int, float], ...]:
         """The allowed ranks of a table, each with its least score over the numbers of columns."""
-        ranks, scores = self._allowed(table, sizes)
-        least = scores.min(axis=1)
-        return tuple(zip(ranks.tolist(), least.tolist(), strict=True))
+        if table.size == 0:
+            return ()
+        ranks, scores = self._allowed(table, sizes.rows)
+        return tuple(zip(ranks.tolist(), scores.min(axis=1).tolist(), strict=True))
 
-    def _allowed(self, table: np.ndarray, sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
+    def _allowed(self, table: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
         """The allowed ranks in a table, and the scores of their allowed numbers of columns."""
-        height = max(table.shape[0], sizes.rank)
-        ranks = self.ranks[self.ranks <= min(sizes.rows, height)]
-        scores = table[np.minimum(ranks, table.shape[0]) - 1]
-        if len(self.columns) < table.shape[1]:
-            scores = scores[:, self.columns - 1]
-        scores[ranks[:, None] > self.columns] = np.inf
-        return ranks, scores
+        ranks = self.ranks[self.ranks <= min(rows, len(table))]
+        ranks = ranks if ranks.size else self.ranks[:1]
+        scores = table[np.minimum(ranks, len(table)) - 1][:, self.columns - 1]
+        return ranks, np.where(ranks[:, None] > self.columns, np.inf, scores)
 
 
-def _at_most(values: np.ndarray, limit: int) -> int:
-    """The largest of sorted values up to a limit, or the first."""
-    return int(values[max(int(np.searchsorted(values, limit, "right")) - 1, 0)])
+def _around(values: np.ndarray, here: int, factor: float) -> list[int]:
+    """Allowed values on both sides, about a factor apart and at least the next ones."""
+    place = int(np.searchsorted(values, here))
+    low = min(int(np.searchsorted(values, here / factor)), place - 1)
+    high = max(int(np.searchsorted(values, here * factor, "right")) - 1, place + 1)
+    return [int(values[i]) for i in (high, low) if 0 <= i < len(values)]
 
 
 def make_space(
@@ -221,41 +172,25 @@ def make_space(
     ridges: Sequence[float],
     thick: bool = False,
     most_rows: int | None = None,
+    exchanges: tuple[bool, ...] = (False, True),
 ) -> Space:
     """The space of allowed sizes, after a check of given values.
 
-    Parameters
-    ----------
-    shape : (int, int)
-        Shape of Θ.
-    samples : float
-        Number of rows of data in the smallest sample.
-    ranks : sequence of int or None
-        Allowed ranks; None for all up to the numbers of rows, columns and samples.
-    rows, columns : sequence of (int or None), or None
-        Allowed numbers of rows and columns, in which None means no limit; None for all.
-    ridges : sequence of float
-        Allowed ridges.
-    thick : bool, default=False
-        Whether models with a ridge and more rows than samples are allowed.
-    most_rows : int, default=None
-        Largest number of rows, if ``rows`` is None.
-
-    Returns
-    -------
-    Space
+    ``ranks``, ``rows`` and ``columns`` are None for all; None among rows or columns means no limit.
+    ``thick`` allows models with a ridge and more rows than samples.
     """
     p, k = shape
+    most_rows = p if most_rows is None else min(most_rows, p)
     # with as many predictors as rows of data the fit is perfect
-    unshrunk = min(p, max(int(samples) - 1, 1), p if most_rows is None else most_rows)
-    row_axis = np.arange(1, unshrunk + 1)
+    unshrunk = min(most_rows, max(int(samples) - 1, 1))
+    row_axis = np.arange(1, (most_rows if thick and max(ridges) > 0 else unshrunk) + 1)
     if rows is not None:
         row_axis = _axis("row_sparsity", rows, p)
-    elif thick and p > unshrunk and max(ridges) > 0:
-        row_axis = np.concatenate([row_axis, _thick_rows(unshrunk, p)])
     column_axis = np.arange(1, k + 1) if columns is None else _axis("column_sparsity", columns, k)
     most = min(int(row_axis[-1]), int(column_axis[-1]), max(int(samples), 1))
     rank_axis = np.arange(1, most + 1) if ranks is None else _axis("rank", ranks, most)
+    all_rows = p if rows is not None and None in rows else None
+    all_columns = k if columns is not None and None in columns else None
     return Space(
         rank_axis,
         row_axis,
@@ -264,31 +199,19 @@ def make_space(
         null=ranks is None,
         explicit=ranks is not None and rows is not None and columns is not None,
         most_unshrunk=unshrunk if rows is None else p,
-        unlimited=(
-            p if rows is not None and None in rows else None,
-            k if columns is not None and None in columns else None,
-        ),
+        most_rows=most_rows if rows is None else p,
+        samples=samples,
+        given_rows=rows is not None,
+        exchanges=exchanges,
+        unlimited=(all_rows, all_columns),
     )
-
-
-def _thick_rows(most: int, p: int) -> np.ndarray:
-    """Numbers of rows from the number of samples to p, a geometric sequence with p/2 and p."""
-    half = max(p // 2, 1)
-    steps = [p, half]
-    while steps[-1] / _THICK_STEP > most:
-        steps.append(int(steps[-1] / _THICK_STEP))
-    return np.unique([rows for rows in steps if rows > most])
 
 
 def check_axes(shape: tuple[int, int], ranks: Any, rows: Any, columns: Any) -> None:
     """Raise a ValueError unless the given values are possible for a matrix of this shape."""
     p, k = shape
-    limits = {
-        "rank": (ranks, min(p, k)),
-        "row_sparsity": (rows, p),
-        "column_sparsity": (columns, k),
-    }
-    for name, (values, limit) in limits.items():
+    names, limits = ("rank", "row_sparsity", "column_sparsity"), (min(p, k), p, k)
+    for name, values, limit in zip(names, (ranks, rows, columns), limits, strict=True):
         if values is not None:
             _axis(name, values, limit)
 
@@ -305,7 +228,6 @@ def as_choices(name: str, values: Any) -> list[Any]:
 
 def _axis(name: str, values: Sequence[Any], limit: int) -> np.ndarray:
     values = as_choices(name, values)
-    for value in values:
-        if value is not None:
-            check_size(name, value, limit, "each value")
+    for value in (value for value in values if value is not None):
+        check_size(name, value, limit, "each value")
     return np.unique([limit if value is None else int(value) for value in values])

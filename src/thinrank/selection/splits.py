@@ -1,140 +1,368 @@
-"""Splits of the rows into training and held-out parts."""
+"""Splits: the rows that models are fitted to, and the score that they get."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
+from sklearn.model_selection import KFold, check_cv
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import memory
-from thinrank.core.contracts import Design, QuadraticForm
-from thinrank.designs import (
-    Dense,
-    KeptBasis,
-    Standardization,
-    Transformed,
-    kept_basis,
-    standardize,
-    take_rows,
-)
+from thinrank.core.checks import is_list
+from thinrank.core.contracts import Design, QuadraticForm, Start
+from thinrank.core.factors import Factors
+from thinrank.core.sizes import Sizes
+from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_rows
 from thinrank.designs.row_subset import view_rows
 from thinrank.designs.unprojected import unprojected
-from thinrank.forms import GramForm
+from thinrank.forms.block_form import BlockForm
 from thinrank.forms.training_rows import TrainingRows, without_rows
 from thinrank.losses import LeastSquares
 from thinrank.losses.block_least_squares import BlockLeastSquares
+from thinrank.losses.form_loss import FormLoss
+from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.losses.noise import noise_scale
-from thinrank.selection.block_samples import block_samples
-from thinrank.selection.held_out_sample import HeldOut, HeldOutSample, KeptHeldOut
+from thinrank.minimize import solve
+from thinrank.selection.criteria import Criterion
+from thinrank.selection.scores import (
+    CriterionScore,
+    Deviance,
+    DevianceCriterion,
+    Errors,
+    ForcedRows,
+    HeldOutLoss,
+    MomentError,
+    Score,
+    SquaredError,
+    fit_directions,
+    tables_of,
+)
+from thinrank.selection.tables import lower_table, root_directions, stage_directions
+from thinrank.solvers.filled_pursuit import FilledPursuit
+from thinrank.solvers.fits import Fit, as_fit
+from thinrank.solvers.pursuit import Pursuit
+from thinrank.starts import Auto, Backward
+from thinrank.starts.backward import default_ridge, on_rows
+from thinrank.starts.elimination import eliminate, first_rows, rows_of_stage
+from thinrank.starts.loss_elimination import LossElimination
 
-__all__ = ["checked_splits", "copied_if_small", "held_out_samples"]
+Indices = list[tuple[np.ndarray, np.ndarray]]
+"""Training and held-out rows of the splits of one partition."""
 
+# Rows are partitioned again until about _ENOUGH_PREDICTIONS of them were predicted, in at most
+# _MAX_PARTITIONS partitions: the fewer rows, the more scores depend on the partition. On the
+# development sets with 270 and 320 training rows 500 cost 0.9 % and 0.5 %.
+_ENOUGH_PREDICTIONS = 1000
+_MAX_PARTITIONS = 3
 # Held-out rows are copied, for faster predictions, if X fits this number of times into the memory
 # budget.
 _PART_OF_BUDGET = 64
+# Entries of the matrices that elimination holds at a time, 32 MB in double precision: several small
+# problems take little longer than one.
+_BATCH = 1 << 22
+# Tolerance of fits of a search to a loss that is not quadratic: scores differ by more than this.
+_TOL = 1e-4
+# With more than this fraction of the entries missing, fits of a search often end with wrong rows
+# unless they try neighbouring supports, which takes longer: with 50 % in simulations, not with 15.
+_MANY_MISSING = 0.25
 
 
-def held_out_samples(
-    loss: LeastSquares | BlockLeastSquares,
-    splits: Iterable[tuple[np.ndarray, np.ndarray]],
+class Split:
+    """Rows to fit, by least squares or under a family, and the score of the models.
+
+    ``training`` is the loss of the rows, without ridge; ``start`` is for fits that exchange rows.
+    """
+
+    def __init__(self, training: Any, score: Score, start: Start, seed: int = 0) -> None:
+        self.training, self.score = training, score
+        self._given_start, self._seed = start, seed
+        self._exact = "quadratic" in training.capabilities
+        # rows and costs of the stages of elimination with a ridge, by the number of rows
+        self.stages: dict[float, dict[int, tuple[Array, Array]]] = {}
+
+    @cached_property
+    def around(self) -> Fit | None:
+        """The ridge fit that an approximation of the loss is around; None for least squares."""
+        if self._exact:
+            return None
+        rows = first_rows(self.training.majorizer(self.training.null.factors))
+        factors = self._elimination.fitted(rows.shape[0])
+        form = self.training.majorizer(factors)
+        columns = arrays.indices(range(form.shape[1]), form.prototype)
+        return as_fit(form, rows, columns, factors)
+
+    @cached_property
+    def form(self) -> QuadraticForm:
+        """The loss without ridge, or its approximation."""
+        return self.form_around(self.around)
+
+    def form_around(self, fit: Fit | None) -> QuadraticForm:
+        """The loss without ridge, or its approximation around a fit."""
+        if self._exact:
+            return self.training.quadratic()
+        assert fit is not None
+        return self.training.majorizer(fit.factors if fit.completed is None else fit.completed)
+
+    @cached_property
+    def first_rows(self) -> Array:
+        """The rows that elimination begins with."""
+        return first_rows(self.form)
+
+    def table(self, fit: Fit, ridge: float, most: int) -> np.ndarray:
+        """Scores of all ranks and numbers of columns on the rows of a fit, with any ridge."""
+        form = self.form_around(fit).with_ridge(ridge)
+        root, _ = form.inverse_root(fit.rows)
+        own = replace(fit, root=root, whitened=root @ form.cross_rows(fit.rows))
+
+        def of(columns: Array | None) -> np.ndarray:
+            return tables_of([self.score], fit_directions(own, most, columns), [form], [fit])[0]
+
+        some = 0 < fit.columns.shape[0] < form.shape[1]
+        return lower_table(of(None), of(fit.columns)) if some else of(None)
+
+    def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
+        """The fit of the estimator to these rows; None if there is nothing to fit."""
+        if self._exact:
+            loss: Any = FormLoss(self.form, self.training.noise, sizes.ridge)
+        else:
+            loss = self.training.with_ridge(sizes.ridge)
+            solver = self._quick(solver)
+        solver = replace(solver, exchanges=sizes.exchange).sized(*sizes[:3])
+        start = functools.partial(self._start, sizes)
+        found = solve(loss, solver, start, self._seed, records=False)
+        if found is None:
+            return None
+        return found.state if self._exact else self._completed(loss, found.state)
+
+    def scored(self, sizes: Sizes, solver: Pursuit) -> tuple[Fit | None, float, Errors | None]:
+        """The fit of a model, its score, and its errors."""
+        fit = self.fit(sizes, solver) if sizes.rank > 0 else None
+        return fit, *self.score.of(fit, sizes)
+
+    def _start(
+        self, sizes: Sizes, loss: Any, rank: int, rows: int, columns: int, seed: int
+    ) -> Factors:
+        """The start; elimination for losses that are not quadratic is done once for all sizes."""
+        start = self._given_start if sizes.exchange else Backward()
+        if not self._exact:
+            if isinstance(start, (Auto, Backward)):
+                return self._elimination.start(rank, rows, loss.ridge)
+        elif isinstance(start, Auto):
+            start = start.suited(loss, rows)
+        if self._exact and isinstance(start, Backward) and self.stages and sizes.ridge:
+            # the rows of a ridge nearby are as good a start of exchanges
+            ridge = min(self.stages, key=lambda ridge: abs(np.log(ridge / sizes.ridge)))
+            larger = [size for size in self.stages[ridge] if size >= rows]
+            if larger and (sizes.exchange or ridge == sizes.ridge):
+                stage = self.stages[ridge][min(larger)]
+                return on_rows(loss.quadratic(), rows_of_stage(*stage, rows), rank)
+        return start(loss, rank, rows, columns, seed)
+
+    @cached_property
+    def _elimination(self) -> LossElimination:
+        return LossElimination(self.training)
+
+    def _quick(self, solver: Pursuit) -> Pursuit:
+        """The solver with the tolerance of a search, and neighbours if many entries are missing."""
+        n, k = self.training.Y.shape
+        many = self.training.observations < (1 - _MANY_MISSING) * n * k
+        solver = replace(solver, tol=max(solver.tol, _TOL), neighbours=solver.neighbours or many)
+        return FilledPursuit.like(solver) if self.training.nearly_quadratic else solver
+
+    def _completed(self, loss: GeneralizedLinear, fit: Fit) -> Fit:
+        """A fit whose tables are around coefficients of all responses, if entries are missing.
+
+        An approximation around coefficients that are zero takes missing entries to be at the mean,
+        so that a response that the fit leaves out would be predicted badly in all tables.
+        """
+        n, k = loss.Y.shape
+        full = fit.columns.shape[0] == k or loss.observations == n * k
+        if full or fit.U.shape[1] == 0 or (steps := loss.column_steps(fit.factors)) is None:
+            return fit
+        completed = Factors(fit.factors.U, steps[0])
+        whitened = fit.root @ loss.majorizer(completed).cross_rows(fit.rows)
+        return replace(fit, whitened=whitened, completed=completed)
+
+
+class TaskSplit(Split):
+    """Rows to fit with any loss that has folds, scored by the loss of the others; no tables."""
+
+    def __init__(self, training: Any, held_out: Any, start: Start, seed: int = 0) -> None:
+        super().__init__(training, HeldOutLoss(held_out.with_ridge(0.0)), start, seed)
+
+    def table(self, fit: Any, ridge: float, most: int) -> Any:
+        """Nothing."""
+
+    def fit(self, sizes: Sizes, solver: Any) -> Any:
+        """The fit; None if there is nothing to fit."""
+        loss = self.training.with_ridge(sizes.ridge)
+        found = solve(loss, solver.sized(*sizes[:3]), self._given_start, self._seed, records=False)
+        return None if found is None else found.state
+
+
+PathTables = tuple[list[tuple[int, np.ndarray]], list[tuple[int, Array, Array]]]
+"""Numbers of rows with their tables, and all numbers of rows with the rows and their costs."""
+
+
+def path_tables(
+    jobs: Sequence[tuple[Split, float, Container[int]]], sizes: Sequence[int], most: int
+) -> list[PathTables]:
+    """Tables of splits, with ridges and numbers of rows, by elimination from ridge fits.
+
+    ``sizes`` are decreasing, from all rows. If a ridge is 0, rows are eliminated with the mean
+    curvature, as in fits without ridge.
+    """
+    found: list[PathTables] = [([], []) for _ in jobs]
+    groups: dict[tuple[int, bool], list[int]] = {}
+    for i, (split, ridge, _) in enumerate(jobs):
+        groups.setdefault((split.first_rows.shape[0], ridge > 0), []).append(i)
+    for (count, _), places in groups.items():
+        width = max(_BATCH // max(count * count, 1), 1)
+        for first in range(0, len(places) if count else 0, width):
+            few = places[first : first + width]
+            _path_tables([(*jobs[i], found[i]) for i in few], sizes, most)
+    return found
+
+
+def _path_tables(
+    jobs: Sequence[tuple[Split, float, Container[int], PathTables]], sizes: Sequence[int], most: int
+) -> None:
+    """Put tables of splits with as many rows, and ridges that are all 0 or all positive."""
+    forms = paths = [split.form.with_ridge(ridge) for split, ridge, *_ in jobs]
+    shrunk = jobs[0][1] > 0
+    if not shrunk:
+        paths = [form.with_ridge(default_ridge(form)) for form in forms]
+    xp = arrays.namespace(forms[0].prototype)
+    first = xp.stack([split.first_rows for split, *_ in jobs])
+    for size, stage in zip(sizes, eliminate(paths, first, sizes), strict=True):
+        for i, (*_, (_, stages)) in enumerate(jobs):
+            stages.append((size, stage.rows[i, :], stage.costs[i, :]))
+        places = [i for i, (_, _, wanted, _) in enumerate(jobs) if size in wanted]
+        if not places:
+            continue
+        some = [forms[i] for i in places]
+        index = arrays.indices(places, stage.rows)
+        rows, B = (xp.take(x, index, axis=0) for x in (stage.rows, stage.coefficients))
+        few = min(most, size)
+        known = stage_directions(some, rows, B, few) if shrunk else root_directions(some, rows, few)
+        scores, arounds = [jobs[i][0].score for i in places], [jobs[i][0].around for i in places]
+        for i, table in zip(places, tables_of(scores, known, some, arounds), strict=True):
+            jobs[i][3][0].append((size, table))
+
+
+def forecasts(
+    fitted: Sequence[tuple[Split, Fit]], ridge: float, sizes: Sequence[int]
+) -> np.ndarray:
+    """Mean scores for fewer rows, by elimination from fits with their row spaces held fixed."""
+    # fits may have fewer rows than they may have
+    groups: dict[tuple[int, int], list[tuple[Split, Fit]]] = {}
+    for split, fit in fitted:
+        groups.setdefault((fit.rows.shape[0], fit.Q.shape[1]), []).append((split, fit))
+    total = np.zeros(len(sizes))
+    for (count, rank), pairs in groups.items():
+        splits, fits = zip(*pairs, strict=True)
+        forms = [split.form_around(fit).with_ridge(ridge) for split, fit in pairs]
+        bases, scores = [fit.Q for fit in fits], [split.score for split in splits]
+        rows = arrays.namespace(fits[0].rows).stack([fit.rows for fit in fits])
+        stages = eliminate(forms, rows, [count, *sizes], bases)
+        next(stages)
+        for i, stage in enumerate(stages):
+            known = stage_directions(forms, stage.rows, stage.coefficients, rank, bases)
+            for fit, table in zip(fits, tables_of(scores, known, forms, fits), strict=True):
+                total[i] += table[-1, max(fit.columns.shape[0], 1) - 1]
+    return total / len(fitted)
+
+
+def criterion_split(
+    loss: Any,
+    criterion: Criterion,
+    select_rows: bool,
+    select_columns: bool,
+    start: Start,
+    seed: int,
+) -> Split:
+    """All rows, with models scored by a criterion."""
+    by = criterion, select_rows, select_columns
+    if "quadratic" in loss.capabilities:
+        form = loss.quadratic()
+        return Split(FormLoss(form, loss.noise), CriterionScore(form, *by), start, seed)
+    form = loss.majorizer(loss.null.factors)
+    return Split(loss, DevianceCriterion(form, *by, loss), start, seed)
+
+
+def held_out_splits(
+    loss: Any,
+    indices: Iterable[tuple[np.ndarray, np.ndarray]],
     *,
     center: bool,
     scale: bool,
-    kept: Array | None = None,
-    **options: Any,
-) -> list[Any]:
-    """One sample per split; XᵀY and the Gram matrix of all rows are shared.
+    forced: Array | None,
+    start: Start,
+    seed: int,
+) -> list[Split]:
+    """One split for each pair of sorted positions of training and held-out rows.
 
-    Parameters
-    ----------
-    loss : LeastSquares or BlockLeastSquares
-        The loss of all rows, centred if ``center``, without ridge.
-    splits : iterable of (ndarray, ndarray)
-        Training and held-out rows, as indices or masks.
-    center, scale : bool
-        Whether to centre each training part, and to scale its columns to unit root mean square.
-    kept : array of shape (n_samples, n_kept), default=None
-        Predictors that are always kept, if they are projected out of ``loss``. They are projected
-        out of every training part separately.
-    **options
-        ``start`` and ``seed`` of :class:`thinrank.selection.samples.Sample`.
-
-    Returns
-    -------
-    list of HeldOutSample or BlockSample
+    ``loss`` is that of all rows, without ridge, centred if ``center``. ``forced`` predictors, of
+    shape (n_samples, n_forced), are projected out of it; they are projected out of each part anew.
     """
+    pairs = list(indices)
     if isinstance(loss, BlockLeastSquares):
-        return block_samples(loss, checked_splits(splits, loss.X.shape[0]), **options)
-    loss.quadratic()  # decides whether XᵀX is kept
-    make = _from_the_whole if loss.moments.gram_is_held else _from_its_rows
-    if kept is not None:
-        make = functools.partial(_from_its_rows, kept=kept, hold=loss.moments.gram_is_held)
-        loss = LeastSquares(
-            unprojected(loss.X), unprojected(loss.Y), sample_weight=loss.sample_weight
-        )
-    parts = [
-        make(loss, train, test, center=center, scale=scale)
-        for train, test in checked_splits(splits, loss.X.shape[0])
-    ]
-    return [HeldOutSample(*part, **options) for part in parts]
+        parts = list(_block_parts(loss, pairs))
+    elif isinstance(loss, GeneralizedLinear):
+        parts = [_deviance_part(loss, *pair, center, scale, forced) for pair in pairs]
+    else:
+        loss.quadratic()  # decides whether XᵀX is kept
+        held = loss.moments.gram_is_held
+        make: Callable[..., tuple[Any, Score]] = _downdated_part if held else _own_part
+        if forced is not None:
+            make = functools.partial(_own_part, forced=forced, hold=held)
+            X, Y = unprojected(loss.X), unprojected(loss.Y)
+            loss = LeastSquares(X, Y, sample_weight=loss.sample_weight)
+        parts = [make(loss, *pair, center, scale) for pair in pairs]
+    return [Split(*part, start, seed) for part in parts]
 
 
-def checked_splits(
-    splits: Iterable[tuple[np.ndarray, np.ndarray]], rows: int
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Sorted positions of training and held-out rows; raise a ValueError if a split is invalid."""
-    checked = [(_as_index(train, rows), _as_index(test, rows)) for train, test in splits]
-    for train, test in checked:
-        _check_split(train, test)
-    return [(np.sort(train), np.sort(test)) for train, test in checked]
-
-
-_Part = tuple[QuadraticForm, Callable[[], float], HeldOut]
-
-
-def _from_the_whole(
-    loss: LeastSquares, train: np.ndarray, test: np.ndarray, *, center: bool, scale: bool
-) -> _Part:
+def _downdated_part(
+    loss: LeastSquares, train: np.ndarray, test: np.ndarray, center: bool, scale: bool
+) -> tuple[Any, Score]:
     """A split whose XᵀX and XᵀY are those of all rows minus those of the other rows."""
     removed = np.setdiff1d(np.arange(loss.X.shape[0]), train)
     X, Y, roots = _rows(loss, removed)
     if not float(arrays.norm(roots)) ** 2 < loss.samples * (1 - 1e-9):
         raise ValueError("cv leaves no training rows of positive weight in a split")
-    whole = cast(GramForm, loss.quadratic())
-    training = without_rows(whole, X, Y, roots, center=center, scale=scale)
+    training = without_rows(loss.quadratic(), X, Y, roots, center=center, scale=scale)  # type: ignore[arg-type]
     if not np.array_equal(removed, test):
         X, Y, roots = _rows(loss, test)
-    held_out = HeldOut(
-        test, X, Y, roots, training.center_x, training.inverse_scale, training.center_y
-    )
-    _check_weight(held_out)
+    units = training.center_x, training.inverse_scale, training.center_y
     noise = functools.partial(_training_noise, loss, train, training)
-    return training.form, noise, held_out
+    return FormLoss(training.form, noise), SquaredError(test, X, Y, roots, *units)
 
 
-def _from_its_rows(
+def _own_part(
     loss: LeastSquares,
     train: np.ndarray,
     test: np.ndarray,
-    *,
     center: bool,
     scale: bool,
-    kept: Array | None = None,
+    forced: Array | None = None,
     hold: bool = False,
-) -> _Part:
-    """A split with a regression of its own, for XᵀX too large to be kept or kept predictors."""
+) -> tuple[Any, Score]:
+    """A split with a regression of its own, for XᵀX too large to be kept or forced predictors."""
     index = arrays.indices(train.tolist(), loss.prototype)
     weight = None if loss.sample_weight is None else arrays.take_rows(loss.sample_weight, index)
     xp = arrays.namespace(loss.prototype)
     if weight is not None and not bool(xp.any(weight > 0)):
         raise ValueError("cv leaves no training rows of positive weight in a split")
     basis = None
-    if kept is not None:
-        rows = arrays.take_rows(kept, index)
+    if forced is not None:
+        rows = arrays.take_rows(forced, index)
         basis = kept_basis(rows, like=loss.prototype, sample_weight=weight, center=center)
     units: dict[str, Any] = {"sample_weight": weight, "center": center, "kept": basis}
     # a copy of the training rows of every split would take four times the memory of X
@@ -145,43 +373,17 @@ def _from_its_rows(
     training = LeastSquares(X.design, targets, sample_weight=weight)
     if hold:
         training.hold_for_search()
-    p, k = loss.shape
-    none, ones = (arrays.zeros((p,), loss.prototype) + value for value in (0.0, 1.0))
-    rows_X, rows_Y, roots = _rows(loss, test)
-    held_out = HeldOut(
-        test,
-        rows_X,
-        rows_Y,
-        roots,
-        none if X.center is None else X.center,
-        ones if X.inverse_scale is None else X.inverse_scale,
-        arrays.zeros((k,), loss.prototype) if Y.center is None else Y.center,
-        _kept_held_out(kept, basis, X, Y, test, roots),
-    )
-    _check_weight(held_out)
-    return training.quadratic(), training.noise, held_out
-
-
-def _kept_held_out(
-    kept: Array | None,
-    basis: KeptBasis | None,
-    X: Standardization,
-    Y: Standardization,
-    test: np.ndarray,
-    roots: Array,
-) -> KeptHeldOut | None:
-    """The kept predictors of the held-out rows, with the loadings of the training rows."""
-    if kept is None or basis is None:
-        return None
-    rows = arrays.take_rows(kept, arrays.indices(test.tolist(), roots))
-    assert X.loadings is not None
-    assert Y.loadings is not None
-    return KeptHeldOut(roots[:, None] * basis.of_rows(rows), X.loadings, Y.loadings)
-
-
-def _check_weight(held_out: HeldOut) -> None:
-    if not float(arrays.norm(held_out.roots)) > 0:
-        raise ValueError("cv leaves no held-out rows of positive weight in a split")
+    p, k = (arrays.zeros((size,), loss.prototype) for size in loss.shape)
+    center_x, center_y = p if X.center is None else X.center, k if Y.center is None else Y.center
+    inverse_scale = p + 1.0 if X.inverse_scale is None else X.inverse_scale
+    held_out, outside = _rows(loss, test), None
+    if forced is not None and basis is not None:
+        roots = held_out[2]
+        own = basis.of_rows(arrays.take_rows(forced, arrays.indices(test.tolist(), roots)))
+        loadings = cast(Array, X.loadings), cast(Array, Y.loadings)
+        outside = ForcedRows(roots[:, None] * own, *loadings)
+    score = SquaredError(test, *held_out, center_x, inverse_scale, center_y, outside)
+    return FormLoss(training.quadratic(), training.noise), score
 
 
 def _training_noise(loss: LeastSquares, train: np.ndarray, training: TrainingRows) -> float:
@@ -195,18 +397,112 @@ def _training_noise(loss: LeastSquares, train: np.ndarray, training: TrainingRow
 def _rows(loss: LeastSquares, index: np.ndarray) -> tuple[Design, Design, Array]:
     """Rows of X and Y, multiplied by the roots of their weights; X is copied if it is small."""
     X, Y, roots = loss.rows(arrays.indices(index.tolist(), loss.prototype))
-    return copied_if_small(X, loss.X.shape[0]), Y, roots
+    return _copied_if_small(X, loss.X.shape[0]), Y, roots
 
 
-def copied_if_small(X: Design, rows: int | None = None) -> Design:
-    """The design as a dense array, if one with ``rows`` rows (None for its own) is small."""
-    entries = (X.shape[0] if rows is None else rows) * X.shape[1]
-    if memory.fits(_PART_OF_BUDGET * entries, arrays.itemsize(X.prototype)):
+def _copied_if_small(X: Design, rows: int) -> Design:
+    """The design as a dense array, if one with ``rows`` rows is small."""
+    if memory.fits(_PART_OF_BUDGET * rows * X.shape[1], arrays.itemsize(X.prototype)):
         return Dense(X.columns(arrays.indices(range(X.shape[1]), X.prototype)))
     return X
 
 
-def _as_index(rows: np.ndarray, count: int) -> np.ndarray:
+def _block_parts(loss: BlockLeastSquares, pairs: Indices) -> Iterator[tuple[Any, Score]]:
+    """Splits of data in row blocks; nothing is read if their moments are known."""
+    moments = loss.moments.of_splits(pairs)
+    units = loss.targets, loss.inverse_scale
+    for i, part in enumerate(moments.training):
+        noise = functools.cache(functools.partial(loss.noise_of, moments, part))
+        form = BlockForm(moments, part, *units)
+        yield FormLoss(form, noise), MomentError(moments, i, *units)
+
+
+def _deviance_part(
+    loss: GeneralizedLinear,
+    train: np.ndarray,
+    test: np.ndarray,
+    center: bool,
+    scale: bool,
+    forced: Array | None,
+) -> tuple[Any, Score]:
+    inside, outside = (arrays.indices(rows.tolist(), loss.prototype) for rows in (train, test))
+    training, held_out = loss.of_rows(inside), loss.of_rows(outside)
+    weight = training.sample_weight
+    basis, inner, outer = None, training.free, held_out.free
+    if forced is not None:
+        rows = arrays.take_rows(forced, inside)
+        basis = kept_basis(rows, like=loss.prototype, sample_weight=weight, center=center)
+        concat = arrays.namespace(loss.prototype).concat
+        owns = basis.basis, basis.of_rows(arrays.take_rows(forced, outside))
+        inner, outer = (  # the first free predictor is the intercept
+            concat([cast(Array, free)[:, : int(center)], own], axis=1)
+            for free, own in zip((inner, outer), owns, strict=True)
+        )
+    X = unprojected(training.X)
+    moved = standardize(X, sample_weight=weight, center=center, scale=scale, kept=basis)
+    training = training.with_predictors(_copied_if_small(moved.design, len(train)), inner)
+    own = None if outer is None else outer[:, int(center) :]
+    X = _copied_if_small(moved.applied_to(unprojected(held_out.X), own), len(test))
+    Y = held_out.Y, held_out.weights(), held_out.offset
+    return training, Deviance(training, test, X, *Y, outer, int(center))
+
+
+# ---------------------------------------------------------------------- rows of the splits
+
+
+def make_partitions(
+    cv: Any, weight: np.ndarray | None, rows: int, seed: int, groups: Any = None
+) -> list[Indices]:
+    """Training and held-out rows of one partition, or of several if cv is a number and rows few."""
+    if not isinstance(cv, Integral) or isinstance(cv, bool):
+        return [given_splits(cv, np.zeros((rows, 1)), None, groups)]
+    live = np.arange(rows) if weight is None else np.flatnonzero(weight > 0)
+    if cv < 2:
+        raise ValueError(f"cv must be at least 2 folds, a splitter or splits, got {cv!r}")
+    if len(live) < 2:
+        raise ValueError(
+            f'"auto" sizes need at least 2 samples of positive weight, got {len(live)} sample'
+        )
+    folds = min(int(cv), len(live))
+    count = min(max(_ENOUGH_PREDICTIONS // len(live), 1), _MAX_PARTITIONS)
+    if folds == len(live):
+        count = 1  # there is only one way to leave out single rows
+    splitters = [KFold(folds, shuffle=True, random_state=seed + i) for i in range(count)]
+    return [[(live[a], live[b]) for a, b in splitter.split(live)] for splitter in splitters]
+
+
+def given_splits(cv: Any, X: Any, Y: Any = None, groups: Any = None) -> Indices:
+    """The splits of a splitter, an iterable or, without shuffling, a number of folds."""
+    expected = "cv must be a number of folds, a splitter or a list of (training, held-out) rows"
+    if is_list(cv):
+        cv = list(cv)
+        if not all(isinstance(split, (tuple, list)) and len(split) == 2 for split in cv):
+            raise ValueError(f"{expected}, got {cv!r}")
+    elif isinstance(cv, (bool, np.bool_, str)) or not (
+        cv is None or isinstance(cv, Integral) or hasattr(cv, "split")
+    ):
+        raise ValueError(f"{expected}, got {cv!r}")
+    splits = list(check_cv(cv).split(X, Y, groups))
+    if not splits:
+        raise ValueError("cv must have at least one split, got none")
+    return splits
+
+
+def checked_splits(splits: Iterable[tuple[np.ndarray, np.ndarray]], rows: int) -> Indices:
+    """Sorted positions of training and held-out rows; raise a ValueError if a split is invalid."""
+    checked = [(_positions(train, rows), _positions(test, rows)) for train, test in splits]
+    for train, test in checked:
+        if len(train) == 0 or len(test) == 0:
+            raise ValueError(
+                f"every split of cv must have training and held-out rows, got one with "
+                f"{len(train)} training and {len(test)} held-out rows"
+            )
+        if len(np.unique(train)) < len(train) or len(np.unique(test)) < len(test):
+            raise ValueError("cv must not repeat a row within a split; use sample_weight for that")
+    return [(np.sort(train), np.sort(test)) for train, test in checked]
+
+
+def _positions(rows: np.ndarray, count: int) -> np.ndarray:
     """Positions, from positions or from a mask."""
     rows = np.asarray(rows)
     if rows.dtype == bool:
@@ -214,13 +510,3 @@ def _as_index(rows: np.ndarray, count: int) -> np.ndarray:
     if len(rows) and not (rows.min() >= 0 and rows.max() < count):
         raise ValueError(f"cv must give rows from 0 to {count - 1}, got {rows.min()}..{rows.max()}")
     return rows
-
-
-def _check_split(train: np.ndarray, test: np.ndarray) -> None:
-    if len(train) == 0 or len(test) == 0:
-        raise ValueError(
-            f"every split of cv must have training and held-out rows, got one with {len(train)} "
-            f"training and {len(test)} held-out rows"
-        )
-    if len(np.unique(train)) < len(train) or len(np.unique(test)) < len(test):
-        raise ValueError("cv must not repeat a row within a split; use sample_weight for that")

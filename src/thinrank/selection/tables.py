@@ -4,181 +4,142 @@ On given rows S reduced-rank regression is Θ_S = Rᵀ L W, where R is the inver
 columns of L are the left singular vectors of R C_S, and W = Lᵀ R C_S. A model of rank r uses the
 first r directions, and a model with s₂ columns those where W is largest. The squared error
 ‖B − A Rᵀ L W‖² on any rows (A, B) is a sum of one term per direction and column, so that the errors
-of all ranks and numbers of columns are two cumulative sums. All functions accept one fit, or a
-stack of fits along leading axes. Sums and sorts are in double precision, and on the device of the
-fit: a table of 500 ranks and columns would take the host longer than everything else.
+of all ranks and numbers of columns are two cumulative sums. Sums and sorts are in double precision,
+and on the device of the fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.leading_vectors import left_vectors_near
-
-__all__ = [
-    "Directions",
-    "RowFit",
-    "RowFits",
-    "best_first",
-    "column_changes",
-    "directions",
-    "error_table",
-    "lower_table",
-    "to_height",
-]
-
-
-class RowFit(Protocol):
-    """The part of a fit on rows S that tables need; see :class:`thinrank.solvers.fits.Fit`."""
-
-    @property
-    def rows(self) -> Array:
-        """S."""
-        ...
-
-    @property
-    def columns(self) -> Array:
-        """The columns in use."""
-        ...
-
-    @property
-    def root(self) -> Array:
-        """R with RᵀR = H_SS⁻¹."""
-        ...
-
-    @property
-    def whitened(self) -> Array:
-        """R C_S."""
-        ...
-
-    @property
-    def Q(self) -> Array | None:
-        """A basis of the row space, or of one that is close to it; None if none is known."""
-        ...
-
-
-RowFits = Sequence[RowFit | None]
-"""One fit per sample; None is the zero matrix."""
+from thinrank.core.contracts import QuadraticForm
 
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """The directions of a fit on rows S, from which models of all ranks and columns follow.
+    """The directions of m fits on rows S, from which models of all ranks and columns follow."""
 
-    Attributes
-    ----------
-    map : array of shape (..., |S|, q)
-        Rᵀ L, the coefficients of the directions.
-    weights : array of shape (..., q, k)
-        W, in double precision.
-    order : array of int, of shape (..., q, k)
-        For every rank the columns, in decreasing order of the explained sum of squares.
+    rows: Array  # S, of shape (m, s)
+    map: Array  # Rᵀ L, the coefficients of the directions, of shape (m, s, q)
+    weights: Array  # W in double precision, of shape (m, q, k)
+    order: Array  # columns by decreasing explained sum of squares, for every rank; like W
+
+
+def stage_directions(
+    forms: Sequence[QuadraticForm],
+    rows: Array,
+    coefficients: Array,
+    most: int,
+    bases: Sequence[Array] | None = None,
+) -> Directions:
+    """The leading ``most`` directions of a stage of elimination, from B = H_SS⁻¹C_S.
+
+    With the eigenvectors V of CᵀB = WᵀW they are BV/σ, so that no root is needed unless there are
+    more columns than rows or samples. With bases Q, of shape (k, r), CQ takes the place of C.
     """
+    k = forms[0].shape[1]
+    if bases is None and k > min(rows.shape[1], forms[0].samples):
+        return root_directions(forms, rows, most)
+    xp = arrays.namespace(coefficients)
+    cross = [form.cross_rows(rows[i, :]) for i, form in enumerate(forms)]
+    if bases is not None:
+        cross = [own @ basis for own, basis in zip(cross, bases, strict=True)]
+    values, vectors = _leading(xp.matrix_transpose(xp.stack(cross)) @ coefficients, most, k)
+    sigma = xp.sqrt(values)[:, None, :]
+    map = coefficients @ (vectors * arrays.divide_or_zero(1.0, sigma))
+    if bases is not None:
+        vectors = xp.stack(list(bases)) @ vectors
+    return _ordered(rows, map, xp.matrix_transpose(vectors * sigma))
 
-    map: Array
-    weights: Array
-    order: Array
+
+def root_directions(forms: Sequence[QuadraticForm], rows: Array, most: int) -> Directions:
+    """The leading ``most`` directions of fits on given rows, from inverse roots."""
+    roots = [form.inverse_root(rows[i, :])[0] for i, form in enumerate(forms)]
+    whitened = [root @ forms[i].cross_rows(rows[i, :]) for i, root in enumerate(roots)]
+    return directions(rows, _stacked(roots), _stacked(whitened), most)
 
 
 def directions(
-    root: Array,
-    whitened: Array,
-    most: int | Callable[[np.ndarray], int],
-    columns: Array | None = None,
-    near: Array | None = None,
+    rows: Array, root: Array, whitened: Array, most: int, columns: Array | None = None
 ) -> Directions:
-    """The leading ``most`` directions on the rows of a fit, of all its columns or of some.
-
-    Parameters
-    ----------
-    root, whitened : arrays of shapes (..., s, |S|) and (..., s, k)
-        R and R C_S.
-    most : int or callable
-        Largest number of directions; a function gets the squared singular values of R C_S.
-    columns : array of shape (..., k), default=None
-        1 for the columns whose directions are computed, 0 for the others; None for all columns.
-    near : array of shape (k, r), default=None
-        A basis close to the row space of rank r of one fit. Only a few more directions than r are
-        computed then, and those above r are approximations.
-
-    Returns
-    -------
-    Directions
-    """
+    """The leading directions of fits with R and R C_S, of all columns or, for one fit, of some."""
     xp = arrays.namespace(whitened)
-    matrix = whitened if columns is None else whitened * columns[..., None, :]
-    left = None
-    if near is not None and not callable(most):
-        left = left_vectors_near(matrix, min(near.shape[1], most), near[:, :most])
-    left = _left_vectors(matrix, most) if left is None else left[:, :most]
-    weights = xp.astype(xp.matrix_transpose(left) @ whitened, xp.float64, copy=False)
-    explained = _running_sums(weights**2, axis=-2)
-    order = xp.argsort(-arrays.half_the_digits(explained), axis=-1)
-    return Directions(xp.matrix_transpose(root) @ left, weights, order)
+    matrix = whitened
+    if columns is not None:
+        matrix = arrays.take_columns(whitened[0, ...], columns)[None, ...]
+    transposed = xp.matrix_transpose(matrix)
+    wide = matrix.shape[1] <= matrix.shape[2]
+    symmetric = matrix @ transposed if wide else transposed @ matrix
+    values, left = _leading(symmetric, most, max(matrix.shape[1:]))
+    if not wide:
+        left = matrix @ (left * arrays.divide_or_zero(1.0, xp.sqrt(values))[:, None, :])
+    return _ordered(rows, xp.matrix_transpose(root) @ left, xp.matrix_transpose(left) @ whitened)
 
 
-def error_table(
-    known: Directions,
-    products: Array,
-    inner: Array,
-    offsets: np.ndarray | None = None,
+def _leading(symmetric: Array, most: int, size: int) -> tuple[Array, Array]:
+    """The largest eigenvalues with their vectors; those that are rounding errors are zero."""
+    xp = arrays.namespace(symmetric)
+    values, vectors = linalg.eigh(symmetric)
+    most = min(most, values.shape[1])
+    values, vectors = xp.flip(values, axis=1)[:, :most], xp.flip(vectors, axis=2)[:, :, :most]
+    clear = (values > size * arrays.eps(values) * values[:, :1]) & (values > 0)
+    count = int(xp.count_nonzero(xp.any(clear, axis=0)))
+    clear, values, vectors = clear[:, :count], values[:, :count], vectors[:, :, :count]
+    return xp.where(clear, values, 0.0), xp.where(clear[:, None, :], vectors, 0.0)
+
+
+def _ordered(rows: Array, map: Array, weights: Array) -> Directions:
+    xp = arrays.namespace(weights)
+    weights = xp.astype(weights, xp.float64, copy=False)
+    explained = _running_sums(weights**2, axis=1)
+    order = xp.argsort(-arrays.half_the_digits(explained), axis=2)
+    return Directions(rows, map, weights, order)
+
+
+def _stacked(blocks: Sequence[Array]) -> Array:
+    """Matrices along a new first axis, padded with zeros to the shape of the largest."""
+    xp = arrays.namespace(blocks[0])
+    shape = tuple(max(block.shape[i] for block in blocks) for i in (0, 1))
+    return xp.stack([_padded(block, shape) for block in blocks])
+
+
+def _padded(block: Array, shape: tuple[int, int]) -> Array:
+    for axis in (0, 1):
+        missing = shape[axis] - block.shape[axis]
+        if missing:
+            size = (missing, block.shape[1]) if axis == 0 else (block.shape[0], missing)
+            parts = [block, arrays.zeros(size, like=block)]
+            block = arrays.namespace(block).concat(parts, axis=axis)
+    return block
+
+
+def error_tables(
+    known: Directions, products: Array, inner: Array, offsets: np.ndarray | None = None
 ) -> np.ndarray:
-    """Changes of the squared error relative to zero, for all ranks and numbers of columns.
+    """Changes of the squared error: entry (i, r − 1, s − 1) is that of rank r and s columns.
 
-    Parameters
-    ----------
-    known : Directions
-        The directions.
-    products : array of shape (..., q, k)
-        (A Rᵀ L)ᵀ B, the products of the predictions of the directions with the responses, in the
-        library and precision of the weights.
-    inner : array of shape (..., q, q)
-        (A Rᵀ L)ᵀ (A Rᵀ L), likewise.
-    offsets : ndarray of shape (..., 1, k), default=None
-        Further changes of the error of every column that is in use.
-
-    Returns
-    -------
-    ndarray of shape (..., q, k)
-        Entry (r − 1, s − 1) is the change of the error with rank r and s columns.
+    ``products`` are (A Rᵀ L)ᵀ B, of shape (m, q, k), and ``inner`` (A Rᵀ L)ᵀ (A Rᵀ L). ``offsets``,
+    of shape (m, 1, k), are further changes of every column in use.
     """
     by_rank = column_changes(known.weights, products, inner)
     if offsets is not None:
         by_rank = by_rank + arrays.from_numpy(offsets, by_rank)
-    return arrays.to_numpy(best_first(known, by_rank))
-
-
-def best_first(known: Directions, by_rank: Array) -> Array:
-    """Sums of the changes of the error of the first 1, 2, … columns, in their order."""
-    ordered = arrays.namespace(by_rank).take_along_axis(by_rank, known.order, axis=-1)
-    return _running_sums(ordered, axis=-1)
+    ordered = arrays.namespace(by_rank).take_along_axis(by_rank, known.order, axis=2)
+    return arrays.to_numpy(_running_sums(ordered, axis=2))
 
 
 def column_changes(W: Array, products: Array, inner: Array) -> Array:
-    """Changes of the squared error of every column, relative to zero, for all ranks.
-
-    Parameters
-    ----------
-    W : array of shape (..., q, k)
-        Weights of the directions.
-    products, inner
-        As in :func:`error_table`.
-
-    Returns
-    -------
-    array of shape (..., q, k)
-        Entry (r − 1, j) is the change of the error of column j with rank r.
-    """
+    """Changes of the squared error of every column: entry (i, r − 1, j) for column j and rank r."""
     xp = arrays.namespace(W)
+    products, inner = (xp.astype(x, xp.float64, copy=False) for x in (products, inner))
     before = xp.tril(inner, k=-1) @ W
-    diagonal = xp.linalg.diagonal(inner)[..., None]
-    return _running_sums(W * (diagonal * W + 2 * before - 2 * products), axis=-2)
+    diagonal = xp.linalg.diagonal(inner)[:, :, None]
+    return _running_sums(W * (diagonal * W + 2 * before - 2 * products), axis=1)
 
 
 def _running_sums(a: Array, axis: int) -> Array:
@@ -187,37 +148,22 @@ def _running_sums(a: Array, axis: int) -> Array:
     return arrays.namespace(a).cumulative_sum(a, axis=axis)
 
 
-def to_height(table: np.ndarray, height: int) -> np.ndarray:
-    """A table with ``height`` ranks; further ranks have the errors of the last one."""
-    return table[..., np.minimum(np.arange(height), table.shape[-2] - 1), :]
+def _aligned(tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Tables with as many ranks as the highest; further ranks have the errors of the last one."""
+    ranks = np.arange(max(len(table) for table in tables))
+    return [table[np.minimum(ranks, len(table) - 1)] for table in tables]
+
+
+def mean_score(parts: Sequence[float]) -> float:
+    """Mean over splits, to half of its digits, so that rounding errors decide nothing."""
+    return float(arrays.half_the_digits(np.asarray(np.mean(parts))))
+
+
+def mean_table(tables: Sequence[np.ndarray]) -> np.ndarray:
+    """Mean over splits, to half of its digits; tables may have different numbers of ranks."""
+    return arrays.half_the_digits(np.mean(_aligned(tables), axis=0))
 
 
 def lower_table(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The smaller of two tables, entry by entry."""
-    height = max(one.shape[-2], other.shape[-2])
-    return np.minimum(to_height(one, height), to_height(other, height))
-
-
-def _left_vectors(matrix: Array, most: int | Callable[[np.ndarray], int]) -> Array:
-    """Leading left singular vectors, from the smaller of the two Gram matrices.
-
-    Directions whose squared singular values are rounding errors are left out; in a stack they are
-    zero if other fits have directions at the same position.
-    """
-    xp = arrays.namespace(matrix)
-    transposed = xp.matrix_transpose(matrix)
-    wide = matrix.shape[-2] <= matrix.shape[-1]
-    values, vectors = linalg.eigh(matrix @ transposed if wide else transposed @ matrix)
-    values, vectors = xp.flip(values, axis=-1), xp.flip(vectors, axis=-1)
-    most = min(most(arrays.to_numpy(values)) if callable(most) else most, values.shape[-1])
-    values, vectors = values[..., :most], vectors[..., :most]
-    if most == 0:
-        return matrix[..., :0]
-    clear = values > max(matrix.shape[-2:]) * arrays.eps(matrix) * values[..., :1]
-    flags = xp.reshape(clear, (-1, most))
-    kept = int(xp.count_nonzero(xp.any(flags, axis=0)))
-    clear, values, vectors = clear[..., None, :kept], values[..., :kept], vectors[..., :kept]
-    if wide:
-        return xp.where(clear, vectors, 0.0)
-    scale = arrays.divide_or_zero(1.0, xp.sqrt(xp.clip(values, min=0.0)))
-    return xp.where(clear, matrix @ (vectors * scale[..., None, :]), 0.0)
+    return np.minimum(*_aligned((one, other)))

@@ -7,9 +7,9 @@ from typing import Any
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
-from thinrank.starts.backward import Elimination, on_rows, solution
-
-__all__ = ["LossElimination"]
+from thinrank.largest import top_rows
+from thinrank.starts.backward import default_ridge, on_rows, solution
+from thinrank.starts.elimination import first_rows
 
 # Largest number of quadratic approximations of one ridge fit, and the relative decrease of the
 # loss below which there are no more: the fits only serve to compare rows.
@@ -19,14 +19,17 @@ _TOL = 1e-2
 # often it is applied.
 _DAMPING = 4.0
 _MAX_DAMPINGS = 5
+# Fraction of the rows kept at each stage; fewer at the beginning, where fits take longest.
+_KEPT, _KEPT_AT_FIRST = 0.7, 0.5
 
 
-class LossElimination(Elimination):
+class LossElimination:
     """Sets of rows of every size, from ridge fits of the loss itself.
 
-    Each fit minimises quadratic approximations of the loss, around zero first and then around the
-    last minimum. So missing entries are filled in with the fit, and curvatures are those at the
-    fit.
+    A fit on all rows has one row of coefficients per predictor. The rows of largest norm are kept
+    and fitted again, until few are left. Each fit minimises quadratic approximations of the loss,
+    around zero first and then around the last minimum. So missing entries are filled in with the
+    fit, and curvatures are those at the fit.
 
     Parameters
     ----------
@@ -37,11 +40,42 @@ class LossElimination(Elimination):
     def __init__(self, loss: Any) -> None:
         zero = Factors.zero(loss.shape, loss.prototype, rank=1)
         form = loss.majorizer(zero)
-        super().__init__(form)
+        self.ridge = default_ridge(form)
+        self._diagonal, self._samples = form.diagonal(), form.samples
+        self._left = first_rows(form)
+        self._fits: list[tuple[Array, Array]] = []  # rows and their squared norms, one pair per fit
+        self._known: dict[int, Array] = {}
+        self._column_scale = form.column_scale
         self._bare, self._loss = loss, loss.with_ridge(self.ridge)
         self._point = zero
         self._points: list[tuple[Array, Factors]] = []  # rows of each fit, and the fit on them
         self._known_fits: dict[int, Factors] = {}
+
+    def rows(self, count: int) -> Array:
+        """The ``count`` rows of largest norm in the smallest fit with more rows, sorted.
+
+        All rows if there are at most ``count``.
+        """
+        if count not in self._known:
+            self._known[count] = self._rows(count)
+        return self._known[count]
+
+    def _rows(self, count: int) -> Array:
+        while self._left.shape[0] > count:
+            self._fit_once_more()
+        fits = [fit for fit in self._fits if fit[0].shape[0] > count]
+        if not fits:
+            return self._left if not self._fits else self._fits[0][0]
+        rows, squares = fits[-1]
+        return arrays.take_rows(rows, _largest(squares, count))
+
+    def _fit_once_more(self) -> None:
+        rows = self._left
+        scale = arrays.take_rows(self._diagonal, rows)  # removes the units of the predictors
+        squares = arrays.row_norms_squared(self._coefficients(rows)) * scale
+        self._fits.append((rows, squares))
+        part = _KEPT_AT_FIRST if rows.shape[0] > 2 * self._samples else _KEPT
+        self._left = arrays.take_rows(rows, _largest(squares, int(part * rows.shape[0])))
 
     def fitted(self, count: int) -> Factors:
         """The ridge fit on ``rows(count)``, with no limit on the rank."""
@@ -67,7 +101,7 @@ class LossElimination(Elimination):
 
     def _coefficients(self, rows: Array) -> Array:
         self._point = self._fit(rows, self._point)
-        scale = self._form.column_scale
+        scale = self._column_scale
         few = Factors(arrays.take_rows(self._point.U, rows), self._point.V)
         self._points.append((rows, few))
         theta = few.theta
@@ -118,3 +152,8 @@ def _extrapolated(before: Factors, here: Factors, momentum: float) -> Factors:
     """Θ + momentum·(Θ − Θ before), as accelerated gradient methods do."""
     change = (1 + momentum) * here.theta - momentum * before.theta
     return Factors(change, arrays.identity(here.shape[1], like=here.V))
+
+
+def _largest(squares: Array, count: int) -> Array:
+    """Sorted positions of the ``count`` largest values, without zeros."""
+    return top_rows(arrays.namespace(squares).sqrt(squares)[:, None], count)

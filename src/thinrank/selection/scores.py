@@ -1,0 +1,447 @@
+"""What models are scored by: errors or deviances of held-out rows, or a criterion on all rows.
+
+A score has the methods of :class:`Score`. Nothing else differs between losses in a search.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.contracts import Design, QuadraticForm
+from thinrank.core.factors import Factors
+from thinrank.core.sizes import Sizes
+from thinrank.core.stored_values import storable
+from thinrank.forms.block_moments import BlockMoments, HeldOutRows
+from thinrank.losses.generalized_linear import GeneralizedLinear
+from thinrank.losses.profile import profiled
+from thinrank.selection.criteria import Complexity, Criterion
+from thinrank.selection.tables import Directions, column_changes, directions, error_tables
+from thinrank.solvers.fits import Fit
+
+# A prediction is perfect if its error is at most this fraction of the error of the means, which may
+# be due to rounding.
+_PERFECT = 1e-10
+# A response is taken to be explained up to this fraction at most by an approximation of a deviance,
+# which can be too low. The noise is limited in the same way, at a tenth of the standard deviation.
+_MIN_LEFT = 0.01
+
+
+@storable
+class Errors(NamedTuple):
+    """Squared errors, or deviances, of the held-out rows of a split."""
+
+    rows: np.ndarray | None  # sums over the responses; None if the rows are not in memory
+    responses: np.ndarray  # sums over the rows
+
+
+class Score(abc.ABC):
+    """The score of the models of one split; lower is better."""
+
+    null: float = 0.0  # score of the zero matrix
+
+    @abc.abstractmethod
+    def of(self, fit: Fit | None, sizes: Sizes) -> tuple[float, Errors | None]:
+        """Score and errors of a fit; None is the zero matrix. No errors without held-out rows."""
+
+
+class HeldOutScore(Score):
+    """Mean error of held-out entries."""
+
+    entries: float
+
+    @abc.abstractmethod
+    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float, Any]:
+        """Products of the predictions X_S·map with the responses and with one another, for tables.
+
+        Then the score of the zero matrix, and the changes of the errors of columns in use, or None.
+        ``around`` is the fit that the loss is approximated around, None for an exact form.
+        """
+
+    def of(self, fit: Fit | None, sizes: Sizes) -> tuple[float, Errors]:
+        """Mean error, at least 1e-10 times that of the zero matrix."""
+        errors = self.errors(None if fit is None or fit.U.shape[1] == 0 else fit)
+        score = float(np.sum(errors.responses)) / self.entries
+        return max(score, _PERFECT * self.null), errors
+
+    @abc.abstractmethod
+    def errors(self, fit: Fit | None) -> Errors:
+        """Errors of the held-out rows and of the responses."""
+
+    @property
+    def total_errors(self) -> np.ndarray:
+        """Errors without any predictor, summed over the rows; of shape (n_targets,)."""
+        return self.errors(None).responses
+
+
+@dataclass(frozen=True, eq=False)
+class ForcedRows:
+    """Forced predictors of held-out rows, and what they explain in the training rows."""
+
+    basis: Array  # that of the training rows in the held-out rows, times the roots of the weights
+    loadings_x: Array  # of the training rows, of shape (r, n_features)
+    loadings_y: Array
+
+
+@dataclass(eq=False)
+class SquaredError(HeldOutScore):
+    """Mean squared error of held-out rows."""
+
+    index: np.ndarray  # positions of the rows in the data
+    X: Design  # the rows, multiplied by the roots of their weights
+    Y: Design
+    roots: Array  # of the weights, of shape (h,)
+    center_x: Array  # means of the predictors in the training rows
+    inverse_scale: Array  # one over their scales
+    center_y: Array
+    forced: ForcedRows | None = None
+
+    def __post_init__(self) -> None:
+        everything = arrays.indices(range(self.Y.shape[1]), self.roots)
+        self._targets = self.Y.columns(everything) - self.roots[:, None] * self.center_y
+        weight = arrays.norm(self.roots) ** 2
+        if not weight > 0:
+            raise ValueError("cv leaves no held-out rows of positive weight in a split")
+        self.entries = self.Y.shape[1] * weight
+        self._without = self._targets
+        if self.forced is not None:
+            self._targets = self._targets - self.forced.basis @ self.forced.loadings_y
+        self.null = arrays.norm(self._targets) ** 2 / self.entries
+
+    def errors(self, fit: Fit | None) -> Errors:
+        """Squared errors of the held-out rows and of the responses."""
+        residual = self._targets
+        if fit is not None:
+            residual = residual - (self._predictors(fit.rows) @ fit.U) @ fit.Q.T
+        return _sums(residual)
+
+    @cached_property
+    def total_errors(self) -> np.ndarray:
+        """As in the base class."""
+        return _sums(self._without).responses
+
+    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float, Any]:
+        """As in the base class."""
+        image = self._predictors(rows) @ map
+        return image.T @ self._targets, image.T @ image, self.null, None
+
+    def _predictors(self, rows: Array) -> Array:
+        """The held-out rows of some predictors, centred and scaled like the training rows."""
+        X = self.X.columns(rows)
+        X -= self.roots[:, None] * arrays.take_rows(self.center_x, rows)
+        if self.forced is not None:
+            X -= self.forced.basis @ arrays.take_columns(self.forced.loadings_x, rows)
+        X *= arrays.take_rows(self.inverse_scale, rows)
+        return X
+
+
+def _double(x: Array) -> np.ndarray:
+    return arrays.to_numpy(x).astype(np.float64)
+
+
+def _sums(residual: Array) -> Errors:
+    rows, responses = arrays.row_norms_squared(residual), arrays.column_norms_squared(residual)
+    return Errors(_double(rows), _double(responses))
+
+
+class MomentError(HeldOutScore):
+    """Mean squared error of held-out rows in row blocks, from their inner products."""
+
+    def __init__(
+        self, moments: BlockMoments, split: int, targets: np.ndarray, inverse_scale: np.ndarray
+    ) -> None:
+        self._moments, self._part = moments, moments.training[split]
+        self._rows: HeldOutRows = moments.held_out[split]
+        self._targets, self._inverse = targets, inverse_scale
+        self.entries = len(targets) * self._rows.weight
+        self._squares = self._rows.squares_y[targets] * inverse_scale**2
+        self.null = float(self._squares.sum()) / self.entries
+
+    def errors(self, fit: Fit | None) -> Errors:
+        """Squared errors of the responses."""
+        if fit is None:
+            return Errors(None, self._squares)
+        gram, cross = self._moments_of(fit.rows)
+        U, Q = (np.asarray(x, dtype=np.float64) for x in (fit.U, fit.Q))
+        change = np.sum(Q * (Q @ (U.T @ gram @ U) - 2 * cross.T @ U), axis=1)
+        return Errors(None, np.maximum(self._squares + change, 0.0))
+
+    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float, Any]:
+        """As in the base class."""
+        gram, cross = self._moments_of(rows)
+        return map.T @ cross, map.T @ (gram @ map), self.null, None
+
+    def _moments_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Inner products of held-out predictors, and of these with the responses."""
+        columns = self._part.live[rows]
+        places = self._moments.known(columns, self._part)
+        gram = self._rows.gram(columns, places)
+        return gram, self._rows.cross(columns, self._targets) * self._inverse
+
+
+@dataclass(eq=False)
+class Deviance(HeldOutScore):
+    """Mean deviance of held-out entries.
+
+    Tables come from a quadratic approximation of the deviance around a fit, with the mean
+    curvature of every response, so that they agree with the deviance at the fit itself.
+    """
+
+    training: GeneralizedLinear  # the loss of the training rows, without ridge
+    index: np.ndarray  # positions of the held-out rows in the data
+    X: Design  # held-out rows, centred and scaled like the training rows
+    Y: Array
+    weight: Array  # of the entries, 0 for missing ones
+    offset: Array | None
+    free: Array | None  # free predictors, of shape (h, n_free)
+    intercepts: int = 1  # 0 or 1; the first free predictor is it, the others are forced
+
+    def __post_init__(self) -> None:
+        self.entries = float(arrays.namespace(self.weight).sum(self.weight))
+        if not self.entries > 0:
+            raise ValueError("cv leaves no held-out entries of positive weight in a split")
+        self._null_errors = self._errors(self._linear(None))
+        self.null = float(np.sum(self._null_errors.responses)) / self.entries
+
+    def errors(self, fit: Fit | None) -> Errors:
+        """Deviances of the held-out rows and of the responses."""
+        if fit is None:
+            return self._null_errors
+        return self._errors(self._linear(fit.factors, fit.rows))
+
+    @cached_property
+    def total_errors(self) -> np.ndarray:
+        """As in the base class."""
+        training, ones = self.training, self.intercepts
+        if self.free is None or training.free is None or self.free.shape[1] == ones:
+            return self._null_errors.responses
+        inside = training.Y * 0 if training.offset is None else training.offset
+        free = training.free[:, :ones]
+        own = profiled(training.family, training.Y, training.weights(), inside, free, None)[0]
+        linear = self.free[:, :ones] @ own
+        return self._errors(linear if self.offset is None else linear + self.offset).responses
+
+    def _linear(self, factors: Factors | None, rows: Array | None = None) -> Array:
+        """Linear predictors of the held-out entries, for factors that vanish outside ``rows``."""
+        point = self.training.null if factors is None else self.training.at(factors)
+        linear = self.Y * 0
+        if factors is not None and rows is not None:
+            linear = linear + self._image(factors, rows, self.training.unit)
+        if self.offset is not None:
+            linear = linear + self.offset
+        return linear if self.free is None else linear + self.free @ point.free
+
+    def _image(self, factors: Factors, rows: Array, scale: Array) -> Array:
+        scores = self.X.columns(rows) @ arrays.take_rows(factors.U, rows)
+        return scores @ (factors.V * scale[:, None]).T
+
+    def _deviances(self, linear: Array) -> Array:
+        return self.training.family.deviance(self.Y, linear) * self.weight
+
+    def _errors(self, linear: Array) -> Errors:
+        deviances = self._deviances(linear)
+        xp = arrays.namespace(deviances)
+        return Errors(_double(xp.sum(deviances, axis=1)), _double(xp.sum(deviances, axis=0)))
+
+    def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float, Any]:
+        """As in the base class, with working responses around a fit."""
+        assert around is not None
+        factors = around.factors if around.completed is None else around.completed
+        scale = around.column_scale
+        linear = self._linear(factors, around.rows)
+        derivative = self.training.family.derivative(self.Y, linear) * self.weight
+        fitted = self._image(factors, around.rows, scale)
+        targets = fitted - derivative * (self.training.unit / scale)
+        at_zero = self._deviances(linear) - fitted * (fitted - 2 * targets)
+        at_zero = _double(arrays.namespace(at_zero).sum(at_zero, axis=0))
+        image = self.X.columns(rows) @ map
+        products, inner = image.T @ targets, image.T @ image
+        if around.completed is None:
+            return products, inner, float(at_zero.sum()) / self.entries, None
+        # so that responses that are left out have their deviance without predictors
+        return products, inner, self.null, at_zero - self._null_errors.responses
+
+
+@dataclass(eq=False)
+class HeldOutLoss(Score):
+    """The loss of held-out rows, for any loss; without ridge."""
+
+    loss: Any
+
+    def __post_init__(self) -> None:
+        zero = Factors.zero(self.loss.shape, like=self.loss.prototype, rank=1)
+        self.null = self.loss.value_and_gradient(zero)[0]
+
+    def of(self, fit: Any, sizes: Sizes) -> tuple[float, None]:
+        """The loss of a fit."""
+        if fit is None or fit.factors.rank == 0:
+            return self.null, None
+        return self.loss.value_and_gradient(fit.factors)[0], None
+
+
+@dataclass(eq=False)
+class CriterionScore(Score):
+    """A criterion on the rows that models are fitted to, relative to the zero matrix."""
+
+    form: QuadraticForm  # without ridge
+    criterion: Criterion
+    select_rows: bool
+    select_columns: bool
+
+    def tables(self, known: Directions, form: Any) -> np.ndarray:
+        """The criterion of all ranks and numbers of columns, of shape (1, q, k)."""
+        inner, complexity = self._complexity(known, form)
+        changes = error_tables(known, known.weights, arrays.from_numpy(inner, known.weights))
+        residual = self.form.samples * (form.with_ridge(0.0).constant + changes)
+        return self._penalised(residual, complexity)
+
+    def of(self, fit: Fit | None, sizes: Sizes) -> tuple[float, None]:
+        """The criterion of a fit: the entry of the table of the columns in use."""
+        if fit is None or fit.columns.shape[0] == 0:
+            return self.null, None
+        form = self.form.with_ridge(sizes.ridge)
+        known = fit_directions(fit, sizes.rank, fit.columns)
+        if known.weights.shape[1] == 0:
+            return self.null, None
+        return float(self.tables(known, form)[0, -1, sizes.columns - 1]), None
+
+    def _complexity(self, known: Directions, form: Any) -> tuple[np.ndarray, Complexity]:
+        """Inner products of the directions without the ridge, and degrees of freedom.
+
+        With a ridge traces of hat matrices take the place of the numbers of rows and directions.
+        """
+        ridge = form.ridge
+        map = _double(known.map[0, ...])
+        inner = np.eye(map.shape[1]) - ridge * (map.T @ map)  # orthonormal with the ridge
+        q, k = known.weights.shape[1:]
+        count = known.rows.shape[1]
+        rows = float(count)
+        if ridge:
+            root, _ = form.inverse_root(known.rows[0, :])
+            rows = root.shape[0] - ridge * arrays.norm(root) ** 2
+        ranks, columns = np.arange(1, q + 1)[:, None], np.arange(1, k + 1)[None, :]
+        shrunk = np.cumsum(np.diag(inner))[:, None]
+        degrees = shrunk * columns + np.maximum(rows - shrunk, 0.0) * ranks
+        selects = self.select_rows, self.select_columns
+        return inner[None], Complexity(degrees, count, columns, *self.form.shape, *selects)
+
+    def _penalised(self, residual: np.ndarray, complexity: Complexity) -> np.ndarray:
+        null = self.form.samples * self.form.constant
+        return self.criterion.scores(residual, null, self.form.observations, complexity)
+
+
+@dataclass(eq=False)
+class DevianceCriterion(CriterionScore):
+    """A criterion that is built from the deviance of the rows that models are fitted to.
+
+    Where the noise has a scale that is estimated (Gaussian and Huber families), the sum of the
+    logarithms of the deviances of the responses, times their numbers of entries, takes its place.
+    It is the likelihood of responses with a noise level each.
+    """
+
+    training: GeneralizedLinear  # without ridge
+
+    def __post_init__(self) -> None:
+        weight = self.training.weights()
+        xp = arrays.namespace(weight)
+        self._entries = arrays.to_numpy(xp.sum(xp.astype(weight > 0, weight.dtype), axis=0))
+
+    def of(self, fit: Fit | None, sizes: Sizes) -> tuple[float, None]:
+        """The criterion, with the deviances of the fit itself."""
+        if fit is None or fit.U.shape[1] == 0:
+            return self.null, None
+        known = fit_directions(fit, sizes.rank, fit.columns)
+        if known.weights.shape[1] == 0:
+            return self.null, None
+        form = self.training.majorizer(fit.factors).with_ridge(sizes.ridge)
+        _, complexity = self._complexity(known, form)
+        values = 2 * _double(self.training.at(fit.factors).values)
+        total = self._residuals(values[None, :])[:, -1:]
+        if not self.training.family.units:
+            total = np.asarray([[self.form.samples * float(np.sum(values))]])
+        degrees = np.broadcast_to(complexity.degrees, known.weights.shape[1:])
+        degrees = degrees[-1:, sizes.columns - 1 : sizes.columns]
+        complexity = replace(complexity, degrees=degrees, columns=sizes.columns)
+        return float(self._penalised(total, complexity)[0, 0]), None
+
+    def tables(self, known: Directions, form: Any) -> np.ndarray:
+        """As in the base class."""
+        if not self.training.family.units:
+            return super().tables(known, form)
+        inner, complexity = self._complexity(known, form)
+        weights = arrays.to_numpy(known.weights)
+        changes = column_changes(weights, weights, inner)
+        return self._penalised(self._residuals(_double(form.constants) + changes), complexity)
+
+    def _residuals(self, deviances: np.ndarray) -> np.ndarray:
+        """Sums of squares with the same logarithms, for 1, 2, … columns, the best ones first.
+
+        The criterion of least squares has N·log(RSS), this one Σⱼ mⱼ·log(RSSⱼ).
+        """
+        form: Any = self.form
+        null = _double(form.constants)[None, :]
+        left = np.maximum(deviances, _MIN_LEFT * null)
+        left = np.where(null > 0, left / np.where(null > 0, null, 1.0), 1.0)
+        gains = np.cumsum(np.sort(self._entries * np.log(left), axis=-1), axis=-1)
+        return form.samples * form.constant * np.exp(gains / form.observations)
+
+    def _complexity(self, known: Directions, form: Any) -> tuple[np.ndarray, Complexity]:
+        """The complexity, with degrees of freedom as in the AIC for small samples.
+
+        With d degrees of freedom and m entries per response they are counted m/(m − d − 1) times
+        (Hurvich & Tsai 1989), since every response has its own noise level.
+        """
+        inner, complexity = super()._complexity(known, form)
+        if not self.training.family.units:
+            return inner, complexity
+        degrees = np.asarray(complexity.degrees, dtype=float)
+        entries = float(np.mean(self._entries))
+        left = entries - degrees / np.asarray(complexity.columns) - 1
+        times = np.where(left > 0, entries / np.maximum(left, 1e-9), 1e9)
+        return inner, replace(complexity, degrees=degrees * times)
+
+    def _penalised(self, residual: np.ndarray, complexity: Complexity) -> np.ndarray:
+        scores = super()._penalised(residual, complexity)
+        if self.training.family.units:
+            return scores
+        penalty = self.criterion.penalty(self.form.observations, complexity)
+        deviance = residual - self.form.samples * self.form.constant
+        return np.where(np.isfinite(scores), deviance + penalty, np.inf)
+
+
+def fit_directions(fit: Fit, most: int, columns: Array | None = None) -> Directions:
+    """The leading directions of a fit, of all columns or of some."""
+    root, whitened = fit.root[None, ...], fit.whitened[None, ...]
+    return directions(fit.rows[None, :], root, whitened, most, columns)
+
+
+def tables_of(
+    scores: Sequence[Any], known: Directions, forms: Sequence[Any], arounds: Sequence[Any]
+) -> list[np.ndarray]:
+    """The scores of all ranks and columns, of shape (q, k), for fits of forms around others."""
+    q, k = known.weights.shape[1:]
+    if q == 0:
+        return [np.full((1, k), score.null) for score in scores]
+    if not isinstance(scores[0], HeldOutScore):
+        return list(scores[0].tables(known, forms[0]))
+    xp = arrays.namespace(known.weights)
+    parts = [
+        score.products(known.rows[i, :], known.map[i, ...], around)
+        for i, (score, around) in enumerate(zip(scores, arounds, strict=True))
+    ]
+    products, inner, bases, offsets = zip(*parts, strict=True)
+    moved = None if offsets[0] is None else np.stack(offsets)[:, None, :]
+    changes = error_tables(known, xp.stack(products), xp.stack(inner), moved)
+    entries, nulls = (
+        np.asarray([getattr(score, name) for score in scores])[:, None, None]
+        for name in ("entries", "null")
+    )
+    errors = np.asarray(bases)[:, None, None] + changes / entries
+    return list(np.maximum(errors, _PERFECT * nulls))
