@@ -188,7 +188,11 @@ class Search:
             if False in self._space.exchanges:
                 self.evaluate([first._replace(exchange=False)])
             if True in self._space.exchanges:
-                self._descend(self.evaluate([first._replace(exchange=True)])[0])
+                begin = first._replace(exchange=True)
+                if self._splits[0].around is None:
+                    self._descend(self.evaluate([begin])[0])
+                else:  # tables are approximations, and fits say more
+                    self._exchange(begin)
 
         self._until_stopped(look)
         return tables
