@@ -23,7 +23,6 @@ __all__ = [
     "MAX_GRAM",
     "leading_left_vectors",
     "leading_right_vectors",
-    "left_vectors_near",
 ]
 
 # Up to this number of rows or columns a full SVD is faster than subspace iteration.
@@ -36,13 +35,9 @@ _WIDE = 4
 _ROUNDING = 10.0
 # Up to this number of rows or columns a Gram matrix in double precision is quick to multiply with.
 MAX_GRAM = 4096
-# Number of products before a check of convergence of singular vectors that need fewer digits.
-_PRODUCTS_NEAR = 2
 # Right singular vectors come from inner products if the squares of the singular values differ by
 # less than this factor: inner products lose as many digits.
 _GRAM_RANGE = 1e3
-# Relative error of sums of squared singular values, and of a basis, that tables of scores allow.
-_NEAR = 1e-7
 
 
 def leading_left_vectors(
@@ -162,51 +157,6 @@ def _by_gram(matrix: Array, rank: int, guess: Array, floor: Array | float) -> _P
     clear = (values > max(matrix.shape) * arrays.eps(matrix) * values[0]) & (values > float(floor))
     count = int(np.count_nonzero(clear))
     return _Pairs(values[:count], found[1][:, :count])
-
-
-def left_vectors_near(matrix: Array, rank: int, guess: Array) -> Array | None:
-    """Leading left singular vectors of a matrix, of which a guess of the right ones is close.
-
-    They come from a subspace iteration with the smaller Gram matrix in double precision, which
-    ends when they explain the same up to 1e-7; a guess that is exact stays exact. More than
-    ``rank`` vectors are returned; the further ones are only approximations.
-
-    Parameters
-    ----------
-    matrix : array of shape (m, n)
-        The matrix.
-    rank : int
-        Number of vectors that are computed accurately.
-    guess : array of shape (n, q)
-        A block whose columns are close to the right singular vectors.
-
-    Returns
-    -------
-    array of shape (m, q), or None
-        Orthonormal columns. None if a complete decomposition would take less time, or if the
-        matrix has too small a rank.
-    """
-    small = min(matrix.shape)
-    width = max(rank + OVERSAMPLING, guess.shape[1])
-    if rank == 0 or small <= max(FULL_SVD_SIZE, 2 * width) or small > MAX_GRAM:
-        return None
-    xp = arrays.namespace(matrix)
-    double = xp.astype(matrix, xp.float64, copy=False)
-    tall = matrix.shape[0] > matrix.shape[1]
-    gram = double.T @ double if tall else double @ double.T
-    block = wider(xp.astype(guess, xp.float64, copy=False), rank)
-    block = block if tall else double @ block
-    found = by_subspace_iteration(gram, rank, block, _NEAR, products=_PRODUCTS_NEAR, every=True)
-    if found is None:
-        return None
-    values, vectors = found
-    # the rule of complete decompositions for tables: see selection/tables.py
-    clear = values > max(matrix.shape) * arrays.eps(matrix) * values[0]
-    count = int(np.count_nonzero(clear))
-    vectors = vectors[:, :count]
-    if tall:
-        vectors = double @ (vectors / arrays.from_numpy(np.sqrt(values[:count]), double))
-    return xp.astype(vectors, matrix.dtype, copy=False)
 
 
 def _numerical_rank(values: Array, size: int, floor: Array | float) -> int:

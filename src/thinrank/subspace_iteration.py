@@ -59,9 +59,7 @@ def by_subspace_iteration(
     block: Array,
     tolerance: float,
     *,
-    products: int = _PRODUCTS,
     improved: bool = False,
-    every: bool = False,
     first: Check | None = None,
 ) -> tuple[np.ndarray, Array] | None:
     """The largest eigenvalues, on the host, and eigenvectors of a matrix, from a block.
@@ -80,13 +78,9 @@ def by_subspace_iteration(
         A guess of the vectors with some further columns; see :func:`wider`.
     tolerance : float
         Relative error of the sum of the leading eigenvalues.
-    products : int, default=3
-        Number of products before a check.
     improved : bool, default=False
         Whether the vectors are a basis after one more product, which costs nothing. The matrix is
         then not diagonal in this basis, but nearly so.
-    every : bool, default=False
-        Whether all vectors of the block are returned, of which only the first are accurate.
     first : Check or None, default=None
         The first check, if it was made already.
 
@@ -94,9 +88,9 @@ def by_subspace_iteration(
     -------
     (ndarray of shape (width,), array of shape (m, q)) or None
         Approximate eigenvalues, decreasing, and orthonormal vectors. None if the columns of the
-        block become dependent, or with ``every`` if the vectors do not converge.
+        block become dependent.
     """
-    for number in (products, 1):
+    for number in (_PRODUCTS, 1):
         check = to_check(symmetric, block, number) if first is None else first
         first = None
         captured = 0.0
@@ -106,8 +100,8 @@ def by_subspace_iteration(
                 break
             settled = _has_converged(found, rank, captured, tolerance)
             captured = float(np.sum(found.values[:rank]))
-            if settled or not (checks_left or every):
-                vectors = _vectors(check, found, None if every else rank, improved, tolerance)
+            if settled or not checks_left:
+                vectors = _vectors(check, found, rank, improved, tolerance)
                 if vectors is not None:
                     return found.values, vectors
             turn = arrays.from_numpy(found.turn, symmetric)
@@ -116,7 +110,7 @@ def by_subspace_iteration(
 
 
 def _vectors(
-    check: Check, found: small_matrices.Ritz, count: int | None, improved: bool, tolerance: float
+    check: Check, found: small_matrices.Ritz, count: int, improved: bool, tolerance: float
 ) -> Array | None:
     """The vectors of a check; None if they are not orthonormal up to rounding."""
     if improved:

@@ -301,8 +301,9 @@ def test_given_ranks_do_not_become_zero(criterion):
 
 
 @pytest.mark.filterwarnings("ignore:no feature is in use:UserWarning")
-@pytest.mark.parametrize("signal", [2.0, 0.0])
-def test_tasks_with_rows_of_their_own(signal):
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("signal", "solver"), [(2.0, "auto"), (0.0, "auto"), (2.0, "gdt")])
+def test_tasks_with_rows_of_their_own(signal, solver):
     """A single step of a decision process, whose rewards depend on two features of eight."""
     rng = np.random.default_rng(0)
     tasks, count, features = 4, 40, 8
@@ -314,6 +315,7 @@ def test_tasks_with_rows_of_their_own(signal):
     actions, ended = np.zeros(len(task), int), np.ones(len(task), bool)
     log = tr.rl.Transitions(states, actions, rewards, states, ended, task)
     given = {"ridge": 0.01, "column_sparsity": None, "cv": 3, "fit_intercept": False}
+    given["solver"] = solver
     regressor = tr.SparseReducedRankRegressor(**given, **LITERAL)
     fqi = tr.rl.MultiTaskFQI(tr.rl.Identity(), 1, 0.5, regressor, n_iterations=1).fit_batch(log)
     values = np.array([fqi.q_values(t, np.eye(features))[:, 0] for t in range(tasks)]).T

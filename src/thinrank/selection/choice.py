@@ -159,7 +159,7 @@ def chosen_model(rule: RefitRule, evaluations: Iterable[Evaluation], samples: in
     """
     evaluations = list(evaluations)
     best = _most_accurate(evaluations)
-    if best.responses is None:  # a criterion
+    if best.responses is None and len(best.parts) == 1:  # a criterion
         return best
     if rule != "one_se":
         evaluations = _admissible(evaluations)

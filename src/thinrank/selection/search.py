@@ -33,6 +33,7 @@ from thinrank.selection.scores import HeldOutScore
 from thinrank.selection.space import Space
 from thinrank.selection.splits import Split, TaskSplit, forecasts, path_tables
 from thinrank.selection.tables import mean_score, mean_table
+from thinrank.solvers.pursuit import Pursuit
 
 # The first look is at every sixth ridge and every second number of rows.
 _COARSE_RIDGES, _COARSE_ROWS = 6, 2
@@ -83,8 +84,9 @@ class Search:
         self._partitions, self._space, self._rule, self._rows = partitions, space, rule, rows
         self._splits = partitions[0]
         # fits of a search need not be exact, since its result is fitted again
-        given = space.exhaustive is not None
-        self._solver = solver if given else replace(solver, neighbours=False)
+        if space.exhaustive is None and isinstance(solver, Pursuit):
+            solver = replace(solver, neighbours=False)
+        self._solver = solver
         self._n_jobs, self._callback = n_jobs, callback
         self._progress, (self._done, self._end) = progress, part
         self._known: dict[Sizes, Evaluation] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -70,8 +70,6 @@ class Fit:
     # Twice the decrease of the objective by each column, where it was computed with the fit. It is
     # not stored with the fit: it can be computed again.
     explained: ClassVar[Array | None] = None
-    # Costs and gains of single rows, where the last iteration computed them. Not stored, either.
-    prospects: ClassVar[Prospects | None] = None
 
     @cached_property
     def costs(self) -> Array:
@@ -99,18 +97,6 @@ class Fit:
         other = copy.copy(self)
         other.__dict__.update(changes)
         return other
-
-    def without_root(self) -> Fit:
-        """The fit without its largest arrays, so that many fits can be kept in memory.
-
-        With more rows than samples the coefficients are large, too, and are left out. With a
-        column_scale, which the forms of losses that are not quadratic have, they stay: other fits
-        use approximations around them.
-        """
-        nothing = self.U[:0, :0]
-        if self.has_more_rows_than_samples and self.column_scale is None:
-            return replace(self, root=nothing, whitened=nothing, U=nothing, Q=nothing)
-        return replace(self, root=nothing, whitened=nothing)
 
     @property
     def has_more_rows_than_samples(self) -> bool:

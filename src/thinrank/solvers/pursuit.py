@@ -168,9 +168,7 @@ class Pursuit(Sized):
                 if decrease > max(price, self.tol * state.objective) + rounding:
                     return trial.changed(change=decrease / state.objective, failed=size)
         trial = exchange() if postponed else None
-        # searches forecast scores of other numbers of rows from costs and gains
-        known = prospects if form.exact else None
-        return refitted.changed(final=True, prospects=known) if trial is None else trial
+        return refitted.changed(final=True) if trial is None else trial
 
     def _largest_exchange(
         self,
