@@ -6,7 +6,7 @@ Written against the array API standard; most of the work is products of large bl
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "qr",
     "random_block",
     "solve_definite",
+    "stacked",
     "tall_qr",
     "truncated_svd",
 ]
@@ -358,3 +359,20 @@ def truncated_svd(
         basis, _ = xp.linalg.qr(product(right))
     left = basis @ inner_left[:rank, :].T
     return left, values[:rank], right @ inner_right[:, :rank]
+
+
+def stacked(blocks: Sequence[Array]) -> Array:
+    """Matrices along a new first axis, padded with zeros to the shape of the largest."""
+    xp = arrays.namespace(blocks[0])
+    shape = tuple(max(block.shape[i] for block in blocks) for i in (0, 1))
+    return xp.stack([_padded(block, shape) for block in blocks])
+
+
+def _padded(block: Array, shape: tuple[int, int]) -> Array:
+    for axis in (0, 1):
+        missing = shape[axis] - block.shape[axis]
+        if missing:
+            size = (missing, block.shape[1]) if axis == 0 else (block.shape[0], missing)
+            parts = [block, arrays.zeros(size, like=block)]
+            block = arrays.namespace(block).concat(parts, axis=axis)
+    return block

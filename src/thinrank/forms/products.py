@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thinrank import arrays
+import numpy as np
+
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.forms.base import AdjustableRidge, blockwise_cross_norms, plus_ridge, plus_rows
 from thinrank.forms.shared_products import SharedProducts
 
-__all__ = ["ProductForm"]
+__all__ = ["ProductForm", "dual_fits"]
 
 
 class ProductForm(AdjustableRidge):
@@ -97,26 +100,16 @@ class ProductForm(AdjustableRidge):
         return xp.concat([left @ block for block in self._shared.blocks(rows)], axis=1), False
 
     def has_dual(self, rows: Array) -> bool:
-        """Whether :meth:`dual_fit` applies: a ridge, and more rows than samples."""
+        """Whether :func:`dual_fits` applies: a ridge, and more rows than samples."""
         return bool(self._ridge) and self._many(rows)
 
-    def dual_fit(self, rows: Array) -> tuple[Array, Array]:
-        """H_SS⁻¹C_S and the diagonal of H_SS⁻¹, for more rows S than samples.
+    def blocks(self, rows: Array) -> Iterator[Array]:
+        """The columns ``rows`` of X, a block at a time."""
+        return self._shared.blocks(rows)
 
-        With X_S X_Sᵀ/n = E D Eᵀ the former is X_Sᵀ E (nD + n·ridge)⁻¹ EᵀY, and ridge times entry j
-        of the latter is 1 − xⱼᵀE (nD + n·ridge)⁻¹ Eᵀxⱼ: matrices with a row per sample suffice.
-        """
-        xp = arrays.namespace(rows)
-        values, vectors = self._spectrum(rows)
-        everything = arrays.indices(range(self.shape[1]), self.prototype)
-        shrunk = vectors / (self.samples * (values + self._ridge))
-        dual = shrunk @ (vectors.T @ self._Y.columns(everything))
-        coefficients, explained = [], []
-        for block in self._shared.blocks(rows):
-            coefficients.append(block.T @ dual)
-            explained.append(xp.sum((vectors.T @ block) * (shrunk.T @ block), axis=0))
-        left = xp.clip(1 - xp.concat(explained), min=arrays.eps(dual))
-        return xp.concat(coefficients), left / self._ridge
+    def responses(self) -> Array:
+        """Y, dense."""
+        return self._Y.columns(arrays.indices(range(self.shape[1]), self.prototype))
 
     def _spectrum(self, rows: Array) -> tuple[Array, Array]:
         """Eigenvalues D²/n and E of X_S = E D Fᵀ, kept for fits with other ridges."""
@@ -206,3 +199,31 @@ class ProductForm(AdjustableRidge):
         root, _ = self.inverse_root(rows)
         cross = arrays.take_columns(self.cross_rows(rows), columns)
         return self._active.combine(rows, root.T @ (root @ cross)) - self._Y.columns(columns)
+
+
+def dual_fits(forms: Sequence[ProductForm], rows: Array) -> tuple[Array, Array]:
+    """H_SS⁻¹C_S and the diagonal of H_SS⁻¹, for more rows S than samples, of shape (m, s).
+
+    With K = X_S X_Sᵀ + n·ridge·I the former is X_Sᵀ K⁻¹ Y, and ridge times entry j of the latter is
+    1 − xⱼᵀ K⁻¹ xⱼ: matrices with a row per sample suffice.
+    """
+    xp = arrays.namespace(rows)
+
+    def blocks() -> Iterator[Array]:
+        own = [form.blocks(rows[i, :]) for i, form in enumerate(forms)]
+        return map(linalg.stacked, zip(*own, strict=True))
+
+    products = sum(block @ xp.matrix_transpose(block) for block in blocks())
+    products = xp.astype(products, xp.float64, copy=False)
+    ridges = arrays.from_numpy(np.asarray([form.samples * form.ridge for form in forms]), products)
+    identity = xp.eye(products.shape[1], dtype=xp.float64, device=arrays.device_of(rows))
+    inverse = xp.linalg.inv(products + ridges[:, None, None] * identity)
+    inverse = xp.astype(inverse, forms[0].prototype.dtype, copy=False)
+    dual = inverse @ linalg.stacked([form.responses() for form in forms])
+    coefficients, explained = [], []
+    for block in blocks():
+        coefficients.append(xp.matrix_transpose(block) @ dual)
+        explained.append(xp.sum((inverse @ block) * block, axis=1))
+    left = xp.clip(1 - xp.concat(explained, axis=1), min=arrays.eps(dual))
+    own = arrays.from_numpy(np.asarray([form.ridge for form in forms]), left)
+    return xp.concat(coefficients, axis=1), left / own[:, None]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, stdtrit
 
 from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
@@ -36,7 +37,9 @@ _FEWER_COLUMNS = 1.5, 0.007
 _SHOWN = 0.02
 # Rank 0 is chosen unless the best model is better than the means by this number of standard errors:
 # a search among many models of pure noise finds one that is better by one standard error half of
-# the time. If the best model decreases the error by _CLEARLY_BETTER, one standard error is enough.
+# the time. If they come from few splits, as for data in blocks, it is the quantile of Student's
+# distribution with the same level. If the best model decreases the error by _CLEARLY_BETTER, one
+# standard error is enough.
 _EVIDENCE = 3.0
 _CLEARLY_BETTER = 0.15
 # A model is no longer considered if its score exceeds the allowed one by this number of standard
@@ -111,8 +114,8 @@ def allowance(rule: RefitRule, best: Evaluation, other: Evaluation, samples: int
     one standard error of the best score over the splits, as Breiman et al. (1984) do, if that is
     larger.
 
-    Rank 0, which predicts the means, is allowed 3 standard errors of the difference, but only one
-    if the error of the best model is lower than that of the means by more than 15 %.
+    Rank 0, which predicts the means, is allowed 3 standard errors of the difference (more if they
+    come from few splits), but only one if the error of the best model is lower than that of the means by more than 15 %.
 
     Parameters
     ----------
@@ -131,7 +134,9 @@ def allowance(rule: RefitRule, best: Evaluation, other: Evaluation, samples: int
     """
     error = _standard_error(best, other)
     if other.sizes.rank == 0:
-        return min(max(error, _CLEARLY_BETTER * other.score), _EVIDENCE * error)
+        freedom = max(len(_differences(best, other)) - 1, 1)
+        times = float(stdtrit(freedom, ndtr(_EVIDENCE)))
+        return min(max(error, _CLEARLY_BETTER * other.score), times * error)
     allowed = 0.0
     thin = rule == "best" and best.sizes.rows <= _THIN * samples
     if other.sizes.rows < best.sizes.rows and not thin:
@@ -202,12 +207,15 @@ def contenders(
 
 def _standard_error(best: Evaluation, other: Evaluation) -> float:
     """Standard error of the mean difference between the errors of the rows, or of the splits."""
-    if best.row_errors is None or other.row_errors is None:
-        difference = np.subtract(other.parts, best.parts)
-    else:
-        difference = other.row_errors - best.row_errors
-        difference = difference[np.isfinite(difference)]
+    difference = _differences(best, other)
     return _of_mean(difference) if len(difference) > 1 else 0.0
+
+
+def _differences(best: Evaluation, other: Evaluation) -> np.ndarray:
+    if best.row_errors is None or other.row_errors is None:
+        return np.subtract(other.parts, best.parts)
+    difference = other.row_errors - best.row_errors
+    return difference[np.isfinite(difference)]
 
 
 def _of_mean(values: Any) -> float:

@@ -419,7 +419,8 @@ class DevianceCriterion(CriterionScore):
 def fit_directions(fit: Fit, most: int, columns: Array | None = None) -> Directions:
     """The leading directions of a fit, of all columns or of some."""
     root, whitened = fit.root[None, ...], fit.whitened[None, ...]
-    return directions(fit.rows[None, :], root, whitened, most, columns)
+    own = None if columns is None else columns[None, :]
+    return directions(fit.rows[None, :], root, whitened, most, own)
 
 
 def tables_of(
@@ -430,14 +431,17 @@ def tables_of(
     if q == 0:
         return [np.full((1, k), score.null) for score in scores]
     if not isinstance(scores[0], HeldOutScore):
-        return list(scores[0].tables(known, forms[0]))
+        each = zip(scores, known.each(), forms, strict=True)
+        return [score.tables(own, form)[0] for score, own, form in each]
     xp = arrays.namespace(known.weights)
     parts = [
         score.products(known.rows[i, :], known.map[i, ...], around)
         for i, (score, around) in enumerate(zip(scores, arounds, strict=True))
     ]
     products, inner, bases, offsets = zip(*parts, strict=True)
-    moved = None if offsets[0] is None else np.stack(offsets)[:, None, :]
+    moved = None
+    if any(own is not None for own in offsets):
+        moved = np.stack([np.zeros(k) if own is None else own for own in offsets])[:, None, :]
     changes = error_tables(known, xp.stack(products), xp.stack(inner), moved)
     entries, nulls = (
         np.asarray([getattr(score, name) for score in scores])[:, None, None]

@@ -31,20 +31,22 @@ from thinrank.selection.choice import (
 )
 from thinrank.selection.scores import HeldOutScore
 from thinrank.selection.space import Space
-from thinrank.selection.splits import Split, TaskSplit, forecasts, path_tables
+from thinrank.selection.splits import Split, TaskSplit, fit_tables, forecasts, path_tables
 from thinrank.selection.tables import mean_score, mean_table
 from thinrank.solvers.pursuit import Pursuit
 
 # The first look is at every sixth ridge and every second number of rows.
 _COARSE_RIDGES, _COARSE_ROWS = 6, 2
 # Tables are computed for rows and ridges near those whose coarse score exceeds the best by at most
-# this fraction, in the first partition and then in all: no rule chooses a model that is worse by
-# more than 10 %.
-_NEAR, _CLOSE = 0.15, 0.03
+# this fraction and what the rule allows, in the first partition and then in all.
+_NEAR, _CLOSE = 0.05, 0.02
 # Number of steps of a progress bar for the paths of one look.
 _STEPS = 20
 # Largest number of moves, and number of the best models that are evaluated on all partitions.
 _MOST = 6
+# A move is made if it is predicted to decrease the score by this fraction: less than the choice
+# between models allows.
+_WORTH = 0.001
 # Steps of moves without tables, from coarse to fine: factors of rows, columns and rank, and numbers
 # of positions in the list of ridges.
 _MOVES = ((2.0, 6), (1.4, 3), (1.0, 1))
@@ -163,7 +165,8 @@ class Search:
             self._by_moves()
         else:
             coarse = self.coarse_tables() if near is None else near
-            points = self._proposed(self._fine_tables(coarse))
+            fine = self._fine_tables(coarse)
+            points = self._proposed(fine)
             if last is not None:
                 self.evaluate([last])
             if False in space.exchanges:
@@ -173,6 +176,7 @@ class Search:
                 fitted = [e for e in self.evaluations if e.sizes.rank > 0]
                 best = min(fitted, key=lambda e: e.score).sizes
                 self._exchange(best._replace(exchange=True))
+                self._descend(self.evaluate([self._first_exchanged(fine)])[0])
             self._fewer_columns()
         self._confirm(points)
 
@@ -186,11 +190,10 @@ class Search:
             if self._space.null:
                 self.evaluate([_NULL])
             tables.extend(self.coarse_tables())
-            first = self._proposed(tables)[0]
             if False in self._space.exchanges:
-                self.evaluate([first._replace(exchange=False)])
+                self.evaluate([self._proposed(tables)[0]._replace(exchange=False)])
             if True in self._space.exchanges:
-                begin = first._replace(exchange=True)
+                begin = self._first_exchanged(tables)
                 if self._splits[0].around is None:
                     self._descend(self.evaluate([begin])[0])
                 else:  # tables are approximations, and fits say more
@@ -201,10 +204,10 @@ class Search:
 
     def coarse_tables(self) -> list[Table]:
         """Tables of some ridges and numbers of rows, in the first partition."""
-        rows = self._space.proposed_rows
-        wanted = {*rows[::_COARSE_ROWS], rows[-1]}
+        wanted = set(self._space.proposed_rows)
         ridges = [ridge for ridge in self._space.ridges if ridge > 0] or [0.0]
-        return self._tables(self._splits, [(ridge, wanted) for ridge in ridges[::_COARSE_RIDGES]])
+        jobs = [(ridge, wanted) for ridge in ridges[::_COARSE_RIDGES]]
+        return self._tables(self._splits, jobs, _COARSE_ROWS)
 
     def _fine_tables(self, coarse: Sequence[Table]) -> list[Table]:
         """Tables of ridges and rows next to those of low score, at last in all partitions."""
@@ -218,10 +221,11 @@ class Search:
         """Ridges with numbers of rows, next to the best ridge of every good number of rows."""
         ridges, rows = self._space.ridges, self._space.proposed_rows
         best = self._best_by_rows(tables)
-        least = min((score for score, _ in best.values()), default=0.0)
+        least, first = min(best.values(), default=(0.0, _NULL))
         wanted: dict[float, set[int]] = {}
         for count, (score, point) in best.items():
-            if score > least + fraction * abs(least):
+            allowed = fraction + largest_allowance(self._rule, max(first.rows, 1), count)
+            if score > least + allowed * abs(least):
                 continue
             here, place = ridges.index(point.ridge), rows.index(count)
             for i in range(here - step, here + step + 1, (step + 1) // 2):
@@ -240,11 +244,13 @@ class Search:
         return best
 
     def _tables(
-        self, splits: Sequence[Split], jobs: Sequence[tuple[float, set[int]]]
+        self, splits: Sequence[Split], jobs: Sequence[tuple[float, set[int]]], step: int = 1
     ) -> list[Table]:
         """Mean tables over splits, for some ridges, each with some numbers of rows."""
         space = self._space
         rows, most = space.path_rows, int(space.ranks[-1])
+        if not space.given_rows:
+            rows = [*rows[:-1:step], rows[-1]]
         paths = [
             (split, ridge, {count for count in wanted if space.allows(count, ridge)})
             for ridge, wanted in jobs
@@ -262,8 +268,7 @@ class Search:
             by_rows: dict[int, list[np.ndarray]] = {}
             for split in splits:
                 own, stages = next(found)
-                if ridge > 0:
-                    split.stages[ridge] = {size: (rows, costs) for size, rows, costs in stages}
+                split.stages[ridge] = {size: (rows, costs) for size, rows, costs in stages}
                 for size, table in own:
                     by_rows.setdefault(size, []).append(table)
             tables += [((ridge, size), mean_table(some)) for size, some in by_rows.items()]
@@ -287,35 +292,37 @@ class Search:
         some = [first, complete, *thin[:2], *(s for s in least if s.rows > first.rows)]
         return list(dict.fromkeys(some))[:_MOST]
 
+    def _first_exchanged(self, tables: Sequence[Table]) -> Sizes:
+        """The best point with enough rows for exchanges to begin with: fewer are predicted well."""
+        ranked = sorted(self._best_by_rows(tables).items())
+        if not ranked:
+            return self._proposed(tables)[0]._replace(exchange=True)
+        least = min(self._space.samples / 4, ranked[-1][0])
+        return next(found for rows, found in ranked if rows >= least)[1]._replace(exchange=True)
+
     # ------------------------------------------------------------------ models
 
     def evaluate(self, points: Iterable[Sizes]) -> list[Evaluation]:
         """Fit the models that are not yet known, in parallel over splits."""
         points = list(points)
+
+        def scored(sizes: Sizes, split: Split) -> tuple[Any, ...]:
+            return split.scored(sizes, self._solver)
+
         for sizes in dict.fromkeys(points):
             if sizes in self._known:
                 continue
             began = time.perf_counter()
             jobs = [(sizes, split) for split in self._splits]
-            work = functools.partial(self._in_parallel, self._fitted, jobs)
+            work = functools.partial(self._in_parallel, scored, jobs)
             results = recalled(f"model {tuple(sizes)}", work)
-            fits, tables, scores, errors = zip(*results, strict=True)
-            known = [table for table in tables if table is not None] or [np.empty((0, 0))]
-            table, seconds = mean_table(known), time.perf_counter() - began
-            sums = self._errors(self._splits, errors)
+            fits, scores, errors = zip(*results, strict=True)
+            table = np.empty((0, 0))
+            if sizes.rank > 0 and not isinstance(self._splits[0], TaskSplit):
+                table = fit_tables(self._splits, fits, [sizes.ridge], int(self._space.ranks[-1]))[0]
+            sums, seconds = self._errors(self._splits, errors), time.perf_counter() - began
             self._keep(Evaluation(sizes, mean_score(scores), scores, fits, table, seconds, *sums))
         return [self._known[sizes] for sizes in points]
-
-    def _fitted(self, sizes: Sizes, split: Split) -> tuple[Any, ...]:
-        """Fit, table, score and errors of a model in a split."""
-        fit, score, errors = split.scored(sizes, self._solver)
-        table = None
-        if fit is not None:
-            most = min(int(self._space.ranks[-1]), sizes.rows)
-            table = split.table(fit, sizes.ridge, most)
-        elif sizes.rank > 0:
-            table = np.full((1, self.shape[1]), split.score.null)
-        return fit, table, score, errors
 
     def _keep(self, evaluation: Evaluation) -> None:
         """Keep a model, and tell the callback, which may end the search."""
@@ -381,45 +388,42 @@ class Search:
         """Fit with exchanges, move to better predicted points, then try half as many rows again."""
         best = self._descend(self.evaluate([start])[0])
         for _ in range(_MOST):
-            for more in self._space.more_rows(best.sizes.rows):
-                point = self._space.with_rows(best.sizes, more)
-                if point in self._known:
-                    continue
-                found = self._descend(self.evaluate([point])[0])
-                if found.score < best.score:
-                    best = found
-                    break
-            else:
+            point = self._space.with_rows(best.sizes, self._space.more_rows(best.sizes.rows))
+            if point in self._known:
                 return
+            found = self._descend(self.evaluate([point])[0])
+            if not found.score < best.score:
+                return
+            best = found
 
     def _descend(self, best: Evaluation) -> Evaluation:
         """Move to the best predicted point, while that is better."""
         for _ in range(_MOST):
             score, point = min(self._predictions(best), key=lambda found: found[0])
-            if point in self._known or not score < best.score:
+            if point in self._known or not score < best.score - _WORTH * abs(best.score):
                 break
             if not (found := self.evaluate([point])[0]).score < best.score:
                 break
             best = found
         return best
 
-    def _predictions(self, near: Evaluation) -> list[tuple[float, Sizes]]:
+    def _predictions(self, best: Evaluation) -> list[tuple[float, Sizes]]:
         """Points near a model, with scores predicted by tables or by elimination from the fits."""
-        space, sizes = self._space, near.sizes
-        found = [space.best_of(near.table, sizes.ridge, sizes.rows)]
+        space, sizes = self._space, best.sizes
+        found = [space.best_of(best.table, sizes.ridge, sizes.rows)]
         here = space.ridges.index(sizes.ridge)
-        fitted = [(split, fit) for split, fit in zip(self._splits, near.fits, strict=True) if fit]
-        for i in (here - 3, here - 1, here + 1, here + 3):
-            ridge = space.ridges[i] if 0 <= i < len(space.ridges) else sizes.ridge
-            if fitted and ridge != sizes.ridge and space.allows(sizes.rows, ridge):
-                tables = [split.table(fit, ridge, int(space.ranks[-1])) for split, fit in fitted]
-                found.append(space.best_of(mean_table(tables), ridge, sizes.rows))
+        fitted = [(split, fit) for split, fit in zip(self._splits, best.fits, strict=True) if fit]
+        near = [i for i in (here - 3, here - 1, here + 1, here + 3) if 0 <= i < len(space.ridges)]
+        ridges = [r for r in (space.ridges[i] for i in near) if space.allows(sizes.rows, r)]
+        tables = fit_tables(self._splits, best.fits, ridges, int(space.ranks[-1]))
+        for ridge, table in zip(ridges, tables, strict=True):
+            found.append(space.best_of(table, ridge, sizes.rows))
         found = [(score, point._replace(exchange=True)) for score, point in found]
         fewer = space.fewer_rows(sizes.rows) if fitted else []
         if fewer:
             scores = forecasts(fitted, sizes.ridge, fewer)
-            best = int(np.argmin(scores))
-            found.append((float(scores[best]), space.with_rows(sizes, fewer[best])))
+            place = int(np.argmin(scores))
+            found.append((float(scores[place]), space.with_rows(sizes, fewer[place])))
         return found
 
     def _by_moves(self) -> None:

@@ -23,6 +23,7 @@ from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_r
 from thinrank.designs.row_subset import view_rows
 from thinrank.designs.unprojected import unprojected
 from thinrank.forms.block_form import BlockForm
+from thinrank.forms.products import ProductForm
 from thinrank.forms.training_rows import TrainingRows, without_rows
 from thinrank.losses import LeastSquares
 from thinrank.losses.block_least_squares import BlockLeastSquares
@@ -41,10 +42,16 @@ from thinrank.selection.scores import (
     MomentError,
     Score,
     SquaredError,
-    fit_directions,
     tables_of,
 )
-from thinrank.selection.tables import lower_table, root_directions, stage_directions
+from thinrank.selection.tables import (
+    directions,
+    lower_table,
+    mean_table,
+    root_directions,
+    roots_of,
+    stage_directions,
+)
 from thinrank.solvers.filled_pursuit import FilledPursuit
 from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.pursuit import Pursuit
@@ -115,18 +122,6 @@ class Split:
         """The rows that elimination begins with."""
         return first_rows(self.form)
 
-    def table(self, fit: Fit, ridge: float, most: int) -> np.ndarray:
-        """Scores of all ranks and numbers of columns on the rows of a fit, with any ridge."""
-        form = self.form_around(fit).with_ridge(ridge)
-        root, _ = form.inverse_root(fit.rows)
-        own = replace(fit, root=root, whitened=root @ form.cross_rows(fit.rows))
-
-        def of(columns: Array | None) -> np.ndarray:
-            return tables_of([self.score], fit_directions(own, most, columns), [form], [fit])[0]
-
-        some = 0 < fit.columns.shape[0] < form.shape[1]
-        return lower_table(of(None), of(fit.columns)) if some else of(None)
-
     def fit(self, sizes: Sizes, solver: Pursuit) -> Fit | None:
         """The fit of the estimator to these rows; None if there is nothing to fit."""
         if self._exact:
@@ -156,14 +151,20 @@ class Split:
                 return self._elimination.start(rank, rows, loss.ridge)
         elif isinstance(start, Auto):
             start = start.suited(loss, rows)
-        if self._exact and isinstance(start, Backward) and self.stages and sizes.ridge:
-            # the rows of a ridge nearby are as good a start of exchanges
-            ridge = min(self.stages, key=lambda ridge: abs(np.log(ridge / sizes.ridge)))
-            larger = [size for size in self.stages[ridge] if size >= rows]
-            if larger and (sizes.exchange or ridge == sizes.ridge):
-                stage = self.stages[ridge][min(larger)]
-                return on_rows(loss.quadratic(), rows_of_stage(*stage, rows), rank)
+        if self._exact and isinstance(start, Backward):
+            known = self._stage_near(sizes)
+            if known is not None:
+                return on_rows(loss.quadratic(), rows_of_stage(*known, rows), rank)
         return start(loss, rank, rows, columns, seed)
+
+    def _stage_near(self, sizes: Sizes) -> tuple[Array, Array] | None:
+        """A stage of elimination with the ridge; with one nearby, if rows are exchanged then."""
+        ridge = sizes.ridge
+        if ridge not in self.stages and sizes.exchange and self.stages:
+            ridge = min(self.stages, key=lambda other: abs(np.log((other + 1e-9) / (ridge + 1e-9))))
+        stages = self.stages.get(ridge, {})
+        larger = [size for size in stages if size >= sizes.rows]
+        return stages[min(larger)] if larger else None
 
     @cached_property
     def _elimination(self) -> LossElimination:
@@ -197,9 +198,6 @@ class TaskSplit(Split):
     def __init__(self, training: Any, held_out: Any, start: Start, seed: int = 0) -> None:
         super().__init__(training, HeldOutLoss(held_out.with_ridge(0.0)), start, seed)
 
-    def table(self, fit: Any, ridge: float, most: int) -> Any:
-        """Nothing."""
-
     def fit(self, sizes: Sizes, solver: Any) -> Any:
         """The fit; None if there is nothing to fit."""
         loss = self.training.with_ridge(sizes.ridge)
@@ -223,8 +221,10 @@ def path_tables(
     groups: dict[tuple[int, bool], list[int]] = {}
     for i, (split, ridge, _) in enumerate(jobs):
         groups.setdefault((split.first_rows.shape[0], ridge > 0), []).append(i)
-    for (count, _), places in groups.items():
-        width = max(_BATCH // max(count * count, 1), 1)
+    for (count, shrunk), places in groups.items():
+        form = jobs[places[0]][0].form
+        dual = shrunk and isinstance(form, ProductForm)
+        width = max(_BATCH // max(count * (int(form.samples) if dual else count), 1), 1)
         for first in range(0, len(places) if count else 0, width):
             few = places[first : first + width]
             _path_tables([(*jobs[i], found[i]) for i in few], sizes, most)
@@ -255,6 +255,47 @@ def _path_tables(
         scores, arounds = [jobs[i][0].score for i in places], [jobs[i][0].around for i in places]
         for i, table in zip(places, tables_of(scores, known, some, arounds), strict=True):
             jobs[i][3][0].append((size, table))
+
+
+def fit_tables(
+    splits: Sequence[Split], fits: Sequence[Fit | None], ridges: Sequence[float], most: int
+) -> list[np.ndarray]:
+    """Mean scores of all ranks and numbers of columns on the rows of fits, for each of the ridges.
+
+    Directions are those of all columns, or those of the columns of the fit where they are better.
+    """
+    if not ridges:
+        return []
+    tables: list[list[np.ndarray]] = [[] for _ in ridges]
+    groups: dict[tuple[int, int], list[tuple[Split, Fit]]] = {}
+    for split, fit in zip(splits, fits, strict=True):
+        if fit is None:
+            empty = np.full((1, split.training.shape[1]), split.score.null)
+            for own in tables:
+                own.append(empty)
+        else:
+            key = fit.rows.shape[0], fit.columns.shape[0]
+            groups.setdefault(key, []).append((split, fit))
+    for (_, columns), pairs in groups.items():
+        forms = [
+            form.with_ridge(ridge)
+            for form in (split.form_around(fit) for split, fit in pairs)
+            for ridge in ridges
+        ]
+        each = [pair for pair in pairs for _ in ridges]
+        rows = arrays.namespace(each[0][1].rows).stack([fit.rows for _, fit in each])
+        roots, whitened = roots_of(forms, rows)
+        scores, arounds = [split.score for split, _ in each], [fit for _, fit in each]
+        known = directions(rows, roots, whitened, most)
+        found = tables_of(scores, known, forms, arounds)
+        if 0 < columns < forms[0].shape[1]:
+            own = arrays.namespace(rows).stack([fit.columns for fit in arounds])
+            known = directions(rows, roots, whitened, most, own)
+            others = tables_of(scores, known, forms, arounds)
+            found = [lower_table(*both) for both in zip(found, others, strict=True)]
+        for i, table in enumerate(found):
+            tables[i % len(ridges)].append(table)
+    return [mean_table(own) for own in tables]
 
 
 def forecasts(
@@ -370,7 +411,10 @@ def _own_part(
     rows_Y = take_rows(loss.Y, index)
     Y = standardize(rows_Y, scale=False, **units)
     targets = Transformed(rows_Y, center=Y.center) if basis is None else Y.design
-    training = LeastSquares(X.design, targets, sample_weight=weight)
+    rows_X = _copied_if_small(X.design, loss.X.shape[0])
+    training = LeastSquares(rows_X, targets, sample_weight=weight)
+    if rows_X is not X.design and memory.fits(_PART_OF_BUDGET * loss.shape[0] * loss.shape[1], 8):
+        training.moments.cross()
     if hold:
         training.hold_for_search()
     p, k = (arrays.zeros((size,), loss.prototype) for size in loss.shape)

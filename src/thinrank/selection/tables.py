@@ -10,7 +10,7 @@ and on the device of the fit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,12 @@ class Directions:
     weights: Array  # W in double precision, of shape (m, q, k)
     order: Array  # columns by decreasing explained sum of squares, for every rank; like W
 
+    def each(self) -> Iterator[Directions]:
+        """The directions of every fit."""
+        fields = self.rows, self.map, self.weights, self.order
+        for i in range(self.rows.shape[0]):
+            yield Directions(*(field[i : i + 1, ...] for field in fields))
+
 
 def stage_directions(
     forms: Sequence[QuadraticForm],
@@ -43,7 +49,7 @@ def stage_directions(
     more columns than rows or samples. With bases Q, of shape (k, r), CQ takes the place of C.
     """
     k = forms[0].shape[1]
-    if bases is None and k > min(rows.shape[1], forms[0].samples):
+    if bases is None and k > 2 * min(rows.shape[1], forms[0].samples):
         return root_directions(forms, rows, most)
     xp = arrays.namespace(coefficients)
     cross = [form.cross_rows(rows[i, :]) for i, form in enumerate(forms)]
@@ -59,19 +65,24 @@ def stage_directions(
 
 def root_directions(forms: Sequence[QuadraticForm], rows: Array, most: int) -> Directions:
     """The leading ``most`` directions of fits on given rows, from inverse roots."""
+    return directions(rows, *roots_of(forms, rows), most)
+
+
+def roots_of(forms: Sequence[QuadraticForm], rows: Array) -> tuple[Array, Array]:
+    """Inverse roots R and R C_S of m forms on the rows of each, padded with zeros."""
     roots = [form.inverse_root(rows[i, :])[0] for i, form in enumerate(forms)]
     whitened = [root @ forms[i].cross_rows(rows[i, :]) for i, root in enumerate(roots)]
-    return directions(rows, _stacked(roots), _stacked(whitened), most)
+    return linalg.stacked(roots), linalg.stacked(whitened)
 
 
 def directions(
     rows: Array, root: Array, whitened: Array, most: int, columns: Array | None = None
 ) -> Directions:
-    """The leading directions of fits with R and R C_S, of all columns or, for one fit, of some."""
+    """The leading directions of fits with R and R C_S, of all columns or of those of each fit."""
     xp = arrays.namespace(whitened)
     matrix = whitened
     if columns is not None:
-        matrix = arrays.take_columns(whitened[0, ...], columns)[None, ...]
+        matrix = xp.take_along_axis(whitened, columns[:, None, :], axis=2)
     transposed = xp.matrix_transpose(matrix)
     wide = matrix.shape[1] <= matrix.shape[2]
     symmetric = matrix @ transposed if wide else transposed @ matrix
@@ -99,23 +110,6 @@ def _ordered(rows: Array, map: Array, weights: Array) -> Directions:
     explained = _running_sums(weights**2, axis=1)
     order = xp.argsort(-arrays.half_the_digits(explained), axis=2)
     return Directions(rows, map, weights, order)
-
-
-def _stacked(blocks: Sequence[Array]) -> Array:
-    """Matrices along a new first axis, padded with zeros to the shape of the largest."""
-    xp = arrays.namespace(blocks[0])
-    shape = tuple(max(block.shape[i] for block in blocks) for i in (0, 1))
-    return xp.stack([_padded(block, shape) for block in blocks])
-
-
-def _padded(block: Array, shape: tuple[int, int]) -> Array:
-    for axis in (0, 1):
-        missing = shape[axis] - block.shape[axis]
-        if missing:
-            size = (missing, block.shape[1]) if axis == 0 else (block.shape[0], missing)
-            parts = [block, arrays.zeros(size, like=block)]
-            block = arrays.namespace(block).concat(parts, axis=axis)
-    return block
 
 
 def error_tables(

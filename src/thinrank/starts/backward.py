@@ -9,7 +9,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
-from thinrank.forms import ProductForm
+from thinrank.forms.products import ProductForm, dual_fits
 from thinrank.starts.elimination import eliminated
 
 # Ridge of the fits if the loss has none, in units of the mean curvature. Values from 0.01 to 10
@@ -59,5 +59,5 @@ def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
 def solution(form: QuadraticForm, rows: Array) -> Array:
     """H_SS⁻¹C_S, the coefficients of the rows S without a limit on the rank."""
     if isinstance(form, ProductForm) and form.has_dual(rows):
-        return form.dual_fit(rows)[0]
+        return dual_fits([form], rows[None, :])[0][0, ...]
     return linalg.solve_definite(form.gram(rows), form.cross_rows(rows))

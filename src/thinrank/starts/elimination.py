@@ -11,7 +11,7 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.memory import budget_bytes
-from thinrank.forms import ProductForm
+from thinrank.forms.products import ProductForm, dual_fits
 from thinrank.largest import top_rows
 
 # Numbers of rows are a geometric sequence with this ratio: most rows are removed in groups, and the
@@ -129,9 +129,8 @@ def _fit(forms: Sequence[QuadraticForm], rows: Array, bases: Sequence[Array] | N
     every = range(len(forms))
     dual = [form for form in forms if isinstance(form, ProductForm)]
     if len(dual) == len(forms) and all(form.has_dual(rows[0, :]) for form in dual):
-        fits = [form.dual_fit(rows[i, :]) for i, form in enumerate(dual)]
-        B = xp.stack([B if bases is None else B @ bases[i] for i, (B, _) in enumerate(fits)])
-        diagonal = xp.stack([diagonal for _, diagonal in fits])
+        B, diagonal = dual_fits(dual, rows)
+        B = B if bases is None else B @ xp.stack(list(bases))
         return Stage(rows, B, None, xp.sum(B * B, axis=2) / diagonal)
     # by Cholesky factors, which takes less than half as long as a general inverse
     roots = [linalg.inverse_cholesky(forms[i].gram(rows[i, :]))[0] for i in every]
