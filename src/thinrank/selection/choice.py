@@ -115,7 +115,8 @@ def allowance(rule: RefitRule, best: Evaluation, other: Evaluation, samples: int
     larger.
 
     Rank 0, which predicts the means, is allowed 3 standard errors of the difference (more if they
-    come from few splits), but only one if the error of the best model is lower than that of the means by more than 15 %.
+    come from few splits), but only one if the error of the best model is lower than that of the
+    means by more than 15 %.
 
     Parameters
     ----------

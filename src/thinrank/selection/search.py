@@ -44,6 +44,10 @@ _NEAR, _CLOSE = 0.05, 0.02
 _STEPS = 20
 # Largest number of moves, and number of the best models that are evaluated on all partitions.
 _MOST = 6
+# Exchanges begin with this number of rows per sample, or more. In the paper's two-way weak setting,
+# with 10 of 100 rows, beginning with the best points of the tables alone, which often have fewer
+# than 5, cost 6 % of the error.
+_BEGIN = 0.25
 # A move is made if it is predicted to decrease the score by this fraction: less than the choice
 # between models allows.
 _WORTH = 0.001
@@ -293,12 +297,11 @@ class Search:
         return list(dict.fromkeys(some))[:_MOST]
 
     def _first_exchanged(self, tables: Sequence[Table]) -> Sizes:
-        """The best point with enough rows for exchanges to begin with: fewer are predicted well."""
+        """The best point with enough rows to begin exchanges with: what fewer do is predicted."""
         ranked = sorted(self._best_by_rows(tables).items())
-        if not ranked:
-            return self._proposed(tables)[0]._replace(exchange=True)
-        least = min(self._space.samples / 4, ranked[-1][0])
-        return next(found for rows, found in ranked if rows >= least)[1]._replace(exchange=True)
+        least = min(_BEGIN * self._space.samples, ranked[-1][0] if ranked else 0)
+        points = [point for rows, (_, point) in ranked if rows >= least]
+        return (points or self._proposed(tables))[0]._replace(exchange=True)
 
     # ------------------------------------------------------------------ models
 
