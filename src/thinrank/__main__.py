@@ -7,8 +7,6 @@ import signal
 import sys
 from typing import Any
 
-__all__ = ["run"]
-
 
 def run() -> None:
     """Run the command line; Ctrl-C while libraries are imported ends it without a traceback."""

@@ -36,45 +36,6 @@ _MORE_AT_ONCE = 16
 # Up to this number of values the host sorts them before an accelerator has begun. Rule of thumb.
 FEW = 1 << 16
 
-__all__ = [
-    "FEW",
-    "Array",
-    "add_to_diagonal",
-    "as_float_array",
-    "at_once",
-    "column_norms_squared",
-    "constant",
-    "device_of",
-    "divide_or_zero",
-    "empty_tensor",
-    "eps",
-    "from_numpy",
-    "half_the_digits",
-    "identity",
-    "indices",
-    "inner",
-    "is_array",
-    "is_tensor",
-    "itemsize",
-    "mean_and_variance",
-    "namespace",
-    "nonzero_among",
-    "nonzero_rows",
-    "norm",
-    "on_host",
-    "put_rows",
-    "remembered",
-    "row_norms_squared",
-    "scatter_rows",
-    "submatrix",
-    "take_columns",
-    "take_rows",
-    "to_numpy",
-    "true_positions",
-    "without_overflow_warnings",
-    "zeros",
-]
-
 
 def namespace(*arrays: Array) -> Any:
     """Return the array API namespace that all ``arrays`` share."""

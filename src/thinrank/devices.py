@@ -9,8 +9,6 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core.extras import import_optional
 
-__all__ = ["to_device"]
-
 _DTYPES = ("float32", "float64")
 
 

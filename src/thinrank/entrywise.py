@@ -10,22 +10,6 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = [
-    "about_proportional",
-    "at_least",
-    "at_most",
-    "expit",
-    "inners",
-    "largest",
-    "largest_beside_diagonal",
-    "log1p_exp",
-    "log_or_smallest",
-    "logistic",
-    "row_maxima",
-    "row_sums",
-    "typical_change",
-]
-
 
 def at_least(x: Array, bound: Array | float) -> Array:
     """The larger of ``x`` and a number or an array that broadcasts to it."""

@@ -9,8 +9,6 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["MANY", "bound_of_largest", "on_the_host", "top_positions", "top_quotients", "top_rows"]
-
 # Of this number of values or more the largest are found after a bound: ten times as fast.
 MANY = 1 << 14
 

@@ -18,13 +18,6 @@ from thinrank.linalg import (
 )
 from thinrank.subspace_iteration import by_subspace_iteration, wider
 
-__all__ = [
-    "FULL_SVD_SIZE",
-    "MAX_GRAM",
-    "leading_left_vectors",
-    "leading_right_vectors",
-]
-
 # Up to this number of rows or columns a full SVD is faster than subspace iteration.
 FULL_SVD_SIZE = 64
 # A matrix is wide if it has at most _MAX_WIDE_ROWS rows and at least _WIDE times as many columns.

@@ -15,21 +15,6 @@ from scipy.linalg import get_lapack_funcs
 from thinrank import arrays, small_matrices
 from thinrank.arrays import Array
 
-__all__ = [
-    "eigh",
-    "extreme_eigenvalues",
-    "inverse_cholesky",
-    "largest_eigenvalue",
-    "left_singular_vectors",
-    "lower_product",
-    "qr",
-    "random_block",
-    "solve_definite",
-    "stacked",
-    "tall_qr",
-    "truncated_svd",
-]
-
 # The limits on sizes are rules of thumb: near them both methods take about the same time.
 # Up to this number of entries a full SVD is faster than a truncated one.
 _DENSE_SVD_ENTRIES = 250_000

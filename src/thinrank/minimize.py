@@ -17,8 +17,6 @@ from thinrank.solvers import as_solver
 from thinrank.solvers.loop import run
 from thinrank.starts import as_start, complete_rank
 
-__all__ = ["Run", "check_size", "check_sizes", "minimize", "seed_from", "solution_of", "solve"]
-
 
 class Run(NamedTuple):
     """Result of a run of a solver.

@@ -16,22 +16,6 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = [
-    "Ritz",
-    "eigenpairs",
-    "inner_products",
-    "inverse_of_lower",
-    "inverse_root",
-    "is_single_elsewhere",
-    "least_pivot",
-    "lower_factor",
-    "orthonormal",
-    "product_right_vectors",
-    "product_svd",
-    "ritz",
-    "svd",
-]
-
 # Up to this number of rows and columns a matrix is factorised on the host. Rule of thumb.
 MOST_ROWS = 256
 # Least pivot, relative to the largest, of a Cholesky factor of inner products whose columns are

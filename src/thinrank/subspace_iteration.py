@@ -14,8 +14,6 @@ from thinrank import arrays, small_matrices
 from thinrank.arrays import Array
 from thinrank.linalg import OVERSAMPLING, random_block
 
-__all__ = ["Check", "by_subspace_iteration", "to_check", "wider"]
-
 # Number of products before a check of convergence, after which most guesses have converged.
 _PRODUCTS = 3
 # Largest number of checks of convergence.

@@ -18,8 +18,6 @@ from thinrank.estimators.whole_fit import whole_fit
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 
-__all__ = ["Baseline", "check_count", "check_number"]
-
 
 class Baseline(FactorRegressor):
     """A regressor that lists candidate settings and solves for them one after another.

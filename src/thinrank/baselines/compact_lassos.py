@@ -12,8 +12,6 @@ from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
 
-__all__ = ["CompactGroupLasso", "CompactLassos", "compact"]
-
 
 def compact(data: Prepared) -> Prepared:
     """Compress data to p rows with the same least-squares loss, up to a constant.

@@ -16,8 +16,6 @@ from thinrank.designs import Dense
 from thinrank.losses.noise import noise_scale
 from thinrank.solvers.group_lasso import group_lasso, largest_penalty, nonzero_rows
 
-__all__ = ["DoubleProjectedPenalization"]
-
 # Candidate thresholds for the norms of the rows of YᵀU are σ·(√r + these numbers), besides 0. A row
 # of pure noise has r entries of standard deviation σ, so its norm is about σ√r with a standard
 # deviation of about σ/√2.

@@ -16,8 +16,6 @@ from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
-__all__ = ["ExclusiveExtraction"]
-
 # Smallest penalty of the path, relative to one for which every layer is zero. Small, because the
 # weights make the effective penalties of the entries differ by orders of magnitude.
 _SMALLEST = 3e-5

@@ -16,8 +16,6 @@ from thinrank.core.factors import Factors
 from thinrank.solvers.group_lasso import largest_penalty, nonzero_rows
 from thinrank.solvers.reduced_rank import reduced_rank_from_svd, thin_svd
 
-__all__ = ["JointRankRowSelection"]
-
 # Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
 _PATH_TOL = 1e-4
 

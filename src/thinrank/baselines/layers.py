@@ -10,8 +10,6 @@ from thinrank.baselines.sample import Prepared
 from thinrank.baselines.weighted_lasso import weighted_lasso
 from thinrank.core.factors import Factors
 
-__all__ = ["Layers"]
-
 
 @dataclass
 class Layers:

@@ -10,8 +10,6 @@ from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
 
-__all__ = ["NullRegressor"]
-
 
 class NullRegressor(Baseline):
     """Predict the mean of the training rows, whatever the predictors are.

@@ -11,9 +11,6 @@ from thinrank import arrays
 from thinrank.baselines.sample import Prepared
 from thinrank.solvers.group_lasso import group_lasso_path
 
-__all__ = ["ordered_path"]
-
-
 # Columns are the same if they differ by at most this fraction of their norm, by rounding errors of
 # centring.
 _SAME = 1e-9

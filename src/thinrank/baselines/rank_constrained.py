@@ -16,8 +16,6 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.solvers.group_lasso import group_lasso, largest_penalty
 
-__all__ = ["RankConstrainedGroupLasso"]
-
 # Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
 _PATH_TOL = 1e-4
 

@@ -15,8 +15,6 @@ from thinrank.core.factors import Factors
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 
-__all__ = ["ReducedRankRegression"]
-
 
 class ReducedRankRegression(Baseline):
     """Reduced-rank regression: low rank, no sparsity.

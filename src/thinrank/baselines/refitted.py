@@ -13,8 +13,6 @@ from thinrank.baselines.separate_lassos import SeparateLassos
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
 
-__all__ = ["RefittedGroupLasso", "RefittedLassos", "ShortPathGroupLasso", "ShortPathLassos"]
-
 # Number of penalties without improvement after which the rest of a path of about ten is skipped:
 # the remaining fits are dense and would take most of the time.
 _PATIENCE = 3

@@ -20,8 +20,6 @@ from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 
-__all__ = ["NEARLY_DEPENDENT", "Prepared", "TrainingSample"]
-
 # Directions of X with singular values below this fraction of the largest are left out of reduced
 # rank regression. The coefficients of two predictors that differ by 1e-8 of their size would be
 # tens of millions, of opposite signs, and say nothing but noise. Rule of thumb: in such a direction

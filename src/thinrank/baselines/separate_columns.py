@@ -6,8 +6,6 @@ import numpy as np
 
 from thinrank.core.factors import Factors
 
-__all__ = ["factors_of_columns"]
-
 
 def factors_of_columns(theta: np.ndarray) -> Factors:
     """Factors of all of Θ, in which every column is as precise as in Θ.

@@ -16,8 +16,6 @@ from thinrank.baselines.weighted_lasso import weighted_lasso
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
-__all__ = ["SeparateLassos"]
-
 # Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
 _PATH_TOL = 1e-4
 

@@ -14,8 +14,6 @@ from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 
-__all__ = ["SeparateRidges"]
-
 # Range of the penalties that "auto" tries, relative to the largest eigenvalue of XᵀX/n: from all
 # coefficients close to zero to almost ordinary least squares.
 _LARGEST, _SMALLEST = 10.0, 1e-5

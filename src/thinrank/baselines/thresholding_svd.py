@@ -19,8 +19,6 @@ from thinrank.designs import Dense
 from thinrank.losses.noise import noise_scale
 from thinrank.solvers.group_lasso import nonzero_rows
 
-__all__ = ["ThresholdingSVD"]
-
 # Candidate thresholds for the entries of the right vectors, in standard deviations of their noise.
 _NOISE_LEVELS = (0.0, 1.0, 2.0, 3.0, 4.0)
 # Smallest candidate for the threshold of the left vectors, relative to the largest.
@@ -197,6 +195,7 @@ class LeftStep:
         self._gram = data.X.T @ data.X if data.shape[1] <= _MOST_HELD else None
 
     def __call__(self, B: np.ndarray, V: np.ndarray, threshold: float) -> np.ndarray:
+        """One step from B."""
         cross = self.data.cross @ V
         moved = B + self._step * (cross - self.data.X.T @ (self.data.X @ B))
         sizes = np.abs(moved)

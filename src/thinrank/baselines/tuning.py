@@ -12,8 +12,6 @@ from thinrank.core.factors import Factors
 from thinrank.core.journal import recalled
 from thinrank.selection.splits import given_splits
 
-__all__ = ["Path", "Setting", "cross_validate", "penalty_grid"]
-
 Setting = dict[str, Any]
 """Values of the tuning parameters of a baseline, by name."""
 

@@ -8,8 +8,6 @@ from sklearn.linear_model import lasso_path
 
 from thinrank.core.warnings import quiet_coordinate_descent
 
-__all__ = ["weighted_lasso"]
-
 # Rule of thumb: up to this many predictors the overhead of a working set exceeds its gain.
 _SMALL = 150
 # An entry outside the working set violates its condition if it exceeds the penalty by this fraction

@@ -16,8 +16,6 @@ from thinrank.calcium.sizes import (
 from thinrank.calcium.stages import StageProgress
 from thinrank.core.factors import Factors
 
-__all__ = ["Alternation"]
-
 # Largest number of rounds over frames and factors, and of changes of the active pixels in a round.
 # Rules of thumb: both usually stop earlier, and the solver continues from the result.
 _MOST_ROUNDS = 4

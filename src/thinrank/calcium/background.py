@@ -9,8 +9,6 @@ from scipy.ndimage import gaussian_filter
 
 from thinrank.calcium.movie import Movie
 
-__all__ = ["Background", "find_background"]
-
 # Cells of the coarse grid per standard deviation of the filter. Rule of thumb: with three, linear
 # interpolation between the cells is accurate.
 _CELLS = 3.0

@@ -12,8 +12,6 @@ from thinrank.calcium.movie import Movie
 from thinrank.calcium.stages import StageProgress
 from thinrank.core.threads import threads_in_use
 
-__all__ = ["BinnedMovie", "bin_length", "bin_movie", "middle", "noise_level"]
-
 # Bins are one decay time long if the movie then has this many of them, and half as long otherwise.
 # A long movie shows as much in longer bins, in less time.
 _ENOUGH_BINS = 300

@@ -9,8 +9,6 @@ import numpy as np
 
 from thinrank.calcium.regions import label_image
 
-__all__ = ["select_neurons"]
-
 
 def select_neurons(imaging: Any, neurons: Any) -> Any:
     """A copy of a fit with some of its neurons, which are numbered anew from 1.

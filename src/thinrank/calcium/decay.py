@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["decay_from_frame_rate", "estimate_decay", "resolve_decay"]
-
 # Largest lag of the autocovariance in use; larger lags are mostly noise.
 _LAGS = 5
 # Number of the most active pixels that the autocovariance is summed over. Rule of thumb.

@@ -9,16 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "DECISIONS",
-    "Decision",
-    "Decisions",
-    "accepted_neurons",
-    "centres_of",
-    "check_movie",
-    "read_decisions",
-]
-
 DECISIONS = "thinrank decisions"
 """The entry "format" of a file of decisions."""
 # Distance in pixels between the centres of a neuron in two fits to the same movie. Fits are

@@ -7,8 +7,6 @@ import numpy as np
 from thinrank.calcium.demixing import rising_levels
 from thinrank.calcium.segments import Segments
 
-__all__ = ["exact_spikes", "trace_noise"]
-
 # The median of |z| of a standard normal variable z.
 _NORMAL_MEDIAN = 0.6745
 # A spike must explain this many times log(n_frames) variances of the noise. Rule of thumb: 2 is

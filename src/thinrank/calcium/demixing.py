@@ -8,8 +8,6 @@ import numpy as np
 
 from thinrank.calcium.segments import Segments
 
-__all__ = ["Components", "demix", "rising_levels"]
-
 
 @dataclass(frozen=True)
 class Components:

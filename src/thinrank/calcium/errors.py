@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MovieError"]
-
 
 class MovieError(ValueError):
     """A movie cannot be used.

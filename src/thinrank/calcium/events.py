@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter, maximum_filter
 
-__all__ = ["Event", "find_events", "vote"]
-
 # All four values are rules of thumb; benchmarks/calcium.py shows the scores that they give.
 # Smallest height of a peak, in standard deviations of the noise.
 _LEAST_HEIGHT = 4.0

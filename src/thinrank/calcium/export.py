@@ -16,18 +16,6 @@ from thinrank.calcium.quality import Quality
 from thinrank.calcium.scores import as_regions
 from thinrank.core.extras import import_optional
 
-__all__ = [
-    "Segmentation",
-    "export_results",
-    "read_regions",
-    "write_footprints",
-    "write_quality",
-    "write_regions",
-    "write_results",
-    "write_spikes",
-    "write_traces",
-]
-
 
 class Segmentation(Protocol):
     """The attributes that are exported; a fitted ``CalciumImaging`` has them.

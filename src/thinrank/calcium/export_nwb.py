@@ -13,8 +13,6 @@ from thinrank.calcium.fluorescence import Fluorescence
 from thinrank.calcium.quality import Quality
 from thinrank.core.extras import import_optional
 
-__all__ = ["write_nwb"]
-
 _UNKNOWN = "unknown"
 
 

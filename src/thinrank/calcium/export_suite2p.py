@@ -9,8 +9,6 @@ import numpy as np
 from scipy.ndimage import median_filter
 from scipy.spatial import ConvexHull, QhullError
 
-__all__ = ["write_suite2p"]
-
 # Cells of suite2p have a radius of twice the standard deviation of their pixels.
 _RADIUS = 2.0
 

@@ -15,8 +15,6 @@ from thinrank.calcium.nonnegative_deconvolution import deconvolve
 from thinrank.calcium.preprocessing import interpolated
 from thinrank.calcium.stages import StageProgress
 
-__all__ = ["Fluorescence", "RestingLevel", "measure_fluorescence"]
-
 
 @dataclass(frozen=True)
 class Fluorescence:

@@ -13,8 +13,6 @@ from typing import Any
 from thinrank.core.unfinished import clear_unfinished
 from thinrank.core.whole_folder import replaced_folder
 
-__all__ = ["SUMMARY", "check_destination", "whole_folder", "write_summary"]
-
 SUMMARY = "summary.json"
 """Name of the file that describes the results and lists all files; it is written last."""
 

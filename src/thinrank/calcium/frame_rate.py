@@ -12,8 +12,6 @@ from thinrank.calcium.errors import MovieError
 from thinrank.calcium.readers import collected_log
 from thinrank.core.extras import import_optional
 
-__all__ = ["may_have_frame_rate", "read_frame_rate"]
-
 # Names of the frame rate in ScanImage: since version 5 (2015), version 4, and version 3.
 _NAMES = ("SI.hRoiManager.scanFrameRate", "scanimage.SI4.scanFrameRate", "state.acq.frameRate")
 _SUFFIXES = (".tif", ".tiff")

@@ -9,8 +9,6 @@ from typing import Any
 from thinrank.calcium.errors import MovieError
 from thinrank.core.extras import import_optional
 
-__all__ = ["check_storage"]
-
 # Virtual datasets whose sources are virtual in turn, and so on: more levels than this are a loop.
 _LEVELS = 8
 

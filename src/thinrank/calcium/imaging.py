@@ -26,8 +26,6 @@ from thinrank.core.factors import Factors
 from thinrank.core.result import Status
 from thinrank.designs import RecursiveFilter
 
-__all__ = ["CalciumImaging"]
-
 
 class CalciumImaging(BaseEstimator):
     r"""Find neurons, their footprints, traces and spikes in a calcium imaging movie.

@@ -14,8 +14,6 @@ from thinrank.calcium.seeds import LocalNeuron, SeedSearch, local_spread
 from thinrank.calcium.smoothing import smooth_frames
 from thinrank.calcium.stages import StageProgress
 
-__all__ = ["LocalDetection", "LocalResult", "unit_noise"]
-
 # Rounds of background, search and joint fit. The first background includes the neurons; the second
 # does not. A third round changes little.
 _ROUNDS = 2

@@ -14,8 +14,6 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.sparse import csr_array
 
-__all__ = ["CellGrid", "LocalBackground", "fit_background"]
-
 # Cells of the coarse grid per standard deviation of the filter. Rule of thumb: with three, linear
 # interpolation between the cells is accurate.
 _CELLS = 3.0

@@ -10,8 +10,6 @@ from scipy.ndimage import gaussian_filter, gaussian_filter1d, label
 from thinrank.calcium.deconvolution import trace_noise
 from thinrank.calcium.seeds import LocalNeuron, matched
 
-__all__ = ["body_of", "fit_jointly", "is_body", "merged", "pruned", "subtract"]
-
 # The median of |z| of a standard normal variable z.
 _NORMAL_MEDIAN = 0.6745
 # Bins below this many standard deviations of a trace's noise are not used for its footprint.

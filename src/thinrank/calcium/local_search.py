@@ -24,8 +24,6 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.result import Outcome, Status
 
-__all__ = ["fit_locally"]
-
 # Decay that the length of the bins is chosen for if it is estimated, which happens later. The
 # paper's 1 − 1/frame_rate at 10 frames per second.
 _USUAL_DECAY = 0.9

@@ -28,8 +28,6 @@ from thinrank.designs import Dense, RecursiveFilter
 from thinrank.losses import LeastSquares
 from thinrank.minimize import minimize, seed_from
 
-__all__ = ["fit_low_rank"]
-
 # Largest number of pixels in use; larger frames are screened. For 3000 frames, Y then takes 400 MB.
 _MOST_PIXELS = 1 << 15
 # Decay for the screening of large frames if it is estimated, which happens later. The paper's

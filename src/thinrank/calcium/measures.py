@@ -15,8 +15,6 @@ from thinrank.calcium.registration import RegisteredMovie, find_shifts
 from thinrank.calcium.stages import Stages
 from thinrank.core.extras import import_optional
 
-__all__ = ["check_measures", "measured", "steady"]
-
 # Largest fraction of the neuropil that can be subtracted: more than any tissue has.
 _MOST_NEUROPIL = 2.0
 

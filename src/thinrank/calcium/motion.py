@@ -9,8 +9,6 @@ from scipy.fft import fft2, fftfreq, ifft2
 
 from thinrank.calcium.movie import Movie
 
-__all__ = ["PhaseCorrelation", "sampled_frames", "typical_shift", "warn_of_motion"]
-
 # Standard deviation in pixels of the Gaussian filter of phase correlations, without which noise at
 # high frequencies dominates; suite2p's smooth_sigma.
 _SMOOTHING = 1.15

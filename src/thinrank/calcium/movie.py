@@ -14,8 +14,6 @@ from thinrank.calcium.errors import MovieError
 from thinrank.calcium.readers import opened
 from thinrank.core.prefetch import prefetched
 
-__all__ = ["Movie", "open_movie"]
-
 _FEWEST_FRAMES = 3  # one before a spike, the spike, and one after it
 # Number of entries of a block of lines: 16 MiB in single precision.
 _BLOCK_ENTRIES = 1 << 22

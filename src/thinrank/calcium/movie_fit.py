@@ -10,8 +10,6 @@ from thinrank.calcium.neurons import Neurons
 from thinrank.core.factors import Factors
 from thinrank.core.result import Status
 
-__all__ = ["MovieFit"]
-
 
 @dataclass(frozen=True)
 class MovieFit:

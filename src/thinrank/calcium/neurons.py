@@ -15,8 +15,6 @@ from thinrank.calcium.separation import Separation
 from thinrank.core.factors import Factors
 from thinrank.designs import RecursiveFilter
 
-__all__ = ["Neurons", "as_neurons", "find_neurons"]
-
 
 @dataclass(frozen=True)
 class Neurons:

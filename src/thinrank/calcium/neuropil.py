@@ -6,8 +6,6 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt
 from scipy.sparse import csr_array
 
-__all__ = ["surroundings"]
-
 # Pixels between a region and its surroundings, which the light of the neuron still reaches, and
 # the number of pixels of the surroundings: suite2p's inner_neuropil_radius and
 # min_neuropil_pixels.

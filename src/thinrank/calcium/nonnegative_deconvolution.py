@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-__all__ = ["deconvolve"]
-
 # The powers of γ of one stretch of frames span at most this factor, far inside floating point.
 _SPAN = 1e-60
 # What comes before or after a stretch no longer matters where it has decayed by this factor.

@@ -16,8 +16,6 @@ from thinrank.calcium.movie import Movie
 from thinrank.calcium.stages import StageProgress
 from thinrank.designs import RecursiveFilter
 
-__all__ = ["PreparedMovie", "Preprocessing", "interpolated", "smoothing_kernel"]
-
 # Number of entries of a block of lines: 16 MiB in single precision. The memory in use is a few
 # times this.
 _BLOCK_ENTRIES = 1 << 22

@@ -9,8 +9,6 @@ import numpy as np
 from thinrank.calcium.deconvolution import trace_noise
 from thinrank.calcium.fluorescence import Fluorescence, RestingLevel
 
-__all__ = ["LEAST_CORRELATION", "LEAST_SNR", "Quality", "measure_quality"]
-
 LEAST_CORRELATION = 0.2
 """Neurons whose traces correlate less with their raw light are doubtful. Rule of thumb: on movies
 that were made for it, wide changes of the light that are no neurons have correlations around 0,

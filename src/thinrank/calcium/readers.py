@@ -20,8 +20,6 @@ from thinrank.calcium.zarr_movie import ZarrFrames, is_zarr, zarr_arrays
 from thinrank.core import memory
 from thinrank.core.extras import import_optional
 
-__all__ = ["collected_log", "opened"]
-
 # Messages in tifffile's log about an incomplete file. tifffile reads the rest without an error.
 _BROKEN_TIFF = ("invalid page offset", "corrupted tag list", "failed to read", "missing")
 # Exceptions of NumPy, which parses the header of an array as Python, for damaged files.

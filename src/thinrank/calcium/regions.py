@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import binary_fill_holes, label
 
-__all__ = ["connected_regions", "label_image", "region_of"]
-
 # The eight neighbours of a pixel.
 _AROUND = np.ones((3, 3), dtype=bool)
 

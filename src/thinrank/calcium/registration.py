@@ -13,8 +13,6 @@ from thinrank.calcium.movie import Movie, open_movie
 from thinrank.calcium.stages import StageProgress
 from thinrank.core.extras import import_optional
 
-__all__ = ["RegisteredMovie", "Registration", "find_shifts", "register"]
-
 # Number of frames of which the reference is made, and of those that are averaged first, the most
 # alike. Rules of thumb, half of suite2p's nimg_init and its 20.
 _SAMPLE, _ALIKE = 100, 20

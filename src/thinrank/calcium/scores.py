@@ -11,8 +11,6 @@ from scipy.stats import rankdata
 
 from thinrank.calcium.windows import mask_of
 
-__all__ = ["Scores", "match_regions", "pixel_auc", "score_regions"]
-
 
 @dataclass(frozen=True)
 class Scores:

@@ -10,8 +10,6 @@ from scipy.signal import lfilter
 
 from thinrank.calcium.binning import middle
 
-__all__ = ["LocalNeuron", "SeedSearch", "local_spread", "matched"]
-
 # Matched-filter outputs below this many standard deviations of the noise do not count as activity.
 _ACTIVE = 3.0
 # A neuron must have a bin above √(2 log(number of bins times places)) standard deviations times

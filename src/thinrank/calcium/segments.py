@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-__all__ = ["Segments", "best_frames", "segment_gains"]
-
 # Bisections of the penalty of a spike. 40 reduce the interval by a factor of 10¹².
 _BISECTIONS = 40
 # A segment is truncated where its decay is below this fraction: it explains nothing after that.

@@ -10,8 +10,6 @@ from thinrank.calcium.demixing import Components, demix
 from thinrank.calcium.events import Event, find_events, vote
 from thinrank.calcium.segments import Segments
 
-__all__ = ["Separation"]
-
 # All values are rules of thumb; benchmarks/calcium.py shows the scores that they give.
 # Largest distance of a pixel of a footprint from the location of its neuron, in radii.
 _REACH = 2.0

@@ -13,17 +13,6 @@ from thinrank.core.checks import is_auto
 from thinrank.minimize import check_size
 from thinrank.solvers import as_solver
 
-__all__ = [
-    "as_preprocessing",
-    "check_settings",
-    "check_widths",
-    "fits_low_rank",
-    "given_radius",
-    "given_sizes",
-    "in_radii",
-    "smoothing_width",
-]
-
 # Names of the baselines of the fluorescence, see Preprocessing.
 _BASELINES = ("median", "percentile", "none")
 # Ways of finding neurons, see CalciumImaging.

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.signal import lfilter
 
-__all__ = ["MovieTruth", "make_movie"]
-
 # Smallest distances, in standard deviations of a footprint: between the centres of neurons that are
 # not a close pair, and from a centre to the edge of a frame. At 5 standard deviations the inner
 # product of two Gaussian footprints is 0.2 % of their squared norm.

@@ -11,14 +11,6 @@ from scipy.stats import chi2
 from thinrank import linalg
 from thinrank.calcium.preprocessing import smoothing_kernel
 
-__all__ = [
-    "LeadingDirections",
-    "MovieSizes",
-    "active_pixel_count",
-    "leading_directions",
-    "spike_penalty",
-]
-
 # Up to this many frames the inner products of all frames are computed: 128 MB in double precision.
 _MOST_FRAMES = 4000
 # Number of the most active pixels that the directions are computed from. Rule of thumb.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["gaussian_matrix", "smooth_frames"]
-
 # Number of lines that are computed by one matrix product: more of them need more operations on
 # zeros, fewer of them smaller products. Rule of thumb.
 _LINES = 16

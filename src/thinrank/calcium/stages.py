@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from thinrank.core.progress import progress_bar
 
-__all__ = ["StageProgress", "Stages", "reported_stages"]
-
 StageProgress = Callable[[float], None]
 """Called with the fraction of a stage that is done, from 0 to 1."""
 

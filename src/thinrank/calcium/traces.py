@@ -13,8 +13,6 @@ from thinrank.calcium.movie import Movie
 from thinrank.calcium.preprocessing import interpolated
 from thinrank.calcium.stages import StageProgress
 
-__all__ = ["FrameTraces", "extract_targets", "spikes_of"]
-
 # Passes over all neurons with traces at least 0, and with spikes at least 0. Rules of thumb.
 _PASSES, _SPIKE_PASSES = 10, 2
 

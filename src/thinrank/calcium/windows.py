@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["inside", "mask_of", "window"]
-
 # Pixels from the centre of a window to its edge: room for a neuron of the usual radius of 5 pixels
 # and its neighbours.
 _HALF = 14

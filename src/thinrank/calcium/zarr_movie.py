@@ -12,8 +12,6 @@ import numpy as np
 from thinrank.calcium.errors import MovieError
 from thinrank.core.extras import import_optional
 
-__all__ = ["ZarrFrames", "is_zarr", "zarr_arrays"]
-
 # Files that describe an array or a group, of version 3 and of version 2 of the format.
 _METADATA = ("zarr.json", ".zarray", ".zgroup")
 # Filters that run code from the file when it is read.

@@ -8,8 +8,6 @@ import sys
 
 import typer
 
-__all__ = ["names_of", "number", "size", "typed_command", "word"]
-
 
 def number(text: str, kind: type, words: tuple[str, ...], option: str) -> object:
     """Parse an option that is a number or one of some words.

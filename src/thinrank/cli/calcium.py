@@ -34,8 +34,6 @@ from thinrank.core.extras import import_optional
 from thinrank.report import MovieAnalysis, write_movie_page
 from thinrank.report.libraries import check_libraries
 
-__all__ = ["SIMULATED_FRAME_RATE", "CalciumRequest", "run_calcium"]
-
 SIMULATED_FRAME_RATE = 7.0
 """Default number of frames per second of the simulated movie."""
 

@@ -15,8 +15,6 @@ from thinrank.core.factors import Factors
 from thinrank.datasets import make_two_way_sparse
 from thinrank.estimators import SparseReducedRankRegressor
 
-__all__ = ["run_demo"]
-
 _RANK, _ROWS, _COLUMNS = 8, 10, 10  # of the paper's two-way sparse setting
 
 

@@ -19,18 +19,6 @@ from thinrank.cli.failures import memory_failure, system_failure
 from thinrank.cli.interruption import Interruption, received_signal
 from thinrank.cli.option_names import in_options, is_about_option
 
-__all__ = [
-    "BAD_DATA",
-    "FAILURE",
-    "INTERRUPTED",
-    "TRACEBACK",
-    "USAGE",
-    "Output",
-    "UnusableArgumentError",
-    "carry_out",
-    "fail",
-]
-
 FAILURE = 1
 """Something other than options and data: a full disk, a missing library, an error of ours."""
 USAGE = 2

@@ -6,8 +6,6 @@ import errno
 import os
 import sys
 
-__all__ = ["memory_failure", "system_failure"]
-
 _REMEDIES = {
     errno.ENOSPC: "free some space, or write to another disk",
     errno.EDQUOT: "free some space, or write to another disk",

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_json", "finite"]
-
 
 def as_json(estimator: Any) -> dict[str, Any]:
     """The findings of a fitted estimator.

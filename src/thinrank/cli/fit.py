@@ -21,8 +21,6 @@ from thinrank.cli.training_data import DataRequest, TrainingData, check_files, l
 from thinrank.tables.errors import did_you_mean, listed
 from thinrank.tables.responses import ResponseColumns
 
-__all__ = ["FORMAT", "FitRequest", "run_fit"]
-
 FORMAT = "thinrank fit"
 """Key of what the command stores with a model."""
 _MANY = 20  # more predictors than this are hard to read as a selection

@@ -8,8 +8,6 @@ from thinrank.cli.saved_model import SavedModel
 from thinrank.cli.training_data import DataRequest, TrainingData, load_data
 from thinrank.tables import TableError, checksum
 
-__all__ = ["reread_data"]
-
 
 def reread_data(model: SavedModel, x: Path | None, y: Path | None) -> TrainingData | str:
     """The data that a model was fitted to.

@@ -15,8 +15,6 @@ from typer.core import TyperGroup
 from thinrank.cli.exit_codes import FAILURE, Output, fail
 from thinrank.cli.interruption import Interruption, interruptible, received_signal
 
-__all__ = ["CommandGroup"]
-
 
 class CommandGroup(TyperGroup):
     """Commands whose errors are one line on standard error, or JSON with ``--json``."""

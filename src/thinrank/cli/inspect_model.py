@@ -12,8 +12,6 @@ from thinrank.cli.option_names import in_options
 from thinrank.cli.saved_model import SavedModel, load_model
 from thinrank.tables.errors import counted, listed, listed_counts
 
-__all__ = ["run_inspect"]
-
 
 def run_inspect(folder: Path, output: Output) -> dict[str, Any]:
     """Show what a model found and where it comes from, and return what ``--json`` prints.

@@ -21,8 +21,6 @@ from thinrank.cli.model_commands import add_model_commands
 from thinrank.cli.option_types import Debug
 from thinrank.cli.output_place import check_output_file, check_output_folder
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Low-rank, row-sparse and column-sparse coefficient matrices.",
     no_args_is_help=True,

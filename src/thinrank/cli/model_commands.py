@@ -30,8 +30,6 @@ from thinrank.cli.option_types import (
     Seed,
 )
 
-__all__ = ["add_model_commands"]
-
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 _CRITERIA = ("auto", "cv", "pic", "aic", "bic", "gic", "ebic", "gcv")
 

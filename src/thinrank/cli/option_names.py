@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["in_options", "is_about_option"]
-
 _OPTIONS = {
     "row_sparsity": "--rows",
     "column_sparsity": "--columns",

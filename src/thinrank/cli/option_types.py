@@ -8,28 +8,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "CORES",
-    "MODEL",
-    "READING",
-    "SAID",
-    "Debug",
-    "Decimal",
-    "Delimiter",
-    "Encoding",
-    "FitX",
-    "FitY",
-    "Folder",
-    "Header",
-    "Index",
-    "Jobs",
-    "Json",
-    "NoIndex",
-    "Overwrite",
-    "Quiet",
-    "Seed",
-]
-
 CORES = os.cpu_count() or 1
 
 READING = "Reading of files"

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import typer
 
-__all__ = ["check_new_file", "check_output_file", "check_output_folder"]
-
 
 def check_output_folder(folder: Path, option: str = "--out") -> None:
     """Raise a usage error unless files can be written to a folder, which need not exist.

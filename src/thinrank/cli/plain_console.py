@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rich.console import Console
 
-__all__ = ["plain_console"]
-
 
 def plain_console() -> Console:
     """A console that prints text as it is: ``[red]`` may be part of a path or of a name.

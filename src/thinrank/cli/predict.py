@@ -16,8 +16,6 @@ from thinrank.tables import ReadOptions, read_table, write_table
 from thinrank.tables.errors import counted, listed, listed_counts
 from thinrank.tables.write import OUTPUT_SUFFIXES
 
-__all__ = ["run_predict"]
-
 
 def run_predict(
     folder: Path, file: Path, options: ReadOptions, out: Path, overwrite: bool, output: Output

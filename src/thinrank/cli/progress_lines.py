@@ -8,8 +8,6 @@ from typing import Any
 
 from thinrank.tables.errors import counted
 
-__all__ = ["ProgressLines"]
-
 
 class ProgressLines:
     """A callback of an estimator that writes a line now and then.

@@ -15,8 +15,6 @@ from thinrank.cli.stability_file import read_stability
 from thinrank.cli.training_data import TrainingData
 from thinrank.core.extras import import_optional
 
-__all__ = ["run_report"]
-
 
 def run_report(
     folder: Path,

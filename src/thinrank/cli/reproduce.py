@@ -13,8 +13,6 @@ from thinrank.paper import find_study, study_names, write_index, write_study
 from thinrank.paper.commands import own_command
 from thinrank.studies import StudyError, load_records, run_study
 
-__all__ = ["chosen_studies", "run_reproduce"]
-
 # The libraries that pages and plots need.
 _LIBRARIES = ("matplotlib", "jinja2")
 

@@ -15,8 +15,6 @@ from thinrank.core.extras import is_installed
 from thinrank.core.progress import progress_bar
 from thinrank.rl.comparison import Comparison
 
-__all__ = ["FIGURES", "run_rl"]
-
 FIGURES = (".png", ".svg", ".pdf")
 """Suffixes of the files that the figure can be written to."""
 

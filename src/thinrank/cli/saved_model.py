@@ -14,8 +14,6 @@ from thinrank.cli.fit import FORMAT
 from thinrank.persistence import ModelFileError, read_extra
 from thinrank.tables import Encoding
 
-__all__ = ["SavedModel", "load_model"]
-
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:

@@ -27,8 +27,6 @@ from thinrank.core.warnings import SelectionWarning
 from thinrank.selection.stability import AxisSummary, stable_sentences, unstable_sentences
 from thinrank.tables.responses import ResponseColumns
 
-__all__ = ["StabilityRequest", "run_stability"]
-
 _WIDTH = 79  # of printed lines
 
 

@@ -14,8 +14,6 @@ from thinrank.tables import TableError, checksum
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FILE", "read_stability", "write_stability"]
-
 FILE = "stability.csv"
 """Name of the file."""
 

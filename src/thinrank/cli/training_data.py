@@ -30,8 +30,6 @@ from thinrank.tables.responses import (
     response_notes,
 )
 
-__all__ = ["DataRequest", "TrainingData", "check_files", "load_data"]
-
 
 @dataclass(frozen=True)
 class DataRequest:

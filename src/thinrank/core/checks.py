@@ -9,8 +9,6 @@ import numpy as np
 
 from thinrank import arrays
 
-__all__ = ["check_callback", "check_finite", "check_flags", "check_range", "is_auto", "is_list"]
-
 # Parameters of estimators that are flags.
 _FLAGS = ("standardize", "fit_intercept", "layers", "shared_support")
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from thinrank.arrays import Array
 
-__all__ = ["computed_once", "constant_arrays", "declared_constant"]
-
 # By the identity of an array: a weak reference to it, and the results by name. Without a reference
 # another array could have the same identity later; one that is not weak would keep it in memory.
 _known: ContextVar[dict[int, tuple[weakref.ref[Any], dict[str, Any]]] | None] = ContextVar(

@@ -8,18 +8,6 @@ from typing import Any, ClassVar, Protocol, Self, TypeGuard
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 
-__all__ = [
-    "Design",
-    "Loss",
-    "QuadraticForm",
-    "Solver",
-    "Start",
-    "StepRule",
-    "Trial",
-    "is_design",
-    "require",
-]
-
 
 class Design(Protocol):
     """A design matrix X of shape (n_samples, n_features), known through its products.

@@ -10,8 +10,6 @@ import importlib.util
 from importlib import import_module
 from typing import Any
 
-__all__ = ["import_optional", "is_installed", "missing_message"]
-
 # For each optional library: what needs it (a plural), and the extra of this package in
 # pyproject.toml that installs it.
 _EXTRAS = {

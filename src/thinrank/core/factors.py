@@ -14,8 +14,6 @@ from thinrank import arrays, linalg, small_matrices
 from thinrank.arrays import Array
 from thinrank.core.stored_values import storable
 
-__all__ = ["Factors"]
-
 
 @storable
 @dataclass(frozen=True, eq=False)

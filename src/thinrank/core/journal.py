@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 
 from thinrank.core.stored_values import decoded, encoded
 
-__all__ = ["Journal", "is_recording", "recalled", "recording", "stop_recording"]
-
 ValueT = TypeVar("ValueT")
 
 _FORMAT = "thinrank checkpoint 2"

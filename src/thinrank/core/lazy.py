@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["keep_function", "lazy_names"]
-
 
 def lazy_names(
     package: str, modules: Mapping[str, str]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["budget_bytes", "check_fits", "explained", "fits"]
-
 # States another budget than the default.
 _VARIABLE = "THINRANK_MEMORY_GIB"
 # Rule of thumb.

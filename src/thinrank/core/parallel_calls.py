@@ -11,8 +11,6 @@ from joblib import Parallel, effective_n_jobs
 
 from thinrank.core.threads import one_use_of_cores
 
-__all__ = ["parallel_calls"]
-
 
 @contextmanager
 def parallel_calls(

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["prefetched"]
-
 Item = TypeVar("Item")
 
 

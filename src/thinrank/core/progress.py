@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-__all__ = ["ProgressUpdate", "progress_bar", "with_progress_bar"]
-
 
 class ProgressUpdate(Protocol):
     """The function that moves a bar."""

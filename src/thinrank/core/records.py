@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-__all__ = ["IterationRecord", "RecordList"]
-
 
 class IterationRecord(Protocol):
     """What the records of all iterative methods have in common."""

@@ -14,8 +14,6 @@ from thinrank.core.records import RecordList
 from thinrank.core.sizes import Sizes
 from thinrank.core.stored_values import storable
 
-__all__ = ["Callback", "History", "Outcome", "Record", "Solution", "Status"]
-
 
 @storable
 class Outcome(enum.Enum):

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
-__all__ = ["SharedChange"]
-
 
 class SharedChange:
     """A change that the first thread to need it makes, and the last one undoes.

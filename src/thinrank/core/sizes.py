@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from thinrank.core.stored_values import storable
 
-__all__ = ["Sizes"]
-
 
 @storable
 class Sizes(NamedTuple):

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["decoded", "encoded", "storable"]
-
 _CLASSES: dict[str, type] = {}
 
 ClassT = TypeVar("ClassT", bound=type)

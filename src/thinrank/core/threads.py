@@ -17,15 +17,6 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = [
-    "in_threads",
-    "one_library_with_threads",
-    "one_thread_each",
-    "one_thread_if_small",
-    "one_use_of_cores",
-    "threads_in_use",
-]
-
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 

@@ -6,8 +6,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.largest import top_rows
 
-__all__ = ["hard_threshold"]
-
 
 def hard_threshold(block: Array, count: int) -> Array:
     """Hard(U, s) of the paper: keep the ``count`` rows of largest ℓ₂ norm, zero the others.

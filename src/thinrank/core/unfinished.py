@@ -15,8 +15,6 @@ import secrets
 import shutil
 from pathlib import Path
 
-__all__ = ["FORMER", "UNFINISHED", "clear_unfinished", "hidden_path", "remove"]
-
 UNFINISHED = "partial"
 """What is being written."""
 FORMER = "replaced"

@@ -8,8 +8,6 @@ from contextlib import AbstractContextManager, contextmanager
 
 from thinrank.core.shared_state import SharedChange
 
-__all__ = ["SelectionWarning", "quiet_coordinate_descent"]
-
 _FILTER = SharedChange()
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from thinrank.core.unfinished import UNFINISHED, clear_unfinished, hidden_path, remove
 
-__all__ = ["sync_folder", "whole_file", "write_text"]
-
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:

@@ -10,8 +10,6 @@ from pathlib import Path
 from thinrank.core.unfinished import FORMER, UNFINISHED, clear_unfinished, hidden_path, remove
 from thinrank.core.whole_file import sync_folder
 
-__all__ = ["replaced_folder"]
-
 
 @contextmanager
 def replaced_folder(path: Path) -> Iterator[Path]:

@@ -10,8 +10,6 @@ from sklearn.utils import Bunch
 
 from thinrank.core.extras import import_optional, is_installed
 
-__all__ = ["AsFrame", "make_bunch"]
-
 AsFrame = bool | Literal["auto"]
 
 

@@ -9,8 +9,6 @@ from sklearn.utils import Bunch
 from thinrank.datasets.bunches import AsFrame, make_bunch
 from thinrank.datasets.shipped_files import read_shipped
 
-__all__ = ["load_concrete_slump"]
-
 _PREDICTORS = 7
 
 _DESCRIPTION = """\

@@ -9,8 +9,6 @@ from sklearn.utils import Bunch
 from thinrank.datasets.bunches import AsFrame, make_bunch
 from thinrank.datasets.shipped_files import read_shipped
 
-__all__ = ["load_energy_efficiency"]
-
 _PREDICTORS = 8
 
 _DESCRIPTION = """\

@@ -11,8 +11,6 @@ from thinrank.datasets.bunches import AsFrame, make_bunch
 from thinrank.datasets.r_files import named_matrix, read_r_file
 from thinrank.datasets.remote_files import local_copy
 
-__all__ = ["fetch_breast_mirna", "fetch_multidrug"]
-
 _MULTIDRUG = """\
 Drug activity and transporters
 ------------------------------

@@ -10,8 +10,6 @@ from thinrank.datasets.bunches import AsFrame, make_bunch
 from thinrank.datasets.r_files import named_matrix, read_r_file
 from thinrank.datasets.remote_files import local_copy
 
-__all__ = ["fetch_cell_cycle", "fetch_mice_eqtl", "fetch_yeast"]
-
 # Transcription factors of which experiments have shown that they regulate the cell cycle.
 _CONFIRMED = (
     "ABF1",

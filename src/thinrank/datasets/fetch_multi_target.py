@@ -11,8 +11,6 @@ from sklearn.utils import Bunch
 from thinrank.datasets.bunches import AsFrame, make_bunch
 from thinrank.datasets.remote_files import local_copy
 
-__all__ = ["fetch_multi_target"]
-
 
 @dataclass(frozen=True)
 class _MultiTarget:

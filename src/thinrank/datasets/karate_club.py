@@ -10,8 +10,6 @@ from sklearn.utils import Bunch
 from thinrank.core.extras import import_optional, is_installed
 from thinrank.datasets.bunches import AsFrame
 
-__all__ = ["load_karate_club"]
-
 _MEMBERS = 34
 
 # Later members of each member's links, numbered from 1 as in the publication.

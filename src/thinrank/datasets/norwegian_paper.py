@@ -9,8 +9,6 @@ from sklearn.utils import Bunch
 from thinrank.datasets.bunches import AsFrame, make_bunch
 from thinrank.datasets.shipped_files import read_shipped
 
-__all__ = ["load_norwegian_paper"]
-
 # Layout of the file: the responses come first, then the predictors, which it calls X1 to X9.
 _RESPONSES = 13
 _PREDICTORS = ("X1", "X2", "X3", "X1^2", "X2^2", "X3^2", "X1*X2", "X1*X3", "X2*X3")

@@ -10,8 +10,6 @@ import numpy as np
 
 from thinrank.core.extras import import_optional
 
-__all__ = ["NamedMatrix", "named_matrix", "read_r_file"]
-
 
 class NamedMatrix(NamedTuple):
     """A numeric matrix or data frame of R.

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from thinrank.core.extras import import_optional
 
-__all__ = ["FILES", "DownloadError", "RemoteFile", "get_data_home", "local_copy"]
-
 # Names the folder of downloaded files where data_home is None.
 _VARIABLE = "THINRANK_DATA_HOME"
 

@@ -6,8 +6,6 @@ from importlib import resources
 
 import numpy as np
 
-__all__ = ["read_shipped"]
-
 
 def read_shipped(name: str) -> tuple[list[str], np.ndarray]:
     """Read a CSV file of the folder ``thinrank/datasets/data``.

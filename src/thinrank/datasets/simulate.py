@@ -9,8 +9,6 @@ import numpy as np
 
 from thinrank.core.factors import Factors
 
-__all__ = ["make_two_way_sparse"]
-
 
 def make_two_way_sparse(
     n_samples: int = 50,

@@ -10,8 +10,6 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs.row_subset import take_rows
 
-__all__ = ["BlockDiagonal"]
-
 
 class BlockDiagonal:
     """The design diag(X₁, …, X_A): the zeros around the blocks are neither stored nor multiplied.

@@ -11,8 +11,6 @@ import numpy as np
 
 from thinrank.core.extras import import_optional
 
-__all__ = ["Source", "as_source"]
-
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 

@@ -13,8 +13,6 @@ from thinrank.core.prefetch import prefetched
 from thinrank.designs.block_sources import as_source
 from thinrank.designs.row_blocks import RowBlocks, added
 
-__all__ = ["Blocks"]
-
 # A block takes the memory budget divided by this number, 128 MiB by default. One is computed with
 # while the next one is read, and functions make a copy or two.
 _PARTS_OF_BUDGET = 32

@@ -9,14 +9,6 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.dense import Dense
 
-__all__ = [
-    "blockwise_column_norms",
-    "blockwise_gram",
-    "column_blocks",
-    "column_means",
-    "slices",
-]
-
 # Columns formed at a time. A rule of thumb: enough for fast products, in little memory.
 _BLOCK_COLUMNS = 256
 SLICE_COLUMNS = 64

@@ -10,8 +10,6 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core.threads import in_threads, threads_in_use
 
-__all__ = ["ColumnMoments", "column_moments"]
-
 # Entries of a tile, 1 MiB in double precision: it stays in the cache while its sums and sums of
 # squares are computed. For larger tiles the linear algebra library would start threads of its own.
 _TILE_ENTRIES = 1 << 17

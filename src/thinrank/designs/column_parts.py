@@ -11,8 +11,6 @@ from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.dense import Dense
 from thinrank.designs.transformed import Transformed
 
-__all__ = ["Part", "column_parts", "is_dense"]
-
 # Entries of the product with a part, 2 MiB in double precision: it stays in the cache of most
 # processors, also if each of their cores has one. With many responses there are more.
 _PRODUCT_ENTRIES = 1 << 18

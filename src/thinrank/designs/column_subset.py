@@ -7,8 +7,6 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.row_subset import take_rows
 
-__all__ = ["ColumnSubset"]
-
 
 class ColumnSubset:
     """The columns ``index`` of a design, never copied as a whole.

@@ -16,8 +16,6 @@ from thinrank.core.extras import import_optional
 from thinrank.designs.block_sources import check_matrix, read_dtype
 from thinrank.designs.row_blocks import RowBlocks, added
 
-__all__ = ["DaskBlocks"]
-
 # Number of results that one task adds.
 _FAN_IN = 8
 

@@ -9,8 +9,6 @@ from thinrank.core.factors import Factors
 from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
 from thinrank.designs.row_subset import take_rows
 
-__all__ = ["Deflated"]
-
 
 class Deflated:
     """The design X − UVᵀ, never formed, so that a sparse X stays sparse.

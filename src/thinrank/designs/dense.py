@@ -14,8 +14,6 @@ from thinrank.core.constant_arrays import computed_once
 from thinrank.designs.column_moments import ColumnMoments, column_moments
 from thinrank.designs.narrow_products import is_narrow, narrow_product
 
-__all__ = ["Dense"]
-
 # Entries of X that column_norms copies at a time, to centre them: 256 KiB in double precision stay
 # in the cache of a processor.
 _BLOCK_ENTRIES = 1 << 15

@@ -13,8 +13,6 @@ from thinrank.core.threads import in_threads, one_thread_each, threads_in_use
 from thinrank.designs.dense import Dense
 from thinrank.designs.transformed import Transformed
 
-__all__ = ["columns_product", "put_columns"]
-
 # Rows of a tile: runs of memory are long enough, and some hundred columns stay in the cache.
 _TILE_ROWS = 128
 # Fewer entries are read at once, since it takes about as long to start threads.

@@ -16,8 +16,6 @@ from thinrank.designs.blockwise import blockwise_gram
 from thinrank.designs.column_moments import ColumnMoments
 from thinrank.designs.plink_files import read_plink_files
 
-__all__ = ["Genotypes"]
-
 # Genotypes that are unpacked at a time: 16 MiB in double precision.
 _BLOCK_ENTRIES = 1 << 21
 # What the reader returns for a missing genotype.

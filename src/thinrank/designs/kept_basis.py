@@ -11,8 +11,6 @@ from thinrank.core.contracts import Design
 from thinrank.designs.blockwise import column_blocks
 from thinrank.designs.projected import Projected
 
-__all__ = ["KeptBasis", "kept_basis", "project_out"]
-
 # Numbers computed from terms of size 1 are taken to be zero up to this number of times eps.
 _ROUNDING = 100
 

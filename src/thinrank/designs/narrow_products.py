@@ -8,8 +8,6 @@ import numpy as np
 
 from thinrank.core.threads import in_threads, threads_in_use
 
-__all__ = ["MOST_COLUMNS", "TILE_PRODUCTS", "is_narrow", "narrow_product"]
-
 # With more columns a product with all of X at once is faster.
 MOST_COLUMNS = 12
 # Multiplications of a product with a tile: OpenBLAS then reads X where it lies, and starts no

@@ -7,8 +7,6 @@ from scipy.sparse.linalg import LinearOperator
 
 from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
 
-__all__ = ["Operator"]
-
 
 class Operator:
     """A design known through its products only; the operator must define its adjoint, too.

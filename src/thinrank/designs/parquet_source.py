@@ -10,8 +10,6 @@ import numpy as np
 
 from thinrank.core.extras import import_optional
 
-__all__ = ["ParquetRows"]
-
 # The name that pandas gives to columns that hold row names.
 _ROW_NAMES = "__index_level_"
 

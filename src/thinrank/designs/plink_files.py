@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["PlinkFiles", "read_plink_files"]
-
 # The first two bytes of every .bed file; the third is 1 if variants follow one another, 0 if
 # samples do.
 _MAGIC = b"\x6c\x1b"

@@ -13,8 +13,6 @@ from thinrank.designs.blockwise import (
 )
 from thinrank.designs.row_subset import take_rows
 
-__all__ = ["Projected"]
-
 
 class Projected:
     """The design X − B·L, never formed: a sparse X stays sparse.

@@ -9,8 +9,6 @@ import numpy as np
 
 from thinrank.designs.blockwise import blockwise_column_norms
 
-__all__ = ["RecursiveFilter"]
-
 # From this number of columns on, one pass over the rows of a block is faster than SciPy's loop
 # over columns.
 _WIDE = 64

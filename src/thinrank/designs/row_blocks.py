@@ -11,8 +11,6 @@ import numpy as np
 from thinrank.core import memory
 from thinrank.designs.blockwise import blockwise_gram
 
-__all__ = ["RowBlocks", "added"]
-
 # Entries of a block that are centred and squared at a time, so that they stay in the cache.
 _CACHED_ENTRIES = 1 << 18
 

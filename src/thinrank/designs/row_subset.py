@@ -9,8 +9,6 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
 
-__all__ = ["RowSubset", "take_rows", "view_rows"]
-
 
 class RowSubset:
     """The rows ``index`` of a design that is known through its products only.

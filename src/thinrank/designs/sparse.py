@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Sparse"]
-
 
 class Sparse:
     """A scipy sparse design; only the columns requested by :meth:`columns` are made dense.

@@ -21,8 +21,6 @@ from thinrank.designs.kept_basis import KeptBasis
 from thinrank.designs.projected import Projected
 from thinrank.designs.row_subset import take_rows
 
-__all__ = ["Standardization", "Transformed", "standardize"]
-
 # Entries of an outer product that are formed at a time: 8 MiB in double precision.
 _OUTER_ENTRIES = 1 << 20
 # Entries of an array that stays in the cache of a processor.

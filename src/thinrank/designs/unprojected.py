@@ -7,8 +7,6 @@ from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.projected import Projected
 from thinrank.designs.transformed import Transformed
 
-__all__ = ["unprojected"]
-
 
 def unprojected(design: Design) -> Design:
     """The same columns in the same units, with nothing projected out of them.

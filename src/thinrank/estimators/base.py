@@ -32,8 +32,6 @@ from thinrank.estimators.validation import check_new_X
 if TYPE_CHECKING:
     from thinrank.estimators.summary import Summary
 
-__all__ = ["FactorModel", "FactorRegressor"]
-
 
 class FactorModel(TransformerMixin, BaseEstimator):
     """Coefficients, supports, latent factors and linear predictors of a fit.

@@ -26,8 +26,6 @@ from thinrank.selection.splits import checked_splits, make_partitions
 from thinrank.solvers import as_solver
 from thinrank.starts.elimination import MOST_ROWS
 
-__all__ = ["BlockData", "block_fit", "block_problem", "by_moments", "described_blocks"]
-
 
 class BlockData(NamedTuple):
     """The data of a fit to row blocks, in place of :class:`TrainingData`.

@@ -12,8 +12,6 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs.gathered_columns import columns_product
 
-__all__ = ["Canonical", "canonical", "turned"]
-
 
 class Canonical(NamedTuple):
     """Canonical factors of a coefficient matrix.

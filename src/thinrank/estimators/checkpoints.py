@@ -12,8 +12,6 @@ from typing import Any
 from thinrank.core.journal import Journal, is_recording, recording
 from thinrank.estimators.fingerprint import fingerprint
 
-__all__ = ["checkpoint", "recorded"]
-
 # Parameters that do not change the result.
 _WITHOUT_EFFECT = ("callback", "verbose")
 

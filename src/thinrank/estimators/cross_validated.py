@@ -17,6 +17,7 @@ from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.family_fit import final_family_fit
 from thinrank.estimators.family_problem import FamilyProblem
+from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import in_memory, lazy_rows, plain_responses
 from thinrank.estimators.parameters import check_exchange
@@ -30,7 +31,6 @@ from thinrank.estimators.validation import (
     check_ridge,
     check_training_data,
     check_weights,
-    column_names,
     has_missing,
     keep_passes,
     keep_target_names,
@@ -43,8 +43,6 @@ from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.space import as_choices, check_axes
 from thinrank.solvers import as_solver
 from thinrank.starts import as_start
-
-__all__ = ["SparseReducedRankRegressorCV"]
 
 
 class SparseReducedRankRegressorCV(FactorRegressor):

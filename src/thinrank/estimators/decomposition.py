@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.core.factors import Factors
 
-__all__ = ["Decomposition"]
-
 
 class Decomposition(BaseEstimator):
     """Sizes of a matrix Θ = UVᵀ that was fitted to a bare matrix, from ``factors_``."""

@@ -17,8 +17,6 @@ from thinrank.estimators.explained import TrainingData, errors, explained, gains
 from thinrank.estimators.extreme_units import Units
 from thinrank.estimators.validation import rows_of_data
 
-__all__ = ["Description", "described", "in_units"]
-
 
 class Description(NamedTuple):
     """What is kept of a fit; the fields are attributes of estimators with an underscore added.

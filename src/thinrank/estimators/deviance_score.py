@@ -13,8 +13,6 @@ from thinrank.estimators.responses import Responses
 from thinrank.losses.families import Family
 from thinrank.losses.profile import profiled
 
-__all__ = ["deviance_explained"]
-
 
 def deviance_explained(
     family: Family,

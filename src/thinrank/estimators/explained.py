@@ -17,17 +17,6 @@ from thinrank.estimators.extreme_units import Units
 if TYPE_CHECKING:
     from thinrank.losses.families import Family
 
-__all__ = [
-    "Explained",
-    "Scales",
-    "TrainingData",
-    "errors",
-    "explained",
-    "gains",
-    "held_out_r2",
-    "scales",
-]
-
 
 class TrainingData(NamedTuple):
     """The data of a fit, in the user's units.

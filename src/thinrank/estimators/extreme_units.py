@@ -16,8 +16,6 @@ from thinrank.designs import Dense, Operator, Sparse
 from thinrank.solvers import as_solver
 from thinrank.starts import Given, as_start
 
-__all__ = ["Units", "check_magnitudes", "comparable", "has_extreme_units", "own_units"]
-
 # Magnitudes between these powers of two and one over them are ordinary: their squares, summed over
 # the rows, and the squares of deviations of a relative size of 10 times the rounding error, are far
 # from overflow and underflow. They are half of the exponents of the dtypes, 1023 and 126, less what

@@ -24,8 +24,6 @@ from thinrank.losses.families import Family, Gaussian
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.solvers import as_solver
 
-__all__ = ["family_fit", "final_family_fit", "numeric_fit"]
-
 
 def numeric_fit(
     estimator: Any,

@@ -10,8 +10,6 @@ from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.losses.generalized_linear import GeneralizedLinear
 
-__all__ = ["LEAST_LEFT", "MOST_REGRESSED", "explains_more", "regressed", "relative_weights"]
-
 # With many missing entries noise levels are estimated by regressions of the responses on the
 # predictors of a fit if there are at most this number of them, since more would take long, and only
 # for responses of which such a regression leaves this fraction of the entries as degrees of

@@ -30,8 +30,6 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 # coefficients that are determined by the data by about this relative amount.
 _LEAST_RIDGE = 1e-8
 
-__all__ = ["FamilyProblem", "explainable", "in_own_units"]
-
 
 @dataclass(frozen=True, eq=False)
 class FamilyProblem:

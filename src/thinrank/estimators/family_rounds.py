@@ -13,8 +13,6 @@ from thinrank.estimators.rounds import supports_of, without_exchanges
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.minimize import minimize
 
-__all__ = ["fit_family_in_rounds"]
-
 # Number of fits, each with the noise levels or dispersions that the fit before left.
 _MAX_ROUNDS = 6
 

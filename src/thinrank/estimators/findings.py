@@ -12,8 +12,6 @@ from thinrank.core.checks import is_list
 from thinrank.losses.families import Gaussian
 from thinrank.selection.choice import last_search, one_standard_error
 
-__all__ = ["Findings", "findings", "predicted_names"]
-
 
 @dataclass(frozen=True, eq=False)
 class Findings:

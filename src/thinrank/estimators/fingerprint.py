@@ -16,8 +16,6 @@ from thinrank.core.contracts import is_design
 from thinrank.designs import as_design
 from thinrank.estimators.kinds_of_data import lazy_rows
 
-__all__ = ["fingerprint"]
-
 # Objects within objects are followed to this depth.
 _DEPTH = 8
 

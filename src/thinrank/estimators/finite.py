@@ -11,8 +11,6 @@ from sklearn import get_config
 
 from thinrank import arrays
 
-__all__ = ["check_finite_predictors"]
-
 # Columns that the message names.
 _MOST_NAMED = 5
 _REMEDIES = (

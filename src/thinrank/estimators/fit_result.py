@@ -10,8 +10,6 @@ from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
 
-__all__ = ["FitResult"]
-
 
 class FitResult(NamedTuple):
     """The result of a fit, in the user's units.

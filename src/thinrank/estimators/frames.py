@@ -11,8 +11,6 @@ import numpy as np
 from thinrank.core.extras import import_optional
 from thinrank.designs.row_blocks import RowBlocks
 
-__all__ = ["as_frame", "check_columns", "check_row_names", "column_names"]
-
 # Names that a message lists.
 _MOST_NAMED = 5
 

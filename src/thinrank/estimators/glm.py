@@ -16,6 +16,7 @@ from thinrank.estimators.deviance_score import deviance_explained
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import check_magnitudes, own_units
 from thinrank.estimators.family_fit import family_fit
+from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.least_squares_fit import least_squares_fit
@@ -25,13 +26,10 @@ from thinrank.estimators.responses import Responses, check_offset, responses_of
 from thinrank.estimators.validation import (
     check_predictors,
     check_weights,
-    column_names,
     keep_target_names,
 )
 from thinrank.estimators.whole_fit import whole_fit
 from thinrank.losses.families import Family, Gaussian
-
-__all__ = ["SparseReducedRankGLM"]
 
 
 class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):

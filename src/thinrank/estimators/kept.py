@@ -15,8 +15,6 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import KeptBasis, kept_basis
 
-__all__ = ["KeptPredictors", "check_always_keep"]
-
 # Names that the message about an unknown one mentions.
 _NAMES_SHOWN = 5
 

@@ -13,15 +13,6 @@ from thinrank.core.checks import check_range
 from thinrank.designs.row_blocks import RowBlocks
 from thinrank.starts.elimination import MOST_ROWS
 
-__all__ = [
-    "check_kind",
-    "in_memory",
-    "lazy_rows",
-    "plain_responses",
-    "reads_in_blocks",
-    "without_mask",
-]
-
 # Data in blocks are read into memory, once, if they fit this number of times into the memory
 # budget.
 _PART_OF_BUDGET = 64

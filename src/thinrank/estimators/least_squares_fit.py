@@ -18,8 +18,6 @@ from thinrank.estimators.rounds import fit_in_rounds
 from thinrank.estimators.sizes import chosen_sizes
 from thinrank.solvers import as_solver
 
-__all__ = ["fit_of_problem", "least_squares_fit"]
-
 
 def least_squares_fit(
     estimator: Any, design: Design, Y: Array, weight: Array | None, kept: np.ndarray

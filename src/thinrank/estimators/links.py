@@ -9,8 +9,6 @@ import scipy.sparse as sp
 
 from thinrank.matrices.pairs import LowRank, Pairs
 
-__all__ = ["Links", "pair_indices", "score_pairs", "strongest_pairs"]
-
 # Largest influence of a pair on its own prediction that is taken out. It is near 1 for a node that
 # is a component by itself; dividing by nearly 0 would then only enlarge noise.
 _MOST_INFLUENCE = 0.9

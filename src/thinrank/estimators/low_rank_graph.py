@@ -23,8 +23,6 @@ from thinrank.matrices.signs import positive_largest
 from thinrank.matrices.symmetric_fit import best_nodes, fit_nodes, scatter
 from thinrank.minimize import check_size, seed_from
 
-__all__ = ["SparseLowRankGraph"]
-
 _TOP = 10
 
 

@@ -31,8 +31,6 @@ from thinrank.matrices.observed_cells import ObservedCells
 from thinrank.matrices.signs import positive_largest
 from thinrank.minimize import check_size, seed_from
 
-__all__ = ["SparseMatrixCompletion"]
-
 _NOTHING = (
     "No low-rank structure predicts held-out cells clearly better than {fill}, so that the rank is "
     "0 and missing cells are filled in with {fill}. Give rank=1 to see the first component."

@@ -19,8 +19,6 @@ from thinrank.estimators.kinds_of_data import check_kind, without_mask
 from thinrank.matrices.cell_centre import Centre
 from thinrank.matrices.observed_cells import ObservedCells
 
-__all__ = ["CellData", "check_cells", "check_positions", "empty_lines", "filled_in"]
-
 # Positions that a message lists.
 _MOST_NAMED = 5
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import r2_score
 
-__all__ = ["observed_r2"]
-
 
 def observed_r2(y: np.ndarray, predicted: np.ndarray, sample_weight: Any = None) -> float:
     """Coefficient of determination of the observed entries, averaged over the responses.

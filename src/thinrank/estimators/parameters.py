@@ -17,8 +17,6 @@ from thinrank.estimators.validation import (
 )
 from thinrank.selection.choice import check_refit_rule
 
-__all__ = ["check_parameters"]
-
 
 def check_parameters(
     estimator: Any, design: Design, targets: int, weight: Any, kept: np.ndarray

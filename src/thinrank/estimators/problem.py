@@ -23,8 +23,6 @@ from thinrank.designs import (
 from thinrank.estimators.kept import KeptPredictors
 from thinrank.losses import LeastSquares
 
-__all__ = ["MIN_NOISE", "PRIOR_FREEDOM", "Problem", "live", "share_of_freedom"]
-
 # The noise in a response is taken to be at least this fraction of its standard deviation, so that
 # a response that is explained almost completely does not outweigh all others. Rule of thumb.
 MIN_NOISE = 0.1

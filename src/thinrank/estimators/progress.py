@@ -10,8 +10,6 @@ from thinrank.core.checks import check_callback
 from thinrank.core.progress import progress_bar, with_progress_bar
 from thinrank.core.result import Callback, Record
 
-__all__ = ["searching", "shown"]
-
 
 def shown(
     callback: Callback | None, limit: int, verbose: int

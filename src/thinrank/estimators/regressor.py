@@ -9,6 +9,7 @@ from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.block_fit import BlockData, block_fit, by_moments
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
+from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import in_memory, lazy_rows, plain_responses
 from thinrank.estimators.least_squares_fit import least_squares_fit
@@ -17,15 +18,12 @@ from thinrank.estimators.validation import (
     check_loss,
     check_training_data,
     check_weights,
-    column_names,
     has_missing,
     keep_passes,
     keep_target_names,
     passes_of,
 )
 from thinrank.estimators.whole_fit import whole_fit
-
-__all__ = ["SparseReducedRankRegressor"]
 
 
 class SparseReducedRankRegressor(FactorRegressor):

@@ -16,8 +16,6 @@ from thinrank.designs import Dense
 from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.losses.families import Family, Multinomial, as_family, combined
 
-__all__ = ["Responses", "check_entry_weight", "check_offset", "numeric_responses", "responses_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Responses:

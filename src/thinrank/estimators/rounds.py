@@ -16,8 +16,6 @@ from thinrank.minimize import check_sizes, seed_from, solution_of, solve
 from thinrank.solvers.pursuit import MANY_ROWS, Pursuit
 from thinrank.starts import Auto, Backward, as_start
 
-__all__ = ["fit_in_rounds", "supports_of"]
-
 # Number of fits, each with the responses scaled by the noise that the fit before left in them (the
 # first by their standard deviations); more than two further fits rarely change the supports.
 _MAX_ROUNDS = 3

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["check_feature_names", "check_sample_ids"]
-
 # Names that a message lists.
 _MOST_NAMED = 3
 

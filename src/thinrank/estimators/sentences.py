@@ -9,8 +9,6 @@ import numpy as np
 from thinrank.estimators.findings import Findings
 from thinrank.estimators.summary_tables import strongest
 
-__all__ = ["cautions", "listed", "number", "percent", "sentences"]
-
 # Number of factors that sentences describe, and of names that they list.
 _MOST_FACTORS = 5
 _MOST_NAMES = 5

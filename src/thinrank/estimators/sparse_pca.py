@@ -24,8 +24,6 @@ from thinrank.matrices.held_out_components import LEAST_SHARE, choose_components
 from thinrank.matrices.sparse_components import own_supports, shared_support, support_along
 from thinrank.minimize import check_size, seed_from
 
-__all__ = ["SparsePCA"]
-
 
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition):
     """Principal component analysis with few features.

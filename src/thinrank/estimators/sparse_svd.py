@@ -26,8 +26,6 @@ from thinrank.matrices.layer import Side
 from thinrank.matrices.signs import positive_largest
 from thinrank.minimize import check_size, seed_from
 
-__all__ = ["SparseSVD"]
-
 # Number of entries up to which a sparse matrix is made dense: 32 MiB in double precision.
 _SMALL = 1 << 22
 

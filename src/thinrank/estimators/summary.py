@@ -11,8 +11,6 @@ from thinrank.estimators.sentences import cautions, number, percent, sentences
 from thinrank.estimators.summary_tables import TABLES, table
 from thinrank.estimators.text_table import WIDTH, shortened, text_table
 
-__all__ = ["Summary"]
-
 # Characters for the names of predictors, and for those of responses, in the table of factors.
 _NAMES_WIDTH = 29
 

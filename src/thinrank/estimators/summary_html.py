@@ -11,8 +11,6 @@ from thinrank.estimators.sentences import number, percent
 if TYPE_CHECKING:
     from thinrank.estimators.summary import Summary
 
-__all__ = ["summary_html"]
-
 # Rows of the tables in a notebook.
 _MAX_ROWS = 10
 _STYLE = (

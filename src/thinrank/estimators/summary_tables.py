@@ -8,8 +8,6 @@ import numpy as np
 
 from thinrank.estimators.findings import Findings
 
-__all__ = ["TABLES", "strongest", "table"]
-
 Columns = dict[str, Any]
 
 # Names in the short text of a factor, and the least loading that is named, as a fraction of the

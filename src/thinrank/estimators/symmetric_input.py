@@ -16,8 +16,6 @@ from thinrank.estimators.frames import check_columns
 from thinrank.estimators.kinds_of_data import check_kind, without_mask
 from thinrank.matrices.pairs import Pairs
 
-__all__ = ["KINDS", "as_pairs", "check_symmetric", "kind_of"]
-
 KINDS = ("adjacency", "covariance", "correlation")
 # Largest difference between S and its transpose, relative to the largest entry: rounding in single
 # precision.

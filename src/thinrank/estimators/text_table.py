@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["shortened", "text_table"]
-
 # Columns of a terminal.
 WIDTH = 80
 

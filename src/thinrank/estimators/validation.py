@@ -23,29 +23,13 @@ from thinrank.designs import Dense, as_design
 from thinrank.designs.row_blocks import RowBlocks
 from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.finite import check_finite_predictors
-from thinrank.estimators.frames import check_columns, check_row_names, column_names
+from thinrank.estimators.frames import check_columns, check_row_names
 from thinrank.estimators.kinds_of_data import check_kind, in_memory, lazy_rows, reads_in_blocks
 from thinrank.estimators.sample_ids import check_feature_names, check_sample_ids
 from thinrank.minimize import check_size, check_sizes
 
 if TYPE_CHECKING:
     from thinrank.losses.families import Family
-
-__all__ = [
-    "check_automatic_sizes",
-    "check_loss",
-    "check_matrix",
-    "check_new_X",
-    "check_predictors",
-    "check_ridge",
-    "check_training_data",
-    "check_weights",
-    "column_names",
-    "has_missing",
-    "is_nothing",
-    "keep_target_names",
-    "rows_of_data",
-]
 
 _FLOATS = (np.float64, np.float32)
 # Options of scikit-learn's validation of X. That it is finite is checked afterwards, to name the

@@ -13,8 +13,6 @@ from thinrank.core.memory import explained
 from thinrank.core.threads import one_library_with_threads, one_thread_if_small
 from thinrank.estimators.checkpoints import recorded
 
-__all__ = ["whole_fit"]
-
 
 @contextmanager
 def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:

@@ -15,8 +15,6 @@ from thinrank.core.contracts import Design
 from thinrank.core.threads import one_thread_if_small
 from thinrank.designs.gathered_columns import put_columns
 
-__all__ = ["ActiveColumns"]
-
 # Columns of X that are copied at a time, at least this number and this part of all of them: bounds
 # the memory of the block.
 _BLOCK_COLUMNS, _PART_OF_COLUMNS = 128, 32

@@ -9,16 +9,6 @@ from typing import Any, Self
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 
-__all__ = [
-    "BLOCK_TARGETS",
-    "AdjustableRidge",
-    "HeldCross",
-    "blockwise_cross_norms",
-    "plus_ridge",
-    "plus_rows",
-    "target_blocks",
-]
-
 # Largest number of columns of XᵀY computed at a time when it is not kept: 20 MB for ten thousand
 # predictors.
 BLOCK_TARGETS = 256

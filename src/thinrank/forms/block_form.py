@@ -8,8 +8,6 @@ from thinrank import arrays
 from thinrank.forms.base import HeldCross, plus_ridge, plus_rows
 from thinrank.forms.block_moments import BlockMoments, RowPart
 
-__all__ = ["BlockForm"]
-
 
 class BlockForm(HeldCross):
     """The form of all rows or of the training rows of a split, for the predictors that vary.

@@ -21,8 +21,6 @@ from thinrank.forms.block_sums import (
     rough_means,
 )
 
-__all__ = ["BlockMoments", "HeldOutRows", "RowPart"]
-
 # XᵀX is computed in the first pass if it takes at most this number of multiplications, some tenths
 # of a second, or not much more than XᵀY, which is computed anyway.
 _CHEAP_GRAM = 1_000_000_000

@@ -13,8 +13,6 @@ import numpy as np
 
 from thinrank.designs.row_blocks import centred
 
-__all__ = ["RowSums", "bad_rows", "first_sums", "gram_rows", "hessian_product", "rough_means"]
-
 
 @dataclass(frozen=True, eq=False)
 class RowSums:

@@ -6,8 +6,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.forms.base import HeldCross, plus_ridge, plus_rows
 
-__all__ = ["GramForm"]
-
 
 class GramForm(HeldCross):
     """A form with all of H in memory, for problems with few predictors.

@@ -6,8 +6,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.forms.base import HeldCross
 
-__all__ = ["IdentityForm"]
-
 
 class IdentityForm(HeldCross):
     """The form of denoising, with H = (1 + ridge)·I.

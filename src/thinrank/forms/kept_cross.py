@@ -6,8 +6,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import memory
 
-__all__ = ["KeptCross"]
-
 # Memory that it may take, as a part of that of X.
 _PART_OF_X = 8
 # Entries that are multiplied by units at a time: 8 MiB in double precision.

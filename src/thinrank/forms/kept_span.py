@@ -15,8 +15,6 @@ from thinrank.designs.blockwise import slices
 from thinrank.designs.column_parts import is_dense
 from thinrank.designs.narrow_products import MOST_COLUMNS, TILE_PRODUCTS
 
-__all__ = ["KeptSpan"]
-
 # The products with all vectors of the basis take at most this part of the memory of X, and of the
 # memory budget.
 _PART_OF_X = 8

@@ -15,8 +15,6 @@ from thinrank.forms.gram import GramForm
 from thinrank.forms.products import ProductForm
 from thinrank.forms.shared_products import SharedProducts
 
-__all__ = ["FormName", "Moments"]
-
 FormName = Literal["auto", "direct", "gram"]
 
 # XᵀX is computed for a single fit if it takes at most this number of multiplications: a

@@ -13,8 +13,6 @@ from thinrank.core.contracts import Design
 from thinrank.forms.base import AdjustableRidge, blockwise_cross_norms, plus_ridge, plus_rows
 from thinrank.forms.shared_products import SharedProducts
 
-__all__ = ["ProductForm", "dual_fits"]
-
 
 class ProductForm(AdjustableRidge):
     """A form that multiplies by X and Y, and keeps inner products of the columns in use.

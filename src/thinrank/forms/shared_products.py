@@ -17,8 +17,6 @@ from thinrank.forms.base import BLOCK_TARGETS, target_blocks
 from thinrank.forms.kept_cross import KeptCross
 from thinrank.forms.kept_span import KeptSpan
 
-__all__ = ["SharedProducts"]
-
 # Columns of X that are copied at a time if more columns are in use than there are samples.
 _BLOCK_ROWS = 4096
 # Parts of X for each thread of Python, so that all take about the same time. With fewer, threads of

@@ -11,8 +11,6 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.forms.base import HeldCross
 
-__all__ = ["TangentForm"]
-
 
 class TangentForm(HeldCross):
     """q(Φ) = f(Θ₀) + ⟨∇f(Θ₀), Θ − Θ₀⟩ + ½⟨Φ − Φ₀, H(Φ − Φ₀)⟩, with Φ = Θ·diag(s).

@@ -9,8 +9,6 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.forms.gram import GramForm
 
-__all__ = ["TrainingRows", "without_rows"]
-
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:

@@ -11,8 +11,6 @@ from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.forms.base import blockwise_cross_norms
 
-__all__ = ["WorkingForm"]
-
 
 class WorkingForm:
     """q(Φ) = f(Θ₀) + ⟨∇f(Θ₀), Θ − Θ₀⟩ + ½⟨Φ − Φ₀, H(Φ − Φ₀)⟩, with Φ = Θ·diag(s).

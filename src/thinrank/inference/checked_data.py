@@ -14,8 +14,6 @@ from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, check_row_names, column_names
 from thinrank.estimators.kinds_of_data import check_kind, plain_responses
 
-__all__ = ["Sample", "as_sample"]
-
 # A column whose deviations from its mean are below this fraction of its largest entry is constant:
 # they are rounding errors.
 _ROUNDING = 1e-12

@@ -8,8 +8,6 @@ import numpy as np
 
 from thinrank.inference.fitted_supports import FittedSupports, residual_columns
 
-__all__ = ["chosen_pairs", "chosen_positions", "coefficient_estimates"]
-
 
 def coefficient_estimates(
     found: FittedSupports, pairs: np.ndarray

@@ -16,8 +16,6 @@ from thinrank.inference.row_scores import (
     weighted_tail,
 )
 
-__all__ = ["DirectedScores", "directed_p_values", "directed_scores", "prior_weights"]
-
 # Weight of the part of an expected effect outside of the shared directions.
 _OUTSIDE_EXPECTED = 0.4
 # Probability of the side that is expected in the test of the expected direction; the other side

@@ -15,8 +15,6 @@ from thinrank.estimators.text_table import text_table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Discoveries"]
-
 # Predictors that the text shows.
 _MOST_SHOWN = 20
 _TITLES = {

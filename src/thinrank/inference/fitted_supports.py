@@ -19,8 +19,6 @@ from thinrank.estimators.regressor import SparseReducedRankRegressor
 from thinrank.estimators.validation import check_loss, check_new_X, has_missing
 from thinrank.inference.tangent_model import SUFFICIENCY_LEVEL, TangentModel, sufficient_rank
 
-__all__ = ["FittedSupports", "fitted_supports", "residual_columns"]
-
 # A mean residual above this share of the standard deviation of a response shows that the data are
 # not those of the fit; single precision and the tolerance of the solver stay far below it.
 _MEAN_RESIDUAL = 1e-3

@@ -23,8 +23,6 @@ from thinrank.inference.nested_errors import NestedErrors, left_out_folds, neste
 from thinrank.inference.nested_partitions import group_numbers, partitions_of_rows
 from thinrank.minimize import check_size, seed_from
 
-__all__ = ["GeneralizationRecord", "generalization"]
-
 Metric = str | Callable[[Any, Any], Any]
 
 

@@ -13,8 +13,6 @@ from thinrank.inference.interval_table import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Generalization"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Generalization:

@@ -15,8 +15,6 @@ from thinrank.estimators.text_table import text_table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Intervals", "adjusted_p_values", "listed", "make_intervals"]
-
 # Rows that the text shows.
 _SHOWN = 20
 

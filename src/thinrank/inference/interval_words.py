@@ -6,8 +6,6 @@ import numpy as np
 
 from thinrank.inference.fitted_supports import FittedSupports
 
-__all__ = ["assumptions", "chosen_by_fit", "close_layers", "remarks"]
-
 # Singular values that differ by fewer standard errors than this may belong to mixed layers: the
 # perturbations of first order divide by their difference.
 _CLOSE_LAYERS = 6.0

@@ -23,8 +23,6 @@ from thinrank.inference.interval_words import (
 )
 from thinrank.inference.layer_intervals import layer_estimates
 
-__all__ = ["confidence_intervals"]
-
 _KINDS = ("coefficients", "predictions", "layers")
 _ADJUSTMENTS = ("supports", "all")
 

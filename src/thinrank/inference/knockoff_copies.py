@@ -6,8 +6,6 @@ import numpy as np
 from scipy.linalg.blas import dger
 from sklearn.covariance import ledoit_wolf
 
-__all__ = ["fixed_knockoffs", "gaussian_knockoffs", "knockoff_variances"]
-
 # Sweeps over all predictors, and the relative change that ends them earlier.
 _SWEEPS, _TOLERANCE = 30, 1e-4
 # Number of predictors up to which a sweep, whose time grows with its cube, takes seconds at most.

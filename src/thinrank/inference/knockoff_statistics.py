@@ -8,8 +8,6 @@ from thinrank.inference.row_scores import NOISE_FLOOR
 from thinrank.inference.structure import find_structure
 from thinrank.solvers.group_lasso import group_lasso_path, largest_penalty
 
-__all__ = ["knockoff_statistics"]
-
 # Penalties of the path: from the largest in equal ratios, down to this fraction of it.
 _PENALTIES, _LAST = 40, 0.02
 _TOLERANCE = 1e-4  # of the group lasso

@@ -10,8 +10,6 @@ from scipy import linalg
 from thinrank.inference.fitted_supports import FittedSupports, residual_columns
 from thinrank.inference.tangent_model import TangentModel
 
-__all__ = ["Layers", "layer_estimates"]
-
 # Pairs ±δ of simulated errors for the bias of second order. Their mean has no error of first
 # order, so that few are enough.
 _PAIRS = 25

@@ -15,8 +15,6 @@ from thinrank.inference.row_scores import NOISE_FLOOR
 from thinrank.inference.structure import few_responses, find_structure
 from thinrank.inference.thresholds import sign_threshold
 
-__all__ = ["MirrorRecord", "inclusion_rates", "mirror_statistics"]
-
 # Number of predictors without effect that join the working set of a half by chance, about: some
 # room, since effects outside of the working set are lost.
 _EXPECTED_FALSE = 3.0

@@ -13,8 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-__all__ = ["Products", "Residuals", "residuals_given"]
-
 # Added to the products of predictors that are adjusted for, which may depend on each other.
 _JITTER = 1e-12
 # Neighbours that explain less than this fraction of a predictor, or less than twice what chance

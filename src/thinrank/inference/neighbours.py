@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["find_neighbours"]
-
 # Predictors that are regressed at the same time, to bound the memory.
 _BLOCK = 100
 # Largest number of neighbours, and the number of further steps after the best size.

@@ -7,8 +7,6 @@ from itertools import combinations
 
 import numpy as np
 
-__all__ = ["NestedErrors", "left_out_folds", "nested_interval"]
-
 
 @dataclass(frozen=True, eq=False)
 class NestedErrors:

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
-__all__ = ["group_numbers", "partitions_of_rows"]
-
 
 def group_numbers(groups: Any, n: int) -> np.ndarray:
     """Number of the group of each row; every row by itself without groups.

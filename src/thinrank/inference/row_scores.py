@@ -8,15 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincc
 
-__all__ = [
-    "NOISE_FLOOR",
-    "RowScores",
-    "combined_p_values",
-    "orthonormal",
-    "row_scores",
-    "weighted_tail",
-]
-
 NOISE_FLOOR = 1e-9
 """Added to squared norms of residuals, which are zero for data without noise; those of responses
 are the number of rows."""

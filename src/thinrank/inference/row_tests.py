@@ -17,8 +17,6 @@ from thinrank.inference.neighbours import find_neighbours
 from thinrank.inference.row_scores import combined_p_values, row_scores
 from thinrank.inference.structure import Structure, find_structure, structure_without
 
-__all__ = ["RowTests", "row_tests_given_all", "row_tests_given_selected"]
-
 # Largest number of predictors whose neighbours are searched; others, with larger preliminary
 # p-values, have p-value 1, which is never too small.
 _MOST_NODES = 2000

@@ -25,8 +25,6 @@ from thinrank.inference.thresholds import (
 )
 from thinrank.minimize import check_size, seed_from
 
-__all__ = ["select_predictors"]
-
 _METHODS = ("auto", "row_tests", "mirror", "fixed_knockoffs", "model_x_knockoffs")
 _ADJUSTMENTS = ("auto", "all", "selected")
 # With this number of rows per predictor, tests given all others lose at most a tenth of the rows,

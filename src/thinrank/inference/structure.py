@@ -8,8 +8,6 @@ import numpy as np
 
 from thinrank.inference.row_scores import NOISE_FLOOR, RowScores, combined_p_values, row_scores
 
-__all__ = ["Structure", "few_responses", "find_structure", "shared_directions", "structure_without"]
-
 # A working set has at most this fraction of the rows of the data, so that residuals remain.
 _MOST_OF_ROWS = 4
 # Responses beyond this fraction of the rows are replaced by principal components, so that their

@@ -8,8 +8,6 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, stats
 
-__all__ = ["TangentModel", "sufficient_rank"]
-
 # Level of the tests that the rank and the predictors of a fit suffice. It is low because a larger
 # model is valid too, but has wider intervals.
 SUFFICIENCY_LEVEL = 0.01

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = [
-    "adjusted_p_values",
-    "false_discovery_proportion",
-    "rates_cut",
-    "sign_threshold",
-    "weighted_p_values",
-]
-
 # p-values above this one are taken for those of predictors without effect (Storey 2002).
 _LARGE = 0.5
 

@@ -16,8 +16,6 @@ from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
 
-__all__ = ["BlockLeastSquares"]
-
 
 class BlockLeastSquares(FormLoss):
     """f(Θ) = 1/(2n)·‖Y − XΘ‖²_F + ridge/2·‖Θ‖²_F of centred and scaled row blocks.

@@ -8,8 +8,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 
-__all__ = ["column_steps"]
-
 # Largest number of products of columns that are held in memory at a time.
 _MAX_PRODUCTS = 4_000_000
 

@@ -12,8 +12,6 @@ from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.losses.differentiated import Argument, Differentiated, as_prototype
 
-__all__ = ["Custom"]
-
 
 class Custom:
     """Any smooth loss f(Θ), given by its value and the products of its gradient with U and V.

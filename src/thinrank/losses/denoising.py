@@ -12,8 +12,6 @@ from thinrank.forms import IdentityForm
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
 
-__all__ = ["Denoising"]
-
 
 class Denoising(Quadratic):
     """f(Θ) = ½‖M − Θ‖²_F + ridge/2·‖Θ‖²_F: sparse singular value decomposition.

@@ -12,8 +12,6 @@ from thinrank.arrays import Array
 from thinrank.core.extras import is_installed, missing_message
 from thinrank.core.factors import Factors
 
-__all__ = ["Argument", "Differentiated", "as_prototype"]
-
 Argument = Literal["theta", "factors"]
 
 # Two factorisations of one matrix may give values that differ by this number of rounding errors.

@@ -9,8 +9,6 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.losses.quadratic import Quadratic
 
-__all__ = ["FormLoss"]
-
 
 class FormLoss(Quadratic):
     """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖² from a form with H, C and c.

@@ -21,8 +21,6 @@ from thinrank.losses.missing_entries import combined_weights, few_missing
 from thinrank.losses.point import Point
 from thinrank.losses.profile import is_perfect, profiled
 
-__all__ = ["GeneralizedLinear"]
-
 # Lower limit of curvatures relative to the largest, since a scale of zero has no inverse.
 _MIN_CURVATURE = 1e-6
 # Number of points whose fitted values are kept: the current fit and a trial.

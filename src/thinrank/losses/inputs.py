@@ -8,8 +8,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite
 
-__all__ = ["as_matrix", "as_vector", "as_weights"]
-
 
 def as_matrix(name: str, x: Any, rows: int, columns: int | None, like: Array) -> Array:
     """A finite matrix with given numbers of rows and columns; raise a ValueError otherwise."""

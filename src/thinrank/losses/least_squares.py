@@ -17,8 +17,6 @@ from thinrank.forms.moments import FormName, Moments
 from thinrank.losses.noise import noise_scale
 from thinrank.losses.quadratic import Quadratic
 
-__all__ = ["LeastSquares"]
-
 # Up to this number of rows or columns all eigenvalues of the Gram matrix are computed. A rule of
 # thumb: it takes about ten milliseconds.
 _EXACT_SPECTRUM = 400

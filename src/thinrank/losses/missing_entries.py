@@ -5,8 +5,6 @@ from __future__ import annotations
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["combined_weights", "few_missing"]
-
 # With at most this fraction of the entries missing, fits on responses that are completed by a fit
 # are close to fits of the loss. Rule of thumb: it holds with 15 % in simulations, not with 50 %.
 _FEW_MISSING = 0.25

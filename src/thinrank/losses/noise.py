@@ -9,8 +9,6 @@ import numpy as np
 from thinrank import arrays
 from thinrank.core.contracts import Design
 
-__all__ = ["median_noise_eigenvalue", "noise_scale"]
-
 # Columns used at most: their median singular value is precise, and the time stays bounded.
 _MAX_COLUMNS = 400
 

@@ -17,8 +17,6 @@ from thinrank.designs import Dense, Transformed, as_design, take_rows
 from thinrank.forms import Moments
 from thinrank.forms.tangent import TangentForm
 
-__all__ = ["PerTask"]
-
 # Up to this number of rows the curvatures of the tasks are computed, with one eigenproblem of this
 # size per task; 1000 rows take a fraction of a second.
 _MAX_ROWS = 1000

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 
-__all__ = ["Point"]
-
 
 @dataclass(frozen=True, eq=False)
 class Point:

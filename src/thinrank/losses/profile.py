@@ -10,8 +10,6 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["is_perfect", "profiled"]
-
 # Largest number of Newton steps, and of times that a step is halved. Rules of thumb: a start from
 # the last point takes one or two steps.
 _MAX_STEPS = 50

@@ -11,8 +11,6 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 
-__all__ = ["Quadratic"]
-
 
 class Quadratic(abc.ABC):
     """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖², with H acting on the rows of Θ.

@@ -7,8 +7,6 @@ from math import comb
 
 import numpy as np
 
-__all__ = ["best_subset", "few_subsets"]
-
 # Up to this number of sets all are tried: less than 0.1 s.
 _MAX_SUBSETS = 5000
 

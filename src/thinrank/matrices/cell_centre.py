@@ -8,8 +8,6 @@ import numpy as np
 
 from thinrank.matrices.observed_cells import ObservedCells
 
-__all__ = ["CENTRES", "Centre"]
-
 CENTRES = (None, "columns", "rows", "both")
 # The means of both converge linearly, and slowly only if few cells connect rows and columns.
 _MAX_TURNS = 1000

@@ -17,8 +17,6 @@ from thinrank import arrays
 from thinrank.core.contracts import Design
 from thinrank.designs import Deflated, Dense, Sparse
 
-__all__ = ["CellSquares", "cell_squares", "mostly_zero", "weighted_squares"]
-
 # Matrices with a smaller share of non-zero cells are compared with these scales.
 _FEW_CELLS = 0.1
 

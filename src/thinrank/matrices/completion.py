@@ -16,8 +16,6 @@ from thinrank.matrices.masked_factors import alternate, best_rows, regressions
 from thinrank.matrices.observed_cells import ObservedCells
 from thinrank.matrices.ridge_path import fit_sizes
 
-__all__ = ["Completion", "complete", "scores_of_rows", "table_of"]
-
 # Precision of the last fit.
 _TOL = 1e-9
 _MAX_ITER = 1000

@@ -12,8 +12,6 @@ from thinrank.matrices.masked_factors import MaskedFit, alternate, best_rows
 from thinrank.matrices.observed_cells import ObservedCells
 from thinrank.matrices.ridge_path import RidgePath, noise_variance, ridges
 
-__all__ = ["Candidate", "Limits", "choose"]
-
 # Fits that are compared by their held-out errors need not be precise.
 _TOL = 1e-3
 _MAX_ITER = 50

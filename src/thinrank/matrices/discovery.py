@@ -17,8 +17,6 @@ from thinrank.matrices.held_out import Evidence, evidence
 from thinrank.matrices.layer import Layer, Side, find_layer
 from thinrank.matrices.outliers import joint_outliers
 
-__all__ = ["Discovery", "discover", "joint_supports", "leading", "refitted", "without"]
-
 # Rounds in which each layer is fitted to what the others leave.
 _REFITS = 10
 _REFIT_TOL = 1e-8

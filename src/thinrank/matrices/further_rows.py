@@ -12,8 +12,6 @@ from scipy.special import chdtri
 from thinrank.matrices.masked_factors import regressions
 from thinrank.matrices.observed_cells import ObservedCells
 
-__all__ = ["further_rows"]
-
 # Probability that the gain of one of the rows of noise exceeds the limit: the number of SparseSVD.
 _RATE = 0.005
 # Each cell of a further row is predicted from its other cells; the sum of squares of errors must

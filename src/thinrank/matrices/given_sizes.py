@@ -15,8 +15,6 @@ from thinrank.losses.denoising import Denoising
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
 
-__all__ = ["block_svd", "few_columns", "nearest", "range_finder"]
-
 # Products with the matrix and its transpose in the search for a range. The range only has to
 # contain enough of the leading singular vectors for the rows and columns to be found from it.
 _POWERS = 2

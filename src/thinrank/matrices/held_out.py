@@ -16,8 +16,6 @@ from thinrank.matrices.cell_squares import cell_squares, mostly_zero, weighted_s
 from thinrank.matrices.layer import Side, find_layer
 from thinrank.matrices.outliers import limit, null_scale
 
-__all__ = ["Evidence", "evidence", "submatrix"]
-
 _FOLDS = 5
 # A layer is fitted to a part of the data with this rate of false rows and columns: the test is what
 # is left out, so that the fit may be more lenient.

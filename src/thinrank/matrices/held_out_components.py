@@ -32,8 +32,6 @@ from thinrank.matrices.sparse_components import (
     without,
 )
 
-__all__ = ["LEAST_SHARE", "Choice", "choose_components"]
-
 _SPLITS = 10
 # Largest automatic rank: more components are not for reading.
 _MAX_RANK = 20

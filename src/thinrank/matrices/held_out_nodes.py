@@ -18,8 +18,6 @@ from scipy.special import stdtr
 from thinrank.matrices.pairs import LowRank
 from thinrank.matrices.symmetric_fit import leading
 
-__all__ = ["CovarianceSizes", "choose_covariance_sizes", "estimate_samples"]
-
 _FOLDS = 5
 # Share of wrong nodes among those selected (Benjamini and Hochberg). Larger shares add nodes of
 # noise to the component, smaller ones lose nodes with small loadings.

@@ -18,8 +18,6 @@ from scipy.optimize import nnls
 from thinrank.matrices.pairs import Pairs
 from thinrank.matrices.symmetric_fit import best_nodes, scatter
 
-__all__ = ["GraphSizes", "HeldOut", "choose_graph_sizes", "held_out", "splits"]
-
 _FOLDS = 5
 # A component is kept if its products with the pairs left out sum to this number of standard errors.
 # In 30 graphs each of seven kinds of pure noise, the largest of 8 components exceeded it in about

@@ -16,8 +16,6 @@ from thinrank.matrices.cell_squares import CellSquares, cell_squares
 from thinrank.matrices.given_sizes import few_columns, range_finder
 from thinrank.matrices.outliers import ERROR_RATE, limit, outliers
 
-__all__ = ["Layer", "Side", "find_layer"]
-
 # Singular vectors of the whole matrix from which the search starts. Dense factors, which real
 # noise has, take the first ones.
 _STARTS = 10

@@ -19,8 +19,6 @@ import numpy as np
 
 from thinrank.matrices.observed_cells import Block, ObservedCells
 
-__all__ = ["MaskedFit", "alternate", "balanced", "best_rows", "regressions"]
-
 # Regressions are solved in groups of rows; this bounds the entries of the arrays of a group.
 _GROUP_ENTRIES = 4_000_000
 # Added to the diagonals of the regressions, relative to the largest one, so that a row with fewer

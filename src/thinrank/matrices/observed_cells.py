@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Block", "ObservedCells"]
-
 # A matrix or block is held as a dense array if this share of its cells is observed: products with
 # dense arrays are then faster, and the array is not much larger than the list of cells.
 _DENSE_SHARE = 0.1

@@ -12,8 +12,6 @@ import functools
 import numpy as np
 from scipy.special import chdtri, ndtri
 
-__all__ = ["ERROR_RATE", "joint_outliers", "limit", "null_scale", "outliers"]
-
 # Probability that one of the scores of noise stands out: rows or columns of one layer.
 # Exact supports of a matrix of two layers need four such decisions, so that 98 % remain.
 ERROR_RATE = 0.005

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["FilledOperator", "LowRank", "Pairs"]
-
 
 @dataclass(frozen=True, eq=False)
 class LowRank:

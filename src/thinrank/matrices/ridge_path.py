@@ -15,8 +15,6 @@ from thinrank import linalg
 from thinrank.matrices.masked_factors import MaskedFit, alternate, balanced
 from thinrank.matrices.observed_cells import ObservedCells
 
-__all__ = ["RidgePath", "fit_sizes", "noise_variance", "ridges"]
-
 # Factor between two ridges of a path, and their number: the last is 1e-5 of the largest singular
 # value, at which the penalty is far below the noise of any data.
 _STEP = 0.35

@@ -5,8 +5,6 @@ from __future__ import annotations
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["positive_largest"]
-
 
 def positive_largest(left: Array, right: Array) -> tuple[Array, Array]:
     """Change the signs of pairs of vectors so that the largest entry on the right is positive.

@@ -19,18 +19,6 @@ from thinrank.matrices.given_sizes import nearest, range_finder
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit
 
-__all__ = [
-    "compressed",
-    "feature_counts",
-    "leading_directions",
-    "orthogonal_part",
-    "own_supports",
-    "shared_support",
-    "shared_supports_along",
-    "support_along",
-    "without",
-]
-
 # Up to this number of entries a design is held as a dense array, which makes many small products
 # faster: 16 MiB in double precision.
 _DENSE_ENTRIES = 1 << 21

@@ -9,8 +9,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from thinrank.matrices.pairs import FilledOperator, LowRank, Pairs
 
-__all__ = ["best_nodes", "fit_nodes", "leading", "scatter"]
-
 # Below this number of nodes all eigenvalues are computed.
 _FEW = 60
 # Directions beyond the rank that are carried from one round of imputation to the next.

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from thinrank.studies import StudyRecord
 
-__all__ = ["FAILS", "HOLDS", "NOT_RUN", "CheckedClaim", "Claim", "Finding", "check_claims"]
-
 HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
 
 Finding = tuple[bool, str]

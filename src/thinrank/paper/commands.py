@@ -6,8 +6,6 @@ import shlex
 
 from thinrank.paper.registry import study_names
 
-__all__ = ["own_command"]
-
 _START = ["thinrank", "reproduce"]
 # Options of ``thinrank reproduce`` that are followed by a value, which may look like a study.
 _WITH_VALUE = ("--jobs", "--executor", "--out", "--limit", "--scheduler")

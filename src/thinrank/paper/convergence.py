@@ -21,8 +21,6 @@ from thinrank.solvers.reduced_rank import reduced_rank_regression
 from thinrank.starts import Lasso
 from thinrank.studies import Job, Study, StudyRecord
 
-__all__ = ["CLAIMS", "STUDIES", "LogLine", "log_line", "make_page"]
-
 _SEED = 63_000
 _RANK = 8
 _SAMPLES = (100, 200, 400)

@@ -12,8 +12,6 @@ from thinrank.minimize import minimize
 from thinrank.starts import Lasso
 from thinrank.studies.task import Answer, RegressionTask
 
-__all__ = ["FixedDataGDT", "choose_sizes", "gdt"]
-
 GDTSizes = tuple[int, int, int | None]
 """Rank, s1 and s2."""
 

@@ -13,8 +13,6 @@ from thinrank.report.provenance import QUICK, is_quick, origin, read_summary, re
 from thinrank.report.writer import write_page
 from thinrank.studies import StudyRecord, load_records
 
-__all__ = ["write_index"]
-
 
 def write_index(folder: Path | str) -> None:
     """Write ``index.md`` and ``index.html`` from the records in a folder.

@@ -15,8 +15,6 @@ from thinrank.paper.gdt import gdt
 from thinrank.solvers.reduced_rank import reduced_rank_regression
 from thinrank.studies.task import Answer, RegressionTask
 
-__all__ = ["BASELINES", "METHODS", "fit_methods"]
-
 BASELINES: dict[str, Any] = {
     "DPP": baselines.DoubleProjectedPenalization,
     "TSVD": baselines.ThresholdingSVD,

@@ -16,8 +16,6 @@ from thinrank.report.style import COLOURS, MARKERS, in_order, panels
 from thinrank.studies import Job, Study, StudyRecord
 from thinrank.studies.judge import score_coefficients
 
-__all__ = ["CLAIMS", "STUDIES", "by_distribution", "make_page", "ratios"]
-
 _FIRST_SEED = 62_000
 _REPLICATIONS, _QUICK_REPLICATIONS = 20, 3
 _METHODS = ("GDT", "pursuit", "MTL")

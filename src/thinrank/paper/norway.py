@@ -21,8 +21,6 @@ from thinrank.studies import Job, Study, StudyRecord
 from thinrank.studies.judge import root_mean_square, supports
 from thinrank.studies.task import RegressionTask
 
-__all__ = ["CLAIMS", "STUDIES", "discards", "make_page", "rmse"]
-
 _FIRST_SEED = 65_000
 _SPLITS, _QUICK_SPLITS = 50, 3
 _TRAINING_PART = 0.7

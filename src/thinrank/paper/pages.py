@@ -14,8 +14,6 @@ from thinrank.report.style import drawing
 from thinrank.report.writer import write_page
 from thinrank.studies import StudyRecord
 
-__all__ = ["write_study"]
-
 
 def write_study(name: str, records: list[StudyRecord], folder: Path | str) -> None:
     """Write the page and the figures of a study.

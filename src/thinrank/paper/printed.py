@@ -7,8 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["BASELINES", "printed", "printed_seconds", "setting_title", "table_names"]
-
 BASELINES = ("DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL")
 """The six methods that the paper compares GDT with."""
 

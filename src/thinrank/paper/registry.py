@@ -17,8 +17,6 @@ from typing import Any
 
 from thinrank.studies import Study
 
-__all__ = ["claims", "find_page", "find_study", "study_names"]
-
 # Name of each study and the module in this package that holds it, in the order of the paper.
 _MODULES = {
     "table1": "tables",

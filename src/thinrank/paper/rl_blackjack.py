@@ -30,16 +30,6 @@ from thinrank.rl.blackjack import (
 )
 from thinrank.studies import Job, Study, StudyRecord
 
-__all__ = [
-    "CLAIMS",
-    "OPTIMUM",
-    "REGRESSORS",
-    "STUDIES",
-    "against_best_baseline",
-    "edges",
-    "make_page",
-]
-
 _FIRST_SEED = 72_000
 _REPLICATIONS, _QUICK_REPLICATIONS = 10, 1
 _STATES, _QUICK_STATES = (250, 1000, 4000), (150, 300)

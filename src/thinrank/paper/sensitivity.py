@@ -17,8 +17,6 @@ from thinrank.starts import Lasso
 from thinrank.studies import Job, Study, StudyRecord
 from thinrank.studies.judge import score_coefficients
 
-__all__ = ["CLAIMS", "STUDIES", "by_factor", "make_page"]
-
 _FIRST_SEED = 61_000
 _REPLICATIONS, _QUICK_REPLICATIONS = 20, 3
 _FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0)

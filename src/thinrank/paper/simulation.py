@@ -12,8 +12,6 @@ from thinrank.datasets import make_two_way_sparse
 from thinrank.selection import estimate_rank
 from thinrank.studies.task import RegressionTask
 
-__all__ = ["DISTRIBUTIONS", "SETTINGS", "SimulatedSample", "draw", "errors", "simulated_task"]
-
 SETTINGS: dict[str, dict[str, Any]] = {
     "row_strong": {"column_sparsity": None},
     "twoway_strong": {},

@@ -18,8 +18,6 @@ import numpy as np
 
 from thinrank.persistence.errors import ModelFileError, NotStorableError, as_model_file_error
 
-__all__ = ["ArrayFile", "sha256_of", "storable_array", "write_arrays"]
-
 # Kinds of entries: Booleans, integers, floats, complex numbers, bytes, strings, dates, durations.
 _KINDS = "biufcSUMm"
 # Bytes of an entry beyond which numbers have a format that depends on the machine.

@@ -27,8 +27,6 @@ from thinrank.persistence.errors import ModelFileError, as_model_file_error
 from thinrank.persistence.parts import check_factors, has_shape
 from thinrank.persistence.registry import name_of
 
-__all__ = ["check_consistency"]
-
 
 def check_consistency(model: Any) -> None:
     """Raise a ModelFileError if the parts of a model do not fit together.

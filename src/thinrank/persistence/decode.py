@@ -15,8 +15,6 @@ from thinrank.persistence.encode import MARK, MOST_NESTED, SCALAR_KINDS, SPARSE_
 from thinrank.persistence.errors import ModelFileError, as_model_file_error
 from thinrank.persistence.registry import Storable, find_class, is_fitted_attribute
 
-__all__ = ["Decoder"]
-
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _DTYPE = re.compile(r"[<|][A-Za-z]\d*(\[\d*[A-Za-z]+\])?")
 

@@ -7,8 +7,6 @@ from typing import Any
 from thinrank.persistence.errors import ModelFileError, as_model_file_error
 from thinrank.persistence.parts import check_factors, check_shapes
 
-__all__ = ["check_completion", "check_components", "check_graph", "check_svd"]
-
 
 def check_svd(model: Any) -> None:
     """Check a SparseSVD."""

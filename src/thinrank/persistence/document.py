@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 from thinrank.persistence.encode import MOST_NESTED
 from thinrank.persistence.errors import ModelFileError, as_model_file_error
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "checked_json", "read_document", "write_document"]
-
 FORMAT = "thinrank-model"
 # Increased when older versions of thinrank could no longer read the files.
 FORMAT_VERSION = 1

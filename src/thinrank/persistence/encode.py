@@ -15,8 +15,6 @@ from thinrank.persistence.array_file import storable_array
 from thinrank.persistence.errors import NotStorableError
 from thinrank.persistence.registry import Storable, find_class, is_fitted_attribute, name_of
 
-__all__ = ["MARK", "MOST_NESTED", "SCALAR_KINDS", "SPARSE_FORMATS", "Encoder"]
-
 # The key that tells an encoded value from a dictionary.
 MARK = "$type"
 # Values nested deeper than this are refused, in both directions. Models need about ten levels.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["ModelFileError", "NotStorableError", "as_model_file_error"]
-
 
 class ModelFileError(ValueError):
     """A model cannot be loaded: its files are damaged, incomplete, unsafe or too new.

@@ -15,8 +15,6 @@ from thinrank.core.unfinished import clear_unfinished
 from thinrank.persistence.document import FORMAT
 from thinrank.persistence.errors import ModelFileError
 
-__all__ = ["ARRAYS", "DOCUMENT", "check_free", "opened", "replaced_folder", "write_file"]
-
 DOCUMENT = "model.json"
 ARRAYS = "arrays.npz"
 # The first bytes of model.json, of which the format is the first key.

@@ -24,8 +24,6 @@ from thinrank.persistence.folder import (
     write_file,
 )
 
-__all__ = ["load", "read_extra", "save"]
-
 
 def save(
     estimator: Any,

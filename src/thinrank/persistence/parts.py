@@ -9,8 +9,6 @@ import numpy as np
 from thinrank.core.factors import Factors
 from thinrank.persistence.errors import ModelFileError
 
-__all__ = ["check_factors", "check_shapes", "has_shape"]
-
 
 def check_factors(factors: Any) -> None:
     """Raise a ModelFileError unless these are factors of floats."""

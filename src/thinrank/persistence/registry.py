@@ -20,8 +20,6 @@ from sklearn.base import BaseEstimator
 from thinrank.losses.families import Family
 from thinrank.persistence.errors import ModelFileError
 
-__all__ = ["Storable", "find_class", "is_fitted_attribute", "name_of"]
-
 # Packages whose exported classes can all be stored, as in "solvers.GDT".
 _PACKAGES = ("baselines", "losses.families", "solvers", "starts")
 

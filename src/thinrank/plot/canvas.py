@@ -13,20 +13,6 @@ from thinrank.plot.colours import GREY, INK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "axes_of",
-    "check_choice",
-    "check_count",
-    "font_size",
-    "log_scale",
-    "name_axis",
-    "open_frame",
-    "room",
-    "size_in_points",
-    "whole_numbers",
-    "write_instead",
-]
-
 # Height of a line of text in units of the font size, with a little space.
 _LINE = 1.25
 _LARGEST, _SMALLEST = 9.0, 5.5  # font sizes of names, in points

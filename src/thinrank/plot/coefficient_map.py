@@ -15,8 +15,6 @@ from thinrank.plot.labels import names_at, shown_of, strongest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["coefficients"]
-
 _CELL = 0.22  # side of a cell of a new figure, in inches
 _MARGIN = 2.4  # room for names and colour bar, in inches
 

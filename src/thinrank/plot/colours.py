@@ -2,21 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "ACCENT",
-    "CATEGORIES",
-    "DIVERGING",
-    "GREY",
-    "INK",
-    "LINE_STYLES",
-    "MARKERS",
-    "NEGATIVE",
-    "POSITIVE",
-    "QUIET",
-    "by_sign",
-    "ordinal",
-]
-
 INK = "#1d1d1f"
 """Text and the most important marks."""
 GREY = "#6b6b6b"

@@ -14,8 +14,6 @@ from thinrank.plot.labels import names_at, shown_of, strongest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["loadings"]
-
 _ROW = 0.19  # height of a name in a new figure, in inches
 _HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
 

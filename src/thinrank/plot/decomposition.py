@@ -11,8 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank import arrays
 from thinrank.estimators.decomposition import Decomposition
 
-__all__ = ["Parts", "decomposition", "matrix_of"]
-
 
 class Parts(NamedTuple):
     """A fitted SparseSVD, SparsePCA, SparseMatrixCompletion or SparseLowRankGraph.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from thinrank.inference.discoveries import Discoveries
 
-__all__ = ["discoveries"]
-
 _ROW = 0.19  # height of a name in a new figure, in inches
 _AXIS_TITLES = {"−log10 weighted p": "−log₁₀ of the weighted p-value", "W": "knockoff statistic W"}
 

@@ -25,8 +25,6 @@ from thinrank.plot.labels import names_at, plural, strongest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["factor_title", "factors", "no_factors"]
-
 _ROW = 0.19  # height of a name in a new figure, in inches
 _HALF = 0.44  # half of the width of a column of bars; the distance between columns is 1
 _SPACE = 1.6  # least number of rows between predictors and responses, for a title

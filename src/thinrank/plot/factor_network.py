@@ -17,8 +17,6 @@ from thinrank.plot.labels import names_at, plural, shown_of, strongest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["network"]
-
 _ROW = 0.21  # height of a name in a new figure, in inches
 _WIDEST = 4.5  # line width of the strongest edge, in points
 # Edges weaker than this, relative to the strongest of their side, are hardly visible and hide

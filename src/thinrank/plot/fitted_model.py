@@ -10,8 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank.estimators.base import FactorModel
 from thinrank.estimators.findings import Findings, findings
 
-__all__ = ["fitted_model", "loadings", "selected"]
-
 
 def fitted_model(est: Any) -> Findings:
     """Names, coefficients and loadings of a fitted estimator.

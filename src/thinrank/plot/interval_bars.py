@@ -13,8 +13,6 @@ from thinrank.plot.labels import names_at, shown_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["intervals"]
-
 _ROW = 0.19  # height of a name in a new figure, in inches
 _FIELDS = ("estimate", "lower", "upper", "labels", "level", "of")
 _NOUNS = {"coefficients": "coefficient", "predictions": "prediction", "layers": "quantity"}

@@ -20,8 +20,6 @@ from thinrank.plot.colours import ACCENT, GREY
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["convergence"]
-
 
 def convergence(est: Any, *, show: str = "objective", ax: Axes | None = None) -> Axes:
     """Draw the objective, or the relative change, after each iteration of the final fit.

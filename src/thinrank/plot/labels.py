@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.text import Text
 
-__all__ = ["apart", "as_written", "names_at", "plural", "shorten", "shown_of", "strongest"]
-
 WIDTH = 28
 """Largest number of characters of a label."""
 

@@ -15,8 +15,6 @@ from thinrank.plot.prediction_pairs import Pairs, prediction_pairs
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["observed_predicted"]
-
 _MOST_POINTS = 20_000  # more points hide each other, so their density is drawn
 _BINS = 10  # bins of probabilities
 

@@ -23,8 +23,6 @@ from thinrank.selection.predictor_path import PredictorPath
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["path"]
-
 _FONT = 8.0  # size of labels in points
 _GAP = 1.3 * _FONT
 

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
+from thinrank.estimators.frames import column_names
 from thinrank.estimators.responses import responses_of
-from thinrank.estimators.validation import column_names
 from thinrank.losses.families import Bernoulli, Mixed, Multinomial
 from thinrank.plot.fitted_model import fitted_model
-
-__all__ = ["Pairs", "prediction_pairs"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,6 @@ from thinrank.plot.labels import names_at
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["biclusters"]
-
 # Part of the entries that may exceed the ends of the colour scale, so that a few large ones do not
 # make all others pale.
 _BEYOND = 0.01

@@ -25,8 +25,6 @@ from thinrank.plot.labels import apart, as_written, names_at, shorten, strongest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["biplot"]
-
 _REACH = 0.8  # length of the longest arrow, as a part of the way to the farthest sample
 _FONT = 8.0
 

@@ -14,8 +14,6 @@ from thinrank.plot.decomposition import decomposition, matrix_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["scree"]
-
 
 def scree(est: Any, X: Any, *, max_values: int = 20, ax: Axes | None = None) -> Axes:
     """Draw the largest singular values of a matrix, with those of the decomposition.

@@ -25,8 +25,6 @@ from thinrank.selection.choice import last_search, one_standard_error, standard_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["selection"]
-
 # Relative distance up to which a fitted model is marked as a point of its line. Farther ones had
 # too few or too many responses, and another model shows what their rank and predictors can do.
 _ON_THE_LINE = 0.02

@@ -21,8 +21,6 @@ from thinrank.plot.labels import names_at, shown_of, strongest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["stability"]
-
 _KINDS = {"row": "predictor", "column": "response", "pair": "pair"}
 _COLUMNS = ("axis", "name", "frequency", "stable")
 _ROW = 0.19  # height of a name in a new figure, in inches

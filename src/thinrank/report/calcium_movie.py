@@ -29,8 +29,6 @@ from thinrank.report.page import Block, Page, Picture, Section, Table, Text
 from thinrank.report.statistics import number
 from thinrank.report.style import as_svg, drawing
 
-__all__ = ["MovieAnalysis", "movie_page", "score_table", "write_movie_page"]
-
 _TRACES_PER_FIGURE = 10
 _MOST_TRACES = 100  # drawn in total; all neurons are in the table and in the files
 _PAIRS = 5  # labelled regions that are shown, as in the paper's figure

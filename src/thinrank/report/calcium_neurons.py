@@ -12,8 +12,6 @@ from thinrank.calcium.export import Segmentation
 from thinrank.calcium.quality import LEAST_CORRELATION, LEAST_SNR
 from thinrank.report.page import Block, Cell, Choice, Choices, Number, Section, Table, Text
 
-__all__ = ["neuron_blocks"]
-
 _CLEAR = 0.2  # fraction of a neuron's largest spike from which the table counts a spike
 
 

@@ -16,18 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "ESTIMATED",
-    "LABELLED",
-    "Pair",
-    "RegionPanel",
-    "Trace",
-    "contours",
-    "paired_traces",
-    "side_by_side",
-    "traces",
-]
-
 ESTIMATED, LABELLED = "#ff4d5e", "#4fc3f7"  # colours that are visible on a dark image
 _TRACE, _SPIKE, _REFERENCE = "#0b3c5d", "#c8102e", "#b5b5b5"  # colours on a white background
 _NUMBERED = 80  # number of regions above which their numbers would cover the image

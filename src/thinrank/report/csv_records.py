@@ -9,8 +9,6 @@ from typing import Any
 
 from thinrank.studies import StudyRecord
 
-__all__ = ["read_csv"]
-
 _WORDS = {"True": True, "False": False}
 
 

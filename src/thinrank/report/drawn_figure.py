@@ -11,8 +11,6 @@ from thinrank.report.style import as_svg
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["drawn"]
-
 # A plot of thousands of points takes more as SVG than the rest of a page; as PNG it does not.
 _MOST_BYTES = 300_000
 _DPI = 160  # sharp at the width of the page on a screen with two pixels per CSS pixel

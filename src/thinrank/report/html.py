@@ -26,8 +26,6 @@ from thinrank.report.page import (
     Verdict,
 )
 
-__all__ = ["render_html"]
-
 _NARROW = 6.5  # inches; a figure below this width is not stretched to that of the page
 _PNG = b"\x89PNG"  # the first bytes of a PNG file
 

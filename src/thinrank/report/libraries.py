@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from thinrank.core.extras import import_optional
 
-__all__ = ["check_libraries"]
-
 _LIBRARIES = ("matplotlib", "jinja2")
 
 

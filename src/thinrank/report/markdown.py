@@ -20,8 +20,6 @@ from thinrank.report.page import (
     Verdict,
 )
 
-__all__ = ["render_markdown"]
-
 _FRONT_MATTER = "---\norphan: true\n---"
 
 

@@ -11,8 +11,6 @@ from thinrank.report.model_tables import ModelTables, shown_name
 from thinrank.selection.choice import last_search
 from thinrank.selection.stability import AxisSummary, remark, unstable_sentences
 
-__all__ = ["cautions"]
-
 
 def cautions(tables: ModelTables, stability: Any) -> list[str]:
     """Return what to distrust: the cautions of the summary, and those that need more than a fit.

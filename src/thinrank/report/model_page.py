@@ -37,8 +37,6 @@ from thinrank.report.style import drawing
 from thinrank.selection.choice import last_search
 from thinrank.selection.stability import stable_sentences, unstable_sentences
 
-__all__ = ["model_page", "write"]
-
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
 _STABILITY_COLUMNS = ("axis", "index", "name", "frequency", "stable")
 

@@ -18,17 +18,6 @@ from thinrank.report.style import WIDTH
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "coefficient_picture",
-    "convergence_picture",
-    "factor_picture",
-    "network_picture",
-    "prediction_pictures",
-    "sample_picture",
-    "selection_picture",
-    "stability_picture",
-]
-
 _ROWS = 200  # of the table in place of a picture; the tables of the page hold more
 _TALLEST = 9.0  # inches, about the height of a printed page
 _NAMES = 40  # names along an axis, as many as the plots show by default

@@ -11,8 +11,6 @@ from thinrank.report.model_tables import MOST_ROWS, as_cell
 from thinrank.report.page import Cell, Table
 from thinrank.selection.choice import last_search, standard_error
 
-__all__ = ["chosen_words", "is_chosen", "search_table"]
-
 _RUNNERS_UP = 3
 
 

@@ -21,14 +21,6 @@ from thinrank.plot.fitted_model import fitted_model, selected
 from thinrank.plot.labels import shorten
 from thinrank.report.page import Cell, Number, Table
 
-__all__ = [
-    "MOST_ROWS",
-    "ModelTables",
-    "as_cell",
-    "listed",
-    "shown_name",
-]
-
 MOST_ROWS = 5000
 """Largest number of rows of a table on the page."""
 

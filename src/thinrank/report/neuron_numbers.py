@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["EXPLANATION", "label_names", "neuron_names"]
-
 EXPLANATION = (
     "A number stands for the same neuron in every panel, table and file. Labelled regions that "
     "were not found have letters."

@@ -8,22 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Block",
-    "Cell",
-    "Choice",
-    "Choices",
-    "Link",
-    "Number",
-    "Page",
-    "Picture",
-    "Points",
-    "Section",
-    "Table",
-    "Text",
-    "Verdict",
-]
-
 
 @dataclass(frozen=True)
 class Text:

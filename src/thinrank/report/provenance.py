@@ -10,9 +10,6 @@ from typing import Any
 from thinrank.report.page import Block, Section, Table, Text
 from thinrank.studies import StudyRecord
 
-__all__ = ["QUICK", "is_quick", "origin", "provenance", "read_summary", "replications"]
-
-
 QUICK = (
     "This is the small version (`--quick`), which shows that everything runs; it has too few "
     "replications to draw conclusions."

@@ -7,8 +7,6 @@ from typing import Any
 
 from thinrank.report.model_tables import shown_name
 
-__all__ = ["names_of_samples"]
-
 
 def names_of_samples(X: Any, Y: Any, given: Sequence[object] | None) -> list[str] | None:
     """Names of the samples; None if they have none but their positions.

@@ -11,19 +11,6 @@ import numpy as np
 
 from thinrank.studies import StudyRecord
 
-__all__ = [
-    "Spread",
-    "distance",
-    "group",
-    "number",
-    "paired_difference",
-    "percent",
-    "pm",
-    "seconds",
-    "spread",
-    "values",
-]
-
 
 @dataclass(frozen=True)
 class Spread:

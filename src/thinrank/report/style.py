@@ -15,21 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS",
-    "MARKERS",
-    "METHODS",
-    "WIDTH",
-    "as_svg",
-    "count_iterations",
-    "drawing",
-    "in_order",
-    "label_ends",
-    "panels",
-    "store",
-    "value_scale",
-]
-
 METHODS = ("GDT", "pursuit", "DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL", "oracle", "null")
 """Methods in the order of tables and plots."""
 

@@ -9,8 +9,6 @@ from thinrank.report.statistics import group, values
 from thinrank.report.style import COLOURS, MARKERS, drawing, label_ends, panels, value_scale
 from thinrank.studies import StudyRecord
 
-__all__ = ["draw_value_errors"]
-
 # Methods that are not in the paper's tables, in colours that no other method here has.
 _COLOURS = COLOURS | {"group lasso": "#12805c", "lasso": "#e08e0b", "ridge": "#7d7d7d"}
 _MARKERS = MARKERS | {"group lasso": "v", "lasso": "D", "ridge": "*"}

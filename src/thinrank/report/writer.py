@@ -10,8 +10,6 @@ from thinrank.report.markdown import render_markdown
 from thinrank.report.page import Page
 from thinrank.report.style import store
 
-__all__ = ["write_page"]
-
 
 def write_page(page: Page, folder: Path, stem: str) -> None:
     """Write a page as Markdown and as HTML, and its figures to the same folder.

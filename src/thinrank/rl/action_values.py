@@ -11,8 +11,6 @@ from thinrank.core.factors import Factors
 from thinrank.rl.features import Features, feature_matrix, feature_product
 from thinrank.rl.rows import Rows
 
-__all__ = ["ActionValues", "LinearValues", "PredictedValues"]
-
 
 class ActionValues(Protocol):
     """Action values Q of several tasks."""

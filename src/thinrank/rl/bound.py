@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["q_error_bound"]
-
 
 def q_error_bound(
     n_samples: float,

@@ -19,8 +19,6 @@ from math import inf
 import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf, dpotrs
 
-__all__ = ["AnyRank", "CommonPartFit", "LowRank", "Parts", "Setting"]
-
 # Added to the diagonal of linear systems, relative to their largest entry: columns may be equal.
 _JITTER = 1e-10
 # Sweeps of alternating least squares: at the first targets, and at later ones, which are similar.

@@ -20,8 +20,6 @@ from thinrank.rl.size_choice import choose_setting, pilot
 from thinrank.rl.targets import Targets
 from thinrank.rl.task_rows import TaskRows
 
-__all__ = ["CommonPart", "CommonPartRegression"]
-
 # Ranks of the deviations that compete; None is any rank.
 _RANKS = (0, 1, 2, 4, None)
 

@@ -17,8 +17,6 @@ from thinrank.rl.families import Family, make_linear_family, make_optimal_value_
 from thinrank.rl.fqi import MultiTaskFQI
 from thinrank.rl.tabular import value_error
 
-__all__ = ["FAMILIES", "Comparison"]
-
 FAMILIES: dict[str, Callable[..., Family]] = {
     "linear": make_linear_family,
     "optimal-value": make_optimal_value_family,

@@ -12,8 +12,6 @@ import numpy as np
 
 from thinrank.core.extras import import_optional
 
-__all__ = ["Played", "is_environment", "opened", "play_episodes"]
-
 
 @dataclass(frozen=True, eq=False)
 class Played:

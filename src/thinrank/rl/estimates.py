@@ -11,15 +11,6 @@ from scipy.stats import t as student
 
 from thinrank.rl.episodes import play_episodes
 
-__all__ = [
-    "PolicyValue",
-    "check_discount",
-    "check_level",
-    "evaluate",
-    "mean_with_interval",
-    "skewed_interval",
-]
-
 # Corrections for less skewness than this are rounding errors.
 _SYMMETRIC = 1e-8
 

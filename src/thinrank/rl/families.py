@@ -12,8 +12,6 @@ from thinrank.rl.features import Lookup
 from thinrank.rl.kernels import MixtureKernel
 from thinrank.rl.tabular import TabularMDP
 
-__all__ = ["Family", "make_linear_family", "make_optimal_value_family"]
-
 # Features are uniform on ±√3: mean 0 and variance 1, like the predictors in the paper's
 # simulations, but bounded.
 _BOUND = 3**0.5

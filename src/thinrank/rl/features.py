@@ -17,17 +17,6 @@ from scipy import sparse
 
 from thinrank.core.checks import check_finite
 
-__all__ = [
-    "Features",
-    "Fourier",
-    "Identity",
-    "Lookup",
-    "RadialBasis",
-    "Tabular",
-    "feature_matrix",
-    "feature_product",
-]
-
 Features = Callable[[Any], Any]
 """``features(states)`` returns an array or sparse matrix of shape (n_states, n_features)."""
 

@@ -26,8 +26,6 @@ from thinrank.rl.iteration import iterate
 from thinrank.rl.regression import as_regression
 from thinrank.rl.targets import GenerativeTargets, LoggedTargets, Targets
 
-__all__ = ["MultiTaskFQI"]
-
 
 class MultiTaskFQI(BaseEstimator):
     """Learn the action values Q of several related tasks together, by fitted Q-iteration.

@@ -12,8 +12,6 @@ from thinrank.rl.minari import from_minari
 from thinrank.rl.tasks import check_discounts
 from thinrank.rl.transitions import Transitions
 
-__all__ = ["as_transitions", "check_parameters", "design_states", "discounts_of", "tunes"]
-
 
 def check_parameters(parameters: dict[str, Any]) -> None:
     """Raise an error that names a parameter of MultiTaskFQI with an invalid value."""

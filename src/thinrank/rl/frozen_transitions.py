@@ -11,8 +11,6 @@ from scipy import sparse
 from thinrank.rl.features import Features, feature_matrix
 from thinrank.rl.rows import Rows
 
-__all__ = ["FrozenTransitions"]
-
 
 class FrozenTransitions:
     """Rewards and next states at the design pairs, with the features of the next states.

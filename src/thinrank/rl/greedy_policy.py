@@ -9,8 +9,6 @@ import numpy as np
 from thinrank import arrays
 from thinrank.rl.action_values import ActionValues
 
-__all__ = ["GreedyPolicy"]
-
 
 class GreedyPolicy:
     """The actions with the largest values in a task.

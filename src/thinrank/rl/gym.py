@@ -18,8 +18,6 @@ from thinrank.rl.kernels import DenseKernel
 from thinrank.rl.tabular import TabularMDP
 from thinrank.rl.transitions import Transitions
 
-__all__ = ["from_transition_table", "log_episodes", "table_family"]
-
 
 def from_transition_table(env: Any) -> TabularMDP:
     """Read the exact model of a toy text environment such as FrozenLake, CliffWalking or Taxi.

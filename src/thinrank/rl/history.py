@@ -10,8 +10,6 @@ import numpy as np
 
 from thinrank.core.records import RecordList
 
-__all__ = ["QCallback", "QHistory", "QRecord", "describe", "warn_of_failure"]
-
 # A misfit below this fraction of the values counts as rounding error.
 _ROUNDING = 1e-6
 # A warning is issued if the Bellman residual exceeds its first value by this factor. Rule of thumb.

@@ -13,8 +13,6 @@ from thinrank.rl.regression import Regression
 from thinrank.rl.rows import Rows
 from thinrank.rl.targets import Targets
 
-__all__ = ["iterate"]
-
 # Larger targets count as divergence. Their squares do not overflow yet.
 _LARGEST = 1e100
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from thinrank.core.checks import check_finite
 
-__all__ = ["DenseKernel", "Kernel", "MixtureKernel", "as_kernel"]
-
 # Tolerance for rounding errors: negative probabilities, and sums that differ from 1.
 _SLACK = 1e-8
 

@@ -13,8 +13,6 @@ import numpy as np
 from thinrank.core.extras import import_optional
 from thinrank.rl.transitions import Transitions
 
-__all__ = ["from_minari"]
-
 
 def from_minari(dataset: Any) -> Transitions:
     """Read the episodes of a dataset of Minari.

@@ -21,8 +21,6 @@ from thinrank.rl.estimates import (
 from thinrank.rl.features import Features, feature_matrix
 from thinrank.rl.transitions import Transitions
 
-__all__ = ["fitted_q_evaluation", "importance_sampling"]
-
 # Estimated probabilities of logged actions are at least this, so that weights stay finite.
 _LEAST_PROBABILITY = 1e-3
 

@@ -26,8 +26,6 @@ from thinrank.selection.splits import TaskSplit
 from thinrank.solvers import Pursuit, as_solver
 from thinrank.starts import Given, as_start
 
-__all__ = ["OwnRows", "cannot_take_own_rows"]
-
 # Folds of a search for sizes if the regressor's ``cv`` is not a number.
 _FOLDS = 5
 # Steps of GDT if ``max_iter`` is None. They settle the rows; alternating least squares does the

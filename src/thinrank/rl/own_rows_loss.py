@@ -10,8 +10,6 @@ from thinrank.core.factors import Factors
 from thinrank.losses import PerTask
 from thinrank.rl.rows import Rows
 
-__all__ = ["EpisodeLoss", "refined"]
-
 # Largest number of sweeps, and the relative decrease of the loss at which they stop.
 _SWEEPS, _TOLERANCE = 500, 1e-7
 # Largest number of unknowns of a sweep; its system takes a fraction of a second to solve.

@@ -32,8 +32,6 @@ from thinrank.rl.own_rows_loss import EpisodeLoss
 from thinrank.rl.rows import Rows
 from thinrank.solvers import Pursuit, as_solver
 
-__all__ = ["Regression", "as_regression"]
-
 # Number of rows at which the predictions of a regressor are compared with its coefficients, to find
 # out whether it is linear. A few suffice: other link functions differ at every row.
 _ROWS_TO_TRY = 8

@@ -11,8 +11,6 @@ from scipy.stats import chi2
 from thinrank.rl.common_part import AnyRank
 from thinrank.rl.task_rows import ActionRows, TaskRows
 
-__all__ = ["select_rows"]
-
 # Penalties of the fits between the tests, in units of the rows of a task and action. They only
 # have to leave residuals with little signal of the features that are in use.
 _ALPHA, _BETA = 1e-3, 0.3

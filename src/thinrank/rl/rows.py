@@ -12,8 +12,6 @@ import numpy as np
 
 from thinrank.designs import BlockDiagonal, as_design
 
-__all__ = ["Rows"]
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:

@@ -21,8 +21,6 @@ from thinrank.rl.common_part import CommonPartFit, Setting
 from thinrank.rl.frozen_transitions import FrozenTransitions
 from thinrank.rl.task_rows import Columns, TaskRows
 
-__all__ = ["best_setting", "choose_setting", "pilot"]
-
 # Iterations of the pilot run, and those after which it selects rows. Q changes quickly at first.
 _PILOT, _SELECTING = 20, (1, 2, 4, 8, 14, 20)
 # Penalties of the pilot run.

@@ -11,8 +11,6 @@ from thinrank.core.checks import check_finite
 from thinrank.rl.kernels import as_kernel
 from thinrank.rl.tasks import Policy
 
-__all__ = ["TabularMDP", "value_error"]
-
 # Iteration limit of undiscounted value iteration. Finite episodic processes converge geometrically;
 # this many sweeps mean that they do not converge at all.
 _MAX_SWEEPS = 30_000

@@ -15,9 +15,6 @@ from thinrank.rl.rows import Rows
 from thinrank.rl.tasks import expected, sampled
 from thinrank.rl.transitions import Transitions
 
-__all__ = ["GenerativeTargets", "LoggedTargets", "Targets"]
-
-
 # Trial iterations hold the features of all next states, at most this number of them (400 MB), but
 # those of at least this number of design states per action.
 _MAX_TRIAL_CELLS, _MIN_TRIAL_STATES = 50_000_000, 50

@@ -11,8 +11,6 @@ from scipy import sparse
 
 from thinrank.rl.rows import Rows
 
-__all__ = ["ActionRows", "Columns", "TaskRows"]
-
 # Features whose standard deviation is below this fraction of their largest value are constants.
 _CONSTANT = 1e-9
 # Largest number of cells of a design that is made dense: 1.6 GB.

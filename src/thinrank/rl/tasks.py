@@ -10,16 +10,6 @@ import numpy as np
 
 from thinrank.core.checks import check_finite
 
-__all__ = [
-    "ExpectedTask",
-    "GenerativeTask",
-    "Policy",
-    "Value",
-    "check_discounts",
-    "expected",
-    "sampled",
-]
-
 Value = Callable[[np.ndarray], np.ndarray]
 """``value(states)`` returns the values of states, an array of shape (n_states,)."""
 

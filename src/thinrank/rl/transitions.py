@@ -10,8 +10,6 @@ import numpy as np
 
 from thinrank.core.checks import check_finite
 
-__all__ = ["Transitions"]
-
 
 @dataclass(frozen=True, eq=False)
 class Transitions:

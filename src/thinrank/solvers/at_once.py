@@ -18,8 +18,6 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.leading_vectors import FULL_SVD_SIZE, MAX_GRAM
 from thinrank.subspace_iteration import by_subspace_iteration, to_check, wider
 
-__all__ = ["AtOnce", "fitted_at_once", "together"]
-
 
 class AtOnce(NamedTuple):
     """A fit of all columns on given rows.

@@ -13,19 +13,6 @@ from thinrank.arrays import Array
 from thinrank.largest import MANY, bound_of_largest, on_the_host
 from thinrank.solvers.fits import Fit, Prospects
 
-__all__ = [
-    "MAX_COST_RATIO",
-    "ascending",
-    "at_hand",
-    "beside",
-    "best_exchanges",
-    "descending",
-    "exchanged",
-    "largest_noise",
-    "outside",
-    "promising",
-]
-
 # An exchange is not tried if its cost exceeds this number times its gain. A rule of thumb: with the
 # row space held fixed the gain underestimates the effect.
 MAX_COST_RATIO = 4.0

@@ -12,8 +12,6 @@ from thinrank.solvers.fits import Fit
 from thinrank.solvers.loss_fits import by_gauss_newton, size_of, value_at
 from thinrank.solvers.pursuit import Pursuit
 
-__all__ = ["FilledPursuit"]
-
 
 @dataclass(frozen=True)
 class FilledPursuit(Pursuit):

@@ -13,8 +13,6 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.core.stored_values import storable
 
-__all__ = ["Fit", "Prospects", "as_fit", "fit_of"]
-
 
 @storable
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,6 @@ from thinrank.core.contracts import QuadraticForm
 from thinrank.solvers.exchanges import at_hand, beside, descending, outside, promising
 from thinrank.solvers.fits import Fit, Prospects
 
-__all__ = ["prospects_of"]
-
 # Number of rows whose gains are computed exactly, with lower bounds for the others. Rule of thumb.
 _EXACT_GAINS = 128
 

@@ -9,8 +9,6 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 
-__all__ = ["refined"]
-
 # Largest number of Gauss-Newton steps, of conjugate gradient iterations for one step, and of times
 # that a step is halved.
 _MAX_STEPS = 50

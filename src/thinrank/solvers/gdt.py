@@ -15,8 +15,6 @@ from thinrank.core.threshold import hard_threshold
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 from thinrank.solvers.steps import Safeguarded, as_step_rule, mean_curvature
 
-__all__ = ["GDT"]
-
 Update = Literal["simultaneous", "sequential"]
 _UPDATES = get_args(Update)
 

@@ -10,8 +10,6 @@ from sklearn.linear_model import lasso_path
 
 from thinrank.core.warnings import quiet_coordinate_descent
 
-__all__ = ["group_lasso", "group_lasso_path", "largest_penalty", "nonzero_rows"]
-
 # Rule of thumb: up to this number of predictors the overhead of a working set exceeds its gain.
 _SMALL = 150
 # A row outside the working set violates its condition if its correlation exceeds the penalty by

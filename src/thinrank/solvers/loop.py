@@ -16,8 +16,6 @@ from thinrank.core.journal import is_recording, recalled
 from thinrank.core.result import Callback, History, Outcome, Record, Status
 from thinrank.core.stored_values import storable
 
-__all__ = ["run"]
-
 # A run with a journal stores its state this many times, if it takes all of its iterations: pursuit
 # after every one of its 100 iterations, which are long, gradient descent after every 100.
 _PARTS = 100

@@ -15,8 +15,6 @@ from thinrank.largest import top_rows
 from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.gauss_newton import refined
 
-__all__ = ["by_gauss_newton", "by_majorizers", "column_exchanges", "size_of", "value_at"]
-
 # Largest number of majorizers on one set of rows: with curvatures that differ by a factor of 4,
 # fifty reduce the distance to the minimum to less than a millionth.
 _MAX_MAJORIZERS = 50

@@ -19,8 +19,6 @@ from thinrank.largest import top_rows
 from thinrank.solvers.exchanges import MAX_COST_RATIO, exchanged
 from thinrank.solvers.fits import Fit, Prospects
 
-__all__ = ["Neighbour", "explained_squares", "next_columns", "next_rows", "whitened_crosses"]
-
 # Largest number of supports in one batch: enough for all sets of 3 out of 12 rows.
 _MAX_SUPPORTS = 256
 # Largest number of multiplications in one batch, up to constants: a few milliseconds.

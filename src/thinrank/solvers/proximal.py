@@ -9,8 +9,6 @@ from typing import Any
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["Proximal", "shrink_entries", "shrink_rows"]
-
 Prox = Callable[[Array, Array], Array]
 """prox(theta, amount): the proximal map of the penalty, ``amount`` of shape (m1, 1)."""
 

@@ -47,8 +47,6 @@ from thinrank.solvers.loss_fits import (
 from thinrank.solvers.neighbours import next_columns, next_rows
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 
-__all__ = ["MANY_ROWS", "Fit", "Pursuit"]
-
 # Number of rows to remove, and of rows to add, in the single exchanges tried at the end.
 _LAST_EXCHANGES = 2
 # With up to this number of rows the best of these single exchanges is made; with more the first

@@ -8,8 +8,6 @@ import numpy as np
 
 from thinrank.core.factors import Factors
 
-__all__ = ["ThinSVD", "reduced_rank_from_svd", "reduced_rank_regression", "thin_svd"]
-
 
 class ThinSVD(NamedTuple):
     """X = left · diag(values) · rightᵀ, without singular values that are zero up to rounding.

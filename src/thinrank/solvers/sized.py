@@ -7,8 +7,6 @@ import sys
 from numbers import Integral, Real
 from typing import Any, Self
 
-__all__ = ["Sized", "check_iterations", "check_number"]
-
 
 class Sized:
     """Limits on rank, rows and columns, set by :meth:`sized`; without it there are none."""

@@ -12,8 +12,6 @@ from thinrank.core.checks import is_auto
 from thinrank.core.contracts import StepRule, Trial, require
 from thinrank.core.factors import Factors
 
-__all__ = ["Constant", "Safeguarded", "Theory", "as_step_rule", "mean_curvature"]
-
 # Differences between values of F below this number of rounding errors are not significant.
 _ROUNDINGS = 1e3
 

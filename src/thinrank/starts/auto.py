@@ -18,8 +18,6 @@ from thinrank.starts.partial import PartialScreening
 from thinrank.starts.screening import Screening
 from thinrank.starts.spectral import Spectral
 
-__all__ = ["Auto"]
-
 # Screening is not used if two of the predictors that it selects have a larger correlation.
 _MAX_CORRELATION = 0.75
 # Up to this number of predictors selected by screening the correlations of all of them are

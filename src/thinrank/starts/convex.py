@@ -13,8 +13,6 @@ from thinrank.core.factors import Factors
 from thinrank.solvers.proximal import Prox, Proximal, shrink_entries, shrink_rows
 from thinrank.starts.penalties import Penalty, row_penalties
 
-__all__ = ["ConvexStart", "GroupLasso", "Lasso"]
-
 
 @dataclass(frozen=True)
 class ConvexStart:

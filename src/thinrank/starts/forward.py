@@ -10,9 +10,8 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
 from thinrank.largest import top_rows
-from thinrank.solvers.pursuit import Fit, Pursuit
-
-__all__ = ["Forward"]
+from thinrank.solvers.fits import Fit
+from thinrank.solvers.pursuit import Pursuit
 
 # Number of rows added together, as a fraction of those selected; single rows for up to 7.
 _GROWTH = 0.25

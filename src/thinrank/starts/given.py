@@ -10,8 +10,6 @@ from thinrank.arrays import Array
 from thinrank.core.checks import check_finite
 from thinrank.core.factors import Factors
 
-__all__ = ["Given"]
-
 
 @dataclass(frozen=True)
 class Given:

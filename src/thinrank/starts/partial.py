@@ -15,8 +15,6 @@ from thinrank.core.factors import Factors
 from thinrank.largest import top_positions, top_quotients
 from thinrank.solvers.exchanges import descending
 
-__all__ = ["PartialScreening"]
-
 # Partial covariances are computed one by one for this number of rows at most.
 _MOST_POSSIBLE = 256
 

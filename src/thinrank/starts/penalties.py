@@ -12,8 +12,6 @@ from thinrank.core.checks import is_auto
 from thinrank.core.contracts import require
 from thinrank.solvers.proximal import Prox, Proximal, shrink_rows
 
-__all__ = ["Penalty", "row_penalties"]
-
 Penalty = float | Literal["auto", "authors", "cv"]
 
 # Least penalty of the rule "auto", relative to the smallest one for which Θ is zero: for data

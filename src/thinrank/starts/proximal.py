@@ -7,8 +7,6 @@ from typing import ClassVar
 
 from thinrank.starts.convex import Lasso
 
-__all__ = ["ProximalSteps"]
-
 
 @dataclass(frozen=True)
 class ProximalSteps(Lasso):

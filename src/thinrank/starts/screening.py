@@ -11,8 +11,6 @@ from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
 from thinrank.largest import top_positions, top_quotients
 
-__all__ = ["Screening"]
-
 
 @dataclass(frozen=True)
 class Screening:

@@ -10,8 +10,6 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 
-__all__ = ["Spectral", "complete_rank"]
-
 
 @dataclass(frozen=True)
 class Spectral:

@@ -8,8 +8,6 @@ from pathlib import Path
 from thinrank.core.whole_file import write_text
 from thinrank.studies.spec import Job, StudyRecord
 
-__all__ = ["Cache"]
-
 
 class Cache:
     """Records of the finished jobs of a study, on disk.

@@ -19,8 +19,6 @@ from thinrank.core.extras import import_optional
 from thinrank.studies.machine import now, stamp
 from thinrank.studies.spec import Job, Study, StudyRecord, plain
 
-__all__ = ["EXECUTORS", "Finished", "execute", "run_job"]
-
 EXECUTORS = ("serial", "processes", "dask")
 
 Finished = tuple[Job, list[StudyRecord] | Exception]

@@ -8,8 +8,6 @@ import numpy as np
 
 from thinrank.core.factors import Factors
 
-__all__ = ["root_mean_square", "score_coefficients", "supports"]
-
 
 def score_coefficients(theta: np.ndarray, truth: Factors, X: np.ndarray) -> dict[str, Any]:
     """Score estimated coefficients in a simulation with noise of variance 1.

@@ -10,8 +10,6 @@ from typing import Any
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-__all__ = ["describe_machine", "now", "stamp", "versions"]
-
 _PACKAGES = ("thinrank", "numpy", "scipy", "scikit-learn")
 
 

@@ -18,8 +18,6 @@ from thinrank.studies.executors import EXECUTORS, Finished, execute, run_job
 from thinrank.studies.machine import describe_machine, now, versions
 from thinrank.studies.spec import Job, Study, StudyRecord, plain
 
-__all__ = ["StudyError", "load_records", "run_jobs", "run_study", "write_tables"]
-
 
 class StudyError(RuntimeError):
     """Some jobs of a study failed; the records of the others are on disk."""

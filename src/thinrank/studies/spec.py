@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["VOLATILE", "Job", "Study", "StudyRecord", "plain", "stable"]
-
 StudyRecord = dict[str, Any]
 """One row of results: a flat dict of JSON scalars and short lists."""
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from thinrank.core.factors import Factors
 
-__all__ = ["Answer", "RegressionTask"]
-
 Split = tuple[np.ndarray, np.ndarray]
 
 

@@ -7,8 +7,6 @@ from collections import Counter
 from thinrank.tables.errors import TableError, listed
 from thinrank.tables.table import Table
 
-__all__ = ["align", "join"]
-
 
 def align(X: Table, Y: Table) -> tuple[Table, Table, list[str]]:
     """Bring the rows of Y into the order of X.

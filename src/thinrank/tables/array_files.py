@@ -13,8 +13,6 @@ from thinrank.tables.errors import TableError, listed
 from thinrank.tables.header import column_names, made_up_names
 from thinrank.tables.table import Table
 
-__all__ = ["read_npy", "read_npz"]
-
 # Names of arrays in NPZ files that have the names of columns.
 _COLUMN_NAMES = {
     "x": ("X_names", "feature_names", "names", "columns"),

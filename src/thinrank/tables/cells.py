@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["NAN", "is_missing", "is_number", "number_of", "uses_decimal_comma"]
-
 NAN = float("nan")
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", ".", "?"})

@@ -24,8 +24,6 @@ from thinrank.tables.table import Table
 from thinrank.tables.text_files import find_delimiter, open_text, records_of
 from thinrank.tables.text_style import TextStyle
 
-__all__ = ["read_text_table"]
-
 # A column with at least this share of texts among its cells is categorical. Below it, the texts
 # are more likely errors in a column of numbers, which must not be turned into categories silently.
 _TEXT_SHARE = 0.9

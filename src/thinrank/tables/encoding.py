@@ -18,8 +18,6 @@ from thinrank.tables.errors import (
 )
 from thinrank.tables.table import Table
 
-__all__ = ["Encoding"]
-
 
 @dataclass(frozen=True, eq=False)
 class Encoding:

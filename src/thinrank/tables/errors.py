@@ -6,16 +6,6 @@ import difflib
 import shlex
 from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "TableError",
-    "categories_remedy",
-    "counted",
-    "did_you_mean",
-    "listed",
-    "listed_counts",
-    "typed_name",
-]
-
 _NAMED = 5  # at most this many names in a message, to keep it on one line
 _COUNTED = 3  # the same for names with counts
 

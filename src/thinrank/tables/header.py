@@ -7,8 +7,6 @@ from collections import defaultdict
 from thinrank.tables.cells import number_of
 from thinrank.tables.errors import TableError
 
-__all__ = ["column_names", "is_header", "made_up_names"]
-
 _SHOWN = 3  # duplicate names in a message
 
 

@@ -14,8 +14,6 @@ from thinrank.tables.options import ReadOptions
 from thinrank.tables.row_names import as_text
 from thinrank.tables.table import Table
 
-__all__ = ["read_parquet"]
-
 
 def read_parquet(path: Path, options: ReadOptions) -> Table:
     """Read a Parquet file.

@@ -18,8 +18,6 @@ from thinrank.tables.parquet_files import read_parquet
 from thinrank.tables.row_names import with_row_names
 from thinrank.tables.table import Table
 
-__all__ = ["TEXT_SUFFIXES", "checksum", "read_table"]
-
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".csv.gz", ".tsv.gz", ".txt.gz")
 """Suffixes of delimited text files."""
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")

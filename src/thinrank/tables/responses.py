@@ -13,14 +13,6 @@ from thinrank.tables.errors import TableError, counted, listed, listed_counts, t
 from thinrank.tables.row_names import as_text
 from thinrank.tables.table import Table
 
-__all__ = [
-    "CATEGORIES",
-    "ResponseColumns",
-    "check_responses",
-    "missing_entries",
-    "response_notes",
-]
-
 CATEGORIES = "multinomial"
 """The family of responses that are categories."""
 _COUNTS = ("poisson", "negative_binomial")

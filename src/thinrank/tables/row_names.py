@@ -11,8 +11,6 @@ from thinrank.tables.cells import is_missing, number_of
 from thinrank.tables.options import ReadOptions
 from thinrank.tables.table import Table
 
-__all__ = ["are_row_names", "as_text", "with_row_names"]
-
 # Names of columns that identify rows, also with _id or _name behind them.
 _NAMES = frozenset({"id", "ids", "index", "idx", "key", "name", "names", "row", "rowname"}) | {
     "rownames",

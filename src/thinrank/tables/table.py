@@ -10,8 +10,6 @@ import numpy as np
 from thinrank.tables.errors import TableError, listed
 from thinrank.tables.text_style import TextStyle
 
-__all__ = ["Table"]
-
 
 @dataclass(frozen=True, eq=False)
 class Table:

@@ -13,8 +13,6 @@ from typing import IO
 
 from thinrank.tables.errors import TableError
 
-__all__ = ["TextSource", "find_delimiter", "open_text", "records_of"]
-
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks, as in "Unicode text" of spreadsheets
 _MARKS = (*_UTF16, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _SAMPLE = 20, 20_000  # records, and cells in all, that the delimiter is found from

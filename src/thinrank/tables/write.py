@@ -12,8 +12,6 @@ from thinrank.core.extras import import_optional
 from thinrank.core.whole_file import whole_file
 from thinrank.tables.text_style import TextStyle
 
-__all__ = ["OUTPUT_SUFFIXES", "write_table"]
-
 OUTPUT_SUFFIXES = (".csv", ".tsv", ".parquet", ".npy")
 """Suffixes of the files that a table can be written to."""
 

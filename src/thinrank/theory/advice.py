@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from thinrank.theory.rates import Setting, corollary_rate, minimax_rate
 
-__all__ = ["Advice", "sample_size_advice"]
-
 
 @dataclass(frozen=True)
 class Advice:

@@ -18,8 +18,6 @@ from thinrank.theory.refits import whitened_on
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Certificate", "certificate"]
-
 # A lower bound below this share of the objective says nothing.
 _VACUOUS = 0.01
 # An objective below this share of that of rank 0 is zero up to rounding.

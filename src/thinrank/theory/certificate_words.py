@@ -14,8 +14,6 @@ from thinrank.theory.margins import Margins
 if TYPE_CHECKING:
     from thinrank.theory.certificate import Certificate
 
-__all__ = ["certificate_text"]
-
 # Rows of a table that are printed.
 _MAX_ROWS = 10
 # Relative excess over the best model on the same supports that is worth a sentence.

@@ -11,8 +11,6 @@ from thinrank.core.factors import Factors
 from thinrank.core.threshold import hard_threshold
 from thinrank.theory.constants import Constants, as_truth
 
-__all__ = ["Condition", "Conditions", "check_conditions"]
-
 
 @dataclass(frozen=True)
 class Condition:

@@ -15,8 +15,6 @@ from thinrank.theory.quantity import Quantity
 from thinrank.theory.sparse_eigenvalues import Method, SparseEigenvalues, sparse_eigenvalues
 from thinrank.theory.statistical_error import statistical_error
 
-__all__ = ["Constants", "as_truth", "constants"]
-
 # What the proof of the contraction gives once its factor 2 is kept; see the guide page on the
 # theory: (1 − 4/5·ημ_minσ_r)·d² and 11/8·η(L + μ)/(Lμ)·e_stat². The paper prints 2/5 and 1.
 _CONTRACTION, _PRINTED_CONTRACTION = 4 / 5, 2 / 5

@@ -26,8 +26,6 @@ from thinrank.estimators.validation import (
 )
 from thinrank.theory.sparse_eigenvalues import Method, SparseEigenvalues, sparse_eigenvalues
 
-__all__ = ["FittedProblem", "fitted_problem"]
-
 
 @dataclass(frozen=True, eq=False)
 class FittedProblem:

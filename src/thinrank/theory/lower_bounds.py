@@ -13,8 +13,6 @@ from thinrank.theory.quantity import Kind
 from thinrank.theory.refits import cost_of_refit, objectives_on
 from thinrank.theory.sparse_eigenvalues import subsets
 
-__all__ = ["LowerBound", "lower_bounds"]
-
 # Size up to which n×n or p×p systems are solved repeatedly: some seconds with one thread.
 _MAX_SYSTEM = 1_200
 # Size up to which a singular value decomposition of X and the Gram matrix are computed.

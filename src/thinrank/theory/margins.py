@@ -10,8 +10,6 @@ from thinrank.theory.fitted_problem import FittedProblem
 from thinrank.theory.quantity import Kind
 from thinrank.theory.refits import cost_of_refit, objectives_on, pseudo_inverse, whitened_on
 
-__all__ = ["Margins", "column_margins", "row_margins"]
-
 # Multiplications that the refits may take in all: some seconds with one thread.
 _MAX_WORK = 1.5e9
 # Differences below this share of the objective of rank 0 are rounding errors, and set to 0.

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["most_explained"]
-
 # Iterations; the bound is valid after each of them.
 _ITERATIONS = 60
 # Relative gap between the bound and the relaxation at which the iteration stops.

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["Setting", "corollary_rate", "minimax_rate", "prediction_rate"]
-
 
 @dataclass(frozen=True)
 class Setting:

@@ -7,8 +7,6 @@ import numpy as np
 from thinrank.solvers.neighbours import explained_squares, whitened_crosses
 from thinrank.theory.fitted_problem import FittedProblem
 
-__all__ = ["cost_of_refit", "objectives_on", "pseudo_inverse", "whitened_on"]
-
 # Numbers of a batch of whitened matrices: 32 MB.
 _BATCH_NUMBERS = 4_000_000
 # Alternations between columns and directions, from two starts, in a refit with limits on both.

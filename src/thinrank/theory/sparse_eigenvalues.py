@@ -16,8 +16,6 @@ from thinrank.core.contracts import require
 from thinrank.designs import as_design
 from thinrank.theory.quantity import Quantity
 
-__all__ = ["Method", "SparseEigenvalues", "check_method", "sparse_eigenvalues", "subsets"]
-
 Method = Literal["auto", "exact", "bound", "search"]
 
 # Supports that "auto" enumerates: about a second for supports of 10 rows.

@@ -11,8 +11,6 @@ from thinrank import arrays
 from thinrank.theory.quantity import Quantity
 from thinrank.theory.sparse_eigenvalues import MAX_SUPPORTS, Method, check_method, subsets
 
-__all__ = ["statistical_error", "statistical_error_bound"]
-
 # Random starts of the search, in addition to the rows with the largest norms.
 _STARTS = 20
 

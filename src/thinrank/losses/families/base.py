@@ -11,8 +11,6 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["Family", "observed_mean", "refuse"]
-
 
 class Family(ABC):
     """The loss of one entry y of the responses as a function of its linear predictor η.

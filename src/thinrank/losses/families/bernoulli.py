@@ -8,8 +8,6 @@ from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
 
-__all__ = ["Bernoulli"]
-
 
 class Bernoulli(Family):
     """log(1 + exp(η)) − yη, minus its value in the saturated model, with mean 1/(1 + exp(−η)).

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import digamma
 
-__all__ = ["fitted_dispersion"]
-
 # Limits of the estimates. At the lower end the variance of counts with mean 100 is 1 % above that
 # of Poisson counts; at the upper end nearly all counts with mean 1 are 0.
 _LOWEST = 1e-4

@@ -11,8 +11,6 @@ from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
 from thinrank.losses.families.parameters import Parameter, as_parameter, entries, matched, taken
 
-__all__ = ["Gaussian"]
-
 
 class Gaussian(Family):
     """(y − η)²/(2σ²), with mean η.

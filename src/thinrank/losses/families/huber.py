@@ -12,8 +12,6 @@ from thinrank.losses.families.base import Family
 from thinrank.losses.families.medians import weighted_median
 from thinrank.losses.families.parameters import Parameter, as_parameter, entries, matched, taken
 
-__all__ = ["Huber"]
-
 # With this threshold the estimate of a mean has 95 % of the efficiency of least squares if the
 # errors are Gaussian (Huber 1964; Holland and Welsch 1977).
 _THRESHOLD = 1.345

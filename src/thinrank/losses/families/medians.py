@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["weighted_median"]
-
 # Relative tolerance with which a sum of weights counts as half of the total; it is far above the
 # rounding errors of sums and far below the share of one entry.
 _TIE = 1e-12

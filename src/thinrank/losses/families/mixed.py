@@ -11,8 +11,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family
 
-__all__ = ["Mixed", "combined"]
-
 
 def combined(families: Sequence[Family], columns: Sequence[Any]) -> Family:
     """The families as one: the only family if it has all columns in order, else :class:`Mixed`.

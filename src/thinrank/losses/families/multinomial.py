@@ -11,8 +11,6 @@ from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean, refuse
 
-__all__ = ["Multinomial"]
-
 
 class Multinomial(Family):
     """y_c·log(y_c/(m·p_c)) for category c, with p = exp(η)/Σexp(η), over all columns.

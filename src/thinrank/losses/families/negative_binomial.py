@@ -12,8 +12,6 @@ from thinrank.losses.families.base import Family, observed_mean
 from thinrank.losses.families.dispersion import fitted_dispersion
 from thinrank.losses.families.parameters import Parameter, as_parameter, entries, matched, taken
 
-__all__ = ["NegativeBinomial"]
-
 # Smaller dispersions, also 0, count as this one. For means up to 1e5 the variance differs from
 # that of Poisson counts by a factor of at most 1 + 1e-5.
 _LEAST = 1e-10

@@ -9,8 +9,6 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-__all__ = ["Parameter", "as_parameter", "entries", "matched", "taken"]
-
 Parameter = float | np.ndarray | None
 """One number, an array of shape (q,), or None for the default."""
 

@@ -8,8 +8,6 @@ from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
 
-__all__ = ["Poisson"]
-
 
 class Poisson(Family):
     """μ − yη − (y − y·log(y)), with mean μ = exp(η).

@@ -7,8 +7,6 @@ import zlib
 
 import numpy as np
 
-__all__ = ["as_text", "from_text", "shades"]
-
 
 def as_text(image: np.ndarray) -> str:
     """Encode an image of dtype uint8 as one line of text."""

@@ -10,8 +10,6 @@ import numpy as np
 
 from thinrank.calcium import make_movie
 
-__all__ = ["LabelledMovie", "available", "load"]
-
 FRAME_RATE = 7.0
 """Frames per second of the public movies, and of the simulated ones."""
 

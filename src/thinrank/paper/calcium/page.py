@@ -24,8 +24,6 @@ from thinrank.report.page import Block, Cell, Page, Picture, Section, Table, Tex
 from thinrank.report.statistics import group, number, pm, spread
 from thinrank.studies import StudyRecord
 
-__all__ = ["CLAIMS", "make_page"]
-
 _AFTER = "after separation"
 _SCORES = ("recall", "precision", "combined", "inclusion", "exclusion")
 

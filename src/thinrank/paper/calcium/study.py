@@ -15,8 +15,6 @@ from thinrank.paper.calcium.labelled_movies import FRAME_RATE, LabelledMovie, av
 from thinrank.selection import estimate_rank
 from thinrank.studies import Job, Study, StudyRecord
 
-__all__ = ["AFTER", "BEFORE", "STUDIES"]
-
 _SEED = 81_000
 _REPLICATIONS, _QUICK_REPLICATIONS = 10, 2
 _AMPLITUDES, _QUICK_AMPLITUDES = (3.0, 1.5, 1.0), (3.0,)

@@ -10,8 +10,6 @@ from thinrank.report.statistics import number, percent, seconds
 from thinrank.report.style import count_iterations, label_ends, panels, value_scale
 from thinrank.studies import StudyRecord
 
-__all__ = ["CLAIMS", "make_page"]
-
 _COLOURS = ("#c8102e", "#0b3c5d", "#7d7d7d", "#e08e0b")
 
 

@@ -16,8 +16,6 @@ from thinrank.minimize import minimize
 from thinrank.starts import Lasso
 from thinrank.studies import Job, Study, StudyRecord
 
-__all__ = ["STUDIES", "lasso_in_blocks"]
-
 _SEED = 64_000
 _FULL = {"p": 5000, "k": 3000, "rank": 50, "size": 100, "asked": 120}
 _QUICK = {"p": 500, "k": 300, "rank": 10, "size": 20, "asked": 24}

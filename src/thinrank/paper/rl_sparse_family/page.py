@@ -14,8 +14,6 @@ from thinrank.report.style import label_ends, panels, value_scale
 from thinrank.rl import q_error_bound
 from thinrank.studies import StudyRecord
 
-__all__ = ["CLAIMS", "Ratio", "best_ratio", "falls_as_bounded", "make_page", "slope"]
-
 BASELINES = ("lasso", "lasso, refit", "group lasso", "group lasso, refit", "ridge")
 """The methods that GDT is compared with."""
 

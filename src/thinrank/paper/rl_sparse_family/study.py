@@ -21,8 +21,6 @@ from thinrank.rl.fqi import MultiTaskFQI
 from thinrank.rl.tabular import value_error
 from thinrank.studies import Job, Study, StudyRecord
 
-__all__ = ["METHODS", "STUDIES"]
-
 _FIRST_SEED = 71_000
 _REPLICATIONS, _QUICK_REPLICATIONS = 20, 1
 _STATES, _QUICK_STATES = (20, 40, 80, 160, 320), (40, 80)

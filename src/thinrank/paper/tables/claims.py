@@ -8,8 +8,6 @@ from thinrank.paper.tables.page import mean_errors
 from thinrank.report.statistics import distance, paired_difference
 from thinrank.studies import StudyRecord
 
-__all__ = ["CLAIMS"]
-
 
 def _lowest(
     records: list[StudyRecord], among: tuple[str, ...], field: str = "spectral"

@@ -19,8 +19,6 @@ from thinrank.report.statistics import (
 from thinrank.report.style import COLOURS, in_order, panels, value_scale
 from thinrank.studies import StudyRecord
 
-__all__ = ["OURS", "make_page", "mean_errors", "verdict"]
-
 OURS = ("GDT", "pursuit")
 """The two solvers of this package."""
 

@@ -9,8 +9,6 @@ from thinrank.paper.simulation import draw, simulated_task
 from thinrank.studies import Job, Study, StudyRecord
 from thinrank.studies.judge import score_coefficients
 
-__all__ = ["STUDIES"]
-
 _FIRST_SEED = 60_000
 _REPLICATIONS, _QUICK_REPLICATIONS = 50, 3
 _TITLES = {

@@ -16,8 +16,6 @@ from thinrank.report.statistics import group, seconds, values
 from thinrank.report.style import COLOURS, MARKERS, in_order, panels, value_scale
 from thinrank.studies import StudyRecord
 
-__all__ = ["CLAIMS", "TimedCell", "fastest", "make_page", "start_and_solver", "timed_cells"]
-
 
 @dataclass(frozen=True)
 class TimedCell:

@@ -18,8 +18,6 @@ from thinrank.paper.methods import BASELINES
 from thinrank.starts import Lasso, as_start
 from thinrank.studies import Job, Study, StudyRecord
 
-__all__ = ["STUDIES", "TOO_LONG", "measure_within"]
-
 TOO_LONG = "> limit"
 _ZETAS, _QUICK_ZETAS = (1, 5, 10, 20, 50, 100), (1, 5)
 _LIMIT, _QUICK_LIMIT = 120.0, 10.0

@@ -10,8 +10,6 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["CHANCES", "VALUES", "Deck", "FiniteDeck", "InfiniteDeck", "with_card"]
-
 VALUES = np.arange(1, 11)
 """The ten values that a card can have."""
 

@@ -11,8 +11,6 @@ import numpy as np
 from thinrank.rl.blackjack.cards import CHANCES, VALUES, Deck, with_card
 from thinrank.rl.blackjack.rules import Rules
 
-__all__ = ["LOST", "NATURAL", "play_dealer", "score_chances", "stay_values"]
-
 LOST, NATURAL = 0, 22
 """Scores of a hand above 21 and of a natural."""
 

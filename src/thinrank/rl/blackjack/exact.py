@@ -11,8 +11,6 @@ from thinrank.rl.blackjack.dealer import NATURAL, score_chances
 from thinrank.rl.blackjack.simulator import Blackjack, Policy
 from thinrank.rl.blackjack.states import HANDS, all_states, hand_of
 
-__all__ = ["exact_house_edge", "optimal_policy", "optimal_q", "policy_q"]
-
 # A hand starts with at least 2 (an ace counted as 1), each card adds at least 1, and above 21 the
 # hand is over.
 _SWEEPS = 20

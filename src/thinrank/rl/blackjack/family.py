@@ -13,8 +13,6 @@ from thinrank.rl.blackjack.features import HandFeatures
 from thinrank.rl.blackjack.rules import HIT, STAY, Rules
 from thinrank.rl.blackjack.simulator import Blackjack, play
 
-__all__ = ["BlackjackFamily", "make_blackjack_family"]
-
 
 @dataclass(frozen=True)
 class BlackjackFamily:

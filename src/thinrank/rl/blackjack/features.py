@@ -11,8 +11,6 @@ import numpy as np
 from thinrank.rl.blackjack.cards import CHANCES, VALUES
 from thinrank.rl.blackjack.states import HANDS, check_states, hand_of
 
-__all__ = ["HandFeatures"]
-
 _TOTALS = range(5, 22)  # thresholds of the player's total, which is at least 4
 _SOFT_TOTALS = range(13, 22)
 _SHOWN = range(3, 12)  # thresholds of the dealer's card, which is at least 2; an ace is 11

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-__all__ = ["ACTIONS", "DOUBLE", "HIT", "STAY", "Rules"]
-
 HIT, STAY, DOUBLE = 0, 1, 2
 """The actions: take a card; let the dealer play; double the stake, take one card and stay."""
 

@@ -14,8 +14,6 @@ from thinrank.rl.blackjack.rules import DOUBLE, HIT, STAY, Rules
 from thinrank.rl.blackjack.states import check_states, hand_of, make_states
 from thinrank.rl.tasks import Value
 
-__all__ = ["Blackjack", "Hands", "Policy", "edge_of", "house_edge", "play"]
-
 Hands = tuple[np.ndarray, np.ndarray, np.ndarray]
 """States, rewards so far, and whether each hand is over."""
 

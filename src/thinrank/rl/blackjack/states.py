@@ -12,8 +12,6 @@ import numpy as np
 
 from thinrank.rl.blackjack.cards import VALUES
 
-__all__ = ["HANDS", "all_states", "check_states", "hand_of", "make_states"]
-
 _COLUMNS = 3 + len(VALUES)
 
 HANDS = (22, 2, 11)
