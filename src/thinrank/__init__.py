@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
     from thinrank.estimators.glm import SparseReducedRankGLM
-    from thinrank.estimators.low_rank_graph import SparseLowRankGraph
-    from thinrank.estimators.matrix_completion import SparseMatrixCompletion
     from thinrank.estimators.regressor import SparseReducedRankRegressor
-    from thinrank.estimators.sparse_pca import SparsePCA
-    from thinrank.estimators.sparse_svd import SparseSVD
+    from thinrank.matrices.low_rank_graph import SparseLowRankGraph
+    from thinrank.matrices.matrix_completion import SparseMatrixCompletion
+    from thinrank.matrices.sparse_pca import SparsePCA
+    from thinrank.matrices.sparse_svd import SparseSVD
     from thinrank.minimize import minimize
     from thinrank.persistence import load, save
 
@@ -83,14 +83,14 @@ __getattr__, __dir__ = _lazy_names(
         **{name: f"thinrank.{name}" for name in __all__ if name.islower()},  # subpackages
         "Factors": "thinrank.core.factors",
         "Solution": "thinrank.core.result",
-        "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
-        "SparseMatrixCompletion": "thinrank.estimators.matrix_completion",
-        "SparsePCA": "thinrank.estimators.sparse_pca",
+        "SparseLowRankGraph": "thinrank.matrices.low_rank_graph",
+        "SparseMatrixCompletion": "thinrank.matrices.matrix_completion",
+        "SparsePCA": "thinrank.matrices.sparse_pca",
         "SparseReducedRankClassifier": "thinrank.estimators.classifier",
         "SparseReducedRankGLM": "thinrank.estimators.glm",
         "SparseReducedRankRegressor": "thinrank.estimators.regressor",
         "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
-        "SparseSVD": "thinrank.estimators.sparse_svd",
+        "SparseSVD": "thinrank.matrices.sparse_svd",
         "__version__": "thinrank.version",
         "checkpoint": "thinrank.estimators.checkpoints",
         "load": "thinrank.persistence",

@@ -25,14 +25,14 @@ _PACKAGES = ("baselines", "losses.families", "solvers", "starts")
 
 # Other classes: estimators, results, and values of parameters.
 _MODULES = {
-    "SparseMatrixCompletion": "thinrank.estimators.matrix_completion",
+    "SparseMatrixCompletion": "thinrank.matrices.matrix_completion",
     "SparseReducedRankRegressor": "thinrank.estimators.regressor",
     "SparseReducedRankRegressorCV": "thinrank.estimators.cross_validated",
     "SparseReducedRankGLM": "thinrank.estimators.glm",
     "SparseReducedRankClassifier": "thinrank.estimators.classifier",
-    "SparseSVD": "thinrank.estimators.sparse_svd",
-    "SparseLowRankGraph": "thinrank.estimators.low_rank_graph",
-    "SparsePCA": "thinrank.estimators.sparse_pca",
+    "SparseSVD": "thinrank.matrices.sparse_svd",
+    "SparseLowRankGraph": "thinrank.matrices.low_rank_graph",
+    "SparsePCA": "thinrank.matrices.sparse_pca",
     "baselines.refitted.RefittedGroupLasso": "thinrank.baselines.refitted",
     "baselines.refitted.RefittedLassos": "thinrank.baselines.refitted",
     "baselines.refitted.ShortPathGroupLasso": "thinrank.baselines.refitted",

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
-from thinrank.estimators.decomposition import Decomposition
+from thinrank.matrices.decomposition import Decomposition
 
 
 class Parts(NamedTuple):

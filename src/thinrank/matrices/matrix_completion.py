@@ -15,18 +15,18 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
-from thinrank.estimators.decomposition import Decomposition
-from thinrank.estimators.missing_cells import (
-    check_cells,
-    check_positions,
-    empty_lines,
-    filled_in,
-)
 from thinrank.estimators.validation import check_ridge
 from thinrank.estimators.whole_fit import whole_fit
 from thinrank.matrices.cell_centre import CENTRES, Centre, means
 from thinrank.matrices.completion import complete, scores_of_rows, table_of
 from thinrank.matrices.completion_search import Candidate, Limits
+from thinrank.matrices.decomposition import Decomposition
+from thinrank.matrices.missing_cells import (
+    check_cells,
+    check_positions,
+    empty_lines,
+    filled_in,
+)
 from thinrank.matrices.observed_cells import ObservedCells
 from thinrank.matrices.signs import positive_largest
 from thinrank.minimize import check_size, seed_from
