@@ -14,7 +14,7 @@ from thinrank.baselines.tuning import Setting, cross_validate
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.whole_fit import whole_fit
+from thinrank.estimators.fit import whole_fit
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
 

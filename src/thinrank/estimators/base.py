@@ -23,7 +23,7 @@ from thinrank.estimators.block_fit import BlockData, described_blocks
 from thinrank.estimators.description import Description, described, in_units
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import comparable, has_extreme_units
-from thinrank.estimators.fit_result import FitResult
+from thinrank.estimators.fit import FitResult
 from thinrank.estimators.frames import as_frame
 from thinrank.estimators.kinds_of_data import plain_responses
 from thinrank.estimators.observed_score import observed_r2

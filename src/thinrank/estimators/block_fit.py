@@ -15,8 +15,7 @@ from thinrank.designs.row_blocks import RowBlocks
 from thinrank.estimators.canonical import turned
 from thinrank.estimators.description import Description
 from thinrank.estimators.explained import Scales, explained
-from thinrank.estimators.fit_result import FitResult
-from thinrank.estimators.least_squares_fit import fit_of_problem
+from thinrank.estimators.fit import FitResult, fit_of_problem
 from thinrank.estimators.problem import Problem, live
 from thinrank.estimators.sizes import check_criterion
 from thinrank.forms.block_moments import BlockMoments

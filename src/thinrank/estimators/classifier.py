@@ -17,6 +17,7 @@ from thinrank.estimators.base import FactorModel
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.family_fit import family_fit
+from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import plain_responses
@@ -27,7 +28,6 @@ from thinrank.estimators.validation import (
     check_weights,
     keep_target_names,
 )
-from thinrank.estimators.whole_fit import whole_fit
 from thinrank.losses.families import Bernoulli, Family, Multinomial
 
 

@@ -17,6 +17,7 @@ from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.family_fit import final_family_fit
 from thinrank.estimators.family_problem import FamilyProblem
+from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import in_memory, lazy_rows, plain_responses
@@ -36,7 +37,6 @@ from thinrank.estimators.validation import (
     keep_target_names,
     passes_of,
 )
-from thinrank.estimators.whole_fit import whole_fit
 from thinrank.losses.families import Gaussian
 from thinrank.minimize import seed_from
 from thinrank.selection.choice import check_refit_rule

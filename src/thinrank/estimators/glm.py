@@ -16,10 +16,10 @@ from thinrank.estimators.deviance_score import deviance_explained
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import check_magnitudes, own_units
 from thinrank.estimators.family_fit import family_fit
+from thinrank.estimators.fit import least_squares_fit, whole_fit
 from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import plain_responses
-from thinrank.estimators.least_squares_fit import least_squares_fit
 from thinrank.estimators.parameters import check_parameters
 from thinrank.estimators.problem import share_of_freedom
 from thinrank.estimators.responses import Responses, check_offset, responses_of
@@ -28,7 +28,6 @@ from thinrank.estimators.validation import (
     check_weights,
     keep_target_names,
 )
-from thinrank.estimators.whole_fit import whole_fit
 from thinrank.losses.families import Family, Gaussian
 
 

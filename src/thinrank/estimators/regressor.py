@@ -9,10 +9,10 @@ from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.block_fit import BlockData, block_fit, by_moments
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
+from thinrank.estimators.fit import least_squares_fit, whole_fit
 from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import in_memory, lazy_rows, plain_responses
-from thinrank.estimators.least_squares_fit import least_squares_fit
 from thinrank.estimators.parameters import check_parameters
 from thinrank.estimators.validation import (
     check_loss,
@@ -23,7 +23,6 @@ from thinrank.estimators.validation import (
     keep_target_names,
     passes_of,
 )
-from thinrank.estimators.whole_fit import whole_fit
 
 
 class SparseReducedRankRegressor(FactorRegressor):

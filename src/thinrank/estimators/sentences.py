@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thinrank.estimators.findings import Findings
-from thinrank.estimators.summary_tables import strongest
+from thinrank.estimators.findings import Findings, strongest
 
 # Number of factors that sentences describe, and of names that they list.
 _MOST_FACTORS = 5

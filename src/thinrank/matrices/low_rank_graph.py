@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
-from thinrank.estimators.whole_fit import whole_fit
+from thinrank.estimators.fit import whole_fit
 from thinrank.matrices.decomposition import Decomposition
 from thinrank.matrices.held_out_nodes import choose_covariance_sizes, estimate_samples
 from thinrank.matrices.held_out_pairs import choose_graph_sizes, held_out

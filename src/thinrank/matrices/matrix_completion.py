@@ -15,8 +15,8 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_ridge
-from thinrank.estimators.whole_fit import whole_fit
 from thinrank.matrices.cell_centre import CENTRES, Centre, means
 from thinrank.matrices.completion import complete, scores_of_rows, table_of
 from thinrank.matrices.completion_search import Candidate, Limits

@@ -17,8 +17,8 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Standardization, standardize
+from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix, check_new_X
-from thinrank.estimators.whole_fit import whole_fit
 from thinrank.matrices.decomposition import Decomposition
 from thinrank.matrices.held_out_components import LEAST_SHARE, choose_components
 from thinrank.matrices.sparse_components import own_supports, shared_support, support_along

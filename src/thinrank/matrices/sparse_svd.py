@@ -17,8 +17,8 @@ from thinrank.core.factors import Factors
 from thinrank.core.progress import progress_bar
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs import Deflated, Dense, Sparse
+from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.validation import check_matrix, check_new_X
-from thinrank.estimators.whole_fit import whole_fit
 from thinrank.matrices.decomposition import Decomposition
 from thinrank.matrices.discovery import Discovery, discover, joint_supports, leading, refitted
 from thinrank.matrices.given_sizes import block_svd, nearest

@@ -1,0 +1,223 @@
+"""A fit from start to end: sizes, the fit in rounds of noise levels, and what it tells."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from thinrank import arrays
+from thinrank.arrays import Array
+from thinrank.core.constant_arrays import constant_arrays
+from thinrank.core.contracts import Design, Solver
+from thinrank.core.factors import Factors
+from thinrank.core.memory import explained
+from thinrank.core.result import History, Outcome, Record, Status
+from thinrank.core.threads import one_library_with_threads, one_thread_if_small
+from thinrank.estimators.checkpoints import recorded
+from thinrank.estimators.problem import Problem
+from thinrank.estimators.rounds import fit_in_rounds
+from thinrank.estimators.sizes import chosen_sizes
+from thinrank.solvers import as_solver
+
+
+def least_squares_fit(
+    estimator: Any, design: Design, Y: Array, weight: Array | None, kept: np.ndarray
+) -> FitResult:
+    """Choose the sizes of an estimator that are "auto", and fit.
+
+    Parameters
+    ----------
+    estimator : SparseReducedRankRegressor
+        An estimator with parameters that have been checked.
+    design : Design of shape (n_samples, n_features)
+    Y : array of shape (n_samples, n_targets)
+    weight : array of shape (n_samples,), or None
+    kept : ndarray of int
+        Sorted indices of the predictors that are always kept.
+
+    Returns
+    -------
+    FitResult
+    """
+    solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
+    problem = Problem.prepare(
+        design,
+        Y,
+        weight,
+        fit_intercept=estimator.fit_intercept,
+        standardize_columns=estimator.standardize,
+        scale_targets=estimator.standardize and solver.adapts_to_units,
+        keep=kept,
+    )
+    return fit_of_problem(estimator, problem, weight, solver)
+
+
+def fit_of_problem(
+    estimator: Any, problem: Problem, weight: Array | None, solver: Solver
+) -> FitResult:
+    """Choose the sizes of an estimator that are "auto", and fit a problem.
+
+    Parameters
+    ----------
+    estimator : SparseReducedRankRegressor
+        An estimator with parameters that have been checked.
+    problem : Problem
+        The standardised data.
+    weight : array of shape (n_samples,), or None
+    solver : Solver
+        Of the final fit.
+
+    Returns
+    -------
+    FitResult
+    """
+    params, found = chosen_sizes(estimator, problem, weight, solver)
+    records, messages = ([], []) if found is None else (found.records, list(found.warnings))
+    n_iter, history, last = 0, History(), problem
+    if params["rank"] == 0:
+        null = "means" if problem.kept is None else "predictors that are always kept"
+        status = Status(Outcome.ZERO, f"No model is better than the {null}: the rank is 0.")
+        factors = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
+    else:
+        solution, last = fit_in_rounds(
+            problem,
+            solver,
+            (params["rank"], params["row_sparsity"], params["column_sparsity"]),
+            params["ridge"],
+            exchange=params["exchange"],
+            start=estimator.start,
+            random_state=estimator.random_state,
+            callback=estimator.callback,
+            verbose=estimator.verbose,
+        )
+        factors, n_iter = solution.factors, solution.n_iter
+        status, history = solution.status, solution.history
+        del solution  # its factors may be large
+        if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
+            messages.append(status.message)
+            warnings.warn(status.message, ConvergenceWarning, stacklevel=3)
+    user = problem.to_user(factors)
+    return FitResult(
+        *user,
+        None,
+        params,
+        records,
+        n_iter,
+        status,
+        history,
+        messages,
+        problem.feature_scale,
+        None if found is None else found.held_out_r2(problem),
+        last.target_units(),
+        problem.scores(factors, user[0]),
+    )
+
+
+class FitResult(NamedTuple):
+    """The result of a fit, in the user's units.
+
+    Attributes
+    ----------
+    factors : Factors
+        Θ.
+    intercept : array of shape (n_columns,)
+        Intercepts.
+    kept_coef : array of shape (n_columns, n_kept), or None
+        Coefficients of the predictors that are always kept.
+    family : Family or None
+        The family, with its estimated parameters; None for least squares.
+    params : dict
+        The sizes, chosen or given.
+    search : list of Record
+        The models that were tried.
+    n_iter, status, history
+        Of the final fit.
+    messages : list of str
+        What the user was warned of.
+    feature_scale : array of shape (n_features,), or None
+        Standard deviations of the predictors, if they were computed for the fit.
+    held_out_r2 : ndarray of shape (n_columns,), or None
+        Share explained of each response in held-out rows; None if the sizes were not chosen by it.
+    target_units : ndarray of shape (n_columns,), or None
+        What the final fit divided the responses by; None if it did not scale them.
+    scores : (array of shape (n_samples, rank), array of shape (rank,)), or None
+        XU minus its means, and these means, if the fit knows them.
+    """
+
+    factors: Factors
+    intercept: Array
+    kept_coef: Array | None
+    family: Any
+    params: dict[str, Any]
+    search: list[Record]
+    n_iter: int
+    status: Status
+    history: History
+    messages: list[str]
+    feature_scale: Array | None = None
+    held_out_r2: np.ndarray | None = None
+    target_units: np.ndarray | None = None
+    scores: tuple[Array, Array] | None = None
+
+
+@contextmanager
+def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
+    """Undo what a fit changed in an estimator if it ends by an error or by Ctrl-C.
+
+    If the memory did not suffice, the error says how much was needed and what to do. In the block
+    of a checkpoint the fit is stored. A fit of small data uses one thread, which is faster. Nothing
+    is recorded for derivatives. Moments of the responses are computed once.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its attributes are those before the block if the block raises anything.
+    **arguments
+        The arguments of ``fit``, by name.
+    """
+    before = dict(vars(estimator))
+    try:
+        with (
+            recorded(estimator, arguments),
+            one_thread_if_small(_multiplications(**arguments)),
+            one_library_with_threads(),
+            _without_gradients(arguments["X"]),
+            constant_arrays(),
+        ):
+            yield
+    except BaseException as error:  # also on Ctrl-C
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        if isinstance(error, MemoryError):
+            raise explained(error) from error
+        raise
+
+
+def _without_gradients(X: Any) -> AbstractContextManager[Any]:
+    """A context in which PyTorch records no operations: it takes time, and memory if X asks for it.
+
+    Arrays of other libraries have no such record.
+    """
+    return arrays.namespace(X).no_grad() if arrays.is_tensor(X) else nullcontext()
+
+
+def _multiplications(X: Any, y: Any = None, **others: Any) -> float:
+    """Number of multiplications on the host in the larger of XᵀX (or XXᵀ) and XᵀY.
+
+    It is 0 for lists, which are small, and for arrays of an accelerator, of which the host only
+    factorises small matrices; it is not finite for lazy data of unknown shape.
+    """
+    if arrays.is_array(X) and not arrays.on_host(X):
+        return 0.0
+    rows, columns = (*getattr(X, "shape", ()), 0, 0)[:2]
+    targets = (*getattr(y, "shape", ()), 1, 1)[1]
+    try:
+        return float(rows) * columns * max(min(rows, columns), targets)
+    except TypeError:  # a side may be None
+        return math.inf
