@@ -155,48 +155,7 @@ class ProductForm(AdjustableRidge):
     def gradient(self, rows: Array, U: Array, V: Array) -> Array:
         """Xᵀ(X_S U − YV)/n, plus the ridge."""
         residual = (self._active.combine(rows, U) - self._Y @ V) / self.samples
-        vectors = self._residuals_of_responses(rows, V)
-        if vectors is None:
-            gradient = self._X.transposed_product(residual)
-        else:
-            gradient = self._shared.span.product(residual, vectors)
-        return plus_rows(gradient, rows, U, self._ridge)
-
-    def gradient_nearby(self, rows: Array, U: Array, V: Array) -> tuple[Array, float] | None:
-        """The gradient with the best coefficients in place of U, and how far it is from that of U.
-
-        None if it would take as long as :meth:`gradient`.
-
-        Returns
-        -------
-        gradient : array of shape (m1, r)
-            For rows outside ``rows``.
-        distance : float
-            A bound on the norm of the difference in each of these rows j, divided by the root of
-            H_jj.
-        """
-        vectors = self._residuals_of_responses(rows, V)
-        if vectors is None:
-            return None
-        residual = vectors @ arrays.take_rows(V, arrays.nonzero_rows(V)) / self.samples
-        own = (self._active.combine(rows, U) - self._Y @ V) / self.samples
-        gradient = self._shared.span.product(residual, vectors)
-        return gradient, self.samples**0.5 * arrays.norm(own - residual)
-
-    def _residuals_of_responses(self, rows: Array, V: Array) -> Array | None:
-        """What the best coefficients on ``rows`` leave of the responses in use, if these are few.
-
-        What the best fit with any row space leaves is a combination of them.
-        """
-        most = self._shared.span.most
-        if not most or self._many(rows):
-            return None
-        columns = arrays.nonzero_rows(V)
-        if not 0 < columns.shape[0] <= most:
-            return None
-        root, _ = self.inverse_root(rows)
-        cross = arrays.take_columns(self.cross_rows(rows), columns)
-        return self._active.combine(rows, root.T @ (root @ cross)) - self._Y.columns(columns)
+        return plus_rows(self._X.transposed_product(residual), rows, U, self._ridge)
 
 
 def dual_fits(forms: Sequence[ProductForm], rows: Array) -> tuple[Array, Array]:

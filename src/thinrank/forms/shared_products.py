@@ -15,7 +15,6 @@ from thinrank.designs.column_parts import Part, column_parts
 from thinrank.forms.active_columns import ActiveColumns
 from thinrank.forms.base import BLOCK_TARGETS, target_blocks
 from thinrank.forms.kept_cross import KeptCross
-from thinrank.forms.kept_span import KeptSpan
 
 # Columns of X that are copied at a time if more columns are in use than there are samples.
 _BLOCK_ROWS = 4096
@@ -45,7 +44,6 @@ class SharedProducts:
         self.shape = (X.shape[1], Y.shape[1])
         self.prototype = X.prototype
         self.active = ActiveColumns(X, Y)
-        self.span = KeptSpan(X)
         self._Y = Y
         self._kept: KeptCross | None = None
         # rows and ridge with their inverse root
