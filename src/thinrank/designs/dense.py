@@ -12,7 +12,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.constant_arrays import computed_once
 from thinrank.designs.column_moments import ColumnMoments, column_moments
-from thinrank.designs.narrow_products import is_narrow, narrow_product
 
 # Entries of X that column_norms copies at a time, to centre them: 256 KiB in double precision stay
 # in the cache of a processor.
@@ -47,8 +46,6 @@ class Dense:
 
     def transposed_product(self, block: Array) -> Array:
         """Xᵀ @ block."""
-        if isinstance(self.array, np.ndarray) and is_narrow(self.array, block):
-            return narrow_product(self.array, block)
         if isinstance(self.array, np.ndarray) and arrays.itemsize(self.array) == 8:
             # OpenBLAS needs up to three times as long for the product in the other order
             return (block.T @ self.array).T
