@@ -11,10 +11,7 @@ from thinrank.arrays import Array
 
 # Largest number of columns of XᵀY computed at a time when it is not kept: 20 MB for ten thousand
 # predictors.
-BLOCK_TARGETS = 256
-# Entries of a product with a part of the predictors, 8 MiB in double precision: more columns are
-# then computed at a time, which is faster.
-_PART_ENTRIES = 1 << 20
+_BLOCK_TARGETS = 256
 # With few samples fewer columns are computed at a time, so that they take at most an eighth of the
 # memory of X, but at least this number, since products with fewer columns are slower.
 _LEAST_TARGETS, _PART_OF_X = 16, 8
@@ -107,14 +104,10 @@ def blockwise_cross_norms(form: Any) -> tuple[Array, Array]:
     return by_row, xp.concat(by_column)
 
 
-def target_blocks(form: Any, height: int | None = None) -> Iterator[slice]:
-    """Columns of C that are computed at a time, for ``height`` rows of it; None for all rows."""
-    size = form.shape[0]
-    height = max(size if height is None else height, 1)
-    most = BLOCK_TARGETS if height >= size else max(BLOCK_TARGETS, _PART_ENTRIES // height)
-    most = arrays.at_once(most, form.prototype)  # an accelerator has memory for more
-    fit = int(form.samples) * size // (_PART_OF_X * height)
-    width = min(most, max(_LEAST_TARGETS, fit))
+def target_blocks(form: Any) -> Iterator[slice]:
+    """Columns of C that are computed at a time."""
+    most = arrays.at_once(_BLOCK_TARGETS, form.prototype)  # an accelerator has memory for more
+    width = min(most, max(_LEAST_TARGETS, int(form.samples) // _PART_OF_X))
     for first in range(0, form.shape[1], width):
         yield slice(first, min(first + width, form.shape[1]))
 

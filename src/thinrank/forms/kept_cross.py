@@ -41,17 +41,9 @@ class KeptCross:
         little = _PART_OF_X * m2 <= samples or not arrays.on_host(like)
         return cls(m1, like) if little and memory.fits(m1 * m2, arrays.itemsize(like)) else None
 
-    def allot(self, width: int) -> None:
-        """Make room for the rows of ``width`` further columns of C, which are put one by one."""
-        room = arrays.namespace(self._like).empty((width, self._height), dtype=self._like.dtype)
-        self._parts.append(room)
-
-    def put(self, part: Array, rows: slice) -> None:
-        """Keep further columns of C: all rows, or some of those that have room."""
-        if part.shape[0] == self._height:
-            self._parts.append(part.T)
-        else:
-            self._parts[-1][:, rows] = part.T
+    def put(self, part: Array) -> None:
+        """Keep further columns of C."""
+        self._parts.append(part.T)
 
     def rows(self, index: Array) -> Array:
         """Rows of C, as a new array."""

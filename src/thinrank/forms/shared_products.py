@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -10,17 +10,12 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.core.threads import in_threads, one_thread_each, threads_in_use
-from thinrank.designs.column_parts import Part, column_parts
 from thinrank.forms.active_columns import ActiveColumns
-from thinrank.forms.base import BLOCK_TARGETS, target_blocks
+from thinrank.forms.base import target_blocks
 from thinrank.forms.kept_cross import KeptCross
 
 # Columns of X that are copied at a time if more columns are in use than there are samples.
 _BLOCK_ROWS = 4096
-# Parts of X for each thread of Python, so that all take about the same time. With fewer, threads of
-# the linear algebra library share the product with one part, which takes longer.
-_PARTS_PER_THREAD = 2
 
 
 class SharedProducts:
@@ -105,48 +100,22 @@ class SharedProducts:
         return norms
 
     def _norms_of_new(self, kept: KeptCross | None, units: Array | None) -> tuple[Array, Array]:
-        """Norms of a new XᵀY/n, which ``kept`` receives, part by part."""
+        """Norms of a new XᵀY/n, which ``kept`` receives."""
         xp = arrays.namespace(self.prototype)
         by_row = arrays.zeros((self.shape[0],), like=self.prototype)
         by_column = []
-        parts = column_parts(self.X, min(self.shape[1], BLOCK_TARGETS))
-        blocks = target_blocks(self, parts[0].design.shape[1])
+        blocks = target_blocks(self)
         if kept is not None and not arrays.on_host(self.prototype):
             blocks = iter([slice(0, self.shape[1])])  # an accelerator has room for all at once
-        threads = threads_in_use()
-        threads = threads if len(parts) >= threads * _PARTS_PER_THREAD else 1
         for targets in blocks:
             index = arrays.indices(range(targets.start, targets.stop), self.prototype)
             block = self._Y.columns(index)
             block /= self.samples
-            own = None if units is None else units[targets]
-            if kept is not None and len(parts) > 1:
-                kept.allot(block.shape[1])
-            found = _norms_of_parts(parts, threads, block, kept, own)
-            by_row += xp.concat([rows for rows, _ in found])
-            by_column.append(sum(columns for _, columns in found))
+            cross = self.X.transposed_product(block)
+            if kept is not None:
+                kept.put(cross)
+            if units is not None:
+                cross = cross * units[targets]
+            by_row += arrays.row_norms_squared(cross)
+            by_column.append(arrays.column_norms_squared(cross))
         return by_row, xp.concat(by_column)
-
-
-def _norms_of_parts(
-    parts: Sequence[Part], threads: int, block: Array, kept: KeptCross | None, units: Array | None
-) -> list[tuple[Array, Array]]:
-    """What :func:`_put_and_norms` returns for each part, some parts in each thread."""
-
-    def work(some: Sequence[Part]) -> list[tuple[Array, Array]]:
-        return [_put_and_norms(part, block, kept, units) for part in some]
-
-    with one_thread_each(threads):
-        return [found for share in in_threads(work, parts, threads) for found in share]
-
-
-def _put_and_norms(
-    part: Part, block: Array, kept: KeptCross | None, units: Array | None
-) -> tuple[Array, Array]:
-    """Squared norms of rows and columns of the product with a part, which ``kept`` receives."""
-    cross = part.design.transposed_product(block)
-    if kept is not None:
-        kept.put(cross, part.columns)
-    if units is not None:
-        cross = cross * units
-    return arrays.row_norms_squared(cross), arrays.column_norms_squared(cross)
