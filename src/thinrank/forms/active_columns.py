@@ -13,7 +13,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.threads import one_thread_if_small
-from thinrank.designs.gathered_columns import put_columns
 
 # Columns of X that are copied at a time, at least this number and this part of all of them: bounds
 # the memory of the block.
@@ -153,7 +152,7 @@ class ActiveColumns:
         self._crossed[chosen] = False
         columns = self._blocks(missing)
         for some, places in zip(columns, self._blocks(chosen), strict=True):
-            self._rows = put_columns(self._X, some, self._rows, places)
+            self._rows = arrays.put_rows(self._rows, places, self._X.columns(some).T)
         with self._few_threads(len(missing)):
             self._update_gram(chosen)
         self._place[missing], self._column[chosen] = chosen, missing  # last, if it is interrupted
