@@ -15,15 +15,12 @@ _BLOCK_TARGETS = 256
 # With few samples fewer columns are computed at a time, so that they take at most an eighth of the
 # memory of X, but at least this number, since products with fewer columns are slower.
 _LEAST_TARGETS, _PART_OF_X = 16, 8
-# An inverse root of at most this number of rows is kept, in case the next one is the same.
-_MOST_KEPT_ROWS = 128
 
 
 class AdjustableRidge:
     """A form whose ridge can be changed without copying its arrays."""
 
     _ridge: float
-    _last_root: tuple[bytes, tuple[Array, bool]] | None = None
     exact = True
     is_bound = True
     column_scale: Array | None = None
@@ -37,7 +34,6 @@ class AdjustableRidge:
         """The same form with another ridge; stored and cached arrays are shared."""
         other = copy.copy(self)
         other._ridge = ridge
-        other._last_root = None
         return other
 
     def gram(self, rows: Array) -> Array:
@@ -47,9 +43,6 @@ class AdjustableRidge:
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
         """R with Rᵀ R = H_SS⁻¹ on the columns of C_S and of H between S and other rows.
 
-        The last one is kept if it is small and on the host: the first fit of a solver is on the
-        rows of its start.
-
         Returns
         -------
         R : array of shape (q, len(rows))
@@ -57,13 +50,7 @@ class AdjustableRidge:
         ridged : bool
             Whether a ridge was added because H_SS is singular.
         """
-        if rows.shape[0] > _MOST_KEPT_ROWS or not arrays.on_host(rows):
-            return linalg.inverse_cholesky(self.gram(rows))
-        key = arrays.to_numpy(rows).tobytes()
-        last = self._last_root
-        if last is None or last[0] != key:
-            last = self._last_root = key, linalg.inverse_cholesky(self.gram(rows))
-        return last[1]
+        return linalg.inverse_cholesky(self.gram(rows))
 
 
 class HeldCross(AdjustableRidge):
