@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import copy_context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
-
 # Largest number of multiplications of a fit with one thread; see one_thread_if_small.
 _SMALL = 2e9
-# Number of shares of a computation for each thread; see in_threads.
-_SHARES_PER_THREAD = 4
 
 
-def one_thread_if_small(
-    multiplications: float, limit: float = _SMALL
-) -> AbstractContextManager[Any]:
+def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
     """Limit the linear algebra libraries to one thread if a problem is small.
 
     A fit of a small problem consists of thousands of products and factorisations of small matrices.
@@ -41,8 +30,6 @@ def one_thread_if_small(
     ----------
     multiplications : float
         Number of multiplications of a product of the data.
-    limit : float, default=2e9
-        The largest number of a small problem.
 
     Returns
     -------
@@ -50,7 +37,7 @@ def one_thread_if_small(
     """
     # the limit belongs to the process; see one_use_of_cores
     main = threading.current_thread() is threading.main_thread()
-    if not multiplications <= limit or not main or threads_in_use() == 1:
+    if not multiplications <= _SMALL or not main or threads_in_use() == 1:
         return nullcontext()
     return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
 
@@ -117,69 +104,6 @@ def threads_in_use() -> int:
         return 1
     pools = _controller(len(sys.modules)).lib_controllers
     return max((pool.num_threads for pool in pools if pool.user_api == "blas"), default=1)
-
-
-def in_threads(
-    work: Callable[[Sequence[_Item]], _Result], items: Sequence[_Item], threads: int
-) -> list[_Result]:
-    """What a function returns for shares of neighbouring items, a few shares for each thread.
-
-    Settings of the caller, such as those of warnings about overflow, hold in the threads, too.
-
-    Parameters
-    ----------
-    work : callable
-        Takes some of the items.
-    items : sequence
-    threads : int
-        Number of threads; with 1 the function is called once, with all items.
-
-    Returns
-    -------
-    list
-        One result for each share, in order.
-    """
-    threads = min(threads, len(items))
-    if threads <= 1:
-        return [work(items)]
-    share = math.ceil(len(items) / (threads * _SHARES_PER_THREAD))
-    shares = [items[first : first + share] for first in range(0, len(items), share)]
-    results: list[Any] = [None] * len(shares)
-    left = iter(range(len(shares)))  # a thread that another process delays takes fewer of them
-
-    def take_turns() -> None:
-        try:
-            for i in left:
-                results[i] = work(shares[i])
-        except BaseException:
-            deque(left, maxlen=0)  # the other threads find nothing more to do
-            raise
-
-    with ThreadPoolExecutor(threads - 1) as pool:
-        others = [pool.submit(copy_context().run, take_turns) for _ in range(threads - 1)]
-        take_turns()
-        for other in others:
-            other.result()
-    return results
-
-
-def one_thread_each(threads: int) -> AbstractContextManager[Any]:
-    """Limit products to one thread each while this number of threads of Python compute them.
-
-    Otherwise each product would start threads of its own, which wait for one another.
-
-    Parameters
-    ----------
-    threads : int
-        More than one only if :func:`threads_in_use` says so, thus in the main thread.
-
-    Returns
-    -------
-    context manager
-    """
-    if threads == 1:
-        return nullcontext()
-    return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
 
 
 @functools.lru_cache(maxsize=1)

@@ -10,7 +10,6 @@ from scipy.sparse.linalg import LinearOperator
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs.block_diagonal import BlockDiagonal
 from thinrank.designs.blocks import Blocks
-from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.dask_blocks import DaskBlocks
 from thinrank.designs.deflated import Deflated
 from thinrank.designs.dense import Dense
@@ -19,8 +18,8 @@ from thinrank.designs.kept_basis import KeptBasis, kept_basis, project_out
 from thinrank.designs.operator import Operator
 from thinrank.designs.projected import Projected
 from thinrank.designs.recursive_filter import RecursiveFilter
-from thinrank.designs.row_subset import take_rows
 from thinrank.designs.sparse import Sparse
+from thinrank.designs.subsets import ColumnSubset, take_rows
 from thinrank.designs.transformed import Standardization, Transformed, standardize
 
 __all__ = [

@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, is_design
-from thinrank.designs.row_subset import take_rows
+from thinrank.designs.subsets import take_rows
 
 
 class BlockDiagonal:

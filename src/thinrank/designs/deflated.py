@@ -7,7 +7,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
-from thinrank.designs.row_subset import take_rows
+from thinrank.designs.subsets import take_rows
 
 
 class Deflated:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.constant_arrays import computed_once
-from thinrank.designs.column_moments import ColumnMoments, column_moments
-from thinrank.designs.narrow_products import is_narrow, narrow_product
 
 # Entries of X that column_norms copies at a time, to centre them: 256 KiB in double precision stay
 # in the cache of a processor.
@@ -20,6 +18,25 @@ _BLOCK_ENTRIES = 1 << 15
 # The same for data on an accelerator, where few large operations are faster: 256 MiB in single
 # precision.
 _BLOCK_ENTRIES_ELSEWHERE = 1 << 26
+# Entries of columns far from zero that are copied at a time: 8 MiB in double precision.
+_COPIED_ENTRIES = 1 << 20
+# Sums of squares about zero are computed again about the mean if less than this fraction of them is
+# left about the mean, by the size of an entry in bytes: in double precision two digits are lost to
+# cancellation at most, in single precision hardly any.
+_MIN_LEFT_OVER = {8: 1e-2, 4: 0.5}
+
+
+class ColumnMoments(NamedTuple):
+    """Means, norms about the means, and norms about zero (float64) of the columns of an array."""
+
+    mean: np.ndarray
+    norms: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def finite(self) -> bool:
+        """Whether all entries and their squares are finite, and no column is lost to underflow."""
+        return bool(np.all(np.isfinite(self.lengths)))
 
 
 class Dense:
@@ -47,8 +64,6 @@ class Dense:
 
     def transposed_product(self, block: Array) -> Array:
         """Xᵀ @ block."""
-        if isinstance(self.array, np.ndarray) and is_narrow(self.array, block):
-            return narrow_product(self.array, block)
         if isinstance(self.array, np.ndarray) and arrays.itemsize(self.array) == 8:
             # OpenBLAS needs up to three times as long for the product in the other order
             return (block.T @ self.array).T
@@ -78,7 +93,7 @@ class Dense:
 
     def _moments(self) -> ColumnMoments | None:
         if isinstance(self.array, np.ndarray):
-            moments = column_moments(self.array)
+            moments = _column_moments(self.array)
             return moments if moments.finite else None
         if self._mean_and_variance is None or 0 in self.shape:
             return None
@@ -124,3 +139,29 @@ class Dense:
         height = max(1, entries // max(p, 1))
         for first in range(0, n, height):
             yield slice(first, min(first + height, n))
+
+
+def _column_moments(X: np.ndarray) -> ColumnMoments:
+    """Moments of all columns, summed in double precision; not valid unless ``finite``."""
+    n = max(X.shape[0], 1)
+    with arrays.without_overflow_warnings():
+        total, squares = _sums(X)
+        mean, left = total / n, squares - total**2 / n
+        far = np.flatnonzero(~(left >= _MIN_LEFT_OVER[X.dtype.itemsize] * squares))
+        for some in np.array_split(far, far.size * n // _COPIED_ENTRIES + 1):
+            about = mean[some].astype(X.dtype)
+            moved, again = _sums(X[:, some] - about)
+            mean[some] = about + moved / n
+            left[some] = again - moved**2 / n
+        squares = squares.astype(X.dtype).astype(np.float64)  # as other sums of squares of X
+        empty = np.flatnonzero(squares == 0)
+        if X[:, empty].any():
+            squares[empty] = np.nan  # squares that underflow
+        norms = np.sqrt(np.maximum(left, 0))
+        return ColumnMoments(mean.astype(X.dtype), norms.astype(X.dtype), np.sqrt(squares))
+
+
+def _sums(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums and sums of squares of the columns."""
+    total: np.ndarray = X.sum(axis=0, dtype=np.float64)
+    return total, np.einsum("ij,ij->j", X, X, dtype=np.float64)

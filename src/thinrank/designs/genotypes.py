@@ -13,7 +13,7 @@ from thinrank import arrays
 from thinrank.core.extras import import_optional
 from thinrank.core.threads import threads_in_use
 from thinrank.designs.blockwise import blockwise_gram
-from thinrank.designs.column_moments import ColumnMoments
+from thinrank.designs.dense import ColumnMoments
 from thinrank.designs.plink_files import read_plink_files
 
 # Genotypes that are unpacked at a time: 16 MiB in double precision.

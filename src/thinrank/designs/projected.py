@@ -11,7 +11,7 @@ from thinrank.designs.blockwise import (
     blockwise_gram,
     slices,
 )
-from thinrank.designs.row_subset import take_rows
+from thinrank.designs.subsets import take_rows
 
 
 class Projected:

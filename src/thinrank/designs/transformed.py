@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
@@ -19,15 +17,7 @@ from thinrank.designs.blockwise import (
 )
 from thinrank.designs.kept_basis import KeptBasis
 from thinrank.designs.projected import Projected
-from thinrank.designs.row_subset import take_rows
-
-# Entries of an outer product that are formed at a time: 8 MiB in double precision.
-_OUTER_ENTRIES = 1 << 20
-# Entries of an array that stays in the cache of a processor.
-_CACHED_ENTRIES = 1 << 15
-# Column sums up to this number of units of rounding are those of columns that sum to zero. In
-# single precision they are so up to one unit, since what is left has few digits.
-_ROUNDING = 8.0
+from thinrank.designs.subsets import take_rows
 
 
 class Transformed:
@@ -82,13 +72,11 @@ class Transformed:
         product = self.base.transposed_product(block)
         if self.center is not None:
             total = arrays.namespace(block).sum(block, axis=0)
-            # sums that are rounding errors, as of centred responses, change nothing; to find out
-            # pays if there are fewer numbers to look at than to change
-            if block.shape[0] > product.shape[0] or not _is_rounding_error(total, block):
-                if block.ndim == 1:
-                    product -= self.center * total
-                else:
-                    _subtract_outer(product, self.center, total)
+            if block.ndim == 1:
+                product -= self.center * total
+            else:
+                for few in slices(product.shape[1], arrays.at_once(SLICE_COLUMNS, product)):
+                    product[:, few] -= self.center[:, None] * total[few]
         if self.column_scale is not None:
             product *= self.column_scale if block.ndim == 1 else self.column_scale[:, None]
         return product
@@ -235,21 +223,24 @@ def standardize(
     total = float(n) if sample_weight is None else float(xp.sum(sample_weight))
     moments = getattr(design, "column_moments", None) if center and sample_weight is None else None
     mean = None
-    if center:
-        mean = column_means(design, sample_weight) if moments is None else moments.mean
+    if moments is not None:
+        mean = arrays.from_numpy(moments.mean, prototype)
+    elif center:
+        mean = column_means(design, sample_weight)
     if kept is not None:
-        mean = None if mean is None else arrays.from_numpy(mean, prototype)
         return _standardized_residuals(design, sample_weight, total, mean, kept, scale)
     deviation = None
     if scale:
         root = None if sample_weight is None else xp.sqrt(sample_weight)
-        norms = design.column_norms(root, mean) if moments is None else moments.norms
+        if moments is None:
+            norms = design.column_norms(root, mean)
+        else:
+            norms = arrays.from_numpy(moments.norms, prototype)
         deviation = norms / total**0.5
         if mean is not None:
             # a constant column differs from zero by rounding errors of about this size
             floor = 100 * arrays.eps(mean) * abs(mean)
-            zero = arrays.zeros((1,), mean)
-            deviation = arrays.namespace(mean).where(deviation <= floor, zero, deviation)
+            deviation = xp.where(deviation <= floor, arrays.zeros((1,), mean), deviation)
     if mean is None and deviation is None:
         return Standardization(design, None, None)
     if moments is None:  # else they are finite
@@ -257,9 +248,7 @@ def standardize(
     inverse = None if deviation is None else _inverse(deviation)
     norms = None
     if deviation is not None and sample_weight is None:
-        norms = arrays.namespace(deviation).astype(deviation > 0, deviation.dtype) * total**0.5
-    # moments of data on an accelerator are on the host, where a few numbers take less time
-    mean, deviation, inverse, norms = _moved([mean, deviation, inverse, norms], prototype)
+        norms = xp.astype(deviation > 0, deviation.dtype) * total**0.5
     transformed = Transformed(design, center=mean, column_scale=inverse, norms=norms)
     return Standardization(transformed, mean, deviation, inverse=inverse)
 
@@ -294,26 +283,6 @@ def _standardized_residuals(
     return Standardization(transformed, mean, deviation, loadings)
 
 
-def _moved(vectors: list[Array | None], like: Array) -> list[Array | None]:
-    """Vectors of one length, those of NumPy moved to the library and device of ``like``."""
-    numbers = [vector for vector in vectors if isinstance(vector, np.ndarray)]
-    if arrays.on_host(like) or not numbers:
-        moved = [arrays.from_numpy(vector, like) for vector in numbers]
-    else:
-        moved = _rows_elsewhere(np.stack(numbers), like)
-    rows = iter(moved)
-    return [next(rows) if isinstance(vector, np.ndarray) else vector for vector in vectors]
-
-
-def _rows_elsewhere(block: np.ndarray, like: Array) -> list[Array]:
-    """As :func:`thinrank.arrays.remembered`, the rows of a matrix by one copy."""
-    moved = arrays.remembered(block, like)
-    rows = [moved[i, :] for i in range(block.shape[0])]
-    for row, numbers in zip(rows, getattr(moved, "numbers", ()), strict=False):
-        row.numbers = numbers
-    return rows
-
-
 def _check_moments(*moments: Array | None) -> None:
     for moment in moments:
         if moment is not None and not math.isfinite(entrywise.largest(moment)):
@@ -328,35 +297,6 @@ def _signed_inverse(scale: Array) -> Array:
 
 def _inverse(scale: Array) -> Array:
     return arrays.divide_or_zero(1.0, scale)
-
-
-def _is_rounding_error(total: Array, block: Array) -> bool:
-    """Whether column sums are about as small as their rounding errors, for NumPy arrays.
-
-    For others the comparison would take longer than what it saves.
-    """
-    if not isinstance(block, np.ndarray):
-        return False
-    units = _ROUNDING if block.itemsize == 8 else 1.0
-    height = max(1, _CACHED_ENTRIES * block.shape[0] // max(block.size, 1))
-    parts = (block[rows] for rows in slices(block.shape[0], height))
-    size = sum(np.sum(np.abs(part), axis=0) for part in parts)
-    return bool(np.all(np.abs(total) <= units * arrays.eps(block) * size))
-
-
-def _subtract_outer(product: Array, left: Array, right: Array) -> None:
-    """Subtract left·rightᵀ in place, a part at a time, which needs little memory."""
-    if hasattr(product, "addr_"):  # one operation, without an array of the outer product
-        product.addr_(left, right, alpha=-1)
-        return
-    if not isinstance(product, np.ndarray):
-        for few in slices(product.shape[1], arrays.at_once(SLICE_COLUMNS, product)):
-            product[:, few] -= left[:, None] * right[few]
-        return
-    if product.flags.f_contiguous:
-        product, left, right = product.T, right, left  # parts are contiguous
-    for part in slices(product.shape[0], max(1, _OUTER_ENTRIES // max(product.shape[1], 1))):
-        product[part] -= left[part, None] * right
 
 
 def _times_rows(block: Array, scale: Array | None) -> Array:

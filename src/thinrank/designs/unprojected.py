@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from thinrank.core.contracts import Design
-from thinrank.designs.column_subset import ColumnSubset
 from thinrank.designs.projected import Projected
+from thinrank.designs.subsets import ColumnSubset
 from thinrank.designs.transformed import Transformed
 
 

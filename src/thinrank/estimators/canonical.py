@@ -10,7 +10,6 @@ from thinrank import arrays, linalg, small_matrices
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs.gathered_columns import columns_product
 
 
 class Canonical(NamedTuple):
@@ -136,7 +135,7 @@ def _scores(design: Design, factors: Factors, rows: Array) -> Array:
     """XU, from the columns in use if they are few."""
     if 2 * rows.shape[0] > factors.shape[0]:
         return design @ factors.U
-    return columns_product(design, rows, factors.rows_in_use)
+    return design.columns(rows) @ factors.rows_in_use
 
 
 def _centred(scores: Array, weight: Array | None) -> tuple[Array, Array]:

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.core.threads import one_thread_if_small
-from thinrank.designs.gathered_columns import put_columns
 
 # Columns of X that are copied at a time, at least this number and this part of all of them: bounds
 # the memory of the block.
 _BLOCK_COLUMNS, _PART_OF_COLUMNS = 128, 32
-# From this number of columns on it is worth to find out whether they lie side by side.
-_MANY = 256
-# Multiplications of a product that takes a few milliseconds in one thread.
-_SMALL_PRODUCT = 3e7
 
 
 class ActiveColumns:
@@ -44,54 +35,33 @@ class ActiveColumns:
         self._place = np.full(X.shape[1], -1)  # the row that holds each column of X, −1 for none
         self._column = np.zeros(0, dtype=np.int64)  # the column in each row, −1 for none
         self._crossed = np.zeros(0, dtype=bool)  # whether a row's products with Y are known
-        self._last: tuple[Array | None, Array] = None, X.prototype  # an index with its places
-        self._held = self._column  # these places on the host
-        self._last_product: tuple[Array | None, Array | None, Any] = None, None, None
         self._rows = arrays.zeros((0, X.shape[0]), X.prototype)
         self._gram = arrays.zeros((0, 0), X.prototype)
         self._cross = arrays.zeros((0, Y.shape[1]), X.prototype)
 
     def gram(self, index: Array) -> Array:
         """Inner products of the columns ``index``, as a new array."""
-        places = self._places(index)
-        many = type(places) is np.ndarray and len(places) >= _MANY
-        if many and (np.diff(places) == 1).all():
-            run = slice(places[0], places[-1] + 1)  # a fifth of the time of index arrays
-            return self._gram[run, run].copy()
+        places = self._indices(self._places(index))
         return arrays.submatrix(self._gram, places, places)
 
     def cross(self, index: Array) -> Array:
         """Inner products of the columns ``index`` with those of Y, as a new array."""
         places = self._places(index)
-        missing = np.sort(self._held[~self._crossed[self._held]])
+        missing = np.sort(places[~self._crossed[places]])
         for some in self._blocks(missing):
-            columns = arrays.take_rows(self._rows, some).T
-            with self._few_threads(self._Y.shape[1]):
-                products = self._Y.transposed_product(columns).T
+            products = self._Y.transposed_product(arrays.take_rows(self._rows, some).T).T
             self._cross = arrays.put_rows(self._cross, some, products)
         self._crossed[missing] = True
-        return arrays.take_rows(self._cross, places)
+        return arrays.take_rows(self._cross, self._indices(places))
 
     def products(self, index: Array, block: Array) -> Array:
         """X[:, index]ᵀ @ block."""
-        places = self._places(index)
-        with self._few_threads(block.shape[1]):
-            return arrays.take_rows(self._rows @ block, places)
+        places = self._indices(self._places(index))
+        return arrays.take_rows(self._rows @ block, places)
 
     def combine(self, index: Array, block: Array) -> Array:
-        """X[:, index] @ block, which must not be changed.
-
-        The last product is kept: the scores of a fit are needed for its gradient and at its end.
-        """
-        last_index, last_block, product = self._last_product
-        if last_index is index and last_block is block:
-            return product
-        product = self._combined(index, block)
-        self._last_product = index, block, product
-        return product
-
-    def _combined(self, index: Array, block: Array) -> Array:
-        places = self._places(index)
+        """X[:, index] @ block."""
+        places = self._indices(self._places(index))
         spread = arrays.scatter_rows(block, places, self._rows.shape[0])
         if type(spread) is np.ndarray:  # half of the time of the product in the other order
             return (spread.T @ self._rows).T
@@ -99,28 +69,17 @@ class ActiveColumns:
 
     def holds(self, index: Array) -> bool:
         """Whether all of the columns ``index`` have been copied."""
-        if index is self._last[0]:
-            return True
         return bool((self._place[arrays.to_numpy(index)] >= 0).all())
 
-    def _places(self, index: Array) -> Array:
-        """The rows that hold the columns, after copying columns that are missing.
-
-        One fit asks for the same columns several times in a row, which is answered without a
-        transfer between the host and an accelerator.
-        """
-        last, places = self._last
-        if last is index:
-            return places
+    def _places(self, index: Array) -> np.ndarray:
+        """The rows that hold the columns, after copying columns that are missing."""
         wanted = arrays.to_numpy(index)
         missing = wanted[self._place[wanted] < 0]
         if len(missing) and len(wanted) > self._rows.shape[0]:
             self._allot(len(wanted) + 32 + len(wanted) // 32)
         if len(missing):
             self._fetch(missing, wanted)
-        self._held = self._place[wanted]
-        self._last = index, arrays.indices(self._held, self._X.prototype)
-        return self._last[1]
+        return self._place[wanted]
 
     def _allot(self, room: int) -> None:
         """Make room for columns, beside those that are already there."""
@@ -136,11 +95,9 @@ class ActiveColumns:
         self._gram = below(below(self._gram, self._gram.shape[1]).T, room)
         self._column = np.concatenate([self._column, np.full(more, -1)])
         self._crossed = np.concatenate([self._crossed, np.zeros(more, dtype=bool)])
-        self._last = None, like
 
     def _fetch(self, missing: np.ndarray, wanted: np.ndarray) -> None:
         """Copy columns from X to rows that are free or no longer in use."""
-        self._last = None, self._X.prototype
         empty = self._column < 0
         unused = ~empty
         held = self._place[wanted]
@@ -153,9 +110,8 @@ class ActiveColumns:
         self._crossed[chosen] = False
         columns = self._blocks(missing)
         for some, places in zip(columns, self._blocks(chosen), strict=True):
-            self._rows = put_columns(self._X, some, self._rows, places)
-        with self._few_threads(len(missing)):
-            self._update_gram(chosen)
+            self._rows = arrays.put_rows(self._rows, places, self._X.columns(some).T)
+        self._update_gram(chosen)
         self._place[missing], self._column[chosen] = chosen, missing  # last, if it is interrupted
 
     def _update_gram(self, new: np.ndarray) -> None:
@@ -168,17 +124,12 @@ class ActiveColumns:
             self._gram = arrays.put_rows(self._gram, places, products)
             self._gram = arrays.put_rows(self._gram.T, places, products).T
 
-    def _few_threads(self, width: int) -> AbstractContextManager[Any]:
-        """One thread for a product of the rows that are held with ``width`` others, if small.
-
-        The threads of the linear algebra library wait for the next product for about a tenth of a
-        second, and meanwhile keep cores busy that passes over X need.
-        """
-        return one_thread_if_small(math.prod(self._rows.shape) * width, _SMALL_PRODUCT)
-
     def _blocks(self, positions: np.ndarray) -> Iterator[Array]:
         """Index arrays of a few positions each."""
         few = max(_BLOCK_COLUMNS, self._X.shape[1] // _PART_OF_COLUMNS)
         width = arrays.at_once(few, self._X.prototype)
         for first in range(0, len(positions), width):
-            yield arrays.indices(positions[first : first + width], self._X.prototype)
+            yield self._indices(positions[first : first + width])
+
+    def _indices(self, positions: np.ndarray) -> Array:
+        return arrays.indices(positions, self._X.prototype)

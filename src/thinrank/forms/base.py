@@ -11,22 +11,16 @@ from thinrank.arrays import Array
 
 # Largest number of columns of XᵀY computed at a time when it is not kept: 20 MB for ten thousand
 # predictors.
-BLOCK_TARGETS = 256
-# Entries of a product with a part of the predictors, 8 MiB in double precision: more columns are
-# then computed at a time, which is faster.
-_PART_ENTRIES = 1 << 20
+_BLOCK_TARGETS = 256
 # With few samples fewer columns are computed at a time, so that they take at most an eighth of the
 # memory of X, but at least this number, since products with fewer columns are slower.
 _LEAST_TARGETS, _PART_OF_X = 16, 8
-# An inverse root of at most this number of rows is kept, in case the next one is the same.
-_MOST_KEPT_ROWS = 128
 
 
 class AdjustableRidge:
     """A form whose ridge can be changed without copying its arrays."""
 
     _ridge: float
-    _last_root: tuple[bytes, tuple[Array, bool]] | None = None
     exact = True
     is_bound = True
     column_scale: Array | None = None
@@ -40,7 +34,6 @@ class AdjustableRidge:
         """The same form with another ridge; stored and cached arrays are shared."""
         other = copy.copy(self)
         other._ridge = ridge
-        other._last_root = None
         return other
 
     def gram(self, rows: Array) -> Array:
@@ -50,9 +43,6 @@ class AdjustableRidge:
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
         """R with Rᵀ R = H_SS⁻¹ on the columns of C_S and of H between S and other rows.
 
-        The last one is kept if it is small and on the host: the first fit of a solver is on the
-        rows of its start.
-
         Returns
         -------
         R : array of shape (q, len(rows))
@@ -60,13 +50,7 @@ class AdjustableRidge:
         ridged : bool
             Whether a ridge was added because H_SS is singular.
         """
-        if rows.shape[0] > _MOST_KEPT_ROWS or not arrays.on_host(rows):
-            return linalg.inverse_cholesky(self.gram(rows))
-        key = arrays.to_numpy(rows).tobytes()
-        last = self._last_root
-        if last is None or last[0] != key:
-            last = self._last_root = key, linalg.inverse_cholesky(self.gram(rows))
-        return last[1]
+        return linalg.inverse_cholesky(self.gram(rows))
 
 
 class HeldCross(AdjustableRidge):
@@ -107,14 +91,10 @@ def blockwise_cross_norms(form: Any) -> tuple[Array, Array]:
     return by_row, xp.concat(by_column)
 
 
-def target_blocks(form: Any, height: int | None = None) -> Iterator[slice]:
-    """Columns of C that are computed at a time, for ``height`` rows of it; None for all rows."""
-    size = form.shape[0]
-    height = max(size if height is None else height, 1)
-    most = BLOCK_TARGETS if height >= size else max(BLOCK_TARGETS, _PART_ENTRIES // height)
-    most = arrays.at_once(most, form.prototype)  # an accelerator has memory for more
-    fit = int(form.samples) * size // (_PART_OF_X * height)
-    width = min(most, max(_LEAST_TARGETS, fit))
+def target_blocks(form: Any) -> Iterator[slice]:
+    """Columns of C that are computed at a time."""
+    most = arrays.at_once(_BLOCK_TARGETS, form.prototype)  # an accelerator has memory for more
+    width = min(most, max(_LEAST_TARGETS, int(form.samples) // _PART_OF_X))
     for first in range(0, form.shape[1], width):
         yield slice(first, min(first + width, form.shape[1]))
 

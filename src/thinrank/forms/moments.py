@@ -12,8 +12,7 @@ from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.designs import Transformed
 from thinrank.forms.gram import GramForm
-from thinrank.forms.products import ProductForm
-from thinrank.forms.shared_products import SharedProducts
+from thinrank.forms.products import ProductForm, SharedProducts
 
 FormName = Literal["auto", "direct", "gram"]
 

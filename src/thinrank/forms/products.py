@@ -3,15 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
+from thinrank.core import memory
 from thinrank.core.contracts import Design
+from thinrank.forms.active_columns import ActiveColumns
 from thinrank.forms.base import AdjustableRidge, blockwise_cross_norms, plus_ridge, plus_rows
-from thinrank.forms.shared_products import SharedProducts
+
+# Columns of X that are copied at a time if more columns are in use than there are samples.
+_BLOCK_ROWS = 4096
+# XᵀY is kept if it takes at most this part of the memory of X.
+_PART_OF_X = 8
+
+
+class SharedProducts:
+    """Products with X that forms with other units of the responses, or other ridges, share.
+
+    Parameters
+    ----------
+    X, Y : Design
+        The predictors, and the responses in the first units, weighted, centred and scaled.
+    samples : float
+        n, the sum of the weights.
+    """
+
+    def __init__(self, X: Design, Y: Design, samples: float) -> None:
+        self.X, self.samples = X, samples
+        self.active = ActiveColumns(X, Y)
+        self.cross: Array | None = None  # XᵀY/n in the first units, once it is kept
+        self._Y = Y
+
+    @cached_property
+    def mean_squares(self) -> Array:
+        """Mean squares of the columns of X."""
+        return self.X.column_norms() ** 2 / self.samples
+
+    def keep_cross(self) -> None:
+        """Compute XᵀY/n if it is small compared with X, or on an accelerator within the budget."""
+        X, m2 = self.X, self._Y.shape[1]
+        little = _PART_OF_X * m2 <= self.samples or not arrays.on_host(X.prototype)
+        fits = memory.fits(X.shape[1] * m2, arrays.itemsize(X.prototype))
+        if self.cross is None and little and fits:
+            everything = arrays.indices(range(m2), X.prototype)
+            self.cross = X.transposed_product(self._Y.columns(everything) / self.samples)
+
+    def blocks(self, rows: Array) -> Iterator[Array]:
+        """The columns ``rows`` of X, a block at a time."""
+        for first in range(0, rows.shape[0], _BLOCK_ROWS):
+            yield self.X.columns(rows[first : min(first + _BLOCK_ROWS, rows.shape[0])])
+
+    def spectrum(self, rows: Array) -> tuple[Array, Array]:
+        """Eigenvalues D²/n and E of X_S = E D Fᵀ."""
+        if rows.shape[0] == self.X.shape[1]:
+            return self._whole_spectrum
+        return self._decomposed(rows)
+
+    @cached_property
+    def _whole_spectrum(self) -> tuple[Array, Array]:
+        return self._decomposed(arrays.indices(range(self.X.shape[1]), self.X.prototype))
+
+    def _decomposed(self, rows: Array) -> tuple[Array, Array]:
+        products = sum(block @ block.T for block in self.blocks(rows))
+        values, vectors = arrays.namespace(rows).linalg.eigh(products / self.samples)
+        floor = 10 * self.X.shape[0] * arrays.eps(values) * float(values[-1])
+        kept = arrays.true_positions(values > floor)
+        return arrays.take_rows(values, kept), arrays.take_columns(vectors, kept)
 
 
 class ProductForm(AdjustableRidge):
@@ -63,8 +123,8 @@ class ProductForm(AdjustableRidge):
         self._shared = SharedProducts(X, Y, samples) if shared is None else shared
         self._active = self._shared.active
         self._units = units
-        # shared by copies with other ridges
-        self._known: dict[str, Any] = {}
+        # once they are known, shared by copies with other ridges
+        self._cross_norms: list[tuple[Array, Array]] = []
 
     def diagonal(self) -> Array:
         """Mean squares of the columns of X, plus the ridge."""
@@ -79,8 +139,9 @@ class ProductForm(AdjustableRidge):
             blocks = self._shared.blocks(rows)
             parts = [self._Y.transposed_product(block).T for block in blocks]
             return arrays.namespace(rows).concat(parts) / self.samples
-        cross = self._shared.cross_rows(rows)
-        return cross if self._units is None else cross * self._units
+        if self._shared.cross is not None:
+            return self._in_units(arrays.take_rows(self._shared.cross, rows), slice(None))
+        return self._in_units(self._active.cross(rows) / self.samples, slice(None))
 
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
         """R with Rᵀ R = H_SS⁻¹ and whether a ridge was needed; see :class:`AdjustableRidge`.
@@ -90,8 +151,8 @@ class ProductForm(AdjustableRidge):
         samples.
         """
         if not (self._ridge and self._many(rows)):
-            return self._shared.root_of(rows, self._ridge, super().inverse_root)
-        values, vectors = self._spectrum(rows)
+            return super().inverse_root(rows)
+        values, vectors = self._shared.spectrum(rows)
         xp = arrays.namespace(values)
         scale = xp.sqrt(values * self.samples * (values + self._ridge))
         left = (vectors / scale).T
@@ -109,20 +170,6 @@ class ProductForm(AdjustableRidge):
         """Y, dense."""
         return self._Y.columns(arrays.indices(range(self.shape[1]), self.prototype))
 
-    def _spectrum(self, rows: Array) -> tuple[Array, Array]:
-        """Eigenvalues D²/n and E of X_S = E D Fᵀ, kept for fits with other ridges."""
-        last_rows, values, vectors = self._known.get("spectrum", (None, None, None))
-        if last_rows is rows:
-            return values, vectors
-        xp = arrays.namespace(rows)
-        products = self._shared.sample_products(rows)
-        values, vectors = xp.linalg.eigh(products / self.samples)
-        floor = 10 * self._X.shape[0] * arrays.eps(values) * float(values[-1])
-        kept = arrays.true_positions(values > floor)
-        values, vectors = arrays.take_rows(values, kept), arrays.take_columns(vectors, kept)
-        self._known["spectrum"] = rows, values, vectors
-        return values, vectors
-
     def _many(self, rows: Array) -> bool:
         """Whether there are more rows than samples; the columns of X are not kept then."""
         return rows.shape[0] > self._X.shape[0]
@@ -131,16 +178,21 @@ class ProductForm(AdjustableRidge):
         """Columns of XᵀY/n from ``first`` to before ``last``."""
         if self._cross is not None:
             return self._cross[:, first:last]
+        if self._shared.cross is not None:
+            return self._in_units(self._shared.cross[:, first:last], slice(first, last))
         targets = arrays.indices(range(first, last), self.prototype)
         return self._X.transposed_product(self._Y.columns(targets) / self.samples)
 
     def cross_norms(self) -> tuple[Array, Array]:
         """Squared norms of the rows and columns of XᵀY/n, a block of columns at a time."""
-        if "cross norms" not in self._known:
-            held = self._cross is not None
-            norms = blockwise_cross_norms(self) if held else self._shared.cross_norms(self._units)
-            self._known["cross norms"] = norms
-        return self._known["cross norms"]
+        if not self._cross_norms:
+            if self._cross is None:
+                self._shared.keep_cross()
+            self._cross_norms.append(blockwise_cross_norms(self))
+        return self._cross_norms[0]
+
+    def _in_units(self, cross: Array, targets: slice) -> Array:
+        return cross if self._units is None else cross * self._units[targets]
 
     def gram(self, rows: Array) -> Array:
         """H over ``rows``, from the columns in use."""
@@ -155,48 +207,7 @@ class ProductForm(AdjustableRidge):
     def gradient(self, rows: Array, U: Array, V: Array) -> Array:
         """Xᵀ(X_S U − YV)/n, plus the ridge."""
         residual = (self._active.combine(rows, U) - self._Y @ V) / self.samples
-        vectors = self._residuals_of_responses(rows, V)
-        if vectors is None:
-            gradient = self._X.transposed_product(residual)
-        else:
-            gradient = self._shared.span.product(residual, vectors)
-        return plus_rows(gradient, rows, U, self._ridge)
-
-    def gradient_nearby(self, rows: Array, U: Array, V: Array) -> tuple[Array, float] | None:
-        """The gradient with the best coefficients in place of U, and how far it is from that of U.
-
-        None if it would take as long as :meth:`gradient`.
-
-        Returns
-        -------
-        gradient : array of shape (m1, r)
-            For rows outside ``rows``.
-        distance : float
-            A bound on the norm of the difference in each of these rows j, divided by the root of
-            H_jj.
-        """
-        vectors = self._residuals_of_responses(rows, V)
-        if vectors is None:
-            return None
-        residual = vectors @ arrays.take_rows(V, arrays.nonzero_rows(V)) / self.samples
-        own = (self._active.combine(rows, U) - self._Y @ V) / self.samples
-        gradient = self._shared.span.product(residual, vectors)
-        return gradient, self.samples**0.5 * arrays.norm(own - residual)
-
-    def _residuals_of_responses(self, rows: Array, V: Array) -> Array | None:
-        """What the best coefficients on ``rows`` leave of the responses in use, if these are few.
-
-        What the best fit with any row space leaves is a combination of them.
-        """
-        most = self._shared.span.most
-        if not most or self._many(rows):
-            return None
-        columns = arrays.nonzero_rows(V)
-        if not 0 < columns.shape[0] <= most:
-            return None
-        root, _ = self.inverse_root(rows)
-        cross = arrays.take_columns(self.cross_rows(rows), columns)
-        return self._active.combine(rows, root.T @ (root @ cross)) - self._Y.columns(columns)
+        return plus_rows(self._X.transposed_product(residual), rows, U, self._ridge)
 
 
 def dual_fits(forms: Sequence[ProductForm], rows: Array) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import take_rows
-from thinrank.designs.column_subset import ColumnSubset
+from thinrank.designs.subsets import ColumnSubset
 from thinrank.largest import top_rows
 from thinrank.losses.denoising import Denoising
 from thinrank.minimize import solve

@@ -20,7 +20,7 @@ from thinrank.core.contracts import Design, QuadraticForm, Start
 from thinrank.core.factors import Factors
 from thinrank.core.sizes import Sizes
 from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_rows
-from thinrank.designs.row_subset import view_rows
+from thinrank.designs.subsets import view_rows
 from thinrank.designs.unprojected import unprojected
 from thinrank.forms.block_form import BlockForm
 from thinrank.forms.products import ProductForm

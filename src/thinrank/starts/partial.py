@@ -6,17 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.largest import top_positions, top_quotients
-from thinrank.solvers.exchanges import descending
-
-# Partial covariances are computed one by one for this number of rows at most.
-_MOST_POSSIBLE = 256
+from thinrank.largest import top_quotients
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,23 +38,14 @@ class PartialScreening:
 
     def on_picked(self, loss: Any, picked: Array, rank: int, columns: int, seed: int) -> Factors:
         """As a call, on rows that :meth:`picked_rows` has returned."""
-        rows, partial = self.__dict__.get("_picked", (None, None))
-        if rows is not picked:
-            partial = arrays.take_rows(self._partial[0], picked)
+        partial = arrays.take_rows(self._partial[0], picked)
         factors = Factors.on_rows(-partial, picked, loss.shape[0], self._row_space[1])
         return factors.with_supports(picked, self.known.column_support)
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
-        possible = self._possible(rows)
-        if possible is None:
-            partial, diagonal = self._partial
-            return top_quotients(arrays.row_norms_squared(partial), diagonal, rows)
-        partial, squares = self._of(possible)
-        places = top_positions(squares, rows)
-        picked = possible[places]
-        self.__dict__["_picked"] = picked, partial[places]
-        return picked
+        partial, diagonal = self._partial
+        return top_quotients(arrays.row_norms_squared(partial), diagonal, rows)
 
     @cached_property
     def _row_space(self) -> tuple[Array, Array]:
@@ -80,35 +65,3 @@ class PartialScreening:
         own = arrays.take_rows(diagonal, support)[:, None] * U
         partial = arrays.put_rows(gradient, support, arrays.take_rows(gradient, support) - own)
         return partial, diagonal
-
-    def _of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Partial covariances of a few sorted rows times −1, and their squares divided by H_jj."""
-        form, support, (U, basis) = self.form, self.known.row_support, self._row_space
-        diagonal = arrays.take_rows(form.diagonal(), rows)
-        products = form.gram_between(support, rows)
-        products[rows == support[:, None]] = 0  # given the other predictors of the earlier fit
-        partial = products.T @ U - form.cross_rows(rows) @ basis
-        return partial, arrays.divide_or_zero(arrays.row_norms_squared(partial), diagonal)
-
-    def _possible(self, count: int) -> np.ndarray | None:
-        """Sorted rows with the ``count`` largest partial covariances among them, from bounds.
-
-        None if there are many, or if no bounds are known.
-        """
-        support, nearby = self.known.row_support, getattr(self.form, "gradient_nearby", None)
-        if nearby is None or not 0 < support.shape[0] + count <= _MOST_POSSIBLE:
-            return None
-        found = nearby(support, *self._row_space)
-        if found is None:
-            return None
-        gradient, distance = found
-        squares = arrays.divide_or_zero(arrays.row_norms_squared(gradient), self.form.diagonal())
-        size = np.sqrt(squares)  # up to the distance
-        size[support] = np.inf
-        first = np.sort(descending(size, support.shape[0] + count))
-        # the largest of some are a bound of the largest of all; they are compared to half of their
-        # digits
-        bound = np.sqrt(np.partition(self._of(first)[1], -count)[-count])
-        limit = (1 - arrays.eps(size) ** 0.25) * bound - distance
-        possible = np.flatnonzero(size >= limit)
-        return possible if possible.shape[0] <= _MOST_POSSIBLE else None
