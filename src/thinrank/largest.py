@@ -30,15 +30,6 @@ def bound_of_largest(x: np.ndarray, k: int) -> Any:
     return np.partition(tops, 3 * k)[3 * k]
 
 
-def on_the_host(x: Array) -> np.ndarray:
-    """A NumPy array of numbers that are compared to half of their digits.
-
-    The bits of a NaN of an accelerator may differ from NumPy's, so that it would not stay NaN.
-    """
-    numbers = arrays.to_numpy(x)
-    return np.where(np.isnan(numbers), np.asarray(np.nan, numbers.dtype), numbers)
-
-
 def top_rows(a: Array, count: int) -> Array:
     """Sorted indices of the ``count`` rows of largest norm, without rows of zeros.
 
@@ -51,7 +42,7 @@ def top_quotients(squares: Array, divisors: Array, count: int) -> Array:
     """As :func:`top_positions`, for quotients, which are 0 where the divisor is not positive."""
     if arrays.on_host(squares) or squares.shape[0] > arrays.FEW:
         return top_positions(arrays.divide_or_zero(squares, divisors), count)
-    both = on_the_host(arrays.namespace(squares).stack([squares, divisors]))
+    both = arrays.to_numpy(arrays.namespace(squares).stack([squares, divisors]))
     return arrays.indices(top_positions(arrays.divide_or_zero(*both), count), squares)
 
 
@@ -62,7 +53,7 @@ def top_positions(squares: Array, count: int) -> Array:
     """
     xp = arrays.namespace(squares)
     if not arrays.on_host(squares) and squares.shape[0] <= arrays.FEW:
-        return arrays.indices(top_positions(on_the_host(squares), count), squares)
+        return arrays.indices(top_positions(arrays.to_numpy(squares), count), squares)
     if count >= squares.shape[0]:
         return arrays.true_positions(squares > 0)
     squares = arrays.half_the_digits(squares)

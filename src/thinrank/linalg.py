@@ -29,8 +29,6 @@ _SMALL = 4096
 # Number of attempts with a singular block, each with 100 times the ridge of the one before. The
 # last ridge is at least 1e9 times the mean diagonal: only a block that is not finite fails then.
 _MAX_RIDGES = 10
-# Up to this number random numbers are kept for the next fit: 512 KiB.
-_FEW_NUMBERS = 1 << 16
 # Relative change of the singular values at which the subspace iteration stops.
 _SVD_TOLERANCE = 1e-5
 
@@ -220,15 +218,9 @@ def extreme_eigenvalues(symmetric: Array) -> tuple[float, float]:
 
 
 def random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
-    """A matrix of standard normal numbers, the same in every library; it must not be changed."""
-    if rows * columns > _FEW_NUMBERS:
-        return arrays.from_numpy(_normal_numbers(rows, columns, seed), like)
-    # to draw them takes longer than a product with them
-    return arrays.constant(like, _normal_numbers, rows, columns, seed)
-
-
-def _normal_numbers(rows: int, columns: int, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal((rows, columns))
+    """A matrix of standard normal numbers, the same in every library."""
+    numbers = np.random.default_rng(seed).standard_normal((rows, columns))
+    return arrays.from_numpy(numbers, like)
 
 
 def largest_eigenvalue(

@@ -86,7 +86,7 @@ def orthonormal(matrix: Array) -> tuple[Array, Array] | None:
     found = _inverse_triangle(_double(double.T @ double))
     if not _is_accurate(found):
         return None
-    return _turned(double, found.inverse, matrix), arrays.remembered(found.triangle, matrix)
+    return _turned(double, found.inverse, matrix), arrays.from_numpy(found.triangle, matrix)
 
 
 def _turned(double: Array, turn: np.ndarray, like: Array) -> Array:

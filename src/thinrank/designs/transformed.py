@@ -296,22 +296,7 @@ def _standardized_residuals(
 
 def _moved(vectors: list[Array | None], like: Array) -> list[Array | None]:
     """Vectors of one length, those of NumPy moved to the library and device of ``like``."""
-    numbers = [vector for vector in vectors if isinstance(vector, np.ndarray)]
-    if arrays.on_host(like) or not numbers:
-        moved = [arrays.from_numpy(vector, like) for vector in numbers]
-    else:
-        moved = _rows_elsewhere(np.stack(numbers), like)
-    rows = iter(moved)
-    return [next(rows) if isinstance(vector, np.ndarray) else vector for vector in vectors]
-
-
-def _rows_elsewhere(block: np.ndarray, like: Array) -> list[Array]:
-    """As :func:`thinrank.arrays.remembered`, the rows of a matrix by one copy."""
-    moved = arrays.remembered(block, like)
-    rows = [moved[i, :] for i in range(block.shape[0])]
-    for row, numbers in zip(rows, getattr(moved, "numbers", ()), strict=False):
-        row.numbers = numbers
-    return rows
+    return [arrays.from_numpy(v, like) if isinstance(v, np.ndarray) else v for v in vectors]
 
 
 def _check_moments(*moments: Array | None) -> None:

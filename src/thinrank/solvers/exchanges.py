@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.largest import MANY, bound_of_largest, on_the_host
+from thinrank.largest import MANY, bound_of_largest
 from thinrank.solvers.fits import Fit, Prospects
 
 # An exchange is not tried if its cost exceeds this number times its gain. A rule of thumb: with the
@@ -27,7 +27,7 @@ def at_hand(*vectors: Array) -> tuple[Array, ...]:
     lengths = [vector.shape[0] for vector in vectors]
     if max(lengths) > arrays.FEW:
         return vectors
-    together = on_the_host(arrays.namespace(*vectors).concat(vectors))
+    together = arrays.to_numpy(arrays.namespace(*vectors).concat(vectors))
     return tuple(np.split(together, np.cumsum(lengths)[:-1]))
 
 
