@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from thinrank import arrays
-from thinrank.core.constant_arrays import constant_arrays
 from thinrank.core.memory import explained
 from thinrank.core.threads import one_library_with_threads, one_thread_if_small
 from thinrank.estimators.checkpoints import recorded
@@ -36,7 +35,6 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
             one_thread_if_small(_multiplications(**arguments)),
             one_library_with_threads(),
             _without_gradients(arguments["X"]),
-            constant_arrays(),
         ):
             yield
     except BaseException as error:  # also on Ctrl-C
