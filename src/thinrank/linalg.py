@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh as scipy_eigh
 from scipy.linalg import get_lapack_funcs
 
 from thinrank import arrays, small_matrices
@@ -29,6 +30,11 @@ _SMALL = 4096
 # Number of attempts with a singular block, each with 100 times the ridge of the one before. The
 # last ridge is at least 1e9 times the mean diagonal: only a block that is not finite fails then.
 _MAX_RIDGES = 10
+# Up to this number of rows or columns a full SVD is faster than subspace iteration.
+FULL_SVD_SIZE = 64
+# Right singular vectors come from inner products if the squares of the singular values differ by
+# less than this factor: inner products lose as many digits.
+_GRAM_RANGE = 1e3
 # Relative change of the singular values at which the subspace iteration stops.
 _SVD_TOLERANCE = 1e-5
 
@@ -185,7 +191,7 @@ def left_singular_vectors(matrix: Array) -> tuple[Array, Array]:
         left, values, _, failed = _lapack("gesdd", matrix.dtype)(matrix, full_matrices=0)
         if not failed:
             return left, values
-    left, values, _ = arrays.namespace(matrix).linalg.svd(matrix, full_matrices=False)
+    left, values, _ = small_matrices.svd(matrix)
     return left, values
 
 
@@ -336,6 +342,68 @@ def truncated_svd(
         basis, _ = xp.linalg.qr(product(right))
     left = basis @ inner_left[:rank, :].T
     return left, values[:rank], right @ inner_right[:, :rank]
+
+
+def leading_left_vectors(
+    matrix: Array, rank: int, guess: Array, floor: Array | float = 0.0
+) -> Array:
+    """Leading left singular vectors of a matrix: at most ``rank``, and at most its numerical rank.
+
+    Small matrices are decomposed completely. For others a subspace iteration starts from a guess
+    of the right singular vectors, of shape (n, q). Singular values up to ``floor`` are considered
+    to be rounding errors.
+    """
+    xp = arrays.namespace(matrix)
+    small = min(matrix.shape)
+    rank = min(rank, small)
+    if small <= FULL_SVD_SIZE:
+        left, values = left_singular_vectors(matrix)
+    else:
+        missing = max(min(rank + OVERSAMPLING, small) - guess.shape[1], 0)
+        extra = random_block(matrix.shape[1], missing, matrix, seed=0)
+        basis, _ = tall_qr(matrix @ xp.concat([guess, extra], axis=1))
+        captured, tolerance = 0.0, max(1e-12, 0.1 * arrays.eps(matrix))
+        for _ in range(50):
+            right, triangle = tall_qr(matrix.T @ basis)
+            _, values, rotation = small_matrices.svd(triangle)
+            previous, captured = captured, arrays.inner(values[:rank], values[:rank])
+            if captured - previous <= tolerance * captured:
+                break
+            basis, _ = tall_qr(matrix @ right)
+        left = basis @ rotation.T
+    values = values[:rank]
+    clear = (values > max(matrix.shape) * arrays.eps(values) * values[:1]) & (values > floor)
+    return left[:, : int(xp.count_nonzero(clear))]
+
+
+def leading_right_vectors(matrix: Array, rank: int) -> tuple[Array, Array]:
+    """Leading singular values and right singular vectors of a matrix, to full accuracy.
+
+    From the inner products of rows or columns, whichever are fewer, a fraction of the time of an
+    SVD; from an SVD if the matrix is small or its singular values differ too much for that.
+    """
+    xp = arrays.namespace(matrix)
+    rank = min(rank, *matrix.shape)
+    if rank and matrix.shape[0] * matrix.shape[1] > FULL_SVD_SIZE**2:
+        tall = matrix.shape[0] >= matrix.shape[1]
+        gram = matrix.T @ matrix if tall else matrix @ matrix.T
+        squares, vectors = _largest_eigenpairs(gram, rank)
+        if float(squares[0]) < _GRAM_RANGE * float(squares[-1]):
+            values = xp.sqrt(squares)
+            return values, vectors if tall else (matrix.T @ vectors) / values
+    _, values, right = xp.linalg.svd(matrix, full_matrices=False)
+    return values[:rank], right[:rank, :].T
+
+
+def _largest_eigenpairs(symmetric: Array, count: int) -> tuple[Array, Array]:
+    """The largest eigenvalues, decreasing, and their eigenvectors."""
+    xp = arrays.namespace(symmetric)
+    if type(symmetric) is np.ndarray:  # only those that are asked for
+        last = symmetric.shape[0] - 1
+        values, vectors = scipy_eigh(symmetric, subset_by_index=[last - count + 1, last])
+    else:
+        values, vectors = eigh(symmetric)
+    return xp.flip(values)[:count], xp.flip(vectors, axis=1)[:, :count]
 
 
 def stacked(blocks: Sequence[Array]) -> Array:

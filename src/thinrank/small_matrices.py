@@ -16,15 +16,13 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from thinrank import arrays
 from thinrank.arrays import Array
 
-# Up to this number of rows and columns a matrix is factorised on the host. Rule of thumb.
+# Up to the square of this number of entries a matrix is factorised on the host. Rule of thumb.
 MOST_ROWS = 256
 # Least pivot, relative to the largest, of a Cholesky factor of inner products whose columns are
 # linearly independent up to rounding in double precision.
 _INDEPENDENT = 1e-7
 # Least pivot with which a Cholesky factor gives a basis that is orthonormal in single precision.
 _WELL_CONDITIONED = 1e-3
-# Largest error of the inner products of a basis that is orthonormal in single precision.
-ORTHONORMAL = 1e-8
 
 
 def is_single_elsewhere(a: Array) -> bool:
@@ -36,12 +34,6 @@ def _double(a: Array) -> np.ndarray:
     return arrays.to_numpy(a).astype(np.float64, copy=False)
 
 
-def inner_products(*blocks: Array) -> Array:
-    """Inner products of all columns of some blocks, in double precision."""
-    double = _in_double(arrays.namespace(*blocks).concat(blocks, axis=1))
-    return double.T @ double
-
-
 def _in_double(a: Array) -> Array:
     xp = arrays.namespace(a)
     return xp.astype(a, xp.float64, copy=False)
@@ -49,27 +41,11 @@ def _in_double(a: Array) -> Array:
 
 def svd(matrix: Array) -> tuple[Array, Array, Array]:
     """Thin SVD, as ``xp.linalg.svd`` returns it."""
-    if not is_single_elsewhere(matrix) or max(matrix.shape) > MOST_ROWS:
+    if not is_single_elsewhere(matrix) or matrix.shape[0] * matrix.shape[1] > MOST_ROWS**2:
         return arrays.namespace(matrix).linalg.svd(matrix, full_matrices=False)
     parts = np.linalg.svd(_double(matrix), full_matrices=False)
     left, values, right = (arrays.from_numpy(part, matrix) for part in parts)
     return left, values, right
-
-
-def eigenpairs(symmetric: Array) -> tuple[np.ndarray, Array] | None:
-    """Eigenvalues, decreasing, on the host, and eigenvectors of a matrix in double precision.
-
-    None if a small matrix is not finite.
-    """
-    if symmetric.shape[0] <= MOST_ROWS:
-        small = _double(symmetric)
-        if not np.isfinite(small).all():
-            return None
-        values, vectors = _descending(small)
-        return values, arrays.from_numpy(vectors, symmetric)
-    xp = arrays.namespace(symmetric)
-    values, vectors = xp.linalg.eigh(symmetric)
-    return arrays.to_numpy(values)[::-1].copy(), xp.flip(vectors, axis=1)
 
 
 def _descending(symmetric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -213,77 +189,3 @@ def _inverse_triangle(products: np.ndarray) -> _Triangle | None:
 def _is_accurate(found: _Triangle | None) -> TypeGuard[_Triangle]:
     """Whether a basis from a triangle is orthonormal in single precision."""
     return found is not None and found.least_pivot > _WELL_CONDITIONED
-
-
-class Ritz(NamedTuple):
-    """The best approximations of eigenpairs of A in the span of a block B.
-
-    Attributes
-    ----------
-    values : ndarray of shape (width,)
-        Approximate eigenvalues, decreasing.
-    turn : ndarray of shape (width, width)
-        B·turn has the approximate eigenvectors, which are orthonormal up to rounding.
-    rounding : ndarray of shape (width,)
-        Size of the rounding errors in the squared norms of these vectors.
-    residuals : ndarray of shape (width,)
-        Squared norms of A·v − value·v.
-    better : ndarray of shape (width, rank), or None
-        AB·better is an orthonormal basis of the leading vectors after one more product with A.
-        None if it would not be orthonormal in single precision.
-    """
-
-    values: np.ndarray
-    turn: np.ndarray
-    rounding: np.ndarray
-    residuals: np.ndarray
-    better: np.ndarray | None
-
-
-def ritz(products: Array, rank: int) -> Ritz | None:
-    """Approximate eigenpairs of A from the inner products of the columns of [B, AB].
-
-    Parameters
-    ----------
-    products : array of shape (2 width, 2 width)
-        The inner products, in double precision.
-    rank : int
-        Number of leading vectors to improve; 0 for none.
-
-    Returns
-    -------
-    Ritz or None
-        None if the columns of B are linearly dependent up to rounding, or products overflow.
-    """
-    whole = _double(products)
-    if not np.isfinite(whole).all():
-        return None
-    width = whole.shape[0] // 2
-    own, image, squares = whole[:width, :width], whole[:width, width:], whole[width:, width:]
-    found = _inverse_triangle(own)
-    if found is None:
-        return None
-    inverse = found.inverse
-    values, vectors = _descending(inverse.T @ image @ inverse)
-    turn = inverse @ vectors
-    images = squares @ turn
-    residuals = np.einsum("ij,ij->j", turn, images) - values**2
-    better = _improved(squares, turn[:, :rank], images[:, :rank]) if rank else None
-    return Ritz(values, turn, _rounding(own, turn), np.maximum(residuals, 0.0), better)
-
-
-def _improved(squares: np.ndarray, turn: np.ndarray, images: np.ndarray) -> np.ndarray | None:
-    """What turns columns with inner products ``squares`` into an orthonormal basis of some."""
-    found = _inverse_triangle(turn.T @ images)
-    if found is None:
-        return None
-    better = turn @ found.inverse
-    return better if np.max(_rounding(squares, better)) < ORTHONORMAL else None
-
-
-def _rounding(products: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Rounding errors of the squared norms of turned columns, from inner products of the columns.
-
-    They grow with the norms of what is added up.
-    """
-    return np.finfo(np.float64).eps * (np.sqrt(products.diagonal()) @ np.abs(turn)) ** 2

@@ -21,7 +21,6 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.largest import top_rows
-from thinrank.leading_vectors import leading_left_vectors
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
     ascending,
@@ -337,7 +336,7 @@ class Pursuit(Sized):
             part = whitened
             if columns.shape[0] < form.shape[1]:
                 part, guess = arrays.take_columns(part, columns), arrays.take_rows(guess, columns)
-            left = leading_left_vectors(part, self.rank, guess, floor)
+            left = linalg.leading_left_vectors(part, self.rank, guess, floor)
             V = whitened.T @ left
             best = self._largest_columns(V, columns)
             settled = best.shape == columns.shape and (
