@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import eigh as scipy_eigh
 from scipy.linalg import get_lapack_funcs
 
-from thinrank import arrays, small_matrices
+from thinrank import arrays
 from thinrank.arrays import Array
 
 # The limits on sizes are rules of thumb: near them both methods take about the same time.
@@ -35,6 +35,12 @@ FULL_SVD_SIZE = 64
 # Right singular vectors come from inner products if the squares of the singular values differ by
 # less than this factor: inner products lose as many digits.
 _GRAM_RANGE = 1e3
+# Up to this number of columns, or of entries, the host factorises faster than an accelerator, where
+# a factorisation takes a hundred launches. Rule of thumb.
+_MOST_COLUMNS = 256
+_MOST_ENTRIES = _MOST_COLUMNS**2
+# Least pivot with which a Cholesky factor gives a basis that is orthonormal in single precision.
+_WELL_CONDITIONED = 1e-3
 # Relative change of the singular values at which the subspace iteration stops.
 _SVD_TOLERANCE = 1e-5
 
@@ -67,7 +73,7 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
         return symmetric, False
     if type(symmetric) is np.ndarray:
         return _inverse_root_by_halves(symmetric, float(symmetric.trace()) / size)
-    root, scale = small_matrices.inverse_root(symmetric)
+    root, scale = _other_inverse_root(symmetric)
     return (root, False) if root is not None else _inverse_root_by_halves(symmetric, scale)
 
 
@@ -121,13 +127,55 @@ def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
 def _try_inverse_root(symmetric: Array, scale: float) -> Array | None:
     """Inverse of the lower Cholesky factor; None if a pivot is a rounding error."""
     if type(symmetric) is not np.ndarray:
-        return small_matrices.inverse_root(symmetric, scale)[0]
+        return _other_inverse_root(symmetric, scale)[0]
     # for small blocks ten times as fast as xp.linalg
     # LAPACK's columns are the rows of the array: the upper factor there is the lower one here
     factor, failed = _lapack("potrf", symmetric.dtype)(symmetric.T, lower=0, clean=1)
-    if failed or not factor.diagonal().min() > small_matrices.least_pivot(symmetric, scale):
+    if failed or not factor.diagonal().min() > _least_pivot(symmetric, scale):
         return None
     return _lapack("trtri", symmetric.dtype)(factor, lower=0, overwrite_c=1)[0].T
+
+
+def _other_inverse_root(symmetric: Array, scale: float | None = None) -> tuple[Array | None, float]:
+    """Inverse of the lower Cholesky factor, for other libraries than NumPy, and the mean diagonal.
+
+    The inverse is None if a pivot is a rounding error, compared with ``scale`` if that is given.
+    """
+    xp = arrays.namespace(symmetric)
+    factor = _lower_factor(symmetric)
+    both = xp.stack([xp.linalg.diagonal(symmetric), xp.linalg.diagonal(factor)])
+    diagonal, pivots = arrays.to_numpy(both)  # one transfer from the device
+    scale = float(diagonal.mean(dtype=np.float64)) if scale is None else scale
+    # NaN, which a factor that does not exist has, fails the comparison
+    if not pivots.min() > _least_pivot(symmetric, scale):
+        return None, scale
+    return _inverse_of_lower(factor), scale
+
+
+def _least_pivot(like: Array, scale: float) -> float:
+    """Up to this the pivots of a matrix with a mean diagonal of ``scale`` are rounding errors."""
+    return (1e3 * arrays.eps(like) * max(scale, 0.0)) ** 0.5
+
+
+def _inverse_of_lower(factor: Array) -> Array:
+    """Inverse of a lower triangular matrix of other libraries than NumPy."""
+    xp = arrays.namespace(factor)
+    if not hasattr(xp.linalg, "solve_triangular"):
+        return xp.linalg.inv(factor)
+    unit = arrays.identity(factor.shape[0], like=factor)
+    return xp.linalg.solve_triangular(factor, unit, upper=False)
+
+
+def _lower_factor(symmetric: Array) -> Array:
+    """Lower Cholesky factor; it has NaN if the matrix is not positive definite."""
+    xp = arrays.namespace(symmetric)
+    if hasattr(xp.linalg, "cholesky_ex"):  # linalg.cholesky would wait for the device
+        factor, failed = xp.linalg.cholesky_ex(symmetric)
+        return factor.masked_fill_(failed != 0, float("nan"))
+    try:
+        return xp.linalg.cholesky(symmetric)
+    except np.linalg.LinAlgError:
+        return symmetric * float("nan")
 
 
 def qr(matrix: Array) -> tuple[Array, Array]:
@@ -164,8 +212,9 @@ def tall_qr(matrix: Array) -> tuple[Array, Array]:
     products and a fraction of the time of Householder reflections, above all with several threads.
     If the columns are too close to linear dependence for that, by reflections.
     """
-    if small_matrices.is_single_elsewhere(matrix):
-        found = small_matrices.orthonormal(matrix)
+    if type(matrix) is not np.ndarray and arrays.itemsize(matrix) == 4:
+        few = 0 < matrix.shape[1] <= min(_MOST_COLUMNS, matrix.shape[0])
+        found = _single_qr(matrix) if few else None
         return qr(matrix) if found is None else found
     tall = type(matrix) is np.ndarray and matrix.shape[1] < matrix.shape[0]
     if tall and matrix.size > _SMALL:
@@ -174,6 +223,22 @@ def tall_qr(matrix: Array) -> tuple[Array, Array]:
         if first is not None and second is not None:
             return second[0], second[1] @ first[1]
     return qr(matrix)
+
+
+def _single_qr(matrix: Array) -> tuple[Array, Array] | None:
+    """QR by a Cholesky factor in double precision, computed on the host; None if inaccurate."""
+    xp = arrays.namespace(matrix)
+    double = xp.astype(matrix, xp.float64)
+    products = arrays.to_numpy(double.T @ double)
+    scale = np.sqrt(np.maximum(products.diagonal(), 0.0))
+    if not (scale > 0).all():  # also if it is NaN
+        return None
+    triangle, failed = _lapack("potrf", products.dtype)(products / scale / scale[:, None])
+    if failed or not triangle.diagonal().min() > _WELL_CONDITIONED:
+        return None
+    inverse = _lapack("trtri", products.dtype)(triangle)[0] / scale[:, None]
+    Q = double @ arrays.from_numpy(inverse, double)
+    return xp.astype(Q, matrix.dtype), arrays.from_numpy(triangle * scale, matrix)
 
 
 def _by_cholesky(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -185,13 +250,22 @@ def _by_cholesky(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     return matrix @ _lapack("trtri", matrix.dtype)(factor, lower=0)[0], factor
 
 
+def svd(matrix: Array) -> tuple[Array, Array, Array]:
+    """Thin SVD; that of a small matrix on an accelerator is computed on the host."""
+    if arrays.on_host(matrix) or matrix.shape[0] * matrix.shape[1] > _MOST_ENTRIES:
+        return arrays.namespace(matrix).linalg.svd(matrix, full_matrices=False)
+    parts = np.linalg.svd(arrays.to_numpy(matrix), full_matrices=False)
+    left, values, right = (arrays.from_numpy(part, matrix) for part in parts)
+    return left, values, right
+
+
 def left_singular_vectors(matrix: Array) -> tuple[Array, Array]:
     """All left singular vectors of a small matrix, and the singular values, decreasing."""
     if type(matrix) is np.ndarray and 0 < matrix.size <= _SMALL:
         left, values, _, failed = _lapack("gesdd", matrix.dtype)(matrix, full_matrices=0)
         if not failed:
             return left, values
-    left, values, _ = small_matrices.svd(matrix)
+    left, values, _ = svd(matrix)
     return left, values
 
 
@@ -365,7 +439,7 @@ def leading_left_vectors(
         captured, tolerance = 0.0, max(1e-12, 0.1 * arrays.eps(matrix))
         for _ in range(50):
             right, triangle = tall_qr(matrix.T @ basis)
-            _, values, rotation = small_matrices.svd(triangle)
+            _, values, rotation = svd(triangle)
             previous, captured = captured, arrays.inner(values[:rank], values[:rank])
             if captured - previous <= tolerance * captured:
                 break
