@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from thinrank import arrays, entrywise
-from thinrank.largest import top_positions, top_rows
+from thinrank.arrays import top_positions, top_rows
 
 # --------------------------------------------------------------------------- conversion
 

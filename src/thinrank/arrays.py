@@ -31,8 +31,6 @@ _NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}  # of the kinds of 
 # How many times as many parts an accelerator computes at once, since starting an operation there
 # takes longer than a small operation does. Rule of thumb.
 _MORE_AT_ONCE = 16
-# Up to this number of values the host sorts them before an accelerator has begun. Rule of thumb.
-FEW = 1 << 16
 
 
 def namespace(*arrays: Array) -> Any:
@@ -248,8 +246,6 @@ def true_positions(flags: Array) -> Array:
     """Sorted positions of the true entries of a vector."""
     if type(flags) is np.ndarray:
         return flags.nonzero()[0]
-    if not on_host(flags) and flags.shape[0] <= FEW:
-        return indices(to_numpy(flags).nonzero()[0], flags)
     return namespace(flags).nonzero(flags)[0]
 
 
@@ -260,23 +256,15 @@ def nonzero_rows(a: Array) -> Array:
         flags = np.zeros(a.shape[0], dtype=bool)
         flags[np.flatnonzero(a) // a.shape[1]] = True
         return np.flatnonzero(flags)
-    return true_positions(_row_flags(a))
+    return true_positions(
+        a.any(dim=1) if is_torch_namespace(xp := namespace(a)) else xp.any(a != 0, axis=1)
+    )
 
 
 def nonzero_among(a: Array, rows: Array) -> Array:
-    """Those of sorted ``rows`` that belong to rows of ``a`` that are not zero.
-
-    It is the same array if all do: some functions know what they computed for it.
-    """
-    if on_host(a) or a.shape[0] > FEW:
-        kept = nonzero_rows(a)
-        return rows if kept.shape == rows.shape else take_rows(rows, kept)
-    flags = to_numpy(_row_flags(a))
-    return rows if flags.all() else indices(to_numpy(rows)[flags], rows)
-
-
-def _row_flags(a: Array) -> Array:
-    return a.any(dim=1) if is_torch_namespace(xp := namespace(a)) else xp.any(a != 0, axis=1)
+    """Those of sorted ``rows`` that belong to rows of ``a`` that are not zero."""
+    kept = nonzero_rows(a)
+    return rows if kept.shape == rows.shape else take_rows(rows, kept)
 
 
 def mean_and_variance(a: Array) -> tuple[Array, Array] | None:
@@ -310,3 +298,39 @@ def half_the_digits(x: Array) -> Array:
         large = x * float((1 << math.ceil(-0.5 * math.log2(eps(x)))) + 1)
         rounded = large - (large - x)
     return xp.where(xp.isfinite(rounded), rounded, x)
+
+
+def top_rows(a: Array, count: int) -> Array:
+    """Sorted indices of the ``count`` rows of largest norm, without rows of zeros.
+
+    Among rows whose norms agree to half of their digits, the first ones are kept.
+    """
+    return top_positions(row_norms_squared(a), count)
+
+
+def top_positions(squares: Array, count: int) -> Array:
+    """Sorted positions of the ``count`` largest of non-negative numbers, without zeros.
+
+    Among numbers that agree to half of their digits, the first ones are kept.
+    """
+    xp = namespace(squares)
+    if count >= squares.shape[0]:
+        return true_positions(squares > 0)
+    squares = half_the_digits(squares)
+    threshold = _kth_largest(squares, count) if count else float("inf")
+    kept = true_positions(squares >= threshold)
+    if kept.shape[0] != count:  # ties, perhaps of zeros
+        above = true_positions(squares > threshold)
+        tied = true_positions((squares == threshold) & (squares > 0))
+        tied = tied[: min(count - above.shape[0], tied.shape[0])]
+        kept = xp.sort(xp.concat([above, tied]), stable=False)
+    return kept
+
+
+def _kth_largest(x: Array, k: int) -> Array:
+    xp = namespace(x)
+    if hasattr(xp, "topk"):
+        return xp.topk(x, k).values[-1]
+    if hasattr(xp, "partition"):
+        return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
+    return xp.sort(x, descending=True, stable=False)[k - 1]

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from thinrank import arrays, entrywise, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Projected
-from thinrank.largest import top_rows
 from thinrank.losses.denoising import Denoising
 from thinrank.matrices.best_subset import best_subset, few_subsets
 from thinrank.matrices.given_sizes import nearest, range_finder

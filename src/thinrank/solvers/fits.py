@@ -171,8 +171,7 @@ class Prospects:
     """Costs of removing the rows of a fit and gains of adding other rows, with Q held fixed.
 
     Costs and gains are twice the changes of the objective. Gains are exact for the candidates at
-    the positions ``exact`` and lower bounds for the others. Costs, candidates, gains and positions
-    are on the host if they are short, also for data on an accelerator.
+    the positions ``exact`` and lower bounds for the others.
 
     Attributes
     ----------

@@ -17,14 +17,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from thinrank import arrays, entrywise, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.largest import top_rows
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
     ascending,
-    beside,
     best_exchanges,
     descending,
     exchanged,
@@ -373,7 +371,6 @@ class Pursuit(Sized):
         """
         xp = arrays.namespace(costs)
         leaving = max(size - (self.rows - rows.shape[0]), 0)
-        kept = arrays.take_rows(beside(rows, costs), ascending(costs)[leaving:])
+        kept = arrays.take_rows(rows, ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
-        new = xp.sort(xp.concat([kept, entering]), stable=False)
-        return new if type(new) is type(rows) else arrays.indices(new, rows)
+        return xp.sort(xp.concat([kept, entering]), stable=False)

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_positions
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.largest import top_positions, top_quotients
 from thinrank.solvers.exchanges import descending
 
 # Partial covariances are computed one by one for this number of rows at most.
@@ -55,7 +54,9 @@ class PartialScreening:
         possible = self._possible(rows)
         if possible is None:
             partial, diagonal = self._partial
-            return top_quotients(arrays.row_norms_squared(partial), diagonal, rows)
+            return top_positions(
+                arrays.divide_or_zero(arrays.row_norms_squared(partial), diagonal), rows
+            )
         partial, squares = self._of(possible)
         places = top_positions(squares, rows)
         picked = possible[places]
