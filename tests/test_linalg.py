@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 from thinrank import linalg
-from thinrank.leading_vectors import leading_left_vectors, leading_right_vectors
+from thinrank.linalg import leading_left_vectors, leading_right_vectors
 
 # Relative accuracy to expect of a well conditioned problem.
 TOLERANCE = {"float32": 2e-4, "float64": 1e-9}

@@ -7,10 +7,8 @@ array API namespace of its inputs, and the functions below for operations that t
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -33,8 +31,6 @@ _NAMESPACES: dict[type, Any] = {np.ndarray: numpy_namespace}  # of the kinds of 
 # How many times as many parts an accelerator computes at once, since starting an operation there
 # takes longer than a small operation does. Rule of thumb.
 _MORE_AT_ONCE = 16
-# Up to this number of values the host sorts them before an accelerator has begun. Rule of thumb.
-FEW = 1 << 16
 
 
 def namespace(*arrays: Array) -> Any:
@@ -93,29 +89,13 @@ def from_numpy(x: Any, like: Array, dtype: Any = None) -> Array:
     return xp.asarray(x, dtype=dtype, device=place)
 
 
-def remembered(x: np.ndarray, like: Array) -> Array:
-    """Numbers or positions moved to the device of ``like``, for an array that is never changed.
-
-    :func:`to_numpy` returns them without a wait for the device.
-    """
-    xp = namespace(like)
-    kind = xp.int64 if x.dtype.kind == "i" else like.dtype
-    if on_host(like) or not is_torch_namespace(xp):
-        return from_numpy(x, like, kind)
-    numbers = np.array(x, f"{x.dtype.kind}{kind.itemsize}")
-    moved = from_numpy(numbers, like, kind)
-    moved.numbers = numbers
-    return moved
-
-
 def to_numpy(x: Array) -> np.ndarray:
     """Copy an array of any library to NumPy (without a copy if it is a NumPy array already)."""
     if isinstance(x, np.ndarray):
         return x
     xp = namespace(x)
     if is_torch_namespace(xp):
-        known = x.__dict__.get("numbers")  # without a wait for the device
-        return np.asarray(x.detach().cpu()) if known is None else known
+        return np.asarray(x.detach().cpu())
     if is_cupy_namespace(xp):
         return np.asarray(x.get())
     return np.from_dlpack(x)
@@ -147,12 +127,7 @@ def at_once(count: int, like: Array) -> int:
 
 def eps(x: Array) -> float:
     """Distance from 1 to the next number in the dtype of ``x``."""
-    return _eps(namespace(x), x.dtype)
-
-
-@functools.lru_cache(maxsize=16)
-def _eps(xp: Any, dtype: Any) -> float:
-    return float(xp.finfo(dtype).eps)
+    return float(namespace(x).finfo(x.dtype).eps)
 
 
 def itemsize(x: Array) -> int:
@@ -182,24 +157,9 @@ def divide_or_zero(numerator: Array | float, denominator: Array, clear: Array = 
     clear = denominator > 0 if clear is None else clear
     if type(denominator) is np.ndarray:
         return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=clear)
-    # a number that is no array takes an operation more
-    numerator = numerator if is_array(numerator) else constant(denominator, float, numerator)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of libraries over NumPy
         quotient = numerator / denominator
-    return namespace(quotient).where(clear, quotient, constant(denominator, float, 0.0))
-
-
-def constant(like: Array, make: Callable[..., Any], *values: float) -> Array:
-    """``make(*values)`` as an array like ``like``, kept for later calls; it must not be changed."""
-    place = device_of(like)  # that of CuPy cannot be the key of a table, its number can
-    return _constant(namespace(like), like.dtype, getattr(place, "id", place), make, values)
-
-
-@functools.lru_cache(maxsize=16)
-def _constant(xp: Any, dtype: Any, device: Any, make: Callable[..., Any], values: Any) -> Array:
-    # other fits may be outside of PyTorch's inference mode
-    with xp.inference_mode(False) if is_torch_namespace(xp) else nullcontext():
-        return xp.asarray(make(*values), dtype=dtype, device=device)
+    return namespace(quotient).where(clear, quotient, 0.0)
 
 
 def take_rows(a: Array, index: Array) -> Array:
@@ -275,7 +235,7 @@ def indices(values: Sequence[int] | np.ndarray, like: Array) -> Array:
     if isinstance(values, range):  # made on the device, without a copy from the host
         first, last, step = values.start, values.stop, values.step
         return xp.arange(first, last, step, dtype=xp.int64, device=device_of(like))
-    return remembered(np.asarray(values, np.int64), like)
+    return from_numpy(np.asarray(values, np.int64), like, xp.int64)
 
 
 def _has_item_assignment(xp: Any) -> bool:
@@ -286,8 +246,6 @@ def true_positions(flags: Array) -> Array:
     """Sorted positions of the true entries of a vector."""
     if type(flags) is np.ndarray:
         return flags.nonzero()[0]
-    if not on_host(flags) and flags.shape[0] <= FEW:
-        return indices(to_numpy(flags).nonzero()[0], flags)
     return namespace(flags).nonzero(flags)[0]
 
 
@@ -298,23 +256,15 @@ def nonzero_rows(a: Array) -> Array:
         flags = np.zeros(a.shape[0], dtype=bool)
         flags[np.flatnonzero(a) // a.shape[1]] = True
         return np.flatnonzero(flags)
-    return true_positions(_row_flags(a))
+    return true_positions(
+        a.any(dim=1) if is_torch_namespace(xp := namespace(a)) else xp.any(a != 0, axis=1)
+    )
 
 
 def nonzero_among(a: Array, rows: Array) -> Array:
-    """Those of sorted ``rows`` that belong to rows of ``a`` that are not zero.
-
-    It is the same array if all do: some functions know what they computed for it.
-    """
-    if on_host(a) or a.shape[0] > FEW:
-        kept = nonzero_rows(a)
-        return rows if kept.shape == rows.shape else take_rows(rows, kept)
-    flags = to_numpy(_row_flags(a))
-    return rows if flags.all() else indices(to_numpy(rows)[flags], rows)
-
-
-def _row_flags(a: Array) -> Array:
-    return a.any(dim=1) if is_torch_namespace(xp := namespace(a)) else xp.any(a != 0, axis=1)
+    """Those of sorted ``rows`` that belong to rows of ``a`` that are not zero."""
+    kept = nonzero_rows(a)
+    return rows if kept.shape == rows.shape else take_rows(rows, kept)
 
 
 def mean_and_variance(a: Array) -> tuple[Array, Array] | None:
@@ -343,19 +293,44 @@ def half_the_digits(x: Array) -> Array:
     Numbers that differ by rounding errors only, such as the gains of two identical predictors,
     become equal, so that ties are resolved in the same way in all units of the data.
     """
-    half, integers = _low_bits(xp := namespace(x), x.dtype)
-    if integers is None:  # no view of the bits: Veltkamp's splitting
-        rounded = (large := x * float(2 * half + 1)) - (large - x)
-        return xp.where(xp.isfinite(rounded), rounded, x)
-    if type(x) is not np.ndarray:  # the sum of the bits of some NaN overflows, not of NumPy's
-        x = xp.nan_to_num(x, nan=math.nan, posinf=math.inf, neginf=-math.inf)
-    return ((x.view(integers) + half) & (-2 * half)).view(x.dtype)
+    xp = namespace(x)
+    with without_overflow_warnings():  # Veltkamp's splitting
+        large = x * float((1 << math.ceil(-0.5 * math.log2(eps(x)))) + 1)
+        rounded = large - (large - x)
+    return xp.where(xp.isfinite(rounded), rounded, x)
 
 
-@functools.lru_cache(maxsize=16)
-def _low_bits(xp: Any, dtype: Any) -> tuple[int, Any]:
-    """Half of the unit of the digits that are kept, and integers with as many bits, if any."""
-    half = 1 << (math.ceil(0.5 * abs(math.log2(_eps(xp, dtype)))) - 1)
-    if not _has_item_assignment(xp):
-        return half, None
-    return half, xp.int32 if dtype == xp.float32 else xp.int64
+def top_rows(a: Array, count: int) -> Array:
+    """Sorted indices of the ``count`` rows of largest norm, without rows of zeros.
+
+    Among rows whose norms agree to half of their digits, the first ones are kept.
+    """
+    return top_positions(row_norms_squared(a), count)
+
+
+def top_positions(squares: Array, count: int) -> Array:
+    """Sorted positions of the ``count`` largest of non-negative numbers, without zeros.
+
+    Among numbers that agree to half of their digits, the first ones are kept.
+    """
+    xp = namespace(squares)
+    if count >= squares.shape[0]:
+        return true_positions(squares > 0)
+    squares = half_the_digits(squares)
+    threshold = _kth_largest(squares, count) if count else float("inf")
+    kept = true_positions(squares >= threshold)
+    if kept.shape[0] != count:  # ties, perhaps of zeros
+        above = true_positions(squares > threshold)
+        tied = true_positions((squares == threshold) & (squares > 0))
+        tied = tied[: min(count - above.shape[0], tied.shape[0])]
+        kept = xp.sort(xp.concat([above, tied]), stable=False)
+    return kept
+
+
+def _kth_largest(x: Array, k: int) -> Array:
+    xp = namespace(x)
+    if hasattr(xp, "topk"):
+        return xp.topk(x, k).values[-1]
+    if hasattr(xp, "partition"):
+        return xp.partition(x, x.shape[0] - k)[x.shape[0] - k]
+    return xp.sort(x, descending=True, stable=False)[k - 1]

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh as scipy_eigh
 from scipy.linalg import get_lapack_funcs
 
-from thinrank import arrays, small_matrices
+from thinrank import arrays
 from thinrank.arrays import Array
 
 # The limits on sizes are rules of thumb: near them both methods take about the same time.
@@ -29,8 +30,17 @@ _SMALL = 4096
 # Number of attempts with a singular block, each with 100 times the ridge of the one before. The
 # last ridge is at least 1e9 times the mean diagonal: only a block that is not finite fails then.
 _MAX_RIDGES = 10
-# Up to this number random numbers are kept for the next fit: 512 KiB.
-_FEW_NUMBERS = 1 << 16
+# Up to this number of rows or columns a full SVD is faster than subspace iteration.
+FULL_SVD_SIZE = 64
+# Right singular vectors come from inner products if the squares of the singular values differ by
+# less than this factor: inner products lose as many digits.
+_GRAM_RANGE = 1e3
+# Up to this number of columns, or of entries, the host factorises faster than an accelerator, where
+# a factorisation takes a hundred launches. Rule of thumb.
+_MOST_COLUMNS = 256
+_MOST_ENTRIES = _MOST_COLUMNS**2
+# Least pivot with which a Cholesky factor gives a basis that is orthonormal in single precision.
+_WELL_CONDITIONED = 1e-3
 # Relative change of the singular values at which the subspace iteration stops.
 _SVD_TOLERANCE = 1e-5
 
@@ -63,7 +73,7 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
         return symmetric, False
     if type(symmetric) is np.ndarray:
         return _inverse_root_by_halves(symmetric, float(symmetric.trace()) / size)
-    root, scale = small_matrices.inverse_root(symmetric)
+    root, scale = _other_inverse_root(symmetric)
     return (root, False) if root is not None else _inverse_root_by_halves(symmetric, scale)
 
 
@@ -117,13 +127,55 @@ def _inverse_root(block: Array, scale: float) -> tuple[Array, bool]:
 def _try_inverse_root(symmetric: Array, scale: float) -> Array | None:
     """Inverse of the lower Cholesky factor; None if a pivot is a rounding error."""
     if type(symmetric) is not np.ndarray:
-        return small_matrices.inverse_root(symmetric, scale)[0]
+        return _other_inverse_root(symmetric, scale)[0]
     # for small blocks ten times as fast as xp.linalg
     # LAPACK's columns are the rows of the array: the upper factor there is the lower one here
     factor, failed = _lapack("potrf", symmetric.dtype)(symmetric.T, lower=0, clean=1)
-    if failed or not factor.diagonal().min() > small_matrices.least_pivot(symmetric, scale):
+    if failed or not factor.diagonal().min() > _least_pivot(symmetric, scale):
         return None
     return _lapack("trtri", symmetric.dtype)(factor, lower=0, overwrite_c=1)[0].T
+
+
+def _other_inverse_root(symmetric: Array, scale: float | None = None) -> tuple[Array | None, float]:
+    """Inverse of the lower Cholesky factor, for other libraries than NumPy, and the mean diagonal.
+
+    The inverse is None if a pivot is a rounding error, compared with ``scale`` if that is given.
+    """
+    xp = arrays.namespace(symmetric)
+    factor = _lower_factor(symmetric)
+    both = xp.stack([xp.linalg.diagonal(symmetric), xp.linalg.diagonal(factor)])
+    diagonal, pivots = arrays.to_numpy(both)  # one transfer from the device
+    scale = float(diagonal.mean(dtype=np.float64)) if scale is None else scale
+    # NaN, which a factor that does not exist has, fails the comparison
+    if not pivots.min() > _least_pivot(symmetric, scale):
+        return None, scale
+    return _inverse_of_lower(factor), scale
+
+
+def _least_pivot(like: Array, scale: float) -> float:
+    """Up to this the pivots of a matrix with a mean diagonal of ``scale`` are rounding errors."""
+    return (1e3 * arrays.eps(like) * max(scale, 0.0)) ** 0.5
+
+
+def _inverse_of_lower(factor: Array) -> Array:
+    """Inverse of a lower triangular matrix of other libraries than NumPy."""
+    xp = arrays.namespace(factor)
+    if not hasattr(xp.linalg, "solve_triangular"):
+        return xp.linalg.inv(factor)
+    unit = arrays.identity(factor.shape[0], like=factor)
+    return xp.linalg.solve_triangular(factor, unit, upper=False)
+
+
+def _lower_factor(symmetric: Array) -> Array:
+    """Lower Cholesky factor; it has NaN if the matrix is not positive definite."""
+    xp = arrays.namespace(symmetric)
+    if hasattr(xp.linalg, "cholesky_ex"):  # linalg.cholesky would wait for the device
+        factor, failed = xp.linalg.cholesky_ex(symmetric)
+        return factor.masked_fill_(failed != 0, float("nan"))
+    try:
+        return xp.linalg.cholesky(symmetric)
+    except np.linalg.LinAlgError:
+        return symmetric * float("nan")
 
 
 def qr(matrix: Array) -> tuple[Array, Array]:
@@ -160,8 +212,9 @@ def tall_qr(matrix: Array) -> tuple[Array, Array]:
     products and a fraction of the time of Householder reflections, above all with several threads.
     If the columns are too close to linear dependence for that, by reflections.
     """
-    if small_matrices.is_single_elsewhere(matrix):
-        found = small_matrices.orthonormal(matrix)
+    if type(matrix) is not np.ndarray and arrays.itemsize(matrix) == 4:
+        few = 0 < matrix.shape[1] <= min(_MOST_COLUMNS, matrix.shape[0])
+        found = _single_qr(matrix) if few else None
         return qr(matrix) if found is None else found
     tall = type(matrix) is np.ndarray and matrix.shape[1] < matrix.shape[0]
     if tall and matrix.size > _SMALL:
@@ -170,6 +223,22 @@ def tall_qr(matrix: Array) -> tuple[Array, Array]:
         if first is not None and second is not None:
             return second[0], second[1] @ first[1]
     return qr(matrix)
+
+
+def _single_qr(matrix: Array) -> tuple[Array, Array] | None:
+    """QR by a Cholesky factor in double precision, computed on the host; None if inaccurate."""
+    xp = arrays.namespace(matrix)
+    double = xp.astype(matrix, xp.float64)
+    products = arrays.to_numpy(double.T @ double)
+    scale = np.sqrt(np.maximum(products.diagonal(), 0.0))
+    if not (scale > 0).all():  # also if it is NaN
+        return None
+    triangle, failed = _lapack("potrf", products.dtype)(products / scale / scale[:, None])
+    if failed or not triangle.diagonal().min() > _WELL_CONDITIONED:
+        return None
+    inverse = _lapack("trtri", products.dtype)(triangle)[0] / scale[:, None]
+    Q = double @ arrays.from_numpy(inverse, double)
+    return xp.astype(Q, matrix.dtype), arrays.from_numpy(triangle * scale, matrix)
 
 
 def _by_cholesky(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -181,13 +250,22 @@ def _by_cholesky(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     return matrix @ _lapack("trtri", matrix.dtype)(factor, lower=0)[0], factor
 
 
+def svd(matrix: Array) -> tuple[Array, Array, Array]:
+    """Thin SVD; that of a small matrix on an accelerator is computed on the host."""
+    if arrays.on_host(matrix) or matrix.shape[0] * matrix.shape[1] > _MOST_ENTRIES:
+        return arrays.namespace(matrix).linalg.svd(matrix, full_matrices=False)
+    parts = np.linalg.svd(arrays.to_numpy(matrix), full_matrices=False)
+    left, values, right = (arrays.from_numpy(part, matrix) for part in parts)
+    return left, values, right
+
+
 def left_singular_vectors(matrix: Array) -> tuple[Array, Array]:
     """All left singular vectors of a small matrix, and the singular values, decreasing."""
     if type(matrix) is np.ndarray and 0 < matrix.size <= _SMALL:
         left, values, _, failed = _lapack("gesdd", matrix.dtype)(matrix, full_matrices=0)
         if not failed:
             return left, values
-    left, values, _ = arrays.namespace(matrix).linalg.svd(matrix, full_matrices=False)
+    left, values, _ = svd(matrix)
     return left, values
 
 
@@ -220,15 +298,9 @@ def extreme_eigenvalues(symmetric: Array) -> tuple[float, float]:
 
 
 def random_block(rows: int, columns: int, like: Array, seed: int) -> Array:
-    """A matrix of standard normal numbers, the same in every library; it must not be changed."""
-    if rows * columns > _FEW_NUMBERS:
-        return arrays.from_numpy(_normal_numbers(rows, columns, seed), like)
-    # to draw them takes longer than a product with them
-    return arrays.constant(like, _normal_numbers, rows, columns, seed)
-
-
-def _normal_numbers(rows: int, columns: int, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal((rows, columns))
+    """A matrix of standard normal numbers, the same in every library."""
+    numbers = np.random.default_rng(seed).standard_normal((rows, columns))
+    return arrays.from_numpy(numbers, like)
 
 
 def largest_eigenvalue(
@@ -344,6 +416,68 @@ def truncated_svd(
         basis, _ = xp.linalg.qr(product(right))
     left = basis @ inner_left[:rank, :].T
     return left, values[:rank], right @ inner_right[:, :rank]
+
+
+def leading_left_vectors(
+    matrix: Array, rank: int, guess: Array, floor: Array | float = 0.0
+) -> Array:
+    """Leading left singular vectors of a matrix: at most ``rank``, and at most its numerical rank.
+
+    Small matrices are decomposed completely. For others a subspace iteration starts from a guess
+    of the right singular vectors, of shape (n, q). Singular values up to ``floor`` are considered
+    to be rounding errors.
+    """
+    xp = arrays.namespace(matrix)
+    small = min(matrix.shape)
+    rank = min(rank, small)
+    if small <= FULL_SVD_SIZE:
+        left, values = left_singular_vectors(matrix)
+    else:
+        missing = max(min(rank + OVERSAMPLING, small) - guess.shape[1], 0)
+        extra = random_block(matrix.shape[1], missing, matrix, seed=0)
+        basis, _ = tall_qr(matrix @ xp.concat([guess, extra], axis=1))
+        captured, tolerance = 0.0, max(1e-12, 0.1 * arrays.eps(matrix))
+        for _ in range(50):
+            right, triangle = tall_qr(matrix.T @ basis)
+            _, values, rotation = svd(triangle)
+            previous, captured = captured, arrays.inner(values[:rank], values[:rank])
+            if captured - previous <= tolerance * captured:
+                break
+            basis, _ = tall_qr(matrix @ right)
+        left = basis @ rotation.T
+    values = values[:rank]
+    clear = (values > max(matrix.shape) * arrays.eps(values) * values[:1]) & (values > floor)
+    return left[:, : int(xp.count_nonzero(clear))]
+
+
+def leading_right_vectors(matrix: Array, rank: int) -> tuple[Array, Array]:
+    """Leading singular values and right singular vectors of a matrix, to full accuracy.
+
+    From the inner products of rows or columns, whichever are fewer, a fraction of the time of an
+    SVD; from an SVD if the matrix is small or its singular values differ too much for that.
+    """
+    xp = arrays.namespace(matrix)
+    rank = min(rank, *matrix.shape)
+    if rank and matrix.shape[0] * matrix.shape[1] > FULL_SVD_SIZE**2:
+        tall = matrix.shape[0] >= matrix.shape[1]
+        gram = matrix.T @ matrix if tall else matrix @ matrix.T
+        squares, vectors = _largest_eigenpairs(gram, rank)
+        if float(squares[0]) < _GRAM_RANGE * float(squares[-1]):
+            values = xp.sqrt(squares)
+            return values, vectors if tall else (matrix.T @ vectors) / values
+    _, values, right = xp.linalg.svd(matrix, full_matrices=False)
+    return values[:rank], right[:rank, :].T
+
+
+def _largest_eigenpairs(symmetric: Array, count: int) -> tuple[Array, Array]:
+    """The largest eigenvalues, decreasing, and their eigenvectors."""
+    xp = arrays.namespace(symmetric)
+    if type(symmetric) is np.ndarray:  # only those that are asked for
+        last = symmetric.shape[0] - 1
+        values, vectors = scipy_eigh(symmetric, subset_by_index=[last - count + 1, last])
+    else:
+        values, vectors = eigh(symmetric)
+    return xp.flip(values)[:count], xp.flip(vectors, axis=1)[:, :count]
 
 
 def stacked(blocks: Sequence[Array]) -> Array:

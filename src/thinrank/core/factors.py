@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from array_api_extra import pad
 
-from thinrank import arrays, linalg, small_matrices
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.stored_values import storable
 
@@ -243,11 +243,8 @@ class Factors:
     def _small_svd(self) -> tuple[Array, Array, Array]:
         """Thin SVD of U Vᵀ without its rows and columns of zeros, from two QR decompositions."""
         U, V = self.rows_in_use, self.columns_in_use
-        found = small_matrices.product_svd(U, V)
-        if found is not None:
-            return found
         (q_u, r_u), (q_v, r_v) = linalg.tall_qr(U), linalg.tall_qr(V)
-        left, values, right = small_matrices.svd(r_u @ r_v.T)
+        left, values, right = linalg.svd(r_u @ r_v.T)
         return q_u @ left, values, q_v @ right.T
 
 

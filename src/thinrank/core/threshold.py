@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from thinrank import arrays
-from thinrank.arrays import Array
-from thinrank.largest import top_rows
+from thinrank.arrays import Array, top_rows
 
 
 def hard_threshold(block: Array, count: int) -> Array:

@@ -10,7 +10,6 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.constant_arrays import computed_once
 
 # Entries of X that column_norms copies at a time, to centre them: 256 KiB in double precision stay
 # in the cache of a processor.
@@ -89,9 +88,6 @@ class Dense:
         None also for arrays of other libraries on the host, and on an accelerator if there is a
         column of zeros or one whose squares underflow.
         """
-        return computed_once("moments", self.array, self._moments)
-
-    def _moments(self) -> ColumnMoments | None:
         if isinstance(self.array, np.ndarray):
             moments = _column_moments(self.array)
             return moments if moments.finite else None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thinrank import arrays, linalg, small_matrices
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
@@ -81,8 +81,7 @@ def canonical(
         scores, means = _centred(scores, weight) if center else (scores, scores[0, :] * 0)
     total = float(design.shape[0]) if weight is None else float(xp.sum(weight))
     root = scores if weight is None else scores * xp.sqrt(weight)[:, None]
-    if not small_matrices.is_single_elsewhere(root):  # else their inner products are enough
-        root = linalg.tall_qr(_tall(root))[1]
+    root = linalg.tall_qr(_tall(root))[1]
     found, turn, squares = turned(factors, root, scale)
     return Canonical(found, means @ turn, scores @ turn, squares / total)
 
@@ -122,11 +121,8 @@ def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array,
 
 def _right_vectors(root: Array, block: Array) -> tuple[Array, np.ndarray, Array]:
     """Right singular vectors and singular values of root @ block.T, and blockᵀ @ vectors."""
-    found = small_matrices.product_right_vectors(root, block)
-    if found is not None:
-        return found
     basis, triangle = linalg.tall_qr(block)
-    _, values, right = small_matrices.svd(root @ triangle.T)
+    _, values, right = linalg.svd(root @ triangle.T)
     numbers = arrays.to_numpy(values).astype(np.float64)
     return basis @ right.T, numbers, triangle.T @ right.T
 

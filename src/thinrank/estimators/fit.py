@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.constant_arrays import constant_arrays
 from thinrank.core.contracts import Design, Solver
 from thinrank.core.factors import Factors
 from thinrank.core.memory import explained
@@ -188,7 +187,6 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
             one_thread_if_small(_multiplications(**arguments)),
             one_library_with_threads(),
             _without_gradients(arguments["X"]),
-            constant_arrays(),
         ):
             yield
     except BaseException as error:  # also on Ctrl-C

@@ -180,7 +180,7 @@ class Problem:
 
     def with_target_scale(self, scale: np.ndarray) -> Problem:
         """The same problem with the responses divided by other scales."""
-        moved = arrays.remembered(scale, self.loss.prototype)
+        moved = arrays.from_numpy(scale, self.loss.prototype)
         scale = arrays.to_numpy(moved)  # in the dtype of the data
         loss = self.loss.with_target_scale(scale / arrays.to_numpy(self.target_scale))
         return replace(self, loss=loss, target_scale=moved)

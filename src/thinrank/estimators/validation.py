@@ -17,7 +17,6 @@ from sklearn.utils.validation import (
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite, check_flags, check_range, is_auto
-from thinrank.core.constant_arrays import declared_constant
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
 from thinrank.designs.row_blocks import RowBlocks
@@ -65,14 +64,14 @@ def check_training_data(
         if isinstance(Y, RowBlocks) and isinstance(design, RowBlocks):
             return design, Y
         Y = in_memory(Y)
-        target = declared_constant(Y if arrays.is_array(Y) else np.asarray(Y))
+        target = Y if arrays.is_array(Y) else np.asarray(Y)
         if missing:
             _check_not_infinite(target)
         else:
             check_finite("Y", target)
         if target.ndim not in (1, 2):
             raise ValueError(f"Y must have one or two dimensions, got {target.ndim}")
-        return design, declared_constant(arrays.from_numpy(target, design.prototype))
+        return design, arrays.from_numpy(target, design.prototype)
     Y = in_memory(Y)
     check_columns("X", X)
     check_columns("Y", Y)
@@ -87,7 +86,7 @@ def check_training_data(
         ),
     )
     check_consistent_length(X, Y)
-    target = declared_constant(np.asarray(Y).astype(X.dtype, copy=False))
+    target = np.asarray(Y).astype(X.dtype, copy=False)
     return _finite_design(estimator, X), target
 
 

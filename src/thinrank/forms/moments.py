@@ -146,11 +146,11 @@ class Moments:
         """The moments with every response divided by a scale; products with X are shared."""
         # few numbers: on the host
         numbers = arrays.divide_or_zero(1.0, arrays.to_numpy(scale))
-        inverse = arrays.remembered(numbers, self.Y.prototype)
+        inverse = arrays.from_numpy(numbers, self.Y.prototype)
         other = copy.copy(self)
         other.Y = Transformed(self.Y, column_scale=inverse)
         norms = arrays.to_numpy(self.target_norms) * numbers
-        other.target_norms = arrays.remembered(norms, self.Y.prototype)
+        other.target_norms = arrays.from_numpy(norms, self.Y.prototype)
         other.constant = other._mean_square()
         other._cross = None if self._cross is None else self._cross * inverse
         other._units = inverse if self._units is None else self._units * inverse

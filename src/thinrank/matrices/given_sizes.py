@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import take_rows
 from thinrank.designs.subsets import ColumnSubset
-from thinrank.largest import top_rows
 from thinrank.losses.denoising import Denoising
 from thinrank.minimize import solve
 from thinrank.solvers.pursuit import Pursuit

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Deflated, Sparse, take_rows
-from thinrank.largest import top_rows
 from thinrank.matrices.cell_squares import CellSquares, cell_squares
 from thinrank.matrices.given_sizes import few_columns, range_finder
 from thinrank.matrices.outliers import ERROR_RATE, limit, outliers

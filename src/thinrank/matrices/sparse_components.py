@@ -7,12 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from thinrank import arrays, entrywise, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Projected
-from thinrank.largest import top_rows
-from thinrank.leading_vectors import leading_right_vectors
 from thinrank.losses.denoising import Denoising
 from thinrank.matrices.best_subset import best_subset, few_subsets
 from thinrank.matrices.given_sizes import nearest, range_finder
@@ -208,7 +206,7 @@ def leading_directions(A: Design, rank: int, seed: int = 0) -> Array:
     n, p = A.shape
     if n * p <= _FULL_SVD_ENTRIES:
         everything = A.columns(arrays.indices(range(p), A.prototype))
-        values, V = leading_right_vectors(everything, rank)
+        values, V = linalg.leading_right_vectors(everything, rank)
     else:
         _, values, V = linalg.truncated_svd(
             (A.__matmul__, A.transposed_product), rank, shape=A.shape, like=A.prototype, seed=seed

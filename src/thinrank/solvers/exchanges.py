@@ -10,7 +10,6 @@ from scipy.stats import chi2
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.largest import MANY, bound_of_largest, on_the_host
 from thinrank.solvers.fits import Fit, Prospects
 
 # An exchange is not tried if its cost exceeds this number times its gain. A rule of thumb: with the
@@ -20,25 +19,9 @@ MAX_COST_RATIO = 4.0
 _MAX_EXCHANGES = 16
 
 
-def at_hand(*vectors: Array) -> tuple[Array, ...]:
-    """Vectors of one dtype, copied from an accelerator together if none of them is long."""
-    if arrays.on_host(vectors[0]):
-        return vectors
-    lengths = [vector.shape[0] for vector in vectors]
-    if max(lengths) > arrays.FEW:
-        return vectors
-    together = on_the_host(arrays.namespace(*vectors).concat(vectors))
-    return tuple(np.split(together, np.cumsum(lengths)[:-1]))
-
-
-def beside(x: Array, other: Array) -> Array:
-    """``x``, copied to the host if ``other`` is at hand there."""
-    return arrays.to_numpy(x) if type(other) is np.ndarray else x
-
-
 def exchanged(rows: Array, leaving: int, new: Array, entering: int) -> Array:
-    """Sorted rows with one at a position replaced by one of new rows, which may be at hand."""
-    xp, new = arrays.namespace(rows), arrays.from_numpy(new[entering : entering + 1], rows)
+    """Sorted rows with one at a position replaced by one of new rows."""
+    xp, new = arrays.namespace(rows), new[entering : entering + 1]
     return xp.sort(xp.concat([rows[:leaving], rows[leaving + 1 :], new]), stable=False)
 
 
@@ -112,35 +95,18 @@ def descending(values: Array, count: int | None = None) -> Array:
     count = values.shape[0] if count is None else min(count, values.shape[0])
     if not _pays_to_part(values, count):
         return ascending(-values if count else values[:0])[:count]
-    few = _shortlist(values, count) if values.shape[0] >= MANY else None
-    keys = arrays.half_the_digits(-(values if few is None else values[few]))
+    keys = arrays.half_the_digits(-values)
     last = np.partition(keys, count - 1)[count - 1]
     places = np.flatnonzero(~(keys > last))
-    first = places[np.argsort(keys[places], kind="stable")][:count]
-    return first if few is None else few[first]
+    return places[np.argsort(keys[places], kind="stable")][:count]
 
 
 def _largest(values: Array, count: int) -> Array:
     """The ``count`` largest values, in descending order; all if there are fewer."""
     if _pays_to_part(values, count):
-        if values.shape[0] >= MANY:
-            values = values[_shortlist(values, count)]
         values = np.partition(values, values.shape[0] - count)[values.shape[0] - count :]
     # a stable sort of numbers alone has the same result, in ten times the time
     return -arrays.namespace(values).sort(-values, stable=False)
-
-
-def _shortlist(values: np.ndarray, count: int) -> np.ndarray:
-    """Sorted positions, not many more than ``count``, that include those of the largest values.
-
-    Values that agree with the bound of the largest to half of their digits are included.
-    """
-    bound = bound_of_largest(values, count)
-    if not np.isfinite(bound):
-        return np.arange(values.shape[0])
-    least = bound - 8 * arrays.eps(values) ** 0.5 * abs(bound)
-    few = np.flatnonzero(values >= least)
-    return few if few.shape[0] >= count else np.arange(values.shape[0])
 
 
 def _pays_to_part(values: Array, count: int) -> bool:

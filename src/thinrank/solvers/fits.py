@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -64,10 +64,6 @@ class Fit:
     final: bool = False
     failed: int = 0
     completed: Factors | None = None
-
-    # Twice the decrease of the objective by each column, where it was computed with the fit. It is
-    # not stored with the fit: it can be computed again.
-    explained: ClassVar[Array | None] = None
 
     @cached_property
     def costs(self) -> Array:
@@ -129,16 +125,12 @@ def fit_of(
     U: Array,
     Q: Array,
     objective: float,
-    explained: Array | None = None,
 ) -> Fit:
-    """A fit of a form with the column support ``columns``.
-
-    The arguments are those of :class:`Fit`, and what the fit explains of each column, if known.
-    """
+    """A fit of a form with the column support ``columns``; the arguments are those of Fit."""
     scale = form.column_scale
     # rounding errors may make it negative
     fit = Fit(rows, columns, root, whitened, U, Q, max(objective, 0.0), form.shape, scale)
-    fit.__dict__.update(column_support=columns, explained=explained)
+    fit.__dict__.update(column_support=columns)
     return fit
 
 
@@ -179,8 +171,7 @@ class Prospects:
     """Costs of removing the rows of a fit and gains of adding other rows, with Q held fixed.
 
     Costs and gains are twice the changes of the objective. Gains are exact for the candidates at
-    the positions ``exact`` and lower bounds for the others. Costs, candidates, gains and positions
-    are on the host if they are short, also for data on an accelerator.
+    the positions ``exact`` and lower bounds for the others.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thinrank import arrays
 from thinrank.core.contracts import QuadraticForm
-from thinrank.solvers.exchanges import at_hand, beside, descending, outside, promising
+from thinrank.solvers.exchanges import descending, outside, promising
 from thinrank.solvers.fits import Fit, Prospects
 
 # Number of rows whose gains are computed exactly, with lower bounds for the others. Rule of thumb.
@@ -32,9 +32,8 @@ def prospects_of(form: QuadraticForm, fit: Fit, free: int) -> Prospects:
     Prospects
     """
     gradient = form.gradient(fit.rows, fit.U, fit.Q)
-    squares = arrays.row_norms_squared(gradient)
-    costs, slopes, curvature = at_hand(fit.costs, squares, form.diagonal())
-    candidates = outside(beside(fit.rows, costs), form.shape[0])
+    slopes, curvature, costs = arrays.row_norms_squared(gradient), form.diagonal(), fit.costs
+    candidates = outside(fit.rows, form.shape[0])
     gains = arrays.take_rows(arrays.divide_or_zero(slopes, curvature), candidates)
     count = min(candidates.shape[0], _EXACT_GAINS)
     if candidates.shape[0] > count:
@@ -44,18 +43,15 @@ def prospects_of(form: QuadraticForm, fit: Fit, free: int) -> Prospects:
         exact = arrays.namespace(gains).sort(descending(gains, count), stable=False)
     else:
         exact = arrays.indices(range(count), gains)
-    places = arrays.take_rows(candidates, exact)
-    rows = arrays.from_numpy(places, fit.rows)
-    own, steep = arrays.take_rows(curvature, places), arrays.take_rows(gradient, rows)
+    rows = arrays.take_rows(candidates, exact)
+    own, steep = arrays.take_rows(curvature, rows), arrays.take_rows(gradient, rows)
     if count == 0:
         nothing = arrays.zeros((fit.rows.shape[0], 0), like=gradient)
-        own = arrays.from_numpy(own, gradient)
         return Prospects(costs, candidates, gains, exact, steep, own, own, nothing)
     whitened = fit.root @ form.gram_between(fit.rows, rows)
-    left_over = own - beside(arrays.column_norms_squared(whitened), own)
+    left_over = own - arrays.column_norms_squared(whitened)
     # a column that S explains up to rounding would only make the fit unstable
     clear = left_over > 1e3 * arrays.eps(own) * own
-    best = arrays.divide_or_zero(arrays.take_rows(slopes, places), left_over, clear)
+    best = arrays.divide_or_zero(arrays.take_rows(slopes, rows), left_over, clear)
     gains = arrays.put_rows(gains, exact, best)
-    own, left_over = arrays.from_numpy(own, gradient), arrays.from_numpy(left_over, gradient)
     return Prospects(costs, candidates, gains, exact, steep, own, left_over, whitened)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
+from thinrank.arrays import top_rows
 from thinrank.core.factors import Factors
-from thinrank.largest import top_rows
 from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.gauss_newton import refined
 

@@ -13,9 +13,8 @@ from itertools import combinations, product
 import numpy as np
 
 from thinrank import arrays
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import QuadraticForm
-from thinrank.largest import top_rows
 from thinrank.solvers.exchanges import MAX_COST_RATIO, exchanged
 from thinrank.solvers.fits import Fit, Prospects
 
@@ -98,7 +97,7 @@ def next_rows(
         return None
     supports = np.tile(np.arange(size), (len(pairs), 1))
     supports[np.arange(len(pairs)), pairs[:, 0]] = pairs[:, 1]
-    rows = arrays.namespace(fit.rows).concat([fit.rows, arrays.from_numpy(candidates, fit.rows)])
+    rows = arrays.namespace(fit.rows).concat([fit.rows, candidates])
     return _best(form, fit, rows, supports, rank, columns, margin)
 
 

@@ -16,19 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from thinrank import arrays, entrywise, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.largest import top_rows
-from thinrank.leading_vectors import leading_left_vectors
-from thinrank.solvers.at_once import fitted_at_once
 from thinrank.solvers.exchanges import (
     MAX_COST_RATIO,
     ascending,
-    beside,
     best_exchanges,
     descending,
     exchanged,
@@ -312,10 +306,6 @@ class Pursuit(Sized):
 
     def _fit_form(self, form: QuadraticForm, rows: Array, columns: Array, guess: Array) -> Fit:
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
-        if columns.shape[0] == self.columns == form.shape[1]:  # nothing to alternate with
-            found = fitted_at_once(form, rows, self.rank, guess)
-            if found is not None:
-                return fit_of(form, rows, columns, *found)
         root, ridged = form.inverse_root(rows)
         cross = form.cross_rows(rows)
         whitened = linalg.lower_product(root, cross)  # (|S|, m2)
@@ -344,7 +334,7 @@ class Pursuit(Sized):
             part = whitened
             if columns.shape[0] < form.shape[1]:
                 part, guess = arrays.take_columns(part, columns), arrays.take_rows(guess, columns)
-            left = leading_left_vectors(part, self.rank, guess, floor)
+            left = linalg.leading_left_vectors(part, self.rank, guess, floor)
             V = whitened.T @ left
             best = self._largest_columns(V, columns)
             settled = best.shape == columns.shape and (
@@ -356,10 +346,7 @@ class Pursuit(Sized):
         some = columns.shape[0] < form.shape[1]
         V = arrays.take_rows(V, columns) if some else V
         Q, triangle = linalg.tall_qr(V)
-        if arrays.on_host(V):
-            explained = arrays.inner(V, V)
-        else:  # the numbers of the triangle are known on the host
-            explained = float(np.sum(arrays.to_numpy(triangle).astype(np.float64) ** 2))
+        explained = arrays.inner(V, V)
         U = root.T @ (left @ triangle.T)
         Q = arrays.scatter_rows(Q, columns, form.shape[1]) if some else Q
         return columns, Q, U, explained
@@ -384,7 +371,6 @@ class Pursuit(Sized):
         """
         xp = arrays.namespace(costs)
         leaving = max(size - (self.rows - rows.shape[0]), 0)
-        kept = arrays.take_rows(beside(rows, costs), ascending(costs)[leaving:])
+        kept = arrays.take_rows(rows, ascending(costs)[leaving:])
         entering = arrays.take_rows(candidates, descending(gains, size))
-        new = xp.sort(xp.concat([kept, entering]), stable=False)
-        return new if type(new) is type(rows) else arrays.indices(new, rows)
+        return xp.sort(xp.concat([kept, entering]), stable=False)

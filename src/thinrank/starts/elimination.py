@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.memory import budget_bytes
 from thinrank.forms.products import ProductForm, dual_fits
-from thinrank.largest import top_rows
 
 # Numbers of rows are a geometric sequence with this ratio: most rows are removed in groups, and the
 # last few one by one. Rule of thumb.

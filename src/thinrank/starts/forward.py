@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
-from thinrank.largest import top_rows
 from thinrank.solvers.fits import Fit
 from thinrank.solvers.pursuit import Pursuit
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from thinrank import arrays
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.factors import Factors
-from thinrank.largest import top_rows
 from thinrank.starts.backward import default_ridge, on_rows, solution
 from thinrank.starts.elimination import first_rows
 

@@ -10,7 +10,6 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.largest import top_quotients
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +43,6 @@ class PartialScreening:
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
-        partial, diagonal = self._partial
-        return top_quotients(arrays.row_norms_squared(partial), diagonal, rows)
 
     @cached_property
     def _row_space(self) -> tuple[Array, Array]:

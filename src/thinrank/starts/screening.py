@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_positions
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
-from thinrank.largest import top_positions, top_quotients
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,9 @@ class Screening:
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
-        return top_quotients(form.cross_norms()[0], form.diagonal(), int(self.excess * rows))
+        return top_positions(
+            arrays.divide_or_zero(form.cross_norms()[0], form.diagonal()), int(self.excess * rows)
+        )
 
 
 def _leading_directions(cross: Array, rank: int, seed: int, scaled: bool) -> Factors:
