@@ -18,6 +18,7 @@ from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.family_problem import FamilyProblem, explainable
 from thinrank.estimators.family_rounds import fit_family_in_rounds
 from thinrank.estimators.fit_result import FitResult
+from thinrank.estimators.least_squares_fit import least_squares_fit
 from thinrank.estimators.responses import Responses, numeric_responses
 from thinrank.estimators.sizes import Found, chosen_sizes
 from thinrank.losses.families import Family, Gaussian
@@ -60,6 +61,10 @@ def numeric_fit(
         What the shares explained are computed from.
     """
     responses = numeric_responses(target, entry_weight, family or Gaussian(), names)
+    responses, weight = responses.without_empty_rows(weight)
+    if responses.is_least_squares and entry_weight is None:
+        result = least_squares_fit(estimator, design, responses.Y, weight, kept)
+        return result, TrainingData(design, responses.Y, weight, scores=result.scores)
     result = family_fit(estimator, design, responses, weight, kept)
     return result, TrainingData(design, responses.Y, weight, responses.weight, result.family)
 
