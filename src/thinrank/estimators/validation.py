@@ -21,7 +21,7 @@ from thinrank.core.constant_arrays import declared_constant
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
 from thinrank.designs.row_blocks import RowBlocks
-from thinrank.estimators.extreme_units import check_magnitudes
+from thinrank.estimators.extreme_units import check_magnitudes, hides_digits
 from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, check_row_names
 from thinrank.estimators.kinds_of_data import check_kind, in_memory, lazy_rows, reads_in_blocks
@@ -87,6 +87,7 @@ def check_training_data(
         ),
     )
     check_consistent_length(X, Y)
+    X = _precise(X, np.asarray(Y))
     target = declared_constant(np.asarray(Y).astype(X.dtype, copy=False))
     return _finite_design(estimator, X), target
 
@@ -121,7 +122,15 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
     check_columns("Y", Y, numeric=False)
     X = validate_data(estimator, X, **_PREDICTORS)
     check_consistent_length(X, Y)
+    X = _precise(X, np.asarray(Y))
     return _finite_design(estimator, X)
+
+
+def _precise(X: Any, Y: np.ndarray) -> Any:
+    """X, in double precision if means of X or Y hide what varies in single precision."""
+    if X.dtype == np.float32 and any(hides_digits(a) for a in (X, Y) if isinstance(a, np.ndarray)):
+        return X.astype(np.float64)
+    return X
 
 
 def _finite_design(estimator: BaseEstimator, X: Any) -> Design:
