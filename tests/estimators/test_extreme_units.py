@@ -168,3 +168,10 @@ def test_means_hide_nothing_in_single_precision(est, of_x, of_y):
     np.testing.assert_array_equal(single.row_support_, [0, 1])
     np.testing.assert_allclose(single.coef_, double.coef_, rtol=1e-3)
     assert single.score(X, Y) > 0.9
+
+
+def test_a_spectral_start_whose_squares_underflow(data):
+    X, Y = data
+    est = tr.SparseReducedRankRegressor(**GIVEN, standardize=False, start="spectral")
+    large, plain = est.fit(1e100 * X, Y).predict(1e100 * X), est.fit(X, Y).predict(X)
+    np.testing.assert_allclose(large, plain, rtol=1e-6)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import r2_score
 
 import thinrank as tr
@@ -107,6 +108,14 @@ def test_score_leaves_out_missing_entries():
     assert est.score(X, Y) == pytest.approx(r2_score(Y, predicted))
 
 
+def test_a_score_that_does_not_exist_is_told():
+    X, Y = data()
+    est = clone(GIVEN).fit(X, Y)
+    Y[1:] = np.nan
+    with pytest.warns(UndefinedMetricWarning, match="two observed entries"):
+        assert np.isnan(est.score(X, Y))
+
+
 def test_automatic_sizes():
     X, Y = data(n=80)
     Y[mask(Y, 0.9)] = np.nan  # a tenth
@@ -190,6 +199,7 @@ def test_infinite_responses(est):
     [
         (np.ones((60, 2)), r"entry_weight must have the shape of Y, \(60, 6\), got \(60, 2\)"),
         (-np.ones((60, 6)), "entry_weight must be finite and not negative"),
+        (np.full((60, 6), 1 + 2j), "entry_weight must contain real numbers, got the dtype complex"),
         (np.full((60, 6), 1e299), r"entry_weight has entries of magnitude 1e\+299, too large"),
         (np.full((60, 6), 1e-299), "entry_weight has entries of magnitude 1e-299, so small"),
     ],
