@@ -1,6 +1,7 @@
 """Classification against scikit-learn, and its interface."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -220,3 +221,16 @@ def test_kept_predictors_that_separate_the_classes():
     est = tr.SparseReducedRankClassifier(2, 3, None, always_keep=[0, 1]).fit(X, labels)
     assert est.rank_ == 0
     assert est.score(X, labels) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_classes_with_a_single_sample():
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    clf = tr.SparseReducedRankClassifier(1, 1, "auto", ridge=0.1, cv=3)
+    with pytest.raises(ValueError, match="40 classes with a single sample"):
+        clf.fit(X, np.arange(40))
+    y = (X[:, 0] > 0).astype(int)
+    y[7] = 2  # is never held out
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SelectionWarning)
+        assert clf.fit(X, y).score(X, y) > 0.7

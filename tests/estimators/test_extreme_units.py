@@ -154,3 +154,24 @@ def test_matrices_whose_squares_overflow_are_refused(make):
     S[1, 2] = S[2, 1] = 1e308
     with pytest.raises(ValueError, match=r"has entries of magnitude 1e\+308, too large"):
         make(1).fit(S)
+
+
+@pytest.mark.parametrize(("of_x", "of_y"), [(1e5, 0.0), (0.0, 1e6)])
+@pytest.mark.parametrize("est", [tr.SparseReducedRankRegressor, tr.SparseReducedRankGLM])
+def test_means_hide_nothing_in_single_precision(est, of_x, of_y):
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((60, 6)) + of_x).astype(np.float32)
+    Y = (X - np.float32(of_x))[:, :2] @ rng.standard_normal((2, 3)) + of_y
+    Y += 0.1 * rng.standard_normal(Y.shape)
+    sizes = {"rank": 2, "row_sparsity": 2, "column_sparsity": 3}
+    single, double = est(**sizes).fit(X, Y), est(**sizes).fit(X.astype(np.float64), Y)
+    np.testing.assert_array_equal(single.row_support_, [0, 1])
+    np.testing.assert_allclose(single.coef_, double.coef_, rtol=1e-3)
+    assert single.score(X, Y) > 0.9
+
+
+def test_a_spectral_start_whose_squares_underflow(data):
+    X, Y = data
+    est = tr.SparseReducedRankRegressor(**GIVEN, standardize=False, start="spectral")
+    large, plain = est.fit(1e100 * X, Y).predict(1e100 * X), est.fit(X, Y).predict(X)
+    np.testing.assert_allclose(large, plain, rtol=1e-6)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import r2_score
 
 import thinrank as tr
@@ -107,6 +108,14 @@ def test_score_leaves_out_missing_entries():
     assert est.score(X, Y) == pytest.approx(r2_score(Y, predicted))
 
 
+def test_a_score_that_does_not_exist_is_told():
+    X, Y = data()
+    est = clone(GIVEN).fit(X, Y)
+    Y[1:] = np.nan
+    with pytest.warns(UndefinedMetricWarning, match="two observed entries"):
+        assert np.isnan(est.score(X, Y))
+
+
 def test_automatic_sizes():
     X, Y = data(n=80)
     Y[mask(Y, 0.9)] = np.nan  # a tenth
@@ -130,6 +139,36 @@ def test_rows_without_observed_entries():
     np.testing.assert_array_equal(with_them.row_support_, without.row_support_)
     np.testing.assert_allclose(with_them.coef_, without.coef_, atol=1e-6)
     np.testing.assert_allclose(with_them.intercept_, without.intercept_, atol=1e-6)
+
+
+@pytest.mark.filterwarnings(
+    "ignore:10 of 60 rows of Y", "ignore::thinrank.core.warnings.SelectionWarning"
+)
+@pytest.mark.parametrize(
+    ("est", "hidden"),
+    [
+        (tr.SparseReducedRankRegressor(2, 3, 2), 0.0),
+        (tr.SparseReducedRankRegressor(2, 3, 2), 0.1),
+        (tr.SparseReducedRankRegressor(2, 3, 2, loss="huber"), 0.0),
+        (tr.SparseReducedRankGLM("gaussian", 2, 3, 2), 0.0),
+        (tr.SparseReducedRankRegressor(cv=3, ridge=0.1), 0.0),
+        (tr.SparseReducedRankRegressorCV(ranks=[1, 2], row_sparsities=[2, 3], cv=3), 0.0),
+    ],
+)
+def test_rows_without_observed_entries_are_rows_that_are_not_there(est, hidden):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, theta = rng.standard_normal((60, 8)), np.zeros((8, 3))
+        theta[:3] = rng.standard_normal((3, 1)) * rng.standard_normal((1, 3))
+        Y = X @ theta + 2 * rng.standard_normal((60, 3))
+        Y[:, 1:][~mask(Y[:, 1:], hidden)] = np.nan
+        empty = rng.permutation(60) < 10
+        without = clone(est).fit(X[~empty], Y[~empty])
+        found = clone(est).fit(X, np.where(empty[:, None], np.nan, Y))
+        np.testing.assert_array_equal(found.row_support_, without.row_support_)
+        np.testing.assert_allclose(found.coef_, without.coef_, atol=1e-6)
+        np.testing.assert_allclose(found.r2_, without.r2_, atol=1e-6)
+        assert found.n_samples_ == without.n_samples_ == 50
 
 
 @pytest.mark.parametrize(
@@ -160,6 +199,7 @@ def test_infinite_responses(est):
     [
         (np.ones((60, 2)), r"entry_weight must have the shape of Y, \(60, 6\), got \(60, 2\)"),
         (-np.ones((60, 6)), "entry_weight must be finite and not negative"),
+        (np.full((60, 6), 1 + 2j), "entry_weight must contain real numbers, got the dtype complex"),
         (np.full((60, 6), 1e299), r"entry_weight has entries of magnitude 1e\+299, too large"),
         (np.full((60, 6), 1e-299), "entry_weight has entries of magnitude 1e-299, so small"),
     ],

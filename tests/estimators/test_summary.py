@@ -277,3 +277,14 @@ def test_a_thinner_model_is_named_if_there_are_many_predictors():
     said = r"With (\d+) predictors the held-out error is larger by less than its standard error"
     (thinner,) = re.findall(said, " ".join(summary.sentences))
     assert 0 < int(thinner) < len(est.row_support_)
+
+
+@pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
+def test_held_out_r2_of_few_samples_is_said_to_be_optimistic():
+    for count in (20, 40):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((count, 4))
+        Y = X[:, :1] @ np.ones((1, 2)) + rng.standard_normal((count, 2))
+        said = tr.SparseReducedRankRegressor(cv=3).fit(X, Y).summary().cautions
+        told = any("is optimistic, by about 0.2 with 20 samples" in each for each in said)
+        assert told == (count == 20)

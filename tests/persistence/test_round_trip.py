@@ -133,6 +133,10 @@ def test_classes_without_an_example_keep_their_names_in_files(name, model, tmp_p
     assert json.loads((tmp_path / "model" / "model.json").read_text())["class"] == name
 
 
+def test_a_regressor_that_only_has_parameters(tmp_path):
+    assert_same(tr.rl.CommonPart(rank=1), reloaded(tr.rl.CommonPart(rank=1), tmp_path))
+
+
 @pytest.mark.parametrize(
     "features",
     [

@@ -65,7 +65,7 @@ def check_finite(name: str, array: Any) -> None:
 
 
 def check_range(name: str, data: Any) -> None:
-    """Raise a ValueError if data have integers that no floating-point number can hold.
+    """Raise a ValueError if data are complex or have integers that no float can hold.
 
     Python's integers have any size, and NumPy keeps large ones as objects; their conversion ends in
     an OverflowError that does not say where they are.
@@ -84,7 +84,8 @@ def check_range(name: str, data: Any) -> None:
         return
     try:
         values = np.asarray(data) if isinstance(data, (list, tuple)) else data
-        if getattr(getattr(values, "dtype", None), "kind", "") == "O":
+        kind = getattr(getattr(values, "dtype", None), "kind", "")
+        if kind == "O":
             np.asarray(values).astype(np.float64)
     except OverflowError:
         raise ValueError(
@@ -92,6 +93,8 @@ def check_range(name: str, data: Any) -> None:
         ) from None
     except (TypeError, ValueError):  # no numbers, or rows of different lengths
         return
+    if kind == "c":
+        raise ValueError(f"{name} must contain real numbers, got the dtype {values.dtype}")
 
 
 def check_flags(estimator: Any) -> None:

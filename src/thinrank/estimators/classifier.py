@@ -170,6 +170,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             responses, self.classes_, self._labels = _encoded(
                 y, entry_weight, names, design.prototype
             )
+            responses, weight = responses.without_empty_rows(weight)
             kept = check_always_keep(self)
             check_parameters(self, design, responses.Y.shape[1], weight, kept)
             units = own_units(self, design, None)

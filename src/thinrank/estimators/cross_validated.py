@@ -268,6 +268,10 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             problem: Any
             if general:
                 responses = numeric_responses(matrix, entry_weight, family or Gaussian(), names)
+                responses, weight = responses.without_empty_rows(weight)
+                if responses.is_least_squares and entry_weight is None:
+                    general, matrix = False, responses.Y
+            if general:
                 problem = FamilyProblem.prepare(design, responses, weight, keep=kept, **scaling)
             elif in_blocks:
                 problem = block_problem(

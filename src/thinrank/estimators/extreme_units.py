@@ -26,6 +26,10 @@ _ORDINARY = {8: 440, 4: 40}
 # more than this hardly a quarter of the digits of the smallest would be left.
 _SIMILAR = {8: 40, 4: 16}
 
+# Columns whose values are larger than their range by this factor are centred in double precision:
+# single precision has 24 binary digits, of which 8 would be those of the mean.
+_OFFSET = 256
+
 
 @dataclass(frozen=True, eq=False)
 class Units:
@@ -194,6 +198,15 @@ def comparable(Y: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.nda
         return Y, predicted
     powers = _of_responses(Y)
     return np.ldexp(Y, -powers), np.ldexp(predicted, -powers)
+
+
+def hides_digits(matrix: np.ndarray) -> bool:
+    """Whether a column that is not constant has a mean that takes many of the digits of float32."""
+    if 0 in matrix.shape or matrix.dtype.kind not in "fiu":
+        return False
+    high, low = (f.reduce(matrix, axis=0).astype(np.float64) for f in (np.fmax, np.fmin))
+    half = high / 2 - low / 2
+    return bool(np.any((half > 0) & (np.maximum(high, -low) > 2 * _OFFSET * half)))
 
 
 def _of_columns(design: Design) -> np.ndarray:

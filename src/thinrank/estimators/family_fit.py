@@ -16,7 +16,7 @@ from thinrank.core.result import History, Outcome, Solution, Status
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.family_problem import FamilyProblem, explainable
-from thinrank.estimators.fit import FitResult
+from thinrank.estimators.fit import FitResult, least_squares_fit
 from thinrank.estimators.progress import shown
 from thinrank.estimators.responses import Responses, numeric_responses
 from thinrank.estimators.rounds import supports_of, without_exchanges
@@ -62,6 +62,10 @@ def numeric_fit(
         What the shares explained are computed from.
     """
     responses = numeric_responses(target, entry_weight, family or Gaussian(), names)
+    responses, weight = responses.without_empty_rows(weight)
+    if responses.is_least_squares and entry_weight is None:
+        result = least_squares_fit(estimator, design, responses.Y, weight, kept)
+        return result, TrainingData(design, responses.Y, weight, scores=result.scores)
     result = family_fit(estimator, design, responses, weight, kept)
     return result, TrainingData(design, responses.Y, weight, responses.weight, result.family)
 

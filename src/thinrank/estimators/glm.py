@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.designs import Dense
 from thinrank.estimators.base import FactorModel
@@ -28,7 +29,7 @@ from thinrank.estimators.validation import (
     check_weights,
     keep_target_names,
 )
-from thinrank.losses.families import Family, Gaussian
+from thinrank.losses.families import Family
 
 
 class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
@@ -219,11 +220,12 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             kept = check_always_keep(self)
             check_parameters(self, design, responses.Y.shape[1], weight, kept)
             offset = check_offset(offset, responses.Y.shape, design.prototype)
+            responses, weight = responses.without_empty_rows(weight)
             check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
             units = own_units(self, design, None)
             if units is not None:
                 design = units.design(design)
-            if _is_least_squares(responses):
+            if responses.is_least_squares:
                 Y = responses.Y if offset is None else responses.Y - offset
                 result = least_squares_fit(self, design, Y, weight, kept)
                 data = TrainingData(design, Y, weight)
@@ -235,19 +237,25 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             self._keep_result(result, data._replace(units=units), kept, single)
             self.family_ = result.family
             if result.family is None:  # least squares
-                self.family_ = self._noise_levels(X, responses, offset)
+                self.family_ = self._noise_levels(X, responses, offset, weight)
             self.categories_, self.target_columns_ = responses.categories, responses.names
             keep_target_names(self, names)
         return self
 
-    def _noise_levels(self, X: Any, responses: Responses, offset: Any) -> Family:
+    def _noise_levels(
+        self, X: Any, responses: Responses, offset: Any, weight: Array | None
+    ) -> Family:
         """The Gaussian family with the noise levels that the fit leaves."""
         linear = self._linear(X)
         linear = linear[:, None] if self._single_target else linear
         linear = linear if offset is None else linear + offset
+        Y = responses.Y
+        if weight is not None:
+            used = arrays.true_positions(weight > 0)
+            Y, linear = arrays.take_rows(Y, used), arrays.take_rows(linear, used)
         rows = linear.shape[0]
         freedom = max(rows - 1 - len(self.kept_) - share_of_freedom(self.factors_), rows / 2)
-        return responses.family.fitted_to(responses.Y, linear, None, freedom)
+        return responses.family.fitted_to(Y, linear, None, freedom)
 
     def predict_linear(self, X: Any, offset: Any = None) -> Array:
         """Linear predictors η.
@@ -329,9 +337,3 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
 
 def _is_vector(y: Any) -> bool:
     return len(y.shape if hasattr(y, "shape") else np.asarray(y).shape) == 1
-
-
-def _is_least_squares(responses: Responses) -> bool:
-    """Whether the fit is that of the regressor: Gaussian, with all entries and equal weights."""
-    family = responses.family
-    return type(family) is Gaussian and family.scale is None and responses.weight is None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import r2_score
 
 
@@ -42,4 +44,11 @@ def observed_r2(y: np.ndarray, predicted: np.ndarray, sample_weight: Any = None)
         if np.count_nonzero(seen) > 1:
             weights = None if weight is None else weight[seen]
             scores.append(r2_score(own[seen], fitted[seen], sample_weight=weights))
-    return float(np.mean(scores)) if scores else float("nan")
+    if scores:
+        return float(np.mean(scores))
+    warnings.warn(
+        "R² is nan: no response in y has two observed entries.",
+        UndefinedMetricWarning,
+        stacklevel=3,
+    )
+    return float("nan")

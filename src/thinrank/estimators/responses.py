@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from thinrank.arrays import Array
 from thinrank.core.checks import check_range, is_list
 from thinrank.designs import Dense
 from thinrank.estimators.extreme_units import check_magnitudes
-from thinrank.losses.families import Family, Multinomial, as_family, combined
+from thinrank.losses.families import Family, Gaussian, Multinomial, as_family, combined
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,27 @@ class Responses:
     family: Family
     names: list[str]
     categories: list[np.ndarray | None]
+
+    @property
+    def is_least_squares(self) -> bool:
+        """Whether the fit is by least squares, with all entries and equal weights."""
+        return type(self.family) is Gaussian and self.family.scale is None and self.weight is None
+
+    def without_empty_rows(self, weight: Array | None) -> tuple[Responses, Array | None]:
+        """The responses and weights of the rows, 0 for rows without an observed entry."""
+        if self.weight is None:
+            return self, weight
+        entries = arrays.to_numpy(self.weight)
+        seen = entries.any(axis=1)
+        if seen.all():
+            return self, weight
+        rows = seen * (1.0 if weight is None else arrays.to_numpy(weight).astype(np.float64))
+        if not rows.any():
+            raise ValueError("sample_weight must be positive in a row with an observed entry of Y")
+        moved = arrays.from_numpy(rows * (np.count_nonzero(rows) / rows.sum()), self.Y)
+        if np.all(entries[seen] == 1) and replace(self, weight=None).is_least_squares:
+            return replace(self, weight=None), moved
+        return self, moved
 
 
 def numeric_responses(

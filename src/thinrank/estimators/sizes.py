@@ -202,6 +202,9 @@ def find_sizes(
     n = loss.X.shape[0]
     partitions = [] if known is not None else make_partitions(cv, numbers, n, seed, groups)
     partitions = [checked_splits(indices, n) for indices in partitions]
+    if general:
+        alone = _alone_in_class(loss, numbers)
+        partitions = [_never_held_out(alone, indices) for indices in partitions]
     positive = _least_positive(numbers, n, partitions)
     kept = problem.kept
     small = min(n, loss.shape[0]) <= MOST_ROWS
@@ -359,6 +362,30 @@ def _least_positive(weight: np.ndarray | None, rows: int, partitions: Sequence[A
     positive = np.ones(rows, dtype=bool) if weight is None else weight > 0
     parts = [train for splits in partitions for train, _ in splits]
     return min((int(np.count_nonzero(positive[part])) for part in parts), default=positive.sum())
+
+
+def _alone_in_class(loss: GeneralizedLinear, weight: np.ndarray | None) -> np.ndarray:
+    """Whether a row is the only one of positive weight in its category of a response."""
+    alone = np.zeros(loss.X.shape[0], dtype=bool)
+    for block in loss.family.blocks(loss.shape[1]):
+        member = arrays.to_numpy(loss.Y)[:, block] > 0
+        member &= True if weight is None else (weight > 0)[:, None]
+        alone |= np.any(member[:, member.sum(axis=0) == 1], axis=1)
+    return alone
+
+
+def _never_held_out(alone: np.ndarray, splits: Sequence[Any]) -> list[Any]:
+    """Splits with some rows in every training part: without them it lacks a whole class."""
+    moved = [(np.union1d(a, b[alone[b]]), b[~alone[b]]) for a, b in splits]
+    moved = [(train, test) for train, test in moved if len(test)]
+    if sum(len(test) for _, test in moved) < sum(np.sum(alone[test]) for _, test in splits):
+        raise ValueError(
+            "y must have at least 2 samples of most classes, one of them to be held out, for sizes "
+            f'that are "auto"; got {np.count_nonzero(alone)} classes with a single sample and '
+            f"{len(alone)} samples; give rank, row_sparsity and column_sparsity, or leave these "
+            "classes out"
+        )
+    return moved
 
 
 def _at_most(values: Sequence[Any], limit: int) -> list[Any]:

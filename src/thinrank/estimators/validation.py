@@ -20,7 +20,7 @@ from thinrank.core.checks import check_finite, check_flags, check_range, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
 from thinrank.designs.row_blocks import RowBlocks
-from thinrank.estimators.extreme_units import check_magnitudes
+from thinrank.estimators.extreme_units import check_magnitudes, hides_digits
 from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, check_row_names
 from thinrank.estimators.kinds_of_data import check_kind, in_memory, lazy_rows, reads_in_blocks
@@ -86,6 +86,7 @@ def check_training_data(
         ),
     )
     check_consistent_length(X, Y)
+    X = _precise(X, np.asarray(Y))
     target = np.asarray(Y).astype(X.dtype, copy=False)
     return _finite_design(estimator, X), target
 
@@ -120,7 +121,15 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
     check_columns("Y", Y, numeric=False)
     X = validate_data(estimator, X, **_PREDICTORS)
     check_consistent_length(X, Y)
+    X = _precise(X, np.asarray(Y))
     return _finite_design(estimator, X)
+
+
+def _precise(X: Any, Y: np.ndarray) -> Any:
+    """X, in double precision if means of X or Y hide what varies in single precision."""
+    if X.dtype == np.float32 and any(hides_digits(a) for a in (X, Y) if isinstance(a, np.ndarray)):
+        return X.astype(np.float64)
+    return X
 
 
 def _finite_design(estimator: BaseEstimator, X: Any) -> Design:

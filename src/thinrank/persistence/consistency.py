@@ -44,7 +44,7 @@ def check_consistency(model: Any) -> None:
         if _is_fitted(model, "factors_"):
             _check_factor_model(model)
             _check_prediction(model)
-    else:
+    elif name_of(type(model)) in _CHECKS:  # others only have parameters
         check, attribute = _CHECKS[name_of(type(model))]
         if _is_fitted(model, attribute):
             check(model)

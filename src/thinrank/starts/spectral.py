@@ -116,7 +116,7 @@ def _line_search(start: Factors, direction: Factors, loss: Any) -> float:
     trial = 2 * value / -slope if value > 0 else 1.0
     for _ in range(100):
         curvature = 2 * (loss.value_and_gradient(_joined(start, direction, trial))[0] - value)
-        curvature = (curvature - 2 * trial * slope) / trial**2
+        curvature = (curvature / trial - 2 * slope) / trial  # trial² may underflow
         if math.isfinite(curvature) and curvature > 0:
             return -slope / curvature
         trial = trial * 0.1
