@@ -170,6 +170,14 @@ def test_means_hide_nothing_in_single_precision(est, of_x, of_y):
     assert single.score(X, Y) > 0.9
 
 
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_responses_that_single_precision_cannot_hold(data, unit):
+    X, Y = data
+    est = tr.SparseReducedRankRegressor(**GIVEN)
+    single, double = est.fit(X.astype(np.float32), unit * Y).predict(X), est.fit(X, Y).predict(X)
+    np.testing.assert_allclose(single, unit * double, rtol=1e-3, atol=1e-3 * unit)
+
+
 def test_a_spectral_start_whose_squares_underflow(data):
     X, Y = data
     est = tr.SparseReducedRankRegressor(**GIVEN, standardize=False, start="spectral")

@@ -200,13 +200,14 @@ def comparable(Y: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.nda
     return np.ldexp(Y, -powers), np.ldexp(predicted, -powers)
 
 
-def hides_digits(matrix: np.ndarray) -> bool:
-    """Whether a column that is not constant has a mean that takes many of the digits of float32."""
+def needs_double(matrix: np.ndarray) -> bool:
+    """Whether float32 cannot hold a column, or its mean takes many digits of what varies."""
     if 0 in matrix.shape or matrix.dtype.kind not in "fiu":
         return False
     high, low = (f.reduce(matrix, axis=0).astype(np.float64) for f in (np.fmax, np.fmin))
-    half = high / 2 - low / 2
-    return bool(np.any((half > 0) & (np.maximum(high, -low) > 2 * _OFFSET * half)))
+    half, largest, single = high / 2 - low / 2, np.maximum(high, -low), np.finfo(np.float32)
+    beyond = (largest > single.max) | ((largest > 0) & (largest < single.tiny))
+    return bool(np.any(beyond | ((half > 0) & (largest > 2 * _OFFSET * half))))
 
 
 def _of_columns(design: Design) -> np.ndarray:

@@ -95,7 +95,9 @@ def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as text, such as "21 %" or "0.3 %"."""
+    """A share as text, such as "21 %" or "0.3 %", "–" for nan."""
+    if share != share:
+        return "–"
     number = 100 * share
     digits = 1 if 0 < abs(number) < 1 else 0
     return f"{number:.{digits}f} %" if abs(number) >= 0.05 or number == 0 else "less than 0.1 %"
@@ -109,6 +111,12 @@ def number(x: float) -> str:
     while digits < 5 and abs(x) < 1 <= abs(round(x, digits)):
         digits += 1
     return f"{x if abs(x) >= 0.005 else 0.0:.{digits}f}"
+
+
+def _mean(values: np.ndarray) -> float:
+    """The mean of those that are not nan; nan if all are, as for constant responses."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
 
 
 def _sizes(found: Findings) -> str:
@@ -187,11 +195,11 @@ def _change(found: Findings, names: Sequence[str], *, up: bool) -> str:
 
 def _quality(found: Findings) -> str:
     of = "" if len(found.response_names) == 1 or found.noun == "class" else " of the responses"
-    mean = percent(float(np.nanmean(found.r2)))
+    mean = percent(_mean(found.r2))
     text = f"The model explains {mean} of the {found.share_of}{of} in the training rows"
     if found.held_out_r2 is None:
         return f"{text}."
-    held_out = percent(float(np.nanmean(found.held_out_r2)))
+    held_out = percent(_mean(found.held_out_r2))
     return f"{text} and {held_out} in held-out rows, by which the sizes were chosen."
 
 
@@ -235,7 +243,7 @@ def _too_optimistic(found: Findings) -> list[str]:
     said = []
     inside = found.r2[found.responses]
     outside = found.held_out_r2[found.responses]
-    mean, held_out = float(np.nanmean(inside)), float(np.nanmean(outside))
+    mean, held_out = _mean(inside), _mean(outside)
     if found.n_samples < _FEW_SAMPLES:
         amount = "" if found.deviance else f", by about {_OPTIMISM} with 20 samples"
         said.append(

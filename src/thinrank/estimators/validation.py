@@ -20,7 +20,7 @@ from thinrank.core.checks import check_finite, check_flags, check_range, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
 from thinrank.designs.row_blocks import RowBlocks
-from thinrank.estimators.extreme_units import check_magnitudes, hides_digits
+from thinrank.estimators.extreme_units import check_magnitudes, needs_double
 from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, check_row_names
 from thinrank.estimators.kinds_of_data import check_kind, in_memory, lazy_rows, reads_in_blocks
@@ -126,8 +126,8 @@ def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
 
 
 def _precise(X: Any, Y: np.ndarray) -> Any:
-    """X, in double precision if means of X or Y hide what varies in single precision."""
-    if X.dtype == np.float32 and any(hides_digits(a) for a in (X, Y) if isinstance(a, np.ndarray)):
+    """X, in double precision if single precision does not do for X and Y."""
+    if X.dtype == np.float32 and any(needs_double(a) for a in (X, Y) if isinstance(a, np.ndarray)):
         return X.astype(np.float64)
     return X
 
@@ -237,14 +237,15 @@ def check_weights(sample_weight: Any, design: Design, *, unit_mean: bool = True)
         return None
     n = design.shape[0]
     check_range("sample_weight", sample_weight)
+    given = arrays.to_numpy(sample_weight) if arrays.is_array(sample_weight) else sample_weight
+    if not np.any(given):
+        raise ValueError("sample_weight must have a positive entry, but all entries are 0")
     weight = _check_sample_weight(
-        arrays.to_numpy(sample_weight) if arrays.is_array(sample_weight) else sample_weight,
+        given,
         np.empty((n, 0)),
         dtype=_FLOATS,
         ensure_non_negative=True,
     )
-    if not np.any(weight > 0):
-        raise ValueError("sample_weight must have a positive entry, but all entries are 0")
     if unit_mean:
         weight = weight.astype(np.float64) / weight.max()  # avoids overflow in the sum
         weight *= np.count_nonzero(weight) / weight.sum()

@@ -241,6 +241,8 @@ def _entries(
     family: Any, y: Array, weight: Array | None, linear: Array, prepared: Any
 ) -> tuple[Array, Array, Array, Array]:
     """Values, derivatives, curvatures for quadratic models, and those of Newton's method."""
+    if weight is not None:  # what overflows there would not be 0 times the weight
+        linear = arrays.namespace(y).where(weight > 0, linear, arrays.zeros((1,), y))
     value, derivative, curvature = family.for_fit(y, linear, prepared)
     second = family.for_newton(y, curvature)
     if weight is None:
