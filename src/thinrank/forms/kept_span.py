@@ -119,7 +119,7 @@ def _spanning(vectors: Array) -> Array:
     """An orthonormal basis of the span of vectors of norm 1 at most, up to rounding errors."""
     if vectors.shape[1] == 0:
         return vectors
-    left, values = linalg.left_singular_vectors(vectors)
+    left, values, _ = linalg.svd(vectors)
     return left[:, : np.count_nonzero(values > _tolerance(vectors))]
 
 
