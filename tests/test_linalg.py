@@ -269,36 +269,6 @@ class TestTruncatedSvd:
             )
 
 
-class TestQr:
-    @pytest.mark.parametrize("shape", [(50, 7), (3, 7), (7, 0)])
-    def test_factors(self, library, dtype, rng, shape):
-        matrix = rng.standard_normal(shape)
-        Q, R = (library.numpy(x) for x in linalg.qr(library.array(matrix, dtype)))
-        assert (Q.shape, R.shape) == ((shape[0], min(shape)), (min(shape), shape[1]))
-        tol = TOLERANCE[dtype]
-        np.testing.assert_allclose(Q @ R, matrix, atol=tol)
-        np.testing.assert_allclose(Q.T @ Q, np.eye(min(shape)), atol=tol)
-        np.testing.assert_array_equal(R, np.triu(R))
-
-
-class TestLeftSingularVectors:
-    @pytest.mark.parametrize("shape", [(10, 50), (60, 20)])
-    def test_as_numpy(self, library, dtype, rng, shape):
-        matrix = rng.standard_normal(shape)
-        left, values = (
-            library.numpy(x) for x in linalg.left_singular_vectors(library.array(matrix, dtype))
-        )
-        expected = np.linalg.svd(matrix, full_matrices=False)
-        tol = 10 * TOLERANCE[dtype]
-        np.testing.assert_allclose(values, expected[1], rtol=tol)
-        np.testing.assert_allclose(abs(np.sum(left * expected[0], axis=0)), 1.0, atol=tol)
-        np.testing.assert_allclose(left.T @ left, np.eye(min(shape)), atol=tol)
-
-    def test_of_what_is_not_finite(self):
-        with pytest.raises(np.linalg.LinAlgError):
-            linalg.left_singular_vectors(np.full((5, 4), np.nan))
-
-
 class TestTallQr:
     @pytest.mark.parametrize("shape", [(9, 4), (300, 20), (70, 70)])
     def test_factors(self, library, dtype, rng, shape):
@@ -318,19 +288,6 @@ class TestTallQr:
         Q, R = linalg.tall_qr(matrix)
         np.testing.assert_allclose(Q @ R, matrix, atol=1e-10)
         np.testing.assert_allclose(Q.T @ Q, np.eye(20), atol=1e-10)
-
-
-class TestLowerProduct:
-    @pytest.mark.parametrize("shape", [(5, 5), (300, 300), (150, 200)])
-    def test_as_a_product(self, library, dtype, rng, shape):
-        root, block = rng.standard_normal(shape), rng.standard_normal((shape[1], 7))
-        if shape[0] == shape[1]:
-            root = np.tril(root)
-        product = linalg.lower_product(library.array(root, dtype), library.array(block, dtype))
-        library.check(product, dtype=dtype)
-        np.testing.assert_allclose(
-            library.numpy(product), root @ block, atol=100 * TOLERANCE[dtype]
-        )
 
 
 class TestSolveDefinite:

@@ -308,7 +308,7 @@ class Pursuit(Sized):
         """Reduced-rank regression on S, alternating with the best columns for its row space."""
         root, ridged = form.inverse_root(rows)
         cross = form.cross_rows(rows)
-        whitened = linalg.lower_product(root, cross)  # (|S|, m2)
+        whitened = root @ cross  # (|S|, m2)
         # size of the rounding errors in the whitened matrix
         floor = (
             rows.shape[0] * arrays.eps(root) * entrywise.largest(root) * entrywise.largest(cross)
