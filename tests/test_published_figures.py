@@ -151,18 +151,6 @@ def test_sentences_of_the_guide(real_data, errors):
         assert int(percentage) == round(100 * kept)
 
 
-def test_seconds_in_the_readme(errors, seconds):
-    least, most = re.search(
-        r"With 100 predictors or more the lasso takes (\d+) to (\d+) times as long", words(README)
-    ).groups()
-    ratios = [
-        seconds[row["set"]]["MultiTaskLassoCV"] / seconds[row["set"]]["thinrank"]
-        for row in errors
-        if predictors(row) >= 100
-    ]
-    assert (int(least), int(most)) == (round(min(ratios)), round(max(ratios)))
-
-
 @pytest.mark.slow
 def test_table_of_the_picture(tmp_path):
     """The README's second table is what the example prints."""

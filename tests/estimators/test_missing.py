@@ -199,7 +199,7 @@ def test_infinite_responses(est):
     [
         (np.ones((60, 2)), r"entry_weight must have the shape of Y, \(60, 6\), got \(60, 2\)"),
         (-np.ones((60, 6)), "entry_weight must be finite and not negative"),
-        (np.full((60, 6), 1 + 2j), "entry_weight must contain real numbers, got the dtype complex"),
+        (np.full((60, 6), 1 + 2j), "Complex data not supported: entry_weight has dtype complex"),
         (np.full((60, 6), 1e299), r"entry_weight has entries of magnitude 1e\+299, too large"),
         (np.full((60, 6), 1e-299), "entry_weight has entries of magnitude 1e-299, so small"),
     ],

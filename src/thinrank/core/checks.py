@@ -94,7 +94,7 @@ def check_range(name: str, data: Any) -> None:
     except (TypeError, ValueError):  # no numbers, or rows of different lengths
         return
     if kind == "c":
-        raise ValueError(f"{name} must contain real numbers, got the dtype {values.dtype}")
+        raise ValueError(f"Complex data not supported: {name} has dtype {values.dtype}")
 
 
 def check_flags(estimator: Any) -> None:

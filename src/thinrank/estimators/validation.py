@@ -238,8 +238,8 @@ def check_weights(sample_weight: Any, design: Design, *, unit_mean: bool = True)
     n = design.shape[0]
     check_range("sample_weight", sample_weight)
     given = arrays.to_numpy(sample_weight) if arrays.is_array(sample_weight) else sample_weight
-    if not np.any(given):
-        raise ValueError("sample_weight must have a positive entry, but all entries are 0")
+    if not np.any(np.asarray(given)):
+        raise ValueError("sample_weight must have a positive entry, but all are zero")
     weight = _check_sample_weight(
         given,
         np.empty((n, 0)),

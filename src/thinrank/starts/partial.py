@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_positions
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 
@@ -43,6 +43,9 @@ class PartialScreening:
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""
+        partial, diagonal = self._partial
+        squares = arrays.row_norms_squared(partial)
+        return top_positions(arrays.divide_or_zero(squares, diagonal), rows)
 
     @cached_property
     def _row_space(self) -> tuple[Array, Array]:
