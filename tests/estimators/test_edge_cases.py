@@ -169,7 +169,7 @@ def test_shapes_that_do_not_match():
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (np.zeros(20), "non-zero|all entries are 0"),
+        (np.zeros(20), "all are zero"),
         (-np.ones(20), "Negative values"),
         (np.ones(5), "sample_weight.shape"),
     ],
