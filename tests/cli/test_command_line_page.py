@@ -20,7 +20,9 @@ def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
     done = run(*fit.split())
     assert done.code == 0
     assert done.out == shown[0]
-    assert done.err == shown[1]
+    # on a slow machine lines about the progress come after some seconds
+    lines = [line for line in done.err.splitlines() if not re.search(r" in \d+ s$", line)]
+    assert lines == shown[1].splitlines()
     stability = next(each for each in commands if each.startswith("stability"))
     assert run(*stability.split()).out == shown[2]
     (tmp_path / "X.csv").rename(tmp_path / "new.csv")
