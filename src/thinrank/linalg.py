@@ -54,17 +54,7 @@ def inverse_cholesky(symmetric: Array) -> tuple[Array, bool]:
     effect, and rounding errors in the singular part are far smaller than the effect of the ridge.
     NumPy arrays are factorised in place.
 
-    Parameters
-    ----------
-    symmetric : array of shape (size, size)
-        The positive semi-definite matrix A. It is overwritten.
-
-    Returns
-    -------
-    inverse : array of shape (size, size)
-        R, lower triangular.
-    ridged : bool
-        Whether a ridge was added.
+    Shapes: ``symmetric`` (size, size), ``inverse`` (size, size).
     """
     size = symmetric.shape[0]
     if size == 0:
@@ -272,21 +262,6 @@ def largest_eigenvalue(
 
     The iteration approaches the eigenvalue from below. Its last value is increased by the factor
     1 + ``tol`` and the norm of the residual, so that one over the result is a safe step size.
-
-    Parameters
-    ----------
-    product : callable
-        ``product(block) -> array``: the operator times a block of shape (size, q).
-    size : int
-        Number of rows and columns of the operator.
-    like : array
-        An array of the library, dtype and device to compute in.
-    tol : float, default=1e-3
-        Norm of the residual, relative to the eigenvalue, at which the iteration stops.
-
-    Returns
-    -------
-    float
     """
     xp = arrays.namespace(like)
     width = size if size <= 3 * OVERSAMPLING else OVERSAMPLING
@@ -320,28 +295,7 @@ def truncated_svd(
 ) -> tuple[Array, Array, Array]:
     """Leading singular triplets, without a full SVD when the matrix is large.
 
-    Parameters
-    ----------
-    matrix : array of shape (m, n), or a pair (A @ ., A.T @ .) of functions
-        The pair is for matrices that are too large to form; it needs ``shape`` and ``like``.
-    rank : int
-        Number of triplets; at most min(m, n) are returned.
-    shape : (int, int) or None, default=None
-        Shape (m, n), if functions are given.
-    like : array or None, default=None
-        An array of the library, dtype and device to compute in, if functions are given.
-    seed : int, default=0
-        Seed of the random block that the subspace iteration (Halko, Martinsson & Tropp 2011)
-        starts from. The iteration runs until the singular values change by less than 1e-5.
-
-    Returns
-    -------
-    U : array of shape (m, q)
-        Left singular vectors, q = min(rank, m, n).
-    s : array of shape (q,)
-        Singular values, decreasing.
-    V : array of shape (n, q)
-        Right singular vectors.
+    Shapes: ``matrix`` (m, n), ``U`` (m, q), ``s`` (q,), ``V`` (n, q).
     """
     if isinstance(matrix, tuple):
         product, transposed = matrix

@@ -19,21 +19,11 @@ from thinrank.starts import as_start, complete_rank
 
 
 class Run(NamedTuple):
-    """Result of a run of a solver.
+    """Result of a run of a solver."""
 
-    Attributes
-    ----------
-    state : object
-        The last state of the solver, with ``factors`` and ``objective``.
-    history : History
-        One record per iteration, if records are kept.
-    status : Status
-        How the run ended.
-    """
-
-    state: Any
-    history: History
-    status: Status
+    state: Any  # the last state of the solver, with ``factors`` and ``objective``
+    history: History  # one record per iteration, if records are kept
+    status: Status  # how the run ended
 
 
 def minimize(
@@ -51,44 +41,10 @@ def minimize(
 ) -> Solution:
     """Minimise a loss over matrices of low rank with few non-zero rows and columns.
 
-    Parameters
-    ----------
-    loss : Loss
-        Any of :mod:`thinrank.losses`, :class:`thinrank.losses.Custom` among them.
-    rank : int
-        Largest rank r, at least 1.
-    row_sparsity, column_sparsity : int or None, default=None
-        Largest number of non-zero rows and of non-zero columns; None for no limit.
-    start : str, array of shape (n_rows, n_columns), Factors or Start, default="auto"
-        The starting point: "auto", "backward", "forward", "lasso", "group_lasso", "proximal",
-        "screening", "spectral", a matrix of the shape of Θ, or an object of
-        :mod:`thinrank.starts`. A start of rank below r is completed with singular vectors of the
-        gradient at zero.
-    solver : {"gdt", "pursuit", "auto"} or Solver, default="gdt"
-        "gdt" is gradient descent with hard thresholding, Algorithm 1 of the paper, for every
-        loss. "pursuit" fits exactly on the current rows and exchanges rows; it needs a loss with
-        a majorizer, as least squares, denoising and :class:`thinrank.losses.PerTask` have.
-        "auto" is "pursuit" if the loss has a majorizer, else "gdt". Step size, order of updates
-        and other settings are arguments of the objects :class:`thinrank.solvers.GDT` and
-        :class:`thinrank.solvers.Pursuit`.
-    max_iter : int or None, default=None
-        Largest number of iterations; None for the default of the solver, 10,000 for "gdt" and
-        100 for "pursuit". Must be None if ``solver`` is an object, which has its own.
-    tol : float or None, default=None
-        Relative change in an iteration below which a solver given by its name stops; None for
-        the default of the solver, 1e-7. "gdt" measures the change of (U, V), "pursuit" the change
-        of the objective. Not used if ``solver`` is an object.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the randomised decompositions and of the folds of cross-validated penalties in the
-        starts. None is 0, so that results are reproducible.
-    callback : callable or None, default=None
-        Called with the :class:`~thinrank.core.result.Record` of each iteration; if it returns
-        True, the run stops.
-
-    Returns
-    -------
-    Solution
-        ``.factors``, ``.value``, ``.status`` and ``.history``.
+    Shapes: ``start`` (n_rows, n_columns). ``row_sparsity``, ``column_sparsity``: None for no
+    limit. ``max_iter``: None for the default of the solver, 10,000 for "gdt" and 100 for
+    "pursuit". ``tol``: None for the default of the solver, 1e-7. ``random_state``: None is 0,
+    so that results are reproducible.
 
     Examples
     --------
@@ -115,29 +71,7 @@ def solve(
     *,
     records: bool = True,
 ) -> Run | None:
-    """Run a solver whose sizes are set: :func:`minimize` without checks, for many small fits.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss.
-    solver : Solver
-        A solver returned by its method ``sized``.
-    start : Start or Factors
-        Factors are used as they are; factors from a Start are completed to the rank first.
-    seed : int, default=0
-        Seed of the randomised decompositions in the start.
-    callback : callable or None, default=None
-        Called with the record of each iteration; if it returns True, the run stops.
-    records : bool, default=True
-        Whether to keep one record per iteration.
-
-    Returns
-    -------
-    Run or None
-        None if the gradient at zero vanishes, so that there is nothing to fit, or if the loss has
-        an attribute ``fitted_at_zero`` that says so.
-    """
+    """Run a solver whose sizes are set: :func:`minimize` without checks, for many small fits."""
     for capability in solver.needs:
         require(loss, capability, f'solver="{solver.name}"')
     if getattr(loss, "fitted_at_zero", False):
@@ -212,20 +146,7 @@ def _nothing_to_fit(loss: Any) -> Solution:
 def solution_of(run: Run | None, loss: Any, asked: int, factors: Factors | None = None) -> Solution:
     """The result of a run, with a note in the message if the rank is lower than requested.
 
-    Parameters
-    ----------
-    run : Run or None
-        What :func:`solve` returned.
-    loss : Loss
-        The loss that was minimised.
-    asked : int
-        The rank that was requested.
-    factors : Factors or None, default=None
-        The factors of the run in other units; None for its own, which are balanced.
-
-    Returns
-    -------
-    Solution
+    ``factors``: None for its own, which are balanced.
     """
     if run is None:
         return _nothing_to_fit(loss)

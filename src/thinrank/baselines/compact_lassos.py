@@ -18,16 +18,6 @@ def compact(data: Prepared) -> Prepared:
 
     With X = QR, ‖Y − XΘ‖² = ‖QᵀY − RΘ‖² + ‖Y‖² − ‖QᵀY‖². R and QᵀY are multiplied by √(p/n), so
     that the factor 1/(2n) of the loss becomes 1/(2p) and penalties keep their meaning.
-
-    Parameters
-    ----------
-    data : Prepared
-        The data, with n rows and p predictors.
-
-    Returns
-    -------
-    Prepared
-        Data with p rows, or ``data`` itself if n ≤ p.
     """
     n, p, _ = data.shape
     if n <= p:

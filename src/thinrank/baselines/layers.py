@@ -13,25 +13,14 @@ from thinrank.core.factors import Factors
 
 @dataclass
 class Layers:
-    """Θ = Σ_l u_l·v_lᵀ and the adaptive weights of its layers; updated in place.
-
-    Attributes
-    ----------
-    data : Prepared
-    U : ndarray of shape (n_features, rank)
-        Left vectors, multiplied by the singular values.
-    V : ndarray of shape (n_targets, rank)
-        Right vectors.
-    scale_u : ndarray of shape (n_features, rank)
-    scale_v : ndarray of shape (n_targets, rank)
-        One over the weights: entry (i, j) of layer l is penalised by
-        |u_il·v_jl|/(scale_u_il·scale_v_jl).
-    """
+    """Θ = Σ_l u_l·v_lᵀ and the adaptive weights of its layers; updated in place."""
 
     data: Prepared
-    U: np.ndarray
-    V: np.ndarray
-    scale_u: np.ndarray
+    U: np.ndarray  # (n_features, rank) left vectors, multiplied by the singular values
+    V: np.ndarray  # (n_targets, rank) right vectors
+    scale_u: np.ndarray  # (n_features, rank)
+    # (n_targets, rank) one over the weights: entry (i, j) of layer l is penalised by
+    # |u_il·v_jl|/(scale_u_il·scale_v_jl)
     scale_v: np.ndarray
 
     @classmethod
@@ -65,25 +54,7 @@ class Layers:
     def converge(
         self, penalty: float, tol: float, max_iter: int, lasso_tol: float
     ) -> tuple[int, list[float]]:
-        """Update the layers until the objective converges.
-
-        Parameters
-        ----------
-        penalty : float
-        tol : float
-            Stop when a round decreases the objective by less than this fraction of it.
-        max_iter : int
-            Largest number of rounds.
-        lasso_tol : float
-            Tolerance for the duality gap of the left steps, relative to the sum of squares.
-
-        Returns
-        -------
-        rounds : int
-            Number of rounds.
-        objectives : list of float
-            The objective at the start and after every step.
-        """
+        """Update the layers until the objective converges."""
         n, r = self.data.shape[0], self.U.shape[1]
         fits = self.data.X @ self.U
         residual = self.data.Y - fits @ self.V.T

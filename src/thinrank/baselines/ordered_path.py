@@ -17,20 +17,13 @@ _SAME = 1e-9
 
 
 class Merged(NamedTuple):
-    """Columns of which no two are the same, and those that each of them stands for.
+    """Columns of which no two are the same, and those that each of them stands for."""
 
-    Attributes
-    ----------
-    first : ndarray of int, of shape (q,)
-        The columns.
-    place : ndarray of int, of shape (n_features,)
-        For each column the position in ``first`` of the one that it equals.
-    share : ndarray of shape (n_features,)
-        One over the number of columns that are the same, negative if the signs are opposite.
-    """
-
-    first: np.ndarray
+    first: np.ndarray  # (q,) the columns
+    # (n_features,) for each column the position in ``first`` of the one that it equals
     place: np.ndarray
+    # (n_features,) one over the number of columns that are the same, negative if the signs are
+    # opposite
     share: np.ndarray
 
 
@@ -42,18 +35,7 @@ def ordered_path(data: Prepared, penalties: Iterable[float], tol: float) -> Iter
     predictors are ordered by their strength. Predictors that are the same, of which any share of
     the coefficients is a solution, get equal shares.
 
-    Parameters
-    ----------
-    data : Prepared
-    penalties : iterable of float
-        The penalties.
-    tol : float
-        Tolerance, as in :func:`thinrank.solvers.group_lasso.group_lasso`.
-
-    Yields
-    ------
-    ndarray of shape (n_features, n_targets)
-        The coefficients for each penalty, in the given order of the predictors.
+    Shapes: result (n_features, n_targets).
     """
     merged = merge_same(data.X)
     strength = arrays.half_the_digits(np.linalg.norm(data.cross[merged.first], axis=1))
@@ -65,16 +47,7 @@ def ordered_path(data: Prepared, penalties: Iterable[float], tol: float) -> Iter
 
 
 def merge_same(X: np.ndarray) -> Merged:
-    """Find the columns that are the same up to their signs.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-
-    Returns
-    -------
-    Merged
-    """
+    """Find the columns that are the same up to their signs."""
     norms = np.linalg.norm(X, axis=0)
     # columns that are the same have the same product with any vector
     products = np.random.default_rng(0).standard_normal(X.shape[0]) @ X

@@ -29,23 +29,14 @@ NEARLY_DEPENDENT = 1e-6
 
 @dataclass(frozen=True)
 class TrainingSample:
-    """Training data in the user's units.
+    """Training data in the user's units."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    Y : ndarray of shape (n_samples, n_targets)
-    weight : ndarray of shape (n_samples,) or None
-        Weights of the rows. Rows of weight 0 are kept, so that the indices of a splitter remain
-        valid.
-    single_target : bool
-        Whether the user's Y was one-dimensional.
-    """
-
-    X: np.ndarray
-    Y: np.ndarray
+    X: np.ndarray  # (n_samples, n_features)
+    Y: np.ndarray  # (n_samples, n_targets)
+    # (n_samples,) weights of the rows. Rows of weight 0 are kept, so that the indices of a splitter
+    # remain valid
     weight: np.ndarray | None
-    single_target: bool
+    single_target: bool  # whether the user's Y was one-dimensional
 
     @classmethod
     def read(cls, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> TrainingSample:
@@ -108,27 +99,14 @@ class TrainingSample:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Data prepared for minimising 1/(2n)·‖Y − XΘ‖² with a penalty or constraint.
+    """Data prepared for minimising 1/(2n)·‖Y − XΘ‖² with a penalty or constraint."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features), in Fortran order
-        Predictors: centred, scaled and weighted.
-    Y : ndarray of shape (n_samples, n_targets), in Fortran order
-        Responses: centred and weighted.
-    columns : Standardization
-        Centres and scales of the columns of X.
-    target_mean : ndarray of shape (n_targets,) or None
-        Means that were subtracted from Y.
-    mean_weight : float, default=1.0
-        Mean of the sample weights. The rows are multiplied by the roots of weights of mean 1, so
-        sums over rows are multiplied by this to be in units of the user's weights.
-    """
-
-    X: np.ndarray
-    Y: np.ndarray
-    columns: Standardization
-    target_mean: np.ndarray | None
+    X: np.ndarray  # (n_samples, n_features) predictors: centred, scaled and weighted
+    Y: np.ndarray  # (n_samples, n_targets) responses: centred and weighted
+    columns: Standardization  # centres and scales of the columns of X
+    target_mean: np.ndarray | None  # (n_targets,) means that were subtracted from Y
+    # mean of the sample weights. The rows are multiplied by the roots of weights of mean 1, so sums
+    # over rows are multiplied by this to be in units of the user's weights
     mean_weight: float = 1.0
 
     @property
@@ -147,19 +125,7 @@ class Prepared:
         return thin_svd(self.X, NEARLY_DEPENDENT)
 
     def reduced_rank(self, rank: int, ridge: float = 0.0) -> Factors:
-        """Reduced-rank regression of Y on X, with orthonormal V.
-
-        Parameters
-        ----------
-        rank : int
-            Largest rank, at least 0.
-        ridge : float, default=0.0
-            Weight of ½‖Θ‖².
-
-        Returns
-        -------
-        Factors
-        """
+        """Reduced-rank regression of Y on X, with orthonormal V."""
         return reduced_rank_from_svd(self.svd, self.Y, rank, ridge)
 
     def to_user(self, factors: Factors) -> tuple[Factors, np.ndarray]:

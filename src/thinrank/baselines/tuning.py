@@ -24,20 +24,7 @@ _SMALLEST = 10**-2.5
 
 
 def penalty_grid(largest: float, count: int) -> list[float]:
-    """Decreasing penalties, evenly spaced on a logarithmic scale.
-
-    Parameters
-    ----------
-    largest : float
-        The smallest penalty for which all coefficients are zero; the grid begins there.
-    count : int
-        Number of penalties.
-
-    Returns
-    -------
-    list of float
-        The single penalty 0 if ``largest`` is 0.
-    """
+    """Decreasing penalties, evenly spaced on a logarithmic scale."""
     if largest <= 0:
         return [0.0]
     return [float(x) for x in largest * np.geomspace(1.0, _SMALLEST, count)]
@@ -55,27 +42,7 @@ def cross_validate(
 ) -> dict[str, Any]:
     """Held-out mean squared error of every setting.
 
-    Parameters
-    ----------
-    path : callable
-        ``path(data, settings)`` yields one solution per setting, in their order.
-    sample : TrainingSample
-        The data to be split.
-    settings : sequence of dict
-        The candidates.
-    cv : int, splitter or iterable
-        As in scikit-learn. Use PredefinedSplit for a single validation set.
-    fit_intercept, standardize : bool
-        As for the estimator.
-    patience : int or None
-        Number of settings in a row without improvement after which the rest of the path is
-        skipped in a split. Skipped settings get an infinite error. None tries all settings.
-
-    Returns
-    -------
-    dict
-        Entries as in scikit-learn's GridSearchCV: "params", "split0_test_score" and so on
-        (negative mean squared errors), "mean_test_score", "std_test_score", "rank_test_score".
+    ``patience``: None tries all settings.
     """
     splits = _usable_splits(sample, cv)
     scores = np.empty((len(splits), len(settings)))

@@ -31,23 +31,7 @@ def weighted_lasso(
     scikit-learn's coordinate descent runs on a working set, which grows by the entries that
     violate the optimality condition scaleⱼ·|Xⱼᵀ(y − Xb)|/n ≤ penalty, until no entry does.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-    penalty : float
-        At least 0; least squares for 0.
-    scale : ndarray of shape (n_features,)
-        One over the weights of the coefficients. A coefficient with scale 0 is zero.
-    start : ndarray of shape (n_features,)
-        Where to start.
-    tol : float, default=1e-6
-        Tolerance for the duality gap, relative to ‖y‖².
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        The coefficients b.
+    Shapes: ``scale`` (n_features,), ``start`` (n_features,), result (n_features,).
     """
     n = X.shape[0]
     b = np.where(scale > 0, start, 0.0)

@@ -30,43 +30,18 @@ class Alternation:
     :mod:`thinrank.calcium.segments`). Given the frames, the best Θ is a truncated singular value
     decomposition of the movie projected on their segments, on the pixels that it explains best.
     The two steps are repeated until the frames no longer change.
-
-    Parameters
-    ----------
-    decay : float
-        γ, the fraction of the fluorescence that is left after one frame.
-    smoothing : float
-        Standard deviation of the Gaussian filter of the frames, in pixels. Smoothing correlates
-        the noise of neighbouring pixels.
-    seed : int
-        Seed of the randomised decomposition of long movies.
     """
 
-    decay: float
+    decay: float  # γ, the fraction of the fluorescence that is left after one frame
+    # standard deviation of the Gaussian filter of the frames, in pixels. Smoothing correlates the
+    # noise of neighbouring pixels
     smoothing: float
-    seed: int
+    seed: int  # seed of the randomised decomposition of long movies
 
     def run(
         self, Y: np.ndarray, sizes: MovieSizes, progress: StageProgress
     ) -> tuple[Factors, MovieSizes]:
-        """Find factors of Θ.
-
-        Parameters
-        ----------
-        Y : ndarray of shape (n_frames, n_pixels)
-            The prepared movie.
-        sizes : MovieSizes
-            The sizes that were given; None where they are to be found.
-        progress : callable
-            Called with the fraction of the work that is done.
-
-        Returns
-        -------
-        factors : Factors
-            Factors of Θ.
-        sizes : MovieSizes
-            The given sizes and those that were found.
-        """
+        """Find factors of Θ."""
         directions = leading_directions(Y, sizes.rank, self.seed)
         rank = directions.visible(self.smoothing) if sizes.rank is None else sizes.rank
         Z = directions.Z[:, :rank]

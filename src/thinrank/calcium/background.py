@@ -16,31 +16,18 @@ _CELLS = 3.0
 
 @dataclass(frozen=True)
 class Background:
-    """Mean change over a wide neighbourhood of each pixel, on a coarse grid.
+    """Mean change over a wide neighbourhood of each pixel, on a coarse grid."""
 
-    Attributes
-    ----------
-    grid : ndarray of shape (n_frames, n_cell_rows, n_cell_columns), float32
-        Background at the centres of square cells, minus its median over time.
-    cell : int
-        Side length of a cell, in pixels.
-    shape : tuple (n_frames, height, width)
-        Shape of the movie.
-    """
-
+    # (n_frames, n_cell_rows, n_cell_columns) background at the centres of square cells, minus its
+    # median over time
     grid: np.ndarray
-    cell: int
-    shape: tuple[int, int, int]
+    cell: int  # side length of a cell, in pixels
+    shape: tuple[int, int, int]  # shape of the movie
 
     def subtract(self, block: np.ndarray, first: int) -> None:
         """Subtract the background from some lines of all frames, in place.
 
-        Parameters
-        ----------
-        block : ndarray of shape (n_frames, n_lines, width)
-            Lines of the movie.
-        first : int
-            Number of the first line.
+        Shapes: ``block`` (n_frames, n_lines, width).
         """
         _, height, width = self.shape
         lines = np.arange(first, first + block.shape[1])
@@ -54,19 +41,7 @@ class Background:
 
 
 def find_background(movie: Movie, width: float) -> Background:
-    """Compute the background of a movie: means of cells, smoothed by a Gaussian filter.
-
-    Parameters
-    ----------
-    movie : Movie
-        It is read once.
-    width : float
-        Standard deviation of the filter, in pixels.
-
-    Returns
-    -------
-    Background
-    """
+    """Compute the background of a movie: means of cells, smoothed by a Gaussian filter."""
     frames, height, length = movie.shape
     cell = max(1, round(width / _CELLS))
     edges = np.arange(0, length, cell)

@@ -31,43 +31,20 @@ _NORMAL_MEDIAN = 0.6745
 
 @dataclass(frozen=True)
 class BinnedMovie:
-    """Means of successive frames, pixel by pixel.
+    """Means of successive frames, pixel by pixel."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (height, width, n_bins), float32
-        Means of the frames of each bin.
-    rough : ndarray of shape (height, width, n_noise_bins), float32
-        For some of the bins, half the difference between the means of even and of odd frames, in
-        which slow signals cancel: noise with the variance of ``values``. For bins of one frame,
-        differences of successive frames divided by √2.
-    length : int
-        Number of frames of a bin.
-    mean_image : ndarray of shape (height, width), float32
-        Mean of all frames.
-    live : boolean ndarray of shape (height, width)
-        False for pixels that never change.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (height, width, n_bins) means of the frames of each bin
+    # (height, width, n_noise_bins) for some of the bins, half the difference between the means of
+    # even and of odd frames, in which slow signals cancel: noise with the variance of ``values``.
+    # For bins of one frame, differences of successive frames divided by √2
     rough: np.ndarray
-    length: int
-    mean_image: np.ndarray
-    live: np.ndarray
+    length: int  # number of frames of a bin
+    mean_image: np.ndarray  # (height, width) mean of all frames
+    live: np.ndarray  # (height, width) false for pixels that never change
 
 
 def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
     """Number of frames of a bin: the decay time, or half of it, unless the movie is short or large.
-
-    Parameters
-    ----------
-    decay : float
-        γ, the fraction of the fluorescence that is left after one frame.
-    shape : tuple (n_frames, height, width)
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -85,20 +62,7 @@ def bin_length(decay: float, shape: tuple[int, int, int]) -> int:
 
 
 def bin_movie(movie: Movie, length: int, progress: StageProgress) -> BinnedMovie:
-    """Read a movie once and bin it.
-
-    Parameters
-    ----------
-    movie : Movie
-    length : int
-        Number of frames of a bin. Frames after the last whole bin are left out.
-    progress : callable
-        Called with the fraction of the work that is done.
-
-    Returns
-    -------
-    BinnedMovie
-    """
+    """Read a movie once and bin it."""
     frames, height, width = movie.shape
     bins = frames // length
     values = np.empty((height, width, bins), dtype=np.float32)
@@ -131,14 +95,7 @@ def bin_movie(movie: Movie, length: int, progress: StageProgress) -> BinnedMovie
 def noise_level(rough: np.ndarray) -> np.ndarray:
     """Standard deviation of the noise of each pixel.
 
-    Parameters
-    ----------
-    rough : ndarray of shape (height, width, n_noise_bins)
-        As in :class:`BinnedMovie`, or filtered.
-
-    Returns
-    -------
-    ndarray of shape (height, width)
+    Shapes: ``rough`` (height, width, n_noise_bins), result (height, width).
     """
     return middle(np.abs(rough)) / np.float32(_NORMAL_MEDIAN)
 
@@ -146,13 +103,7 @@ def noise_level(rough: np.ndarray) -> np.ndarray:
 def middle(values: np.ndarray) -> np.ndarray:
     """Median over the bins, from some of them if there are many.
 
-    Parameters
-    ----------
-    values : ndarray of shape (height, width, n_bins)
-
-    Returns
-    -------
-    ndarray of shape (height, width)
+    Shapes: result (height, width).
     """
     every = max(1, values.shape[2] // _MEDIAN_BINS)
     some = values[..., ::every]

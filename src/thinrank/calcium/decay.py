@@ -18,17 +18,7 @@ _LARGEST = 0.995
 def resolve_decay(decay: Any, frame_rate: float) -> float | None:
     """Turn the ``decay`` parameter into a number.
 
-    Parameters
-    ----------
-    decay : None, float or "estimate"
-        As for :class:`~thinrank.calcium.CalciumImaging`.
-    frame_rate : float
-        Frames per second.
-
-    Returns
-    -------
-    float or None
-        None if the decay is to be estimated.
+    None if the decay is to be estimated.
     """
     if decay is None:
         return decay_from_frame_rate(frame_rate)
@@ -57,16 +47,6 @@ def estimate_decay(Y: np.ndarray) -> float:
     For y = (first-order filter of spikes) + (white noise) the autocovariance at lag l ≥ 1 is
     proportional to γ^l and does not depend on the noise. The autocovariances are summed over
     pixels, and γ is the regression coefficient of each lag on the lag before, for lags 1 to 5.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (n_frames, n_pixels)
-        The movie minus the baseline, with noise of standard deviation 1.
-
-    Returns
-    -------
-    float
-        Between 0 and 0.995. Slow changes of the baseline bias it upwards.
     """
     frames = Y.shape[0]
     lags = min(_LAGS, frames - 2)

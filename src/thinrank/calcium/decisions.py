@@ -139,14 +139,7 @@ def accepted_neurons(
 
 
 def check_movie(decisions: Decisions, shape: tuple[int, int, int]) -> None:
-    """Raise a ValueError if decisions are about a movie of another shape.
-
-    Parameters
-    ----------
-    decisions : Decisions
-    shape : tuple (n_frames, height, width)
-        Shape of the movie.
-    """
+    """Raise a ValueError if decisions are about a movie of another shape."""
     if decisions.shape != tuple(shape):
         raise ValueError(
             f"{decisions.source}: made for a movie of {_words(decisions.shape)}, but this one has "

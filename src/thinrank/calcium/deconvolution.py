@@ -22,13 +22,7 @@ _MOST_ENTRIES = 1 << 24
 def trace_noise(traces: np.ndarray) -> np.ndarray:
     """Standard deviation of the noise of traces, from differences of successive frames.
 
-    Parameters
-    ----------
-    traces : ndarray of shape (…, n_frames)
-
-    Returns
-    -------
-    ndarray of shape (…)
+    Shapes: ``traces`` (…, n_frames), result (…).
     """
     differences = np.abs(np.diff(traces, axis=-1))
     return np.asarray(np.median(differences, axis=-1) / (_NORMAL_MEDIAN * 2**0.5))
@@ -41,19 +35,8 @@ def exact_spikes(traces: np.ndarray, decay: float) -> tuple[np.ndarray, np.ndarr
     plus a penalty for each spike, is smallest (Jewell & Witten 2018). The spikes are then fitted
     with the condition that they are at least 0.
 
-    Parameters
-    ----------
-    traces : ndarray of shape (n_neurons, n_frames)
-        Fluorescence above the baseline, with noise.
-    decay : float
-        γ, the fraction of the fluorescence that is left after one frame.
-
-    Returns
-    -------
-    spikes : ndarray of shape (n_neurons, n_frames)
-        At least 0.
-    denoised : ndarray of shape (n_neurons, n_frames)
-        The filtered spikes.
+    Shapes: ``traces`` (n_neurons, n_frames), ``spikes`` (n_neurons, n_frames), ``denoised``
+    (n_neurons, n_frames).
     """
     total = traces.shape[1]
     spikes, denoised = np.zeros(traces.shape), np.zeros(traces.shape)

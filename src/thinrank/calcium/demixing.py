@@ -11,21 +11,13 @@ from thinrank.calcium.segments import Segments
 
 @dataclass(frozen=True)
 class Components:
-    """Footprints and traces of neurons; traces in the orthonormal coordinates of segments.
+    """Footprints and traces of neurons; traces in the orthonormal coordinates of segments."""
 
-    Attributes
-    ----------
-    footprints : ndarray of shape (n_neurons, n_pixels)
-        At least 0.
-    traces : ndarray of shape (n_segments, n_neurons)
-        Level at the beginning of each segment, times the square root of the segment's energy.
-    masks : boolean ndarray of shape (n_neurons, n_pixels)
-        Where each footprint may differ from zero.
-    """
-
-    footprints: np.ndarray
+    footprints: np.ndarray  # (n_neurons, n_pixels) at least 0
+    # (n_segments, n_neurons) level at the beginning of each segment, times the square root of the
+    # segment's energy
     traces: np.ndarray
-    masks: np.ndarray
+    masks: np.ndarray  # (n_neurons, n_pixels) where each footprint may differ from zero
 
     def take(self, index: np.ndarray) -> Components:
         """The neurons with the given indices."""
@@ -37,20 +29,7 @@ def demix(W: np.ndarray, start: Components, segments: Segments, rounds: int) -> 
 
     Traces and footprints are updated alternately, one neuron at a time.
 
-    Parameters
-    ----------
-    W : ndarray of shape (n_segments, n_pixels)
-        The movie projected on the segments.
-    start : Components
-        Where to start. The traces are updated first.
-    segments : Segments
-        Segments between spike frames.
-    rounds : int
-        Number of passes over all traces and all footprints.
-
-    Returns
-    -------
-    Components
+    Shapes: ``W`` (n_segments, n_pixels).
     """
     A, C = start.footprints.copy(), start.traces.copy()
     for _ in range(rounds):
@@ -77,16 +56,7 @@ def rising_levels(target: np.ndarray, segments: Segments) -> np.ndarray:
     this are pooled, as in isotonic regression; one pass gives the exact solution. Friedrich, Zhou &
     Paninski (2017) use the same algorithm with frames in place of segments.
 
-    Parameters
-    ----------
-    target : ndarray of shape (n_segments,)
-        In the orthonormal coordinates of the segments.
-    segments : Segments
-
-    Returns
-    -------
-    ndarray of shape (n_segments,)
-        In the same coordinates.
+    Shapes: result (n_segments,).
     """
     roots = np.sqrt(segments.energies)
     starts = segments.frames.tolist()

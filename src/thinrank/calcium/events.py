@@ -26,22 +26,12 @@ _VOTE_SD = 1.25
 
 @dataclass(frozen=True)
 class Event:
-    """A peak in the image of one spike frame.
+    """A peak in the image of one spike frame."""
 
-    Attributes
-    ----------
-    spike : int
-        Index among the spike frames.
-    row, column : int
-        The pixel.
-    height : float
-        Height of the peak, in standard deviations of the noise.
-    """
-
-    spike: int
-    row: int
+    spike: int  # index among the spike frames
+    row: int  # the pixel
     column: int
-    height: float
+    height: float  # height of the peak, in standard deviations of the noise
 
 
 def find_events(
@@ -49,20 +39,7 @@ def find_events(
 ) -> list[Event]:
     """Find the peaks in the images of all spike frames.
 
-    Parameters
-    ----------
-    images : ndarray of shape (n_spike_frames, n_pixels)
-        Spikes divided by the standard deviation of their noise, at the active pixels.
-    pixels : ndarray of shape (n_pixels,)
-        Flat indices of the active pixels.
-    shape : tuple (height, width)
-        Shape of a frame.
-    radius : float
-        Radius of a neuron, in pixels. Two peaks are more than half of it apart.
-
-    Returns
-    -------
-    list of Event
+    Shapes: ``images`` (n_spike_frames, n_pixels), ``pixels`` (n_pixels,).
     """
     width = 2 * int(radius / 2) + 1
     image = np.zeros(shape, dtype=np.float32)
@@ -82,19 +59,6 @@ def vote(events: list[Event], shape: tuple[int, int], radius: float) -> list[lis
 
     Every event votes for its pixel with its height. Locations are the peaks of the smoothed votes.
     An event belongs to the nearest location within half a radius, or to none.
-
-    Parameters
-    ----------
-    events : list of Event
-    shape : tuple (height, width)
-        Shape of a frame.
-    radius : float
-        Radius of a neuron, in pixels.
-
-    Returns
-    -------
-    list of list of Event
-        The events of each location, the locations with the most votes first.
     """
     if not events:
         return []

@@ -70,30 +70,17 @@ class Fluorescence:
 
 @dataclass(frozen=True)
 class RestingLevel:
-    """A running percentile, raised to the median of the noise.
+    """A running percentile, raised to the median of the noise."""
 
-    Parameters
-    ----------
-    percentile : float
-        Above 0 and below 100.
-    window : int
-        Number of frames of a window. Windows overlap by half, and the level is interpolated
-        between their centres.
-    """
-
-    percentile: float
+    percentile: float  # above 0 and below 100
+    # number of frames of a window. Windows overlap by half, and the level is interpolated between
+    # their centres
     window: int
 
     def of(self, values: np.ndarray) -> np.ndarray:
         """The level of each trace.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_neurons, n_frames)
-
-        Returns
-        -------
-        ndarray of shape (n_neurons, n_frames), float32
+        Shapes: result (n_neurons, n_frames).
         """
         frames = values.shape[1]
         window = min(self.window, frames)
@@ -121,28 +108,8 @@ def measure_fluorescence(
 ) -> Fluorescence:
     """Measure the light of each neuron and of its surroundings in the raw frames.
 
-    Parameters
-    ----------
-    movie : Movie
-        It is read once, a few lines of all frames at a time.
-    footprints : csr_array of shape (n_neurons, height * width)
-        Brightness of each pixel.
-    regions : list of ndarray of shape (n_pixels, 2)
-        Rows and columns of the pixels of each neuron.
-    usable : boolean ndarray of shape (height, width)
-        False for pixels without a signal, which are not part of the surroundings.
-    coefficient : float
-        Fraction of the neuropil that is subtracted.
-    resting : RestingLevel
-        F0.
-    decay : float
-        γ, for the deconvolution.
-    progress : callable
-        Called with the fraction of the work that is done.
-
-    Returns
-    -------
-    Fluorescence
+    Shapes: ``footprints`` (n_neurons, height * width), ``regions`` (n_pixels, 2), ``usable``
+    (height, width).
     """
     shape = movie.shape[1:]
     inside, around = _in_regions(footprints, regions, shape), surroundings(regions, shape, usable)

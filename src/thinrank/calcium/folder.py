@@ -24,18 +24,6 @@ def whole_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
     """A temporary folder, renamed to the target when the block ends without an error.
 
     After an error or Ctrl-C, the target is unchanged; see :mod:`thinrank.core.whole_folder`.
-
-    Parameters
-    ----------
-    target : path
-        The folder to create. Missing parents are created too.
-    overwrite : bool, default=False
-        Whether earlier results may be replaced; see :func:`check_destination`.
-
-    Yields
-    ------
-    Path
-        The temporary folder to write to.
     """
     check_destination(target, overwrite)
     target = Path(target).resolve()
@@ -56,13 +44,6 @@ def check_destination(target: Path | str, overwrite: bool = False) -> None:
 
     Only a folder that this package wrote is replaced, and only if no file was added to it since:
     its ``summary.json`` must list every file in it.
-
-    Parameters
-    ----------
-    target : path
-        The folder to be created.
-    overwrite : bool, default=False
-        Whether it may be replaced.
     """
     target = Path(target)
     clear_unfinished(target.absolute())

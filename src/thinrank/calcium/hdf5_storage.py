@@ -19,13 +19,6 @@ def check_storage(dataset: Any, path: Path) -> None:
     HDF5 can take the numbers from any file of the machine, byte by byte, which a movie from
     somebody else must not do. Where a source of a virtual dataset is missing, HDF5 returns zeros
     instead of an error.
-
-    Parameters
-    ----------
-    dataset : h5py.Dataset
-        The movie.
-    path : Path
-        The file that was opened.
     """
     _check(dataset, path, str(path), _LEVELS)
 

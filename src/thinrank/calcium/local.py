@@ -28,13 +28,7 @@ _LEAST_NOISE = 0.1
 
 @dataclass(frozen=True)
 class LocalResult:
-    """Neurons in units of the noise.
-
-    Attributes
-    ----------
-    neurons : list of LocalNeuron
-    background : LocalBackground or None
-    """
+    """Neurons in units of the noise."""
 
     neurons: list[LocalNeuron]
     background: LocalBackground | None
@@ -42,37 +36,18 @@ class LocalResult:
 
 @dataclass(frozen=True)
 class LocalDetection:
-    """Search for neurons in a binned movie.
+    """Search for neurons in a binned movie."""
 
-    Parameters
-    ----------
-    radius : float
-        Radius of a neuron, in pixels.
-    smoothing : float
-        Standard deviation of the Gaussian filter of the frames for the search, in pixels.
-    background : float
-        Standard deviation of the filter of the background, in pixels; 0 for none.
-    decay : float
-        Fraction of the fluorescence that is left after one bin.
-    """
-
-    radius: float
+    radius: float  # radius of a neuron, in pixels
+    # standard deviation of the Gaussian filter of the frames for the search, in pixels
     smoothing: float
-    background: float
-    decay: float
+    background: float  # standard deviation of the filter of the background, in pixels; 0 for none
+    decay: float  # fraction of the fluorescence that is left after one bin
 
     def noise_after_smoothing(self, rough: np.ndarray) -> np.ndarray:
         """Standard deviation of the noise that the filter of the search leaves in each pixel.
 
-        Parameters
-        ----------
-        rough : ndarray of shape (height, width, n_noise_bins)
-            Noise alone, as in :class:`~thinrank.calcium.binning.BinnedMovie`, with variance 1.
-
-        Returns
-        -------
-        ndarray of shape (height, width)
-            Infinite in pixels without noise.
+        Shapes: ``rough`` (height, width, n_noise_bins), result (height, width).
         """
         level = noise_level(smooth_frames(rough, self.smoothing))
         level[level == 0] = np.inf
@@ -91,24 +66,7 @@ class LocalDetection:
     ) -> LocalResult:
         """Find the neurons.
 
-        Parameters
-        ----------
-        values : ndarray of shape (height, width, n_bins)
-            The binned movie minus its baseline, with noise of variance 1; zero in dead pixels.
-        level : ndarray of shape (height, width)
-            From :meth:`noise_after_smoothing`.
-        progress : callable
-            Called with the fraction of the work that is done.
-        first, last : int, default=0 and 2
-            The rounds to run; the last one is not included.
-        neurons : sequence of LocalNeuron, default=()
-            Neurons that earlier rounds have found. They are changed.
-        any_shape : bool, default=False
-            Whether to keep components whatever their size and shape, for a radius that is a guess.
-
-        Returns
-        -------
-        LocalResult
+        Shapes: ``level`` (height, width).
         """
         found, background = list(neurons), None
         for turn in range(first, last):
@@ -148,15 +106,7 @@ class LocalDetection:
 def unit_noise(movie: BinnedMovie, own: bool) -> np.ndarray:
     """Unit of each pixel: its noise level, or the median noise level; 0 for dead pixels.
 
-    Parameters
-    ----------
-    movie : BinnedMovie
-    own : bool
-        Whether each pixel has a noise level of its own.
-
-    Returns
-    -------
-    ndarray of shape (height, width), float32
+    Shapes: result (height, width).
     """
     noise = noise_level(movie.rough)
     alive = movie.live & (noise > 0)
@@ -168,17 +118,7 @@ def unit_noise(movie: BinnedMovie, own: bool) -> np.ndarray:
 def started(rest: np.ndarray, neurons: list[LocalNeuron]) -> list[LocalNeuron]:
     """Give new neurons, found in the smoothed movie, a trace in the movie itself.
 
-    Parameters
-    ----------
-    rest : ndarray of shape (height, width, n_bins)
-        The movie without the neurons that are known; the new ones are subtracted in place.
-    neurons : list of LocalNeuron
-        Changed.
-
-    Returns
-    -------
-    list of LocalNeuron
-        The same neurons.
+    Shapes: ``rest`` (height, width, n_bins).
     """
     for neuron in neurons:
         here = neuron.window(rest)

@@ -21,18 +21,10 @@ _CELLS = 3.0
 
 @dataclass(frozen=True)
 class CellGrid:
-    """Square cells that cover a frame.
+    """Square cells that cover a frame."""
 
-    Parameters
-    ----------
-    shape : tuple (height, width)
-        Shape of a frame.
-    width : float
-        Standard deviation of the filter, in pixels.
-    """
-
-    shape: tuple[int, int]
-    width: float
+    shape: tuple[int, int]  # shape of a frame
+    width: float  # standard deviation of the filter, in pixels
 
     @property
     def cell(self) -> int:
@@ -48,16 +40,7 @@ class CellGrid:
     def means(self, values: np.ndarray, first: int = 0) -> np.ndarray:
         """Means of the cells.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_lines, width, …)
-            Lines of the frame; whole cells, except at the end of the frame.
-        first : int, default=0
-            Number of the first line, a multiple of the side length of a cell.
-
-        Returns
-        -------
-        ndarray of shape (n_cell_rows, n_cell_columns, …)
+        Shapes: result (n_cell_rows, n_cell_columns, …).
         """
         if first % self.cell:
             raise ValueError(f"first must be a multiple of {self.cell}, got {first}")
@@ -115,34 +98,16 @@ class CellGrid:
 
 @dataclass(frozen=True)
 class LocalBackground:
-    """The background of a binned movie.
-
-    Attributes
-    ----------
-    grid : CellGrid
-    gain : ndarray of shape (height, width), float32
-        Factor of each pixel.
-    """
+    """The background of a binned movie."""
 
     grid: CellGrid
-    gain: np.ndarray
+    gain: np.ndarray  # (height, width) factor of each pixel
 
 
 def fit_background(rest: np.ndarray, width: float, largest_gain: float) -> LocalBackground:
     """Fit the background of a movie without neurons, and subtract it in place.
 
-    Parameters
-    ----------
-    rest : ndarray of shape (height, width, n_bins)
-        The movie minus its baseline and minus the neurons that are known.
-    width : float
-        Standard deviation of the filter, in pixels.
-    largest_gain : float
-        Gains are between 0 and this value.
-
-    Returns
-    -------
-    LocalBackground
+    Shapes: ``rest`` (height, width, n_bins).
     """
     cells = CellGrid((rest.shape[0], rest.shape[1]), width)
     grid = cells.smoothed(cells.means(rest))

@@ -51,14 +51,7 @@ def subtract(values: np.ndarray, neurons: list[LocalNeuron], sign: int = 1) -> N
 def fit_jointly(rest: np.ndarray, neurons: list[LocalNeuron], rounds: int) -> None:
     """Improve footprints and traces, one neuron at a time, in place.
 
-    Parameters
-    ----------
-    rest : ndarray of shape (height, width, n_bins)
-        The movie minus all neurons, with noise of variance 1; updated.
-    neurons : list of LocalNeuron
-        Updated.
-    rounds : int
-        Number of passes over all neurons.
+    Shapes: ``rest`` (height, width, n_bins).
     """
     lines = rest.reshape(-1, rest.shape[2])  # a view of a contiguous array: one row per pixel
     places = [_places(neuron, rest.shape[1]) for neuron in neurons]
@@ -126,19 +119,7 @@ def pruned(
 ) -> list[LocalNeuron]:
     """Leave out components that are too small, too large, too elongated or too faint.
 
-    Parameters
-    ----------
-    neurons : list of LocalNeuron
-    radius : float or None
-        Radius of a neuron, in pixels; None if any size and shape is right.
-    decay : float
-        Fraction of the fluorescence that is left after one bin.
-    spread : ndarray of shape (height, width)
-        From :func:`~thinrank.calcium.seeds.local_spread`.
-
-    Returns
-    -------
-    list of LocalNeuron
+    Shapes: ``spread`` (height, width). ``radius``: None if any size and shape is right.
     """
     return [
         neuron
@@ -178,15 +159,7 @@ def _shape_of(footprint: np.ndarray, radius: float) -> tuple[float, float]:
 def is_body(footprint: np.ndarray, radius: float) -> bool:
     """Whether a footprint has the size and the shape of a neuron.
 
-    Parameters
-    ----------
-    footprint : ndarray of shape (window_height, window_width)
-    radius : float
-        Radius of a neuron, in pixels.
-
-    Returns
-    -------
-    bool
+    Shapes: ``footprint`` (window_height, window_width).
     """
     smooth = gaussian_filter(footprint, _BODY_WIDTH * radius)
     pieces, _ = label(smooth >= 0.5 * smooth.max(), structure=np.ones((3, 3)))

@@ -49,21 +49,7 @@ _EDGE = 0.05
 def fit_locally(imaging: Any, movie: Movie, decay: float | None, stages: Stages) -> MovieFit:
     """Find neurons in the binned movie, and their traces in all frames.
 
-    Parameters
-    ----------
-    imaging : CalciumImaging
-        The parameters.
-    movie : Movie
-        It is read twice.
-    decay : float or None
-        γ; None to estimate it.
-    stages : Stages
-        Where progress is reported.
-
-    Returns
-    -------
-    MovieFit
-        Θ is the product of the spikes and the footprints of the neurons.
+    ``decay``: None to estimate it.
     """
     frames, height, width = movie.shape
     usual = _USUAL_DECAY if decay is None else decay

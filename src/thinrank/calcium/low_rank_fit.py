@@ -38,19 +38,7 @@ _USUAL_DECAY = 0.9
 def fit_low_rank(imaging: Any, movie: Movie, decay: float | None, stages: Stages) -> MovieFit:
     """Fit Θ to the whole movie and split it into neurons.
 
-    Parameters
-    ----------
-    imaging : CalciumImaging
-        The parameters.
-    movie : Movie
-    decay : float or None
-        γ; None to estimate it.
-    stages : Stages
-        Where progress is reported.
-
-    Returns
-    -------
-    MovieFit
+    ``decay``: None to estimate it.
     """
     radius = given_radius(imaging)
     sizes = given_sizes(imaging, movie.shape, _MOST_PIXELS)

@@ -20,12 +20,7 @@ _MOST_NEUROPIL = 2.0
 
 
 def check_measures(imaging: Any) -> None:
-    """Raise an error for parameters that cannot be used, before the fit, which takes long.
-
-    Parameters
-    ----------
-    imaging : CalciumImaging
-    """
+    """Raise an error for parameters that cannot be used, before the fit, which takes long."""
     share = imaging.neuropil
     if not isinstance(share, Real) or isinstance(share, (bool, np.bool_)):
         raise ValueError(f"neuropil must be a number, got {share!r}")
@@ -41,16 +36,6 @@ def steady(imaging: Any, movie: Movie, stages: Stages) -> Movie:
     """The movie as it is fitted: registered if that was asked for.
 
     Sets ``shifts_``. A movie that moves and is not registered gets a warning.
-
-    Parameters
-    ----------
-    imaging : CalciumImaging
-    movie : Movie
-    stages : Stages
-
-    Returns
-    -------
-    Movie
     """
     if not imaging.register:
         imaging.shifts_ = None
@@ -61,21 +46,7 @@ def steady(imaging: Any, movie: Movie, stages: Stages) -> Movie:
 
 
 def measured(imaging: Any, movie: Movie, stages: Stages) -> tuple[Fluorescence, Quality]:
-    """Fluorescence and quality of the neurons of a fit.
-
-    Parameters
-    ----------
-    imaging : CalciumImaging
-        With footprints, regions and traces.
-    movie : Movie
-        The movie as it was fitted, see :func:`steady`.
-    stages : Stages
-
-    Returns
-    -------
-    fluorescence : Fluorescence
-    quality : Quality
-    """
+    """Fluorescence and quality of the neurons of a fit."""
     resting = RestingLevel(
         float(imaging.percentile), max(2, round(imaging.window * imaging.frame_rate))
     )

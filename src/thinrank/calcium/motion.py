@@ -36,13 +36,7 @@ _AGREEMENT = 0.3
 
 
 class PhaseCorrelation:
-    """Shifts of images against a reference.
-
-    Parameters
-    ----------
-    shape : tuple (height, width)
-        Shape of the images.
-    """
+    """Shifts of images against a reference."""
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self._window = np.outer(*(_faded(side) for side in shape)).astype(np.float32)
@@ -56,13 +50,7 @@ class PhaseCorrelation:
     def spectrum(self, image: np.ndarray) -> np.ndarray:
         """The phases of an image at each frequency, filtered.
 
-        Parameters
-        ----------
-        image : ndarray of shape (height, width)
-
-        Returns
-        -------
-        complex ndarray of shape (height, width)
+        Shapes: ``image`` (height, width), result (height, width).
         """
         seen = np.isfinite(image)  # margins may be missing
         change = np.where(seen, image - np.mean(image, where=seen), 0)
@@ -75,16 +63,7 @@ class PhaseCorrelation:
     def shift(self, reference: np.ndarray, spectrum: np.ndarray) -> np.ndarray:
         """How far an image is displaced from the reference.
 
-        Parameters
-        ----------
-        reference, spectrum : complex ndarray of shape (height, width)
-            Spectra of the reference and of the image.
-
-        Returns
-        -------
-        ndarray of shape (2,)
-            Rows and columns, to a fraction of a pixel; at most ``largest``. NaN if the image is
-            nowhere more like the reference than noise would be.
+        Shapes: ``reference``, ``spectrum`` (height, width), result (2,).
         """
         surface = np.real(ifft2(spectrum * reference.conj()))
         (down, right) = self.largest
@@ -103,17 +82,7 @@ class PhaseCorrelation:
 def sampled_frames(movie: Movie, most: int, side: int | None = None) -> np.ndarray:
     """Some frames of a movie at equal intervals.
 
-    Parameters
-    ----------
-    movie : Movie
-    most : int
-        Number of frames, unless the movie has fewer.
-    side : int, default=None
-        Largest side of the part of the frames that is returned, in the middle; None for all of it.
-
-    Returns
-    -------
-    ndarray of shape (n_sampled, height, width), float32
+    Shapes: result (n_sampled, height, width). ``side``: None for all of it.
     """
     frames, *sides = movie.shape
     chosen = np.unique(np.linspace(0, frames - 1, min(most, frames)).round().astype(int))
@@ -137,14 +106,7 @@ def typical_shift(images: np.ndarray) -> float:
     errors of the estimates are independent, so that their covariance is the variance of the
     motion.
 
-    Parameters
-    ----------
-    images : ndarray of shape (n_images, height, width)
-
-    Returns
-    -------
-    float
-        In pixels; 0 if the halves do not move together, or are too small for estimates.
+    Shapes: ``images`` (n_images, height, width).
     """
     longer = 1 if images.shape[1] >= images.shape[2] else 2
     parts = np.array_split(images, 2, axis=longer)
@@ -164,13 +126,7 @@ def typical_shift(images: np.ndarray) -> float:
 
 
 def warn_of_motion(movie: Movie) -> None:
-    """Warn if the frames of a movie shift by more than a third of a pixel.
-
-    Parameters
-    ----------
-    movie : Movie
-        At most 100 of its frames are read.
-    """
+    """Warn if the frames of a movie shift by more than a third of a pixel."""
     shift = typical_shift(sampled_frames(movie, _SAMPLE, _SIDE))
     if shift > _TOLD:
         warnings.warn(

@@ -22,12 +22,7 @@ _BLOCK_ENTRIES = 1 << 22
 class Movie:
     """The frames of a movie, and its name for error messages.
 
-    Parameters
-    ----------
-    frames : array, memmap or h5py dataset of shape (n_frames, height, width)
-        Real numbers.
-    name : str
-        Name of the file, or "movie".
+    Shapes: ``frames`` (n_frames, height, width).
     """
 
     def __init__(self, frames: Any, name: str) -> None:
@@ -78,17 +73,7 @@ class Movie:
 
         Another thread reads the next block while one is used.
 
-        Parameters
-        ----------
-        cell : int, default=1
-            Every block but the last one has a multiple of this number of lines.
-        needed : ndarray of shape (height,), default=None
-            Whether a line is needed; blocks without such lines are left out.
-
-        Yields
-        ------
-        first : int
-        block : ndarray of shape (n_frames, n_lines, width), float32
+        Shapes: ``needed`` (height,), ``block`` (n_frames, n_lines, width).
         """
         frames, height, width = self.shape
         step = cell * max(_BLOCK_ENTRIES // (frames * width * cell), 1)
@@ -117,10 +102,7 @@ def _clear_margins(block: np.ndarray) -> None:
     and the left or the right edge are NaN in at least one frame; so do all pixels of a line that
     has nothing else. Pixels that never change are not used.
 
-    Parameters
-    ----------
-    block : ndarray of shape (n_frames, n_lines, width)
-        Changed in place.
+    Shapes: ``block`` (n_frames, n_lines, width).
     """
     missing = np.isnan(block).any(axis=0)
     left = np.logical_and.accumulate(missing, axis=1)
@@ -132,17 +114,7 @@ def _clear_margins(block: np.ndarray) -> None:
 def open_movie(movie: Any, dataset: str | None = None) -> Iterator[Movie]:
     """Open a movie from an array or a file, which is closed afterwards.
 
-    Parameters
-    ----------
-    movie : array or memmap of shape (n_frames, height, width), or path
-        TIFF (.tif, .tiff), NumPy (.npy, .npz), HDF5 (.h5, .hdf5, .hdf), NWB (.nwb) or Zarr.
-    dataset : str, default=None
-        Name of the array in an NPZ, HDF5 or Zarr file, or of the TwoPhotonSeries in an NWB file.
-        Needed if there are several.
-
-    Yields
-    ------
-    Movie
+    Shapes: ``movie`` (n_frames, height, width).
     """
     if isinstance(movie, (str, os.PathLike)):
         path = Path(movie)

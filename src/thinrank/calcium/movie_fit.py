@@ -13,35 +13,15 @@ from thinrank.core.result import Status
 
 @dataclass(frozen=True)
 class MovieFit:
-    """A fitted movie.
+    """A fitted movie."""
 
-    Attributes
-    ----------
-    factors : Factors
-        Factors of Θ over all pixels, in units of ``scale``.
-    status : Status
-        How the fit ended.
-    decay : float
-        γ, the fraction of the fluorescence that is left after one frame.
-    radius : float
-        Radius of a neuron, in pixels.
-    mean_image : ndarray of shape (height, width), float32
-        Mean of the raw frames.
-    knots : ndarray of shape (n_knots,)
-        Frames at which the baseline is computed; in between it is interpolated linearly.
-    baseline : ndarray of shape (n_knots, height * width), float32
-        Baseline of all pixels at the knots.
-    scale : ndarray of shape (height * width,), float32
-        Unit of each pixel; 0 for a pixel that never changes.
-    neurons : Neurons
-    """
-
-    factors: Factors
-    status: Status
-    decay: float
-    radius: float
-    mean_image: np.ndarray
+    factors: Factors  # factors of Θ over all pixels, in units of ``scale``
+    status: Status  # how the fit ended
+    decay: float  # γ, the fraction of the fluorescence that is left after one frame
+    radius: float  # radius of a neuron, in pixels
+    mean_image: np.ndarray  # (height, width) mean of the raw frames
+    # (n_knots,) frames at which the baseline is computed; in between it is interpolated linearly
     knots: np.ndarray
-    baseline: np.ndarray
-    scale: np.ndarray
+    baseline: np.ndarray  # (n_knots, height * width) baseline of all pixels at the knots
+    scale: np.ndarray  # (height * width,) unit of each pixel; 0 for a pixel that never changes
     neurons: Neurons

@@ -18,27 +18,14 @@ from thinrank.designs import RecursiveFilter
 
 @dataclass(frozen=True)
 class Neurons:
-    """The neurons of a movie.
+    """The neurons of a movie."""
 
-    Attributes
-    ----------
-    footprints : csr_array of shape (n_neurons, height * width), float32
-        Brightness of each pixel, 1 at the brightest one.
-    spikes : ndarray of shape (n_neurons, n_frames), float32
-        Increase of the fluorescence by spikes.
-    traces : ndarray of shape (n_neurons, n_frames), float32
-        The filtered spikes: fluorescence above the baseline.
-    regions : list of ndarray of shape (n_pixels, 2)
-        Rows and columns of the pixels of each neuron.
-    labels : ndarray of shape (height, width) of int
-        0, or 1 plus the index of the neuron.
-    """
-
+    # (n_neurons, height * width) brightness of each pixel, 1 at the brightest one
     footprints: csr_array
-    spikes: np.ndarray
-    traces: np.ndarray
-    regions: list[np.ndarray]
-    labels: np.ndarray
+    spikes: np.ndarray  # (n_neurons, n_frames) increase of the fluorescence by spikes
+    traces: np.ndarray  # (n_neurons, n_frames) the filtered spikes: fluorescence above the baseline
+    regions: list[np.ndarray]  # (n_pixels, 2) rows and columns of the pixels of each neuron
+    labels: np.ndarray  # (height, width) 0, or 1 plus the index of the neuron
 
 
 def find_neurons(
@@ -51,25 +38,7 @@ def find_neurons(
 ) -> Neurons:
     """Split XΘ into neurons.
 
-    Parameters
-    ----------
-    theta : Factors
-        Θ of shape (n_frames, height * width), in units of the noise.
-    decay : float
-        γ, the fraction of the fluorescence that is left after one frame.
-    scale : ndarray of shape (height * width,)
-        Unit of each pixel.
-    shape : tuple (n_frames, height, width)
-        Shape of the movie.
-    radius : float
-        Approximate radius of a neuron, in pixels.
-    threshold : float
-        A region consists of the pixels at which a footprint is at least this fraction of its
-        maximum.
-
-    Returns
-    -------
-    Neurons
+    Shapes: ``scale`` (height * width,).
     """
     frames, height, width = shape
     rows, pixels = theta.row_support, theta.column_support
@@ -96,23 +65,7 @@ def as_neurons(
 ) -> Neurons:
     """Neurons from footprints and spikes; those that explain the most come first.
 
-    Parameters
-    ----------
-    footprints : csr_array of shape (n_neurons, height * width), float32
-        Brightness of each pixel, 1 at the brightest one.
-    spikes : ndarray of shape (n_neurons, n_frames)
-        Increase of the fluorescence by spikes. Neurons without a spike are left out.
-    decay : float
-        γ, the fraction of the fluorescence that is left after one frame.
-    shape : tuple (height, width)
-        Shape of a frame.
-    threshold : float
-        A region consists of the pixels at which a footprint is at least this fraction of its
-        maximum.
-
-    Returns
-    -------
-    Neurons
+    Shapes: ``footprints`` (n_neurons, height * width), ``spikes`` (n_neurons, n_frames).
     """
     design = RecursiveFilter(decay, spikes.shape[1], np.float32)
     traces = design @ np.ascontiguousarray(spikes.T, dtype=np.float32)

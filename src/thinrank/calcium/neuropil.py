@@ -25,18 +25,8 @@ def surroundings(
     The nearest 350 pixels are taken that are more than two pixels away from the region, belong to
     no other region and are usable; all there are within 28 pixels, if these are fewer.
 
-    Parameters
-    ----------
-    regions : list of ndarray of shape (n_pixels, 2)
-        Rows and columns of the pixels of each neuron.
-    shape : tuple (height, width)
-    usable : boolean ndarray of shape (height, width)
-        False for pixels without a signal.
-
-    Returns
-    -------
-    csr_array of shape (n_neurons, height * width)
-        Each row sums to 1; it is 0 if a region has no surroundings.
+    Shapes: ``regions`` (n_pixels, 2), ``usable`` (height, width), result (n_neurons, height *
+    width).
     """
     free = np.array(usable, dtype=bool)
     for region in regions:

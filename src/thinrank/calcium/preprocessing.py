@@ -33,70 +33,41 @@ _ACTIVE = 2.0
 
 @dataclass(frozen=True)
 class PreparedMovie:
-    """A movie as the matrix Y that the model is fitted to, and how to convert back.
+    """A movie as the matrix Y that the model is fitted to, and how to convert back."""
 
-    Attributes
-    ----------
-    Y : ndarray of shape (n_frames, n_pixels), float32
-        The smoothed movie minus the baseline, divided by the scale, at the pixels ``pixels``.
-    pixels : ndarray of shape (n_pixels,)
-        Sorted flat indices row * width + column.
-    shape : tuple (n_frames, height, width)
-        Shape of the movie.
-    knots : ndarray of shape (n_knots,)
-        Frames at which the baseline is computed; in between it is interpolated linearly.
-    baseline : ndarray of shape (n_knots, height * width), float32
-        Baseline of all pixels at the knots.
-    scale : ndarray of shape (height * width,), float32
-        Divisors of all pixels; 0 for a pixel that never changes.
-    mean_image : ndarray of shape (height, width), float32
-        Mean of the raw frames.
-    """
-
+    # (n_frames, n_pixels) the smoothed movie minus the baseline, divided by the scale, at the
+    # pixels ``pixels``
     Y: np.ndarray
-    pixels: np.ndarray
-    shape: tuple[int, int, int]
+    pixels: np.ndarray  # (n_pixels,) sorted flat indices row * width + column
+    shape: tuple[int, int, int]  # shape of the movie
+    # (n_knots,) frames at which the baseline is computed; in between it is interpolated linearly
     knots: np.ndarray
-    baseline: np.ndarray
-    scale: np.ndarray
-    mean_image: np.ndarray
+    baseline: np.ndarray  # (n_knots, height * width) baseline of all pixels at the knots
+    scale: np.ndarray  # (height * width,) divisors of all pixels; 0 for a pixel that never changes
+    mean_image: np.ndarray  # (height, width) mean of the raw frames
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """The steps that turn frames into the matrix Y.
+    """The steps that turn frames into the matrix Y."""
 
-    Parameters
-    ----------
-    baseline : {"median", "percentile", "none"}
-        What is subtracted from each pixel: its median; a percentile in windows that overlap by
-        half, interpolated between their centres; or nothing.
-    percentile : float
-        The percentile for ``baseline="percentile"``.
-    window : int
-        Number of frames of a window.
-    smoothing : float
-        Standard deviation of a Gaussian filter of each frame, in pixels; 0 for no smoothing.
-    background : float
-        Standard deviation of the wider filter whose changes over time are subtracted, in pixels;
-        0 for none.
-    noise_scaling : bool
-        Whether each pixel is divided by the standard deviation of its own noise. If False, all
-        pixels are divided by the median noise level.
-    floor : float
-        Values more than this many standard deviations of the noise below the baseline are
-        replaced by that bound; infinity for no bound.
-    most_pixels : int
-        In larger frames only this many pixels are used, those with the most activity.
-    """
-
+    # what is subtracted from each pixel: its median; a percentile in windows that overlap by half,
+    # interpolated between their centres; or nothing
     baseline: str
-    percentile: float
-    window: int
+    percentile: float  # the percentile for ``baseline="percentile"``
+    window: int  # number of frames of a window
+    # standard deviation of a Gaussian filter of each frame, in pixels; 0 for no smoothing
     smoothing: float
+    # standard deviation of the wider filter whose changes over time are subtracted, in pixels; 0
+    # for none
     background: float
+    # whether each pixel is divided by the standard deviation of its own noise. If False, all pixels
+    # are divided by the median noise level
     noise_scaling: bool
+    # values more than this many standard deviations of the noise below the baseline are replaced by
+    # that bound; infinity for no bound
     floor: float
+    # in larger frames only this many pixels are used, those with the most activity
     most_pixels: int
 
     def in_bins(self, length: int) -> Preprocessing:
@@ -104,21 +75,7 @@ class Preprocessing:
         return replace(self, window=max(2, round(self.window / length)))
 
     def prepare(self, movie: Movie, decay: float, progress: StageProgress) -> PreparedMovie:
-        """Prepare a movie.
-
-        Parameters
-        ----------
-        movie : Movie
-            It is read once, or twice if its frames have more than ``most_pixels`` pixels.
-        decay : float
-            γ, for the matched filter that measures the activity of pixels in large frames.
-        progress : callable
-            Called with the fraction of the work that is done.
-
-        Returns
-        -------
-        PreparedMovie
-        """
+        """Prepare a movie."""
         frames, height, width = movie.shape
         size = height * width
         large = size > self.most_pixels
@@ -237,35 +194,15 @@ class Preprocessing:
 
 @dataclass(frozen=True)
 class _Lines:
-    """Some lines of all frames.
+    """Some lines of all frames."""
 
-    Attributes
-    ----------
-    pixels : slice
-        Flat indices of the pixels.
-    values : ndarray of shape (n_frames, n_pixels)
-        Smoothed values.
-    mean : ndarray of shape (n_pixels,)
-        Means of the raw values.
-    """
-
-    pixels: slice
-    values: np.ndarray
-    mean: np.ndarray
+    pixels: slice  # flat indices of the pixels
+    values: np.ndarray  # (n_frames, n_pixels) smoothed values
+    mean: np.ndarray  # (n_pixels,) means of the raw values
 
 
 def smoothing_kernel(smoothing: float) -> np.ndarray:
-    """Weights of a Gaussian filter, truncated at three standard deviations; they sum to 1.
-
-    Parameters
-    ----------
-    smoothing : float
-        Standard deviation in pixels.
-
-    Returns
-    -------
-    ndarray
-    """
+    """Weights of a Gaussian filter, truncated at three standard deviations; they sum to 1."""
     reach = int(_CUT * smoothing + 0.5)
     weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / smoothing) ** 2)
     return weights / weights.sum()
@@ -274,17 +211,7 @@ def smoothing_kernel(smoothing: float) -> np.ndarray:
 def interpolated(levels: np.ndarray, knots: np.ndarray, frames: int) -> np.ndarray:
     """Interpolate levels between knots.
 
-    Parameters
-    ----------
-    levels : ndarray of shape (n_knots, n_pixels)
-    knots : ndarray of shape (n_knots,)
-        Sorted frames.
-    frames : int
-        Number of frames.
-
-    Returns
-    -------
-    ndarray of shape (n_frames, n_pixels), or (1, n_pixels) for a single knot
+    Shapes: ``levels`` (n_knots, n_pixels), ``knots`` (n_knots,), result (n_frames, n_pixels).
     """
     if len(knots) == 1:
         return levels

@@ -56,18 +56,7 @@ def measure_quality(
 ) -> Quality:
     """Compare traces with the light from which they were estimated.
 
-    Parameters
-    ----------
-    traces : ndarray of shape (n_neurons, n_frames)
-        The traces of the fit.
-    fluorescence : Fluorescence
-        The light of the same neurons.
-    resting : RestingLevel
-        The resting level that is subtracted from the light.
-
-    Returns
-    -------
-    Quality
+    Shapes: ``traces`` (n_neurons, n_frames).
     """
     light = _without_neuropil(fluorescence)
     noise = trace_noise(light)

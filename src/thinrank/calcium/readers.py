@@ -46,16 +46,7 @@ _BROKEN_NPZ = (
 def opened(path: Path, dataset: str | None = None) -> Iterator[Any]:
     """Open the array in a file: memory-mapped if its layout allows that, otherwise read.
 
-    Parameters
-    ----------
-    path : Path
-        The suffix of the file name determines the format.
-    dataset : str, default=None
-        Name of the array in the file; see :func:`thinrank.calcium.movie.open_movie`.
-
-    Yields
-    ------
-    array of shape (n_frames, height, width)
+    Shapes: result (n_frames, height, width).
     """
     name = str(path)
     if not path.exists():

@@ -14,16 +14,7 @@ def region_of(footprint: np.ndarray, threshold: float) -> np.ndarray:
 
     Only the connected component that contains the maximum is returned, with its holes filled.
 
-    Parameters
-    ----------
-    footprint : ndarray of shape (height, width)
-    threshold : float
-        The fraction of the maximum.
-
-    Returns
-    -------
-    ndarray of shape (n_pixels, 2)
-        Rows and columns.
+    Shapes: ``footprint`` (height, width), result (n_pixels, 2).
     """
     peak = np.unravel_index(int(np.argmax(footprint)), footprint.shape)
     pieces, _ = label(footprint >= threshold * footprint[peak], structure=_AROUND)
@@ -38,16 +29,7 @@ def label_image(
     A pixel in several regions belongs to the footprint that is largest there, relative to its
     maximum.
 
-    Parameters
-    ----------
-    footprints : list of ndarray of shape (height, width)
-    regions : list of ndarray of shape (n_pixels, 2)
-        Rows and columns.
-    shape : tuple (height, width)
-
-    Returns
-    -------
-    ndarray of shape (height, width) of int
+    Shapes: ``footprints`` (height, width), ``regions`` (n_pixels, 2), result (height, width).
     """
     labels, best = np.zeros(shape, dtype=np.int32), np.full(shape, -1, dtype=np.float32)
     for n, (footprint, region) in enumerate(zip(footprints, regions, strict=True)):
@@ -62,18 +44,7 @@ def label_image(
 def connected_regions(pixels: np.ndarray, shape: tuple[int, int], least: int) -> list[np.ndarray]:
     """Connected components of a set of pixels.
 
-    Parameters
-    ----------
-    pixels : ndarray of int
-        Flat indices.
-    shape : tuple (height, width)
-    least : int
-        Components with fewer pixels are left out.
-
-    Returns
-    -------
-    list of ndarray of shape (n_pixels, 2)
-        Rows and columns.
+    Shapes: result (n_pixels, 2).
     """
     mask = np.zeros(shape, dtype=bool)
     mask.ravel()[pixels] = True

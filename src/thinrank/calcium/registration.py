@@ -103,18 +103,7 @@ def register(
 def find_shifts(movie: Movie, progress: StageProgress) -> tuple[np.ndarray, np.ndarray]:
     """Displacements of all frames, and the reference.
 
-    Parameters
-    ----------
-    movie : Movie
-        It is read once, and some of its frames twice.
-    progress : callable
-        Called with the fraction of the work that is done.
-
-    Returns
-    -------
-    shifts : ndarray of shape (n_frames, 2)
-        Rows and columns.
-    reference : ndarray of shape (height, width), float32
+    Shapes: ``shifts`` (n_frames, 2), ``reference`` (height, width).
     """
     refine = import_optional("skimage.registration").phase_cross_correlation
     frames, height, width = movie.shape
@@ -152,14 +141,7 @@ def _filled(shifts: np.ndarray) -> np.ndarray:
 class RegisteredMovie(Movie):
     """A movie whose frames are shifted when they are read.
 
-    Parameters
-    ----------
-    movie : Movie
-        The movie as it is.
-    shifts : ndarray of shape (n_frames, 2)
-        Displacement of each frame.
-    reference : ndarray of shape (height, width)
-        Values of the margins that some frames do not show.
+    Shapes: ``shifts`` (n_frames, 2), ``reference`` (height, width).
     """
 
     def __init__(self, movie: Movie, shifts: np.ndarray, reference: np.ndarray) -> None:

@@ -192,16 +192,7 @@ def _auc_of_regions(energy: Any, regions: list[np.ndarray]) -> float | None:
 def as_regions(regions: Any, name: str = "regions") -> list[np.ndarray]:
     """Convert regions to a list of integer arrays of distinct rows and columns.
 
-    Parameters
-    ----------
-    regions : list of arrays of shape (n_pixels, 2), or array
-        As for :func:`score_regions`.
-    name : str, default="regions"
-        Name of the argument in messages.
-
-    Returns
-    -------
-    list of ndarray of shape (n_pixels, 2)
+    Shapes: ``regions`` (n_pixels, 2), result (n_pixels, 2).
     """
     if isinstance(regions, np.ndarray) and regions.dtype != object:
         return _from_image(regions, name)

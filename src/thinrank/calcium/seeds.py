@@ -36,25 +36,14 @@ _WIDE = 4.0
 
 @dataclass(eq=False)
 class LocalNeuron:
-    """A neuron in a window of the frame.
+    """A neuron in a window of the frame."""
 
-    Attributes
-    ----------
-    rows, columns : slice
-        The window.
-    footprint : ndarray of shape (window_height, window_width), float32
-    trace : ndarray of shape (n_bins,), float32
-    mask : boolean ndarray of shape (window_height, window_width)
-        Where the footprint may differ from zero.
-    target : ndarray of shape (n_bins,), float32
-        What the trace approximates, with its noise on both sides of zero.
-    """
-
-    rows: slice
+    rows: slice  # the window
     columns: slice
-    footprint: np.ndarray
-    trace: np.ndarray
-    mask: np.ndarray
+    footprint: np.ndarray  # (window_height, window_width)
+    trace: np.ndarray  # (n_bins,)
+    mask: np.ndarray  # (window_height, window_width) where the footprint may differ from zero
+    # (n_bins,) what the trace approximates, with its noise on both sides of zero
     target: np.ndarray
 
     def window(self, values: np.ndarray) -> np.ndarray:
@@ -82,19 +71,7 @@ def local_spread(values: np.ndarray, decay: float, radius: float) -> np.ndarray:
     Neurons cover the smaller part of their surroundings, so that even one that is always active
     hardly changes the median of the spreads of all pixels there.
 
-    Parameters
-    ----------
-    values : ndarray of shape (height, width, n_bins)
-        A smoothed movie with noise of variance 1.
-    decay : float
-        Fraction of the fluorescence that is left after one bin.
-    radius : float
-        Radius of a neuron, in pixels.
-
-    Returns
-    -------
-    ndarray of shape (height, width)
-        At least 1.
+    Shapes: result (height, width).
     """
     step = max(1, round(radius / 2))  # the median of a part of the pixels is as good
     some = matched(values[::step, ::step], decay)
@@ -116,18 +93,10 @@ def activity(lines: np.ndarray, decay: float, spread: np.ndarray) -> tuple[np.nd
 
 @dataclass(frozen=True)
 class SeedSearch:
-    """Greedy search for neurons.
+    """Greedy search for neurons."""
 
-    Parameters
-    ----------
-    radius : float
-        Radius of a neuron, in pixels.
-    decay : float
-        Fraction of the fluorescence that is left after one bin.
-    """
-
-    radius: float
-    decay: float
+    radius: float  # radius of a neuron, in pixels
+    decay: float  # fraction of the fluorescence that is left after one bin
 
     def least_height(self, shape: tuple[int, ...]) -> float:
         """Smallest highest output of the matched filter: what noise of this size hardly reaches."""
@@ -139,19 +108,7 @@ class SeedSearch:
     ) -> list[LocalNeuron]:
         """Find neurons and subtract them from the movie.
 
-        Parameters
-        ----------
-        values : ndarray of shape (height, width, n_bins)
-            A smoothed movie with noise of variance 1. What the neurons explain is subtracted in
-            place.
-        spread : ndarray of shape (height, width)
-            From :func:`local_spread`.
-        wide : bool, default=False
-            Whether to keep places that are wider than a neuron, for a radius that is a guess.
-
-        Returns
-        -------
-        list of LocalNeuron
+        Shapes: ``spread`` (height, width).
         """
         least = self.least_height(values.shape)
         total, highest = np.empty_like(spread), np.empty_like(spread)

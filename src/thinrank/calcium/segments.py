@@ -22,21 +22,11 @@ _FADED = 1e-4
 
 @dataclass(frozen=True)
 class Segments:
-    """The segments that begin at given frames.
+    """The segments that begin at given frames."""
 
-    Parameters
-    ----------
-    frames : ndarray of int
-        Sorted first frames t₁ < t₂ < ….
-    decay : float
-        γ, the fraction of the fluorescence that is left after one frame.
-    total : int
-        Number of frames of the movie.
-    """
-
-    frames: np.ndarray
-    decay: float
-    total: int
+    frames: np.ndarray  # sorted first frames t₁ < t₂ < …
+    decay: float  # γ, the fraction of the fluorescence that is left after one frame
+    total: int  # number of frames of the movie
 
     @property
     def lengths(self) -> np.ndarray:
@@ -56,15 +46,7 @@ class Segments:
     def basis(self, dtype: type = np.float32) -> csr_array:
         """Orthonormal basis of the signals that decay within each segment.
 
-        Parameters
-        ----------
-        dtype : type, default=np.float32
-
-        Returns
-        -------
-        csr_array of shape (n_segments, n_frames)
-            The rows are the decays within the segments, scaled to norm 1. For this matrix B, BᵀB
-            projects on the columns of X that belong to the frames.
+        Shapes: result (n_segments, n_frames).
         """
         lengths = self.lengths
         columns = np.arange(self.frames[0] if len(self.frames) else self.total, self.total)
@@ -77,13 +59,7 @@ class Segments:
     def spikes(self, levels: np.ndarray) -> np.ndarray:
         """Convert levels to spikes: each level minus what is left of the level before.
 
-        Parameters
-        ----------
-        levels : ndarray of shape (n_segments, n_columns)
-
-        Returns
-        -------
-        ndarray of shape (n_segments, n_columns)
+        Shapes: ``levels`` (n_segments, n_columns), result (n_segments, n_columns).
         """
         jumps = np.array(levels)
         jumps[1:] -= self.carried[:, None] * levels[:-1]
@@ -97,16 +73,7 @@ def segment_gains(Z: np.ndarray, decay: float) -> np.ndarray:
     frames almost nothing is left of a decay, so that longer segments explain as much as their
     first L frames.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_frames, n_directions)
-    decay : float
-        γ.
-
-    Returns
-    -------
-    ndarray of shape (n_frames, L)
-        Entry (t, l) is g(t − l, t + 1); zero where t < l.
+    Shapes: ``Z`` (n_frames, n_directions), result (n_frames, L).
     """
     frames = len(Z)
     longest = 1
@@ -126,21 +93,7 @@ def segment_gains(Z: np.ndarray, decay: float) -> np.ndarray:
 def best_frames(gains: np.ndarray, count: int | None, penalty: float) -> np.ndarray:
     """The spike frames whose segments explain the most.
 
-    Parameters
-    ----------
-    gains : ndarray of shape (n_frames, L)
-        From :func:`segment_gains`.
-    count : int or None
-        Largest number of frames. The penalty of a spike is increased until at most this many are
-        chosen. The result is optimal for its number of frames, which may be slightly smaller than
-        ``count``.
-    penalty : float
-        Smallest gain of a spike, if ``count`` is None.
-
-    Returns
-    -------
-    ndarray of int
-        Sorted frames.
+    Shapes: ``gains`` (n_frames, L).
     """
     if count is None:
         return _penalized_frames(gains, penalty)

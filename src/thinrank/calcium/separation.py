@@ -33,38 +33,18 @@ _LEAST_SPIKE = 3.0
 
 @dataclass(frozen=True)
 class Separation:
-    """Separates the product XΘ into neurons.
+    """Separates the product XΘ into neurons."""
 
-    Parameters
-    ----------
-    shape : tuple (height, width)
-        Shape of a frame.
-    radius : float
-        Approximate radius of a neuron, in pixels.
-    """
-
-    shape: tuple[int, int]
-    radius: float
+    shape: tuple[int, int]  # shape of a frame
+    radius: float  # approximate radius of a neuron, in pixels
 
     def split(
         self, levels: np.ndarray, V: np.ndarray, pixels: np.ndarray, segments: Segments
     ) -> Components:
         """Separate the movie ``levels @ V.T`` into neurons.
 
-        Parameters
-        ----------
-        levels : ndarray of shape (n_segments, rank)
-            XU at the spike frames.
-        V : ndarray of shape (n_pixels, rank)
-            Rows of V for the active pixels.
-        pixels : ndarray of shape (n_pixels,)
-            Sorted flat indices of the active pixels.
-        segments : Segments
-            The segments that begin at the spike frames.
-
-        Returns
-        -------
-        Components
+        Shapes: ``levels`` (n_segments, rank), ``V`` (n_pixels, rank), ``pixels``
+        (n_pixels,).
         """
         spikes = segments.spikes(levels)
         spikes /= _spike_noise(segments)[:, None]
@@ -80,21 +60,7 @@ class Separation:
     ) -> Components:
         """Fit footprints and traces, drop components that are not neurons, and merge duplicates.
 
-        Parameters
-        ----------
-        W : ndarray of shape (n_segments, n_pixels)
-            The movie in the orthonormal coordinates of the segments.
-        first : Components
-            Footprints to start from, and where they may differ from zero.
-        pixels : ndarray of shape (n_pixels,)
-            Sorted flat indices of the active pixels.
-        segments : Segments
-            The segments that begin at the spike frames.
-
-        Returns
-        -------
-        Components
-            Those that explain the most come first.
+        Shapes: ``W`` (n_segments, n_pixels), ``pixels`` (n_pixels,).
         """
         components = demix(W, first, segments, _ROUNDS)
         while True:

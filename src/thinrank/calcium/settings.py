@@ -28,12 +28,7 @@ _LONGEST = 3e9
 
 
 def check_settings(imaging: Any) -> None:
-    """Raise a ValueError for parameters that are invalid for every movie.
-
-    Parameters
-    ----------
-    imaging : CalciumImaging
-    """
+    """Raise a ValueError for parameters that are invalid for every movie."""
     if imaging.baseline not in _BASELINES:
         raise ValueError(f"baseline must be one of {_BASELINES}, got {imaging.baseline!r}")
     as_solver(imaging.solver, imaging.max_iter)
@@ -60,14 +55,7 @@ def check_settings(imaging: Any) -> None:
 
 
 def check_widths(imaging: Any, shape: tuple[int, int, int]) -> None:
-    """Raise a ValueError for widths far beyond the frames, whose filters would need much memory.
-
-    Parameters
-    ----------
-    imaging : CalciumImaging
-    shape : tuple (n_frames, height, width)
-        Shape of the movie.
-    """
+    """Raise a ValueError for widths far beyond the frames, whose filters would need much memory."""
     most = _WIDEST * max(shape[1:])
     for name in ("neuron_radius", "smoothing", "background"):
         value = getattr(imaging, name)
@@ -79,21 +67,7 @@ def check_widths(imaging: Any, shape: tuple[int, int, int]) -> None:
 
 
 def in_radii(value: Any, radii: float, radius: float) -> float:
-    """A width in pixels.
-
-    Parameters
-    ----------
-    value : float or "auto"
-        The width that was given.
-    radii : float
-        The width for "auto", in radii of a neuron.
-    radius : float
-        Radius of a neuron, in pixels.
-
-    Returns
-    -------
-    float
-    """
+    """A width in pixels."""
     return radii * radius if is_auto(value) else float(value)
 
 
@@ -111,16 +85,7 @@ def given_radius(imaging: Any) -> float:
 
 
 def fits_low_rank(imaging: Any) -> bool:
-    """Whether Θ is fitted to the whole movie: if asked for, or if a parameter of that fit is given.
-
-    Parameters
-    ----------
-    imaging : CalciumImaging
-
-    Returns
-    -------
-    bool
-    """
+    """Whether Θ is fitted to the whole movie: if asked for, or if one of its parameters is."""
     sizes = (imaging.rank, imaging.row_sparsity, imaging.column_sparsity)
     given = not all(map(is_auto, sizes))
     if imaging.detection == "local" and given:
@@ -133,20 +98,7 @@ def fits_low_rank(imaging: Any) -> bool:
 
 
 def as_preprocessing(imaging: Any, most_pixels: int, radius: float) -> Preprocessing:
-    """The preprocessing that the parameters describe.
-
-    Parameters
-    ----------
-    imaging : CalciumImaging
-    most_pixels : int
-        Largest number of pixels in use.
-    radius : float
-        Radius of a neuron, in pixels.
-
-    Returns
-    -------
-    Preprocessing
-    """
+    """The preprocessing that the parameters describe."""
     return Preprocessing(
         baseline=imaging.baseline,
         percentile=float(imaging.percentile),
@@ -162,18 +114,7 @@ def as_preprocessing(imaging: Any, most_pixels: int, radius: float) -> Preproces
 def given_sizes(imaging: Any, shape: tuple[int, int, int], most_pixels: int) -> MovieSizes:
     """The sizes that were given, checked against the shape of the movie.
 
-    Parameters
-    ----------
-    imaging : CalciumImaging
-    shape : tuple (n_frames, height, width)
-        Shape of the movie.
-    most_pixels : int
-        Largest number of pixels in use.
-
-    Returns
-    -------
-    MovieSizes
-        None in place of "auto".
+    None in place of "auto".
     """
     frames, height, width = shape
     rank, rows, columns = (

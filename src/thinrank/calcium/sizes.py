@@ -43,21 +43,13 @@ class MovieSizes:
 
 @dataclass(frozen=True)
 class LeadingDirections:
-    """Leading directions of a matrix Y, or of its most active pixels.
+    """Leading directions of a matrix Y, or of its most active pixels."""
 
-    Attributes
-    ----------
-    Z : ndarray of shape (n_frames, n_directions)
-        Y times its leading right singular vectors, largest singular value first.
-    total : float
-        ‖Y‖².
-    shape : tuple (n_frames, n_pixels)
-        Shape of Y, restricted to the pixels in use.
-    """
-
+    # (n_frames, n_directions) Y times its leading right singular vectors, largest singular value
+    # first
     Z: np.ndarray
-    total: float
-    shape: tuple[int, int]
+    total: float  # ‖Y‖²
+    shape: tuple[int, int]  # shape of Y, restricted to the pixels in use
 
     def visible(self, smoothing: float) -> int:
         """Number of directions with larger singular values than noise would have.
@@ -65,15 +57,6 @@ class LeadingDirections:
         Noise of T frames and m pixels that are correlated by smoothing has squared singular
         values up to about σ²m(1 + √(T/m′))², where m′ = m/Σρ² and ρ are the correlations between
         one pixel and all pixels.
-
-        Parameters
-        ----------
-        smoothing : float
-            Standard deviation of the Gaussian filter of the frames, in pixels.
-
-        Returns
-        -------
-        int
         """
         frames, pixels = self.shape
         squares = np.einsum("ij,ij->j", self.Z, self.Z)
@@ -91,17 +74,7 @@ class LeadingDirections:
 def leading_directions(Y: np.ndarray, most: int | None, seed: int) -> LeadingDirections:
     """Leading directions of Y, from its most active pixels if there are very many.
 
-    Parameters
-    ----------
-    Y : ndarray of shape (n_frames, n_pixels)
-    most : int or None
-        Number of directions; None for the largest rank that is chosen automatically.
-    seed : int
-        Seed of the randomised decomposition of long movies.
-
-    Returns
-    -------
-    LeadingDirections
+    ``most``: None for the largest rank that is chosen automatically.
     """
     if most is None:
         most = min(_LARGEST_RANK, *Y.shape)
@@ -136,13 +109,7 @@ def spike_penalty(Z: np.ndarray) -> float:
     of direction d. The penalty is the bound of Laurent & Massart (2000) for this sum, which
     noise exceeds with a probability of at most 1/T².
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_frames, n_directions)
-
-    Returns
-    -------
-    float
+    Shapes: ``Z`` (n_frames, n_directions).
     """
     differences = np.abs(np.diff(Z, axis=0)).mean(axis=0)
     variances = (differences * _FROM_MEAN_DIFFERENCE) ** 2
@@ -154,18 +121,7 @@ def spike_penalty(Z: np.ndarray) -> float:
 def active_pixel_count(energies: np.ndarray, degrees: int) -> int:
     """Number of pixels of which the fit explains more than it would of noise.
 
-    Parameters
-    ----------
-    energies : ndarray of shape (n_pixels,)
-        Sum of squares that the fit explains in each pixel. Without activity it is distributed
-        about as a multiple of χ² with ``degrees`` degrees of freedom; at least a quarter of the
-        pixels are assumed to be without activity.
-    degrees : int
-        Degrees of freedom.
-
-    Returns
-    -------
-    int
+    Shapes: ``energies`` (n_pixels,).
     """
     live = energies[energies > 0]
     if live.size == 0:

@@ -12,19 +12,7 @@ _LINES = 16
 def gaussian_matrix(side: int, width: float, truncate: float = 3.0) -> np.ndarray:
     """Weights of a Gaussian filter along one side of a frame.
 
-    Parameters
-    ----------
-    side : int
-        Number of pixels.
-    width : float
-        Standard deviation, in pixels.
-    truncate : float, default=3.0
-        The filter ends after this many standard deviations.
-
-    Returns
-    -------
-    ndarray of shape (side, side), float32
-        The rows sum to 1: at the edges, the weights of the pixels inside are raised.
+    Shapes: result (side, side).
 
     Examples
     --------
@@ -41,16 +29,7 @@ def gaussian_matrix(side: int, width: float, truncate: float = 3.0) -> np.ndarra
 def smooth_frames(values: np.ndarray, width: float) -> np.ndarray:
     """A Gaussian filter of each frame, by matrix products.
 
-    Parameters
-    ----------
-    values : ndarray of shape (height, width, n_frames), float32
-    width : float
-        Standard deviation, in pixels; 0 for no smoothing.
-
-    Returns
-    -------
-    ndarray of shape (height, width, n_frames), float32
-        A new array.
+    Shapes: result (height, width, n_frames).
     """
     if width == 0:
         return values.copy()

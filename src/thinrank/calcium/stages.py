@@ -14,29 +14,13 @@ StageProgress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Stages:
-    """Reports the stages of a fit to a function.
+    """Reports the stages of a fit to a function."""
 
-    Parameters
-    ----------
-    report : callable or None
-        ``report(name, fraction)``, called when a stage begins and as it advances.
-    """
-
+    # ``report(name, fraction)``, called when a stage begins and as it advances
     report: Callable[[str, float], object] | None
 
     def begin(self, name: str) -> StageProgress:
-        """Begin a stage.
-
-        Parameters
-        ----------
-        name : str
-            Name of the stage.
-
-        Returns
-        -------
-        callable
-            To be called with the fraction of the stage that is done.
-        """
+        """Begin a stage."""
 
         def progress(fraction: float) -> None:
             if self.report is not None:
@@ -50,19 +34,7 @@ class Stages:
 def reported_stages(
     report: Callable[[str, float], object] | None, verbose: int
 ) -> Iterator[Stages]:
-    """Stages that are reported to a function, with a bar on standard error if ``verbose`` > 0.
-
-    Parameters
-    ----------
-    report : callable or None
-        ``report(name, fraction)``.
-    verbose : int
-        Whether to show a progress bar.
-
-    Yields
-    ------
-    Stages
-    """
+    """Stages that are reported to a function, with a bar on standard error if ``verbose`` > 0."""
     if verbose <= 0:
         yield Stages(report)
         return

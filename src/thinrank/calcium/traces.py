@@ -19,17 +19,12 @@ _PASSES, _SPIKE_PASSES = 10, 2
 
 @dataclass(frozen=True)
 class FrameTraces:
-    """What the movie says about each neuron in each frame.
+    """What the movie says about each neuron in each frame."""
 
-    Attributes
-    ----------
-    seen : ndarray of shape (n_neurons, n_frames)
-        Inner products of the footprints and the frames, without baseline and background.
-    overlap : ndarray of shape (n_neurons, n_neurons)
-        The same inner products for the footprints themselves.
-    """
-
+    # (n_neurons, n_frames) inner products of the footprints and the frames, without baseline and
+    # background
     seen: np.ndarray
+    # (n_neurons, n_neurons) the same inner products for the footprints themselves
     overlap: np.ndarray
 
     def targets(self) -> np.ndarray:
@@ -66,23 +61,8 @@ def extract_targets(
 ) -> FrameTraces:
     """Read a movie once and collect the inner products of its frames with the footprints.
 
-    Parameters
-    ----------
-    movie : Movie
-    footprints : csr_array of shape (n_neurons, height * width)
-    weights : ndarray of shape (height * width,)
-        Weight of each pixel, the inverse of the variance of its noise.
-    background : LocalBackground or None
-        Its time course is computed from the frames; what the footprints add to it is accounted for
-        in ``overlap``.
-    baseline : tuple of ndarray of shape (n_knots,) and (n_knots, height * width)
-        Knots and levels.
-    progress : callable
-        Called with the fraction of the work that is done.
-
-    Returns
-    -------
-    FrameTraces
+    Shapes: ``footprints`` (n_neurons, height * width), ``weights`` (height * width,),
+    ``baseline`` (n_knots,).
     """
     frames, height, width = movie.shape
     weighted = csr_array(footprints.multiply(weights[None, :]))
@@ -124,18 +104,7 @@ def _rows(matrix: csr_array) -> list[csr_array]:
 def spikes_of(traces: FrameTraces, decay: float, progress: StageProgress) -> np.ndarray:
     """Separate the traces of overlapping neurons and find their spikes.
 
-    Parameters
-    ----------
-    traces : FrameTraces
-    decay : float
-        γ, the fraction of the fluorescence that is left after one frame.
-    progress : callable
-        Called with the fraction of the work that is done.
-
-    Returns
-    -------
-    ndarray of shape (n_neurons, n_frames)
-        At least 0.
+    Shapes: result (n_neurons, n_frames).
     """
     clean = traces.separated(lambda share: progress(share / 2))
     spikes = np.zeros_like(clean)

@@ -14,15 +14,7 @@ _HALF = 14
 def mask_of(region: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """A region as a boolean image.
 
-    Parameters
-    ----------
-    region : ndarray of shape (n_pixels, 2)
-        Rows and columns. Pixels outside the image are ignored.
-    shape : tuple (height, width)
-
-    Returns
-    -------
-    boolean ndarray of shape (height, width)
+    Shapes: ``region`` (n_pixels, 2), result (height, width).
     """
     mask = np.zeros(shape, dtype=bool)
     mask[tuple(inside(region, shape).T)] = True
@@ -32,15 +24,7 @@ def mask_of(region: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 def inside(region: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The pixels of a region that are in an image.
 
-    Parameters
-    ----------
-    region : ndarray of shape (n_pixels, 2)
-        Rows and columns.
-    shape : tuple (height, width)
-
-    Returns
-    -------
-    ndarray of shape (n_pixels_inside, 2)
+    Shapes: ``region`` (n_pixels, 2), result (n_pixels_inside, 2).
     """
     return region[np.all((region >= 0) & (region < np.array(shape)), axis=1)]
 
@@ -51,15 +35,7 @@ def window(image: np.ndarray, centre: Sequence[float] | np.ndarray) -> np.ndarra
     A square that would reach beyond the edge is moved inside, so that it holds nothing but pixels
     of the image: padding would show as dark strips and change the range of the colours.
 
-    Parameters
-    ----------
-    image : ndarray of shape (height, width)
-    centre : sequence of two floats
-        Row and column.
-
-    Returns
-    -------
-    ndarray of shape (min(29, height), min(29, width))
+    Shapes: ``image`` (height, width).
     """
     row, column = (
         int(np.clip(round(float(place)) - _HALF, 0, max(length - 2 * _HALF - 1, 0)))

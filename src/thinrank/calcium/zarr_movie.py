@@ -24,14 +24,7 @@ def is_zarr(path: Path) -> bool:
 
 
 class ZarrFrames:
-    """A Zarr array with three axes; axes of length 1 are left out, as those of OME-Zarr are.
-
-    Parameters
-    ----------
-    array : zarr.Array
-    name : str
-        Name of the movie, for errors.
-    """
+    """A Zarr array with three axes; axes of length 1 are left out, as those of OME-Zarr are."""
 
     def __init__(self, array: Any, name: str) -> None:
         self._array, self._name = array, name
@@ -70,17 +63,7 @@ class ZarrFrames:
 
 
 def zarr_arrays(path: Path) -> dict[str, Any]:
-    """The arrays of a Zarr folder by name; the only one of an array itself is named "".
-
-    Parameters
-    ----------
-    path : Path
-        A folder for which :func:`is_zarr` is True.
-
-    Returns
-    -------
-    dict of str to zarr.Array
-    """
+    """The arrays of a Zarr folder by name; the only one of an array itself is named ""."""
     zarr = import_optional("zarr")
     try:
         found = zarr.open(str(path), mode="r")

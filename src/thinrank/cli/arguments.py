@@ -10,23 +10,7 @@ import typer
 
 
 def number(text: str, kind: type, words: tuple[str, ...], option: str) -> object:
-    """Parse an option that is a number or one of some words.
-
-    Parameters
-    ----------
-    text : str
-        What the user typed.
-    kind : type
-        int or float.
-    words : tuple of str
-        The words that are returned as they are.
-    option : str
-        The option, for the error.
-
-    Returns
-    -------
-    number or str
-    """
+    """Parse an option that is a number or one of some words."""
     if text in words:
         return text
     try:
@@ -37,21 +21,7 @@ def number(text: str, kind: type, words: tuple[str, ...], option: str) -> object
 
 
 def size(text: str, option: str, *, unlimited: bool = True) -> int | str | None:
-    """Parse a size of the model: a positive whole number, "auto", or "all" for no limit.
-
-    Parameters
-    ----------
-    text : str
-        What the user typed.
-    option : str
-        The option, for the error.
-    unlimited : bool, default=True
-        Whether "all" is allowed.
-
-    Returns
-    -------
-    int, str or None
-    """
+    """Parse a size of the model: a positive whole number, "auto", or "all" for no limit."""
     value = number(text, int, ("auto", "all") if unlimited else ("auto",), option)
     if isinstance(value, int) and value < 1:
         raise typer.BadParameter(f"must be at least 1, got {value}", param_hint=option)
@@ -59,21 +29,7 @@ def size(text: str, option: str, *, unlimited: bool = True) -> int | str | None:
 
 
 def word(text: str, words: tuple[str, ...], option: str) -> str:
-    """Parse an option that is one of some words.
-
-    Parameters
-    ----------
-    text : str
-        What the user typed.
-    words : tuple of str
-        The words.
-    option : str
-        The option, for the error.
-
-    Returns
-    -------
-    str
-    """
+    """Parse an option that is one of some words."""
     if text not in words:
         raise typer.BadParameter(
             f"must be one of {', '.join(words)}, got {text!r}", param_hint=option
@@ -83,15 +39,6 @@ def word(text: str, words: tuple[str, ...], option: str) -> str:
 
 def names_of(texts: list[str] | None) -> list[str]:
     """Parse names that are separated by commas; a name with a comma is put in quotes.
-
-    Parameters
-    ----------
-    texts : list of str or None
-        What the user typed, once for each use of the option.
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------

@@ -40,61 +40,26 @@ SIMULATED_FRAME_RATE = 7.0
 
 @dataclass(frozen=True)
 class CalciumRequest:
-    """The arguments of the command.
+    """The arguments of the command."""
 
-    Parameters
-    ----------
-    movie : Path or None
-        The file; None for a simulated movie.
-    out : Path
-        Folder of the results.
-    settings : dict
-        Arguments of :class:`~thinrank.calcium.CalciumImaging`. The frame rate may be None, if the
-        movie has it.
-    dataset : str or None
-        Name of the array in the file.
-    labels : Path or None
-        File with regions marked by a person, in the format of NeuroFinder.
-    nwb, suite2p : bool
-        Whether to write an NWB file, and the files of suite2p.
-    accept : Path or None
-        File with decisions; only accepted neurons are written.
-    hide_doubtful : bool
-        Whether to leave out doubtful neurons.
-    overwrite : bool
-        Whether to replace earlier results.
-    seed : int
-        Seed of the simulated movie.
-    command : str
-        The command as typed.
-    """
-
-    movie: Path | None
-    out: Path
+    movie: Path | None  # the file; None for a simulated movie
+    out: Path  # folder of the results
+    # arguments of :class:`~thinrank.calcium.CalciumImaging`. The frame rate may be None, if the
+    # movie has it
     settings: dict[str, Any]
-    dataset: str | None
-    labels: Path | None
-    nwb: bool
+    dataset: str | None  # name of the array in the file
+    labels: Path | None  # file with regions marked by a person, in the format of NeuroFinder
+    nwb: bool  # whether to write an NWB file, and the files of suite2p
     suite2p: bool
-    accept: Path | None
-    hide_doubtful: bool
-    overwrite: bool
-    seed: int
-    command: str
+    accept: Path | None  # file with decisions; only accepted neurons are written
+    hide_doubtful: bool  # whether to leave out doubtful neurons
+    overwrite: bool  # whether to replace earlier results
+    seed: int  # seed of the simulated movie
+    command: str  # the command as typed
 
 
 def run_calcium(console: Console, request: CalciumRequest, output: Output) -> None:
-    """Run the command; after a failure no new folder is left behind.
-
-    Parameters
-    ----------
-    console : Console
-        Where results are printed.
-    request : CalciumRequest
-        What to do.
-    output : Output
-        Where notes are written.
-    """
+    """Run the command; after a failure no new folder is left behind."""
     # check everything that can fail before the fit, which takes long
     _check_out(request.out, request.overwrite)
     for file in (request.movie, request.labels, request.accept):

@@ -19,17 +19,7 @@ _RANK, _ROWS, _COLUMNS = 8, 10, 10  # of the paper's two-way sparse setting
 
 
 def run_demo(console: Console, seed: int, out: Path) -> None:
-    """Fit one simulated data set, print tables of results, and write the report.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-        Where to print.
-    seed : int
-        Seed of the data.
-    out : Path
-        File of the report.
-    """
+    """Fit one simulated data set, print tables of results, and write the report."""
     console.print(
         "Simulating the paper's strong two-way setting: "
         "n=50, p=100, k=50, rank 8, 10 predictors, 10 responses."

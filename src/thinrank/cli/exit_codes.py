@@ -38,30 +38,13 @@ class UnusableArgumentError(Exception):
 
 @dataclass
 class Output:
-    """Where a command writes: results to standard output, everything else to standard error.
+    """Where a command writes: results to standard output, everything else to standard error."""
 
-    Parameters
-    ----------
-    json : bool, default=False
-        Whether standard output is one JSON object.
-    quiet : bool, default=False
-        Whether only errors and JSON are written.
-    debug : bool, default=False
-        Whether errors have a traceback.
-    kept : str, default="nothing was written"
-        What is there after an interruption.
-
-    Attributes
-    ----------
-    notes : list of str
-        The notes so far.
-    """
-
-    json: bool = False
-    quiet: bool = False
-    debug: bool = False
-    kept: str = "nothing was written"
-    notes: list[str] = field(default_factory=list)
+    json: bool = False  # whether standard output is one JSON object
+    quiet: bool = False  # whether only errors and JSON are written
+    debug: bool = False  # whether errors have a traceback
+    kept: str = "nothing was written"  # what is there after an interruption
+    notes: list[str] = field(default_factory=list)  # the notes so far
 
     def note(self, text: str) -> None:
         """Tell the user what was decided, or what to look at."""
@@ -88,22 +71,7 @@ class Output:
 
 
 def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any] | int | None]) -> int:
-    """Run a command, report its errors in one line, and return the exit code.
-
-    Parameters
-    ----------
-    name : str
-        Name of the command, for messages.
-    output : Output
-        Where to write.
-    work : callable
-        Does the work and returns what ``--json`` prints, or an exit code.
-
-    Returns
-    -------
-    int
-        0, one of the codes of this module, or 128 plus the number of a signal.
-    """
+    """Run a command, report its errors in one line, and return the exit code."""
     try:
         with _warnings_as_notes(output):
             result = work()
@@ -115,21 +83,7 @@ def carry_out(name: str, output: Output, work: Callable[[], dict[str, Any] | int
 
 
 def fail(error: BaseException, output: Output, command: str) -> int:
-    """Write an error in one line and return the exit code.
-
-    Parameters
-    ----------
-    error : BaseException
-        What was raised.
-    output : Output
-        Where to write.
-    command : str
-        The command, for the message.
-
-    Returns
-    -------
-    int
-    """
+    """Write an error in one line and return the exit code."""
     code, message = _outcome(error, output)
     if output.debug or os.environ.get(TRACEBACK):
         traceback.print_exception(error, file=sys.stderr)

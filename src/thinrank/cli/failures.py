@@ -16,17 +16,7 @@ _REMEDIES = {
 
 
 def system_failure(error: OSError) -> str:
-    """The message for a file or a device that cannot be used.
-
-    Parameters
-    ----------
-    error : OSError
-        What was raised.
-
-    Returns
-    -------
-    str
-    """
+    """The message for a file or a device that cannot be used."""
     if error.errno == errno.ENOMEM:
         return memory_failure(error)
     if error.strerror is None:
@@ -37,17 +27,7 @@ def system_failure(error: OSError) -> str:
 
 
 def memory_failure(error: BaseException) -> str:
-    """The message for too little memory: how much was needed, and what to do instead.
-
-    Parameters
-    ----------
-    error : BaseException
-        What was raised. NumPy says how much it asked for, and thinrank how much it would need.
-
-    Returns
-    -------
-    str
-    """
+    """The message for too little memory: how much was needed, and what to do instead."""
     said = str(error)
     if "THINRANK_MEMORY_GIB" in said:
         return said  # an error of thinrank, which has a remedy

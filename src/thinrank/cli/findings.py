@@ -10,15 +10,7 @@ import numpy as np
 def as_json(estimator: Any) -> dict[str, Any]:
     """The findings of a fitted estimator.
 
-    Parameters
-    ----------
-    estimator : estimator
-        With ``summary``.
-
-    Returns
-    -------
-    dict
-        Numbers, strings, lists and dictionaries; numbers that are not finite are None.
+    Numbers that are not finite are None.
     """
     summary = estimator.summary()
     predictors, responses = list(summary.predictor_names), list(summary.response_names)

@@ -28,49 +28,19 @@ _MANY = 20  # more predictors than this are hard to read as a selection
 
 @dataclass(frozen=True)
 class FitRequest:
-    """The arguments of the command.
+    """The arguments of the command."""
 
-    Parameters
-    ----------
-    data : DataRequest
-        The files.
-    out : Path
-        Folder of the model.
-    settings : dict
-        Arguments of the estimator.
-    loss : str
-        The loss of responses that are numbers.
-    keep : list of str
-        Columns or predictors that are in every model.
-    overwrite : bool
-        Whether to replace a model.
-    command : str
-        The command as typed.
-    """
-
-    data: DataRequest
-    out: Path
-    settings: dict[str, Any]
-    loss: str
-    keep: list[str]
-    overwrite: bool
-    command: str
+    data: DataRequest  # the files
+    out: Path  # folder of the model
+    settings: dict[str, Any]  # arguments of the estimator
+    loss: str  # the loss of responses that are numbers
+    keep: list[str]  # columns or predictors that are in every model
+    overwrite: bool  # whether to replace a model
+    command: str  # the command as typed
 
 
 def run_fit(request: FitRequest, output: Output) -> dict[str, Any]:
-    """Fit and save a model, and return what ``--json`` prints.
-
-    Parameters
-    ----------
-    request : FitRequest
-        What to fit.
-    output : Output
-        Where to write.
-
-    Returns
-    -------
-    dict
-    """
+    """Fit and save a model, and return what ``--json`` prints."""
     check_files(request.data)
     _check_out(request.out, request.overwrite)
     data = load_data(request.data, output.note)

@@ -10,20 +10,7 @@ from thinrank.tables import TableError, checksum
 
 
 def reread_data(model: SavedModel, x: Path | None, y: Path | None) -> TrainingData | str:
-    """The data that a model was fitted to.
-
-    Parameters
-    ----------
-    model : SavedModel
-        The model.
-    x, y : Path or None
-        The files, if they are not where they were.
-
-    Returns
-    -------
-    TrainingData or str
-        The data; or why they cannot be used, if no files are given.
-    """
+    """The data that a model was fitted to."""
     if model.record is None:
         return "the model was not fitted by thinrank fit"
     stored = model.record["data"]

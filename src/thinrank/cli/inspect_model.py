@@ -14,19 +14,7 @@ from thinrank.tables.errors import counted, listed, listed_counts
 
 
 def run_inspect(folder: Path, output: Output) -> dict[str, Any]:
-    """Show what a model found and where it comes from, and return what ``--json`` prints.
-
-    Parameters
-    ----------
-    folder : Path
-        The model.
-    output : Output
-        Where to write.
-
-    Returns
-    -------
-    dict
-    """
+    """Show what a model found and where it comes from, and return what ``--json`` prints."""
     model = load_model(folder)
     output.show(in_options(f"{model.estimator.summary()}\n"))
     for line in _origin(model):

@@ -15,13 +15,7 @@ _SIGNALS = tuple(
 
 
 class Interruption(BaseException):
-    """A request to end. Not a KeyboardInterrupt, after which a search goes on with its best model.
-
-    Parameters
-    ----------
-    number : int
-        The signal.
-    """
+    """A request to end; no KeyboardInterrupt, after which a search goes on with its best model."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -35,17 +29,7 @@ class _Received:
 
 
 def received_signal(error: BaseException | None = None) -> int | None:
-    """The signal that ended the work, whatever the error looks like; None if there was none.
-
-    Parameters
-    ----------
-    error : BaseException, default=None
-        What was raised.
-
-    Returns
-    -------
-    int or None
-    """
+    """The signal that ended the work, whatever the error looks like; None if there was none."""
     if isinstance(error, Interruption):
         return error.number
     if isinstance(error, KeyboardInterrupt):

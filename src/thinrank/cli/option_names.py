@@ -34,15 +34,6 @@ _FIRST = re.compile(rf"({'|'.join(_WORDS)})(?= must )")
 def in_options(message: str) -> str:
     """A message with the options in place of the parameters of the estimators.
 
-    Parameters
-    ----------
-    message : str
-        The message of an error or a warning.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from thinrank.cli.option_names import in_options

@@ -9,15 +9,7 @@ import typer
 
 
 def check_output_folder(folder: Path, option: str = "--out") -> None:
-    """Raise a usage error unless files can be written to a folder, which need not exist.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of the results.
-    option : str, default="--out"
-        The option, for the error.
-    """
+    """Raise a usage error unless files can be written to a folder, which need not exist."""
     place = folder.absolute()
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -34,15 +26,7 @@ def check_output_folder(folder: Path, option: str = "--out") -> None:
 
 
 def check_output_file(path: Path, option: str = "--out") -> None:
-    """Raise a usage error unless a file can be written or replaced.
-
-    Parameters
-    ----------
-    path : Path
-        The file, in an existing folder.
-    option : str, default="--out"
-        The option, for the error.
-    """
+    """Raise a usage error unless a file can be written or replaced."""
     if path.is_dir():
         raise typer.BadParameter(f"{path} is a folder, expected a file", param_hint=option)
     if not path.absolute().parent.is_dir():
@@ -51,17 +35,7 @@ def check_output_file(path: Path, option: str = "--out") -> None:
 
 
 def check_new_file(path: Path, overwrite: bool, option: str = "--out") -> None:
-    """Raise a usage error unless a file can be written; an existing one only if it may be replaced.
-
-    Parameters
-    ----------
-    path : Path
-        The file, in an existing folder.
-    overwrite : bool
-        Whether it may be replaced.
-    option : str, default="--out"
-        The option, for the error.
-    """
+    """Raise a usage error unless a file can be written, or replaced if it exists."""
     check_output_file(path, option)
     if path.exists() and not overwrite:
         raise typer.BadParameter(f"{path} exists; use --overwrite to replace it", param_hint=option)

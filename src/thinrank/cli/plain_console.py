@@ -6,10 +6,5 @@ from rich.console import Console
 
 
 def plain_console() -> Console:
-    """A console that prints text as it is: ``[red]`` may be part of a path or of a name.
-
-    Returns
-    -------
-    Console
-    """
+    """A console that prints text as it is: ``[red]`` may be part of a path or of a name."""
     return Console(markup=False, highlight=False, emoji=False)

@@ -20,27 +20,7 @@ from thinrank.tables.write import OUTPUT_SUFFIXES
 def run_predict(
     folder: Path, file: Path, options: ReadOptions, out: Path, overwrite: bool, output: Output
 ) -> dict[str, Any]:
-    """Write predictions, and return what ``--json`` prints.
-
-    Parameters
-    ----------
-    folder : Path
-        The model.
-    file : Path
-        The table of predictors.
-    options : ReadOptions
-        How to read it.
-    out : Path
-        The file to write.
-    overwrite : bool
-        Whether to replace it.
-    output : Output
-        Where to write messages.
-
-    Returns
-    -------
-    dict
-    """
+    """Write predictions, and return what ``--json`` prints."""
     if out.suffix.lower() not in OUTPUT_SUFFIXES:
         raise typer.BadParameter(f"must end in {', '.join(OUTPUT_SUFFIXES)}", param_hint="--out")
     check_new_file(out, overwrite)

@@ -14,15 +14,6 @@ class ProgressLines:
 
     The first line comes after ``first`` seconds, and each pause is as long as all that went
     before, so that a fit of an hour writes ten lines.
-
-    Parameters
-    ----------
-    write : callable
-        Called with each line.
-    first : float, default=5
-        Seconds before the first line.
-    clock : callable, default=time.perf_counter
-        Tells the time in seconds.
     """
 
     def __init__(
@@ -36,13 +27,7 @@ class ProgressLines:
         self._models = 0
 
     def __call__(self, record: Any) -> None:
-        """Count a model, and write a line if it is time.
-
-        Parameters
-        ----------
-        record : Record
-            A model of the search, or an iteration of the final fit.
-        """
+        """Count a model, and write a line if it is time."""
         searching = record.stage == "search"
         self._models += searching
         seconds = self._clock() - self._began

@@ -26,22 +26,7 @@ def run_report(
 ) -> dict[str, Any]:
     """Write the page, and return what ``--json`` prints.
 
-    Parameters
-    ----------
-    folder : Path
-        The model.
-    x, y : Path or None
-        The data of the fit, if they are not where they were.
-    out : Path or None
-        The page; None for ``report.html`` in the folder of the model.
-    overwrite : bool
-        Whether to replace it.
-    output : Output
-        Where to write messages.
-
-    Returns
-    -------
-    dict
+    ``out``: None for ``report.html`` in the folder of the model.
     """
     model = load_model(folder)
     page = folder / "report.html" if out is None else out

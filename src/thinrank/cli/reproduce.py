@@ -18,13 +18,7 @@ _LIBRARIES = ("matplotlib", "jinja2")
 
 
 def chosen_studies(names: Sequence[str]) -> list[str]:
-    """Return the given names without repetitions; no name and "all" select all studies.
-
-    Raises
-    ------
-    ValueError
-        If there is no study with one of the names.
-    """
+    """Return the given names without repetitions; no name and "all" select all studies."""
     if not names or "all" in names:
         return list(study_names())
     for name in names:
@@ -49,24 +43,6 @@ def run_reproduce(
 
     If a study fails, the others run nevertheless. If matplotlib or Jinja2 is missing, only records
     are written, and a later run makes the pages from them.
-
-    Parameters
-    ----------
-    console : Console
-        Where messages go.
-    names : sequence of str
-        Names of the studies.
-    out : Path
-        Folder of the results.
-    quick, jobs, executor, limit, address
-        See :func:`thinrank.studies.run_study`.
-    command : str
-        The command as typed; each study records the one that runs it alone.
-
-    Returns
-    -------
-    code : int
-        Exit code: 0, or 1 if a study failed.
     """
     pages = all(is_installed(library) for library in _LIBRARIES)
     if not pages:

@@ -17,20 +17,11 @@ from thinrank.tables import Encoding
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A model and what was stored with it.
+    """A model and what was stored with it."""
 
-    Attributes
-    ----------
-    folder : Path
-        The folder.
-    estimator : estimator
-        The fitted estimator.
-    record : dict or None
-        What ``thinrank fit`` stored; None if the model was saved by ``tr.save``.
-    """
-
-    folder: Path
-    estimator: Any
+    folder: Path  # the folder
+    estimator: Any  # the fitted estimator
+    # what ``thinrank fit`` stored; None if the model was saved by ``tr.save``
     record: dict[str, Any] | None
 
     @property
@@ -53,17 +44,7 @@ class SavedModel:
 
 
 def load_model(folder: Path) -> SavedModel:
-    """Load a model and what ``thinrank fit`` stored with it.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-
-    Returns
-    -------
-    SavedModel
-    """
+    """Load a model and what ``thinrank fit`` stored with it."""
     if not folder.exists():
         raise UnusableArgumentError(f"{folder}: there is no such folder")
     estimator = tr.load(folder)

@@ -32,50 +32,20 @@ _WIDTH = 79  # of printed lines
 
 @dataclass(frozen=True)
 class StabilityRequest:
-    """The arguments of the command.
+    """The arguments of the command."""
 
-    Parameters
-    ----------
-    folder : Path
-        The model.
-    x, y : Path or None
-        The data of the fit, if they are not where they were.
-    resamples : int
-        Number of pairs of halves.
-    predictors : int or None
-        Number of predictors of each fit; None for that of the model.
-    threshold : float
-        Frequency from which a predictor is stable.
-    seed : int
-        Seed of the halves.
-    jobs : int
-        Number of threads.
-    """
-
-    folder: Path
-    x: Path | None
+    folder: Path  # the model
+    x: Path | None  # the data of the fit, if they are not where they were
     y: Path | None
-    resamples: int
-    predictors: int | None
-    threshold: float
-    seed: int
-    jobs: int
+    resamples: int  # number of pairs of halves
+    predictors: int | None  # number of predictors of each fit; None for that of the model
+    threshold: float  # frequency from which a predictor is stable
+    seed: int  # seed of the halves
+    jobs: int  # number of threads
 
 
 def run_stability(request: StabilityRequest, output: Output) -> dict[str, Any]:
-    """Fit to random halves, write the frequencies, and return what ``--json`` prints.
-
-    Parameters
-    ----------
-    request : StabilityRequest
-        What to do.
-    output : Output
-        Where to write.
-
-    Returns
-    -------
-    dict
-    """
+    """Fit to random halves, write the frequencies, and return what ``--json`` prints."""
     import_optional("pandas")
     model = load_model(request.folder)
     check_output_file(request.folder / FILE, "MODEL")

@@ -22,20 +22,7 @@ _TEXTS = ("axis", "name", "predictor", "response", "model")
 
 
 def write_stability(table: pd.DataFrame, folder: Path) -> Path:
-    """Write a table into the folder of a model, with a checksum of the model it is about.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From :func:`thinrank.selection.stability`.
-    folder : Path
-        The folder.
-
-    Returns
-    -------
-    Path
-        The file, which is complete or as it was before.
-    """
+    """Write a table into the folder of a model, with a checksum of the model it is about."""
     about = [table.attrs["threshold"], table.attrs["n_resamples"], _identity(folder)]
     full = table.assign(**dict(zip(_ABOUT, about, strict=True)))
     path = folder / FILE
@@ -47,15 +34,7 @@ def write_stability(table: pd.DataFrame, folder: Path) -> Path:
 def read_stability(folder: Path) -> pd.DataFrame | str | None:
     """Read the table of a model.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-
-    Returns
-    -------
-    DataFrame, str or None
-        The table; why it is not that of the model; or None if there is no file.
+    Or None if there is no file.
     """
     path = folder / FILE
     if not path.is_file():

@@ -33,47 +33,21 @@ from thinrank.tables.responses import (
 
 @dataclass(frozen=True)
 class DataRequest:
-    """Which files and columns to read, and how.
+    """Which files and columns to read, and how."""
 
-    Parameters
-    ----------
-    x : str
-        File of the predictors.
-    y : str or None
-        File of the responses; None if they are columns of ``x``.
-    responses : list of str
-        The responses; all columns of ``y`` if empty.
-    join : str or None
-        Column by whose values rows belong together.
-    index : str, False or None
-        Column with the names of the rows; False for none, None to find out.
-    header : bool or None
-        Whether the files have a header; None to find out.
-    categorical : list of str
-        Columns of categories, even if they are numbers.
-    drop : list of str
-        Columns to leave out.
-    delimiter, decimal, encoding : str or None
-        Of text files.
-    impute : bool
-        Whether missing predictors are replaced by means.
-    family : str
-        A family for all responses, or ``response=family`` for some, separated by commas.
-    """
-
-    x: str
-    y: str | None
-    responses: list[str]
-    join: str | None
-    index: str | bool | None
-    header: bool | None
-    categorical: list[str]
-    drop: list[str]
-    delimiter: str | None
+    x: str  # file of the predictors
+    y: str | None  # file of the responses; None if they are columns of ``x``
+    responses: list[str]  # the responses; all columns of ``y`` if empty
+    join: str | None  # column by whose values rows belong together
+    index: str | bool | None  # column with the names of the rows; False for none, None to find out
+    header: bool | None  # whether the files have a header; None to find out
+    categorical: list[str]  # columns of categories, even if they are numbers
+    drop: list[str]  # columns to leave out
+    delimiter: str | None  # of text files
     decimal: str | None
     encoding: str | None
-    impute: bool
-    family: str
+    impute: bool  # whether missing predictors are replaced by means
+    family: str  # A family for all responses, or ``response=family`` for some, separated by commas
 
     def options(self) -> ReadOptions:
         """How to read the files."""
@@ -118,46 +92,20 @@ def _relative(path: str, folder: Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Predictors and responses of a fit.
+    """Predictors and responses of a fit."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_predictors)
-        Predictors.
-    Y : ndarray of shape (n_samples, n_responses) or ResponseColumns
-        Responses.
-    encoding : Encoding
-        How the predictors were made.
-    response_names : list of str
-        Names of the responses.
-    families : dict of str to str
-        Family of each response.
-    index : list of str or None
-        Names of the rows.
-    n_imputed : int
-        Number of cells that were missing.
-    missing_entries : dict of str to int
-        Number of missing entries of each response that has any.
-    """
-
-    X: np.ndarray
-    Y: np.ndarray | ResponseColumns
-    encoding: Encoding
-    response_names: list[str]
-    families: dict[str, str]
-    index: list[str] | None
-    n_imputed: int
-    missing_entries: dict[str, int]
+    X: np.ndarray  # (n_samples, n_predictors) predictors
+    Y: np.ndarray | ResponseColumns  # (n_samples, n_responses) responses
+    encoding: Encoding  # how the predictors were made
+    response_names: list[str]  # names of the responses
+    families: dict[str, str]  # family of each response
+    index: list[str] | None  # names of the rows
+    n_imputed: int  # number of cells that were missing
+    missing_entries: dict[str, int]  # number of missing entries of each response that has any
 
 
 def check_files(request: DataRequest) -> None:
-    """Raise a usage error unless the files exist.
-
-    Parameters
-    ----------
-    request : DataRequest
-        What to read.
-    """
+    """Raise a usage error unless the files exist."""
     for path in (request.x, request.y):
         if path is None:
             continue
@@ -168,19 +116,7 @@ def check_files(request: DataRequest) -> None:
 
 
 def load_data(request: DataRequest, note: Callable[[str], None]) -> TrainingData:
-    """Read the files, bring the rows together and make predictors and responses.
-
-    Parameters
-    ----------
-    request : DataRequest
-        What to read.
-    note : callable
-        Told what was decided, in sentences.
-
-    Returns
-    -------
-    TrainingData
-    """
+    """Read the files, bring the rows together and make predictors and responses."""
     check_files(request)
     options = request.options()
     if request.y is None:

@@ -14,46 +14,18 @@ _FLAGS = ("standardize", "fit_intercept", "layers", "shared_support")
 
 
 def is_auto(value: Any) -> bool:
-    """Whether a parameter is the string "auto", that is, to be chosen from the data.
-
-    Parameters
-    ----------
-    value : object
-        Value of the parameter. Arrays are allowed; they are not compared entry by entry.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a parameter is the string "auto", that is, to be chosen from the data."""
     return isinstance(value, str) and value == "auto"
 
 
 def is_list(value: Any) -> bool:
-    """Whether a parameter is a list, an array or another object with several values.
-
-    Parameters
-    ----------
-    value : object
-        Value of the parameter. Texts and arrays without dimensions are single values.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a parameter is a list, an array or another object with several values."""
     single = isinstance(value, (str, bytes)) or (isinstance(value, np.ndarray) and value.ndim == 0)
     return isinstance(value, Iterable) and not single
 
 
 def check_finite(name: str, array: Any) -> None:
-    """Raise a ValueError if an array contains NaN, infinity or anything but numbers.
-
-    Parameters
-    ----------
-    name : str
-        Name of the array in the message.
-    array : array of any supported library, sequence of numbers or number
-        Integers and booleans are always finite.
-    """
+    """Raise a ValueError if an array contains NaN, infinity or anything but numbers."""
     if not arrays.is_array(array):
         array = np.asarray(array)
     if getattr(array.dtype, "kind", "f") not in "biufc":  # other libraries have numbers only
@@ -69,14 +41,6 @@ def check_range(name: str, data: Any) -> None:
 
     Python's integers have any size, and NumPy keeps large ones as objects; their conversion ends in
     an OverflowError that does not say where they are.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument.
-    data : object
-        Its value. Only lists and data with the dtype object are looked at; what else is wrong with
-        them is left to other checks.
     """
     if hasattr(data, "iloc") and hasattr(data, "columns"):  # a data frame of pandas
         for j, column in enumerate(data.columns):
@@ -98,13 +62,7 @@ def check_range(name: str, data: Any) -> None:
 
 
 def check_flags(estimator: Any) -> None:
-    """Raise a ValueError unless the parameters of an estimator that are flags are True or False.
-
-    Parameters
-    ----------
-    estimator : object
-        With the parameters as attributes; 0 and 1 are taken for False and True.
-    """
+    """Raise a ValueError unless the parameters of an estimator that are flags are True or False."""
     for name in _FLAGS:
         value = getattr(estimator, name, False)
         if not isinstance(value, (bool, int, np.bool_, np.integer)) or value not in (0, 1):
@@ -112,12 +70,6 @@ def check_flags(estimator: Any) -> None:
 
 
 def check_callback(callback: Any) -> None:
-    """Raise a TypeError unless a callback is None or can be called.
-
-    Parameters
-    ----------
-    callback : object
-        The parameter.
-    """
+    """Raise a TypeError unless a callback is None or can be called."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")

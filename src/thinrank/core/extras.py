@@ -36,23 +36,7 @@ _EXTRAS = {
 
 
 def import_optional(module: str) -> Any:
-    """Import a module of an optional library.
-
-    Parameters
-    ----------
-    module : str
-        Name of the module, such as ``"matplotlib.figure"``.
-
-    Returns
-    -------
-    module
-        The imported module.
-
-    Raises
-    ------
-    ImportError
-        If the library is not installed. The message names the extra that installs it.
-    """
+    """Import a module of an optional library."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -60,33 +44,12 @@ def import_optional(module: str) -> Any:
 
 
 def is_installed(library: str) -> bool:
-    """Whether an optional library can be imported, without importing it.
-
-    Parameters
-    ----------
-    library : str
-        Name of the library, such as ``"matplotlib"``.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether an optional library can be imported, without importing it."""
     return importlib.util.find_spec(library) is not None
 
 
 def missing_message(module: str) -> str:
-    """The message about a library that is not installed.
-
-    Parameters
-    ----------
-    module : str
-        Name of a module of the library, such as ``"matplotlib.figure"``.
-
-    Returns
-    -------
-    str
-        What needs the library, and the command that installs it.
-    """
+    """The message about a library that is not installed."""
     library = module.partition(".")[0]
     purpose, extra = _EXTRAS[library]
     return (

@@ -23,13 +23,6 @@ class Journal:
 
     A result is used again only if all results before it are those of the same computations, so that
     it depends on the same input. A line that was not written to its end is left out.
-
-    Parameters
-    ----------
-    path : path
-        The file. It is created if it does not exist.
-    identity : dict of str
-        What the results depend on, by name.
     """
 
     def __init__(self, path: str | Path, identity: dict[str, str]) -> None:
@@ -110,12 +103,7 @@ _CURRENT: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 @contextmanager
 def recording(journal: Journal) -> Iterator[None]:
-    """A block whose computations are stored in a journal, or recalled from it.
-
-    Parameters
-    ----------
-    journal : Journal
-    """
+    """A block whose computations are stored in a journal, or recalled from it."""
     token = _CURRENT.set(journal)
     try:
         yield
@@ -131,21 +119,7 @@ def is_recording() -> bool:
 def recalled(
     key: str, compute: Callable[[], ValueT], keep: Callable[[ValueT], bool] = lambda _: True
 ) -> ValueT:
-    """The result of a computation: from the journal, if there is one that contains it.
-
-    Parameters
-    ----------
-    key : str
-        What is computed. It need not mention the data, nor what was computed before.
-    compute : callable
-        Computes the result, from nothing but the data and earlier results.
-    keep : callable, default=always
-        Whether a new result is stored.
-
-    Returns
-    -------
-    object
-    """
+    """The result of a computation: from the journal, if there is one that contains it."""
     journal = _CURRENT.get()
     return compute() if journal is None else journal.recall(key, compute, keep)
 

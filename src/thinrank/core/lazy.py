@@ -14,19 +14,6 @@ def lazy_names(
     """The functions ``__getattr__`` and ``__dir__`` of a package with lazy names (PEP 562).
 
     An imported name is stored in the package, so that it is looked up here only once.
-
-    Parameters
-    ----------
-    package : str
-        ``__name__`` of the package.
-    modules : mapping of str to str
-        For each name, the module that defines it. A name that is the last part of its module's
-        name is the module itself.
-
-    Returns
-    -------
-    getattr, dir : callable
-        To be assigned to ``__getattr__`` and ``__dir__`` in the package.
     """
 
     def get(name: str) -> object:
@@ -48,13 +35,6 @@ def keep_function(package: str, name: str) -> None:
 
     The import of a module sets an attribute of its package, which would replace the function. A
     property of the package's class is not replaced.
-
-    Parameters
-    ----------
-    package : str
-        ``__name__`` of the package.
-    name : str
-        Name of the function and of the module.
     """
 
     def get(self: ModuleType) -> object:

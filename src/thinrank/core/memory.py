@@ -43,18 +43,7 @@ def check_fits(shape: tuple[int, int], itemsize: int, purpose: str, instead: str
 
 
 def explained(error: MemoryError) -> MemoryError:
-    """A MemoryError that says what was needed and what to do, from any other.
-
-    Parameters
-    ----------
-    error : MemoryError
-        The error of an allocation, which in NumPy states the size of the array.
-
-    Returns
-    -------
-    MemoryError
-        The same error if it says what to do already.
-    """
+    """A MemoryError that says what was needed and what to do, from any other."""
     text = str(error)
     if _VARIABLE in text:
         return error

@@ -19,20 +19,6 @@ def parallel_calls(
     """The results of calls in threads, as soon as they are there.
 
     An error within the context ends the run; calls that have not begun are given up.
-
-    Parameters
-    ----------
-    calls : iterable of calls made by ``joblib.delayed``
-        What to call.
-    n_jobs : int or None
-        Number of threads, as in joblib.
-    in_order : bool, default=True
-        Whether results come in the order of the calls.
-
-    Yields
-    ------
-    iterator
-        The results.
     """
     jobs = effective_n_jobs(n_jobs)
     order = "generator" if in_order else "generator_unordered"

@@ -13,15 +13,6 @@ def prefetched(items: Iterable[Item]) -> Iterator[Item]:
     """The same items, each made by another thread while the one before is used.
 
     An exception of the other thread is raised where its item would have come.
-
-    Parameters
-    ----------
-    items : iterable
-        None of them is None.
-
-    Yields
-    ------
-    item
     """
     source = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="thinrank-prefetch") as pool:

@@ -21,19 +21,7 @@ class ProgressUpdate(Protocol):
         description: str | None = None,
         text: str | None = None,
     ) -> None:
-        """Set what is given and leave the rest as it is.
-
-        Parameters
-        ----------
-        completed : float, default=None
-            How much is done, from 0 to the total.
-        advance : float, default=None
-            How much more is done than before.
-        description : str, default=None
-            Text to the left of the bar.
-        text : str, default=None
-            Text to the right of the bar.
-        """
+        """Set what is given and leave the rest as it is."""
         ...
 
 
@@ -51,30 +39,8 @@ def progress_bar(
 ) -> Iterator[ProgressUpdate]:
     """Show a progress bar while the ``with`` block runs.
 
-    Parameters
-    ----------
-    description : str
-        Text to the left of the bar.
-    total : float, default=None
-        Value of ``completed`` at the end. None if it is not known: a spinner is shown in place
-        of the bar.
-    show : bool, default=True
-        Whether to show anything. If False, updates have no effect and rich is not imported.
-    completed : float, default=0
-        How much is done at the beginning.
-    count : bool, default=True
-        Whether to show the numbers ``completed`` and ``total``.
-    time_left : bool, default=False
-        Whether to estimate the remaining time.
-    console : rich.console.Console, default=None
-        Where to draw; standard error if None.
-    transient : bool, default=False
-        Whether the bar disappears at the end.
-
-    Yields
-    ------
-    ProgressUpdate
-        The function that moves the bar.
+    ``total``: None if it is not known: a spinner is shown in place of the bar. ``console``:
+    standard error if None.
     """
     if not show:
         yield _no_update
@@ -128,26 +94,7 @@ def with_progress_bar(
 ) -> Iterator[Callable[[Any], object] | None]:
     """Add a progress bar to a callback that is called once per iteration.
 
-    Parameters
-    ----------
-    callback : callable or None
-        The user's callback, called with the record of every iteration.
-    text : callable
-        ``text(record) -> str``: what the bar says about a record.
-    description : str
-        Text to the left of the bar.
-    total : int, default=None
-        The largest number of iterations; None if it is not known.
-    show : bool
-        Whether to show the bar.
-    time_left : bool, default=False
-        Whether to estimate the remaining time.
-
-    Yields
-    ------
-    callable or None
-        ``callback`` itself if nothing is shown; otherwise a function that moves the bar, calls
-        ``callback`` and returns what it returned.
+    ``total``: None if it is not known.
     """
     if not show:
         yield callback

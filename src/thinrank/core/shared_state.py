@@ -22,13 +22,7 @@ class SharedChange:
 
     @contextmanager
     def made_by(self, make: Callable[[], AbstractContextManager[Any]]) -> Iterator[None]:
-        """Make the change, unless another thread has made it already.
-
-        Parameters
-        ----------
-        make : callable
-            Returns the context in which the change is made.
-        """
+        """Make the change, unless another thread has made it already."""
         with self._lock:
             if self._users == 0:
                 self._undo.enter_context(make())

@@ -15,34 +15,13 @@ ClassT = TypeVar("ClassT", bound=type)
 
 
 def storable(cls: ClassT) -> ClassT:
-    """Decorator: objects of a dataclass, named tuple, enumeration or list class can be stored.
-
-    Parameters
-    ----------
-    cls : type
-        The class.
-
-    Returns
-    -------
-    type
-        The class itself.
-    """
+    """Decorator: objects of a dataclass, named tuple, enumeration or list class can be stored."""
     _CLASSES[cls.__name__] = cls
     return cls
 
 
 def encoded(value: Any) -> Any:
-    """A value as objects that JSON knows.
-
-    Parameters
-    ----------
-    value : object
-        None, numbers, texts, NumPy arrays, lists, tuples, and objects of storable classes.
-
-    Returns
-    -------
-    object
-    """
+    """A value as objects that JSON knows."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, (np.ndarray, np.generic)):
@@ -66,17 +45,7 @@ def encoded(value: Any) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """The value that :func:`encoded` made JSON of.
-
-    Parameters
-    ----------
-    value : object
-        From a JSON file.
-
-    Returns
-    -------
-    object
-    """
+    """The value that :func:`encoded` made JSON of."""
     if isinstance(value, list):
         return [decoded(item) for item in value]
     if not isinstance(value, dict):

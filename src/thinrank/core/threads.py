@@ -25,15 +25,6 @@ def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
     200 × 400 predictors to 50 responses took four times as long with two threads as with one
     (``benchmarks/threads.py``), and far longer on busy cores. From about the size of this limit on
     both take the same time.
-
-    Parameters
-    ----------
-    multiplications : float
-        Number of multiplications of a product of the data.
-
-    Returns
-    -------
-    context manager
     """
     # the limit belongs to the process; see one_use_of_cores
     main = threading.current_thread() is threading.main_thread()
@@ -49,10 +40,6 @@ def one_library_with_threads() -> AbstractContextManager[Any]:
     about a tenth of a second, and meanwhile keep cores busy that the other needs: on two cores an
     inverse of 1200 rows by SciPy took twice as long after a product by NumPy, and a singular value
     decomposition of 48 rows by NumPy ten times as long after that inverse.
-
-    Returns
-    -------
-    context manager
     """
     if threads_in_use() == 1:
         return nullcontext()
@@ -77,11 +64,6 @@ def one_use_of_cores(jobs: int) -> Iterator[None]:
     Otherwise each job would start as many threads as there are cores, and these would wait for one
     another: two jobs on two cores took four times the processor time. Limits that are lower
     already, such as that of ``OMP_NUM_THREADS``, stay as they are.
-
-    Parameters
-    ----------
-    jobs : int
-        Number of jobs that run at the same time.
     """
     # the limit belongs to the process: of several threads that set and restore it at the same time,
     # one could leave the limit of another
@@ -94,12 +76,7 @@ def one_use_of_cores(jobs: int) -> Iterator[None]:
 
 
 def threads_in_use() -> int:
-    """The number of threads that a product of large matrices uses; 1 within a parallel job.
-
-    Returns
-    -------
-    int
-    """
+    """The number of threads that a product of large matrices uses; 1 within a parallel job."""
     if threading.current_thread() is not threading.main_thread():
         return 1
     pools = _controller(len(sys.modules)).lib_controllers

@@ -25,20 +25,7 @@ _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:6]
 
 
 def hidden_path(target: Path, kind: str) -> Path:
-    """A new path next to ``target``: on the same file system, so that it can be renamed.
-
-    Parameters
-    ----------
-    target : Path
-        What is written in the end.
-    kind : {UNFINISHED, FORMER}
-        What the path is for.
-
-    Returns
-    -------
-    Path
-        For a file, with the suffix of the target, which decides the format for some libraries.
-    """
+    """A new path next to ``target``: on the same file system, so that it can be renamed."""
     process = f"{_MACHINE}-{os.getpid()}-{secrets.token_hex(4)}"
     return target.with_name(f".{target.name}.{process}.{kind}{target.suffix}")
 
@@ -49,11 +36,6 @@ def clear_unfinished(target: Path) -> None:
     If one of them was killed after it had moved the former contents away and before it had put
     the new ones in their place, the former contents get their name back. What is still written by
     a process of this machine, and everything that other machines wrote, stays.
-
-    Parameters
-    ----------
-    target : Path
-        What is written in the end.
     """
     name = re.compile(
         re.escape(f".{target.name}.{_MACHINE}-")
@@ -76,13 +58,7 @@ def clear_unfinished(target: Path) -> None:
 
 
 def remove(place: Path) -> None:
-    """Remove a file or a folder, if it is there and may be removed.
-
-    Parameters
-    ----------
-    place : Path
-        A link is removed, not what it points to.
-    """
+    """Remove a file or a folder, if it is there and may be removed."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place, ignore_errors=True)
         return

@@ -16,16 +16,6 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
     After an error or an interruption the path is as it was before. The file is on the disk when
     the block ends. What a killed process left is removed; see :mod:`thinrank.core.unfinished`.
-
-    Parameters
-    ----------
-    path : path
-        The file to write, in an existing folder. An earlier one is replaced.
-
-    Yields
-    ------
-    Path
-        The temporary file, in the same folder, with the suffix of ``path``.
     """
     path = Path(path)
     clear_unfinished(path.absolute())
@@ -42,15 +32,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text in UTF-8 to a file that is complete or absent; folders are created.
-
-    Parameters
-    ----------
-    path : path
-        The file to write. An earlier one is replaced.
-    text : str
-        Its contents.
-    """
+    """Write a text in UTF-8 to a file that is complete or absent; folders are created."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as place, open(place, "w", encoding="utf-8", newline="") as file:
         file.write(text)

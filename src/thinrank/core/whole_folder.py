@@ -17,16 +17,6 @@ def replaced_folder(path: Path) -> Iterator[Path]:
 
     After an error or an interruption, what was at ``path`` is there as before. After a process was
     killed, the next call for the same path restores it.
-
-    Parameters
-    ----------
-    path : Path
-        The folder to write, in an existing folder. An earlier one is replaced.
-
-    Yields
-    ------
-    Path
-        The new folder, next to ``path``.
     """
     path = path.absolute()  # the current folder has no name otherwise
     clear_unfinished(path)

@@ -26,28 +26,7 @@ def make_bunch(
 ) -> Bunch:
     """Put predictors, responses and their names together.
 
-    Parameters
-    ----------
-    data : ndarray of shape (n_samples, n_features)
-        Predictors.
-    target : ndarray of shape (n_samples, n_targets)
-        Responses.
-    feature_names, target_names : sequence of str
-        Names of the predictors and of the responses.
-    description : str
-        The text ``DESCR``.
-    as_frame : bool or "auto"
-        Whether to return data frames; "auto" if pandas is installed.
-    index : sequence of str, default=None
-        Names of the samples, the index of the data frames.
-    **more : object
-        Further entries.
-
-    Returns
-    -------
-    Bunch
-        With ``data``, ``target``, ``frame`` (None for arrays), ``feature_names``,
-        ``target_names``, ``DESCR`` and the further entries.
+    Shapes: ``data`` (n_samples, n_features).
     """
     if as_frame not in (True, False, "auto"):
         raise ValueError(f"as_frame must be True, False or 'auto', got {as_frame!r}")

@@ -100,50 +100,7 @@ def fetch_multi_target(
     are part of this package: :func:`thinrank.datasets.load_energy_efficiency` (enb) and
     :func:`thinrank.datasets.load_concrete_slump` (slump).
 
-    Parameters
-    ----------
-    name : {"atp1d", "edm", "jura", "oes10", "osales", "wq"}
-        The set:
-
-        "atp1d"
-            337 × 411 predictors, 6 responses: prices of flights.
-        "edm"
-            154 × 16 predictors, 2 responses: control of electrical discharge machining.
-        "jura"
-            359 × 15 predictors, 3 responses: metals in the soil of the Swiss Jura.
-        "oes10"
-            403 × 298 predictors, 16 responses: employees by occupation in cities.
-        "osales"
-            639 × 401 predictors with missing entries, 12 responses: sales by month.
-        "wq"
-            1060 × 16 predictors, 14 responses: water quality, plants and animals in rivers.
-    data_home : str or path-like, default=None
-        Folder of downloaded files; see :func:`thinrank.datasets.get_data_home`.
-    download_if_missing : bool, default=True
-        Whether the file may be downloaded if it is not in that folder.
-    as_frame : bool or "auto", default="auto"
-        Whether to return pandas data frames in place of arrays; "auto" if pandas is installed.
-
-    Returns
-    -------
-    Bunch
-        A dictionary whose values are also attributes:
-
-        data : DataFrame or ndarray of shape (n_samples, n_features)
-            The predictors X.
-        target : DataFrame or ndarray of shape (n_samples, n_targets)
-            The responses Y.
-        frame : DataFrame or None
-            Predictors and responses in one frame; None for arrays.
-        feature_names, target_names : list of str
-            Names of the predictors and of the responses.
-        DESCR : str
-            A description of the data, with source and references.
-
-    Raises
-    ------
-    DownloadError
-        If the file cannot be downloaded. The message says what to do without a network.
+    Frame : DataFrame or None Predictors and responses in one frame.
 
     References
     ----------

@@ -12,36 +12,15 @@ from thinrank.core.extras import import_optional
 
 
 class NamedMatrix(NamedTuple):
-    """A numeric matrix or data frame of R.
+    """A numeric matrix or data frame of R."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_columns)
-        The numbers; NaN for NA.
-    rows : list of str or None
-        Names of the rows.
-    columns : list of str
-        Names of the columns.
-    """
-
-    values: np.ndarray
-    rows: list[str] | None
-    columns: list[str]
+    values: np.ndarray  # (n_rows, n_columns) the numbers; NaN for NA
+    rows: list[str] | None  # names of the rows
+    columns: list[str]  # names of the columns
 
 
 def read_r_file(path: Path) -> dict[str, Any]:
-    """Read all objects of an R data file.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-
-    Returns
-    -------
-    dict
-        The objects by their names.
-    """
+    """Read all objects of an R data file."""
     rdata = import_optional("rdata")
     with warnings.catch_warnings():
         # Old files do not state the encoding of names; those read here are ASCII.
@@ -53,17 +32,7 @@ def read_r_file(path: Path) -> dict[str, Any]:
 
 
 def named_matrix(found: Any) -> NamedMatrix:
-    """Convert a matrix (a DataArray of xarray) or a data frame (of pandas).
-
-    Parameters
-    ----------
-    found : DataArray or DataFrame
-        What :func:`read_r_file` returned.
-
-    Returns
-    -------
-    NamedMatrix
-    """
+    """Convert a matrix (a DataArray of xarray) or a data frame (of pandas)."""
     if hasattr(found, "columns"):
         values = found.to_numpy(dtype=float, na_value=np.nan)
         return NamedMatrix(values, _texts(found.index), _texts(found.columns))

@@ -21,21 +21,11 @@ class DownloadError(OSError):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file on the network.
+    """A file on the network."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the local copy.
-    address : str
-        Where it is. Addresses name a fixed version, so that the contents do not change.
-    sha256 : str
-        Checksum of its contents.
-    """
-
-    name: str
-    address: str
-    sha256: str
+    name: str  # name of the local copy
+    address: str  # where it is. Addresses name a fixed version, so that the contents do not change
+    sha256: str  # checksum of its contents
 
 
 _RAW = "https://raw.githubusercontent.com"
@@ -162,28 +152,7 @@ def local_copy(
     *,
     download_if_missing: bool = True,
 ) -> Path:
-    """Return the path of a file, which is downloaded if it is not there yet.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``FILES``.
-    data_home : str or path-like, default=None
-        Folder of the downloaded files; see :func:`get_data_home`.
-    download_if_missing : bool, default=True
-        Whether the file may be downloaded.
-
-    Returns
-    -------
-    pathlib.Path
-        A file whose checksum is right.
-
-    Raises
-    ------
-    DownloadError
-        If the file is not there and may not or cannot be downloaded, or if what the server sent
-        has another checksum. In the last case nothing is kept.
-    """
+    """Return the path of a file, which is downloaded if it is not there yet."""
     pooch = import_optional("pooch")
     file, folder = FILES[name], get_data_home(data_home)
     path = folder / file.name

@@ -10,17 +10,7 @@ import numpy as np
 def read_shipped(name: str) -> tuple[list[str], np.ndarray]:
     """Read a CSV file of the folder ``thinrank/datasets/data``.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file.
-
-    Returns
-    -------
-    names : list of str
-        Names of the columns, from the first line.
-    table : ndarray of shape (n_samples, n_columns)
-        The numbers.
+    Shapes: ``table`` (n_samples, n_columns).
     """
     file = resources.files("thinrank.datasets").joinpath("data", name)
     with file.open(encoding="utf-8") as lines:

@@ -15,30 +15,14 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class Source(Protocol):
-    """Rows that can be read again and again, in order.
+    """Rows that can be read again and again, in order."""
 
-    Attributes
-    ----------
-    shape : (int, int)
-        Number of rows and of columns.
-    dtype : numpy.dtype
-        The dtype in which blocks are returned, float32 or float64.
-    names : ndarray of str, or None
-        Names of the columns.
-    scans : int
-        Number of passes that were needed to find the shape.
-    chunk_rows : int or None
-        Number of rows that are stored together.
-    label : str
-        What messages call the data.
-    """
-
-    shape: tuple[int, int]
-    dtype: np.dtype
-    names: np.ndarray | None
-    scans: int
-    chunk_rows: int | None
-    label: str
+    shape: tuple[int, int]  # number of rows and of columns
+    dtype: np.dtype  # the dtype in which blocks are returned, float32 or float64
+    names: np.ndarray | None  # names of the columns
+    scans: int  # number of passes that were needed to find the shape
+    chunk_rows: int | None  # number of rows that are stored together
+    label: str  # what messages call the data
 
     def blocks(self, height: int) -> Iterator[np.ndarray]:
         """All rows, in new arrays of at most ``height`` rows (or as the data define it)."""

@@ -13,12 +13,7 @@ from thinrank.designs.subsets import take_rows
 class Deflated:
     """The design X − UVᵀ, never formed, so that a sparse X stays sparse.
 
-    Parameters
-    ----------
-    base : Design of shape (n_rows, n_columns)
-        X.
-    removed : Factors
-        UVᵀ.
+    Shapes: ``base`` (n_rows, n_columns).
     """
 
     def __init__(self, base: Design, removed: Factors) -> None:

@@ -22,26 +22,14 @@ class KeptBasis:
     A is the diagonal matrix of the sample weights. The weighted least squares fit of any matrix
     M on Z is B·L with the loadings L = BᵀAM, and its coefficients are T·L. If columns of Z depend
     on others, they are the coefficients of least norm, for columns scaled to the same size.
-
-    Attributes
-    ----------
-    basis : array of shape (n_samples, r)
-        B, where r is the rank of Z. Rows of weight 0 have their values, too.
-    dual : array of shape (n_samples, r)
-        AB.
-    transform : array of shape (n_kept, r)
-        T.
-    center : array of shape (n_kept,) or None
-        The weighted means of Z that were subtracted.
-    sizes : array of shape (n_kept,)
-        Root mean squares of the columns of Z about zero.
     """
 
+    # (n_samples, r) B, where r is the rank of Z. Rows of weight 0 have their values, too
     basis: Array
-    dual: Array
-    transform: Array
-    center: Array | None
-    sizes: Array
+    dual: Array  # (n_samples, r) AB
+    transform: Array  # (n_kept, r) T
+    center: Array | None  # (n_kept,) the weighted means of Z that were subtracted
+    sizes: Array  # (n_kept,) root mean squares of the columns of Z about zero
 
     def loadings(self, design: Design) -> Array:
         """BᵀAX of shape (r, n_features), for a design X of the same rows.
@@ -82,21 +70,7 @@ class KeptBasis:
 def kept_basis(Z: Any, *, like: Array, sample_weight: Any = None, center: bool = True) -> KeptBasis:
     """The basis of some columns.
 
-    Parameters
-    ----------
-    Z : array of shape (n_samples, n_kept)
-        The columns. They may depend on each other, and with ``center`` they may be constant.
-    like : array
-        An array of the library, dtype and device of the result.
-    sample_weight : array of shape (n_samples,), default=None
-        Weights of the rows; None for ones.
-    center : bool, default=True
-        Whether to subtract the weighted means of the columns first. With centred X and Y this is
-        equivalent to a further column of ones.
-
-    Returns
-    -------
-    KeptBasis
+    Shapes: ``Z`` (n_samples, n_kept). ``sample_weight``: None for ones.
     """
     xp = arrays.namespace(like)
     # the decomposition is in double precision, as Z is narrow and everything else depends on it
@@ -133,25 +107,7 @@ def project_out(
 ) -> tuple[Projected, KeptBasis]:
     """The residuals of a design after weighted least squares on some columns.
 
-    Parameters
-    ----------
-    design : Design of shape (n_samples, n_features)
-        X, centred already if ``center``.
-    Z : array of shape (n_samples, n_kept)
-        The columns. For an intercept, one of them is constant, or X and Z are centred.
-    sample_weight : array of shape (n_samples,), default=None
-        Weights of the rows; None for ones.
-    center : bool, default=False
-        Whether to subtract the weighted means of Z first.
-
-    Returns
-    -------
-    design : Projected
-        X − B(BᵀAX); its attribute ``loadings`` is BᵀAX.
-    basis : KeptBasis
-        B, and the conversion of loadings to coefficients of Z: those of Z in the regression of Y
-        on X and Z with coefficients Θ of X are ``basis.coefficients(basis.loadings(Y) −
-        design.loadings @ Θ)``.
+    Shapes: ``Z`` (n_samples, n_kept). ``sample_weight``: None for ones.
     """
     basis = kept_basis(Z, like=design.prototype, sample_weight=sample_weight, center=center)
     return basis.project(design), basis

@@ -15,13 +15,7 @@ _ROW_NAMES = "__index_level_"
 
 
 class ParquetRows:
-    """One Parquet file, or all in a folder in the order of their names.
-
-    Parameters
-    ----------
-    path : Path
-        A file or a folder.
-    """
+    """One Parquet file, or all in a folder in the order of their names."""
 
     scans = 0
 

@@ -21,42 +21,15 @@ _COLUMNS = 6
 
 @dataclass(frozen=True, eq=False)
 class PlinkFiles:
-    """A data set whose files belong together.
+    """A data set whose files belong together."""
 
-    Attributes
-    ----------
-    bed : Path
-        The file of genotypes.
-    samples : ndarray of str
-        Identifiers of the samples, all different.
-    variants : ndarray of str
-        Names of the variants, all different.
-    """
-
-    bed: Path
-    samples: np.ndarray
-    variants: np.ndarray
+    bed: Path  # the file of genotypes
+    samples: np.ndarray  # identifiers of the samples, all different
+    variants: np.ndarray  # names of the variants, all different
 
 
 def read_plink_files(path: str | Path) -> PlinkFiles:
-    """Read the .fam and .bim files beside a .bed file and check that its size is what they say.
-
-    Parameters
-    ----------
-    path : str or Path
-        The .bed file; the others have the same name with other endings.
-
-    Returns
-    -------
-    PlinkFiles
-
-    Raises
-    ------
-    FileNotFoundError
-        If one of the three files is missing.
-    ValueError
-        If one of them is damaged, or if they do not belong together.
-    """
+    """Read the .fam and .bim files beside a .bed file and check that its size is what they say."""
     bed = Path(path)
     if bed.suffix != ".bed":
         raise ValueError(f"path must be that of a .bed file, got {str(path)!r}")

@@ -21,14 +21,8 @@ class Projected:
     loadings L = BᵀAX, it consists of the residuals of the weighted least squares fits of the
     columns of X on B; see :func:`thinrank.designs.project_out`.
 
-    Parameters
-    ----------
-    base : Design of shape (n_samples, n_features)
-        X.
-    basis : array of shape (n_samples, r)
-        B.
-    loadings : array of shape (r, n_features)
-        L.
+    Shapes: ``base`` (n_samples, n_features), ``basis`` (n_samples, r), ``loadings`` (r,
+    n_features).
     """
 
     def __init__(self, base: Design, basis: Array, loadings: Array) -> None:

@@ -141,18 +141,7 @@ def added(
 ) -> list[np.ndarray]:
     """A sum of results, with further ones added, in double precision.
 
-    Parameters
-    ----------
-    total : list of ndarray or None
-        The sum so far; None for nothing.
-    part : sequence of arrays
-        What is added.
-    own : bool, default=True
-        Whether the sum may be overwritten.
-
-    Returns
-    -------
-    list of ndarray
+    ``total``: None for nothing.
     """
     if total is None:
         return [np.array(x, dtype=np.float64) for x in part]
@@ -171,19 +160,7 @@ def centred(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Subtract centres from the columns of a block, in place.
 
-    Parameters
-    ----------
-    block : ndarray of shape (m, p)
-        The block, which is overwritten.
-    center : ndarray of shape (p,)
-        The centres.
-    weight : ndarray of shape (m,), or None
-        Weights of the rows in the sums; the block itself is not multiplied.
-
-    Returns
-    -------
-    sums, squares : ndarrays of shape (p,)
-        Weighted sums of the columns and of their squares, in double precision.
+    Shapes: ``block`` (m, p), ``center`` (p,), ``sums``, ``squares`` (p,).
     """
     center = center.astype(block.dtype, copy=False)
     sums, squares = np.zeros(block.shape[1]), np.zeros(block.shape[1])

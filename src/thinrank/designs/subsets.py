@@ -11,15 +11,7 @@ from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
 
 
 class RowSubset:
-    """The rows ``index`` of a design that is known through its products only.
-
-    Parameters
-    ----------
-    base : Design
-        The design.
-    index : array of int
-        The rows, sorted and distinct.
-    """
+    """The rows ``index`` of a design that is known through its products only."""
 
     def __init__(self, base: Design, index: Array) -> None:
         self.base = base
@@ -57,15 +49,7 @@ class RowSubset:
 
 
 class ColumnSubset:
-    """The columns ``index`` of a design, never copied as a whole.
-
-    Parameters
-    ----------
-    base : Design
-        The design.
-    index : array of int
-        The columns, sorted and distinct.
-    """
+    """The columns ``index`` of a design, never copied as a whole."""
 
     def __init__(self, base: Design, index: Array) -> None:
         self.base = base

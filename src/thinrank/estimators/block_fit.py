@@ -27,18 +27,10 @@ from thinrank.starts.elimination import MOST_ROWS
 
 
 class BlockData(NamedTuple):
-    """The data of a fit to row blocks, in place of :class:`TrainingData`.
+    """The data of a fit to row blocks, in place of :class:`TrainingData`."""
 
-    Attributes
-    ----------
-    moments : BlockMoments
-        What is known of them.
-    family, units : None
-        As for least squares in ordinary units.
-    """
-
-    moments: BlockMoments
-    family: None = None
+    moments: BlockMoments  # what is known of them
+    family: None = None  # as for least squares in ordinary units
     units: None = None
 
 
@@ -55,22 +47,7 @@ def block_problem(
 ) -> Problem:
     """The problem of data in row blocks, like ``Problem.prepare``, after one pass.
 
-    Parameters
-    ----------
-    X : RowBlocks of shape (n_samples, n_features)
-    Y : RowBlocks or ndarray of shape (n_samples, n_targets)
-    weight : ndarray of shape (n_samples,), or None
-    fit_intercept, standardize_columns, scale_targets : bool
-        As in ``Problem.prepare``.
-    cv : int, splitter or iterable, default=None
-        The splits of a search for sizes; None without a search. If it is an integer, the pass
-        computes the moments of all splits, too.
-    seed : object, default=None
-        The ``random_state`` of the estimator.
-
-    Returns
-    -------
-    Problem
+    ``cv``: None without a search.
     """
     Y = X.beside(Y)
     splits: Any = ()
@@ -119,21 +96,7 @@ def by_moments(X: Any, Y: Any) -> TypeGuard[RowBlocks]:
 def block_fit(
     estimator: Any, X: RowBlocks, Y: Any, weight: np.ndarray | None
 ) -> tuple[FitResult, BlockData]:
-    """Choose the sizes of an estimator that are "auto", and fit data in row blocks.
-
-    Parameters
-    ----------
-    estimator : SparseReducedRankRegressor
-        An estimator with parameters that have been checked.
-    X : RowBlocks of shape (n_samples, n_features)
-    Y : RowBlocks or ndarray of shape (n_samples, n_targets)
-    weight : ndarray of shape (n_samples,), or None
-
-    Returns
-    -------
-    result : FitResult
-    data : BlockData
-    """
+    """Choose the sizes of an estimator that are "auto", and fit data in row blocks."""
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     sizes = estimator.rank, estimator.row_sparsity, estimator.column_sparsity
     cv = None

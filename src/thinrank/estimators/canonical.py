@@ -13,24 +13,13 @@ from thinrank.core.factors import Factors
 
 
 class Canonical(NamedTuple):
-    """Canonical factors of a coefficient matrix.
+    """Canonical factors of a coefficient matrix."""
 
-    Attributes
-    ----------
-    factors : Factors
-        U and V.
-    means : array of shape (rank,)
-        Means of XU over the training rows; zeros without centring.
-    scores : array of shape (n_samples, rank)
-        XU minus the means.
-    variances : ndarray of shape (rank,)
-        Variances of the scores, decreasing. They are those of the part of the fit that belongs to
-        each factor, summed over the scaled responses.
-    """
-
-    factors: Factors
-    means: Array
-    scores: Array
+    factors: Factors  # U and V
+    means: Array  # (rank,) means of XU over the training rows; zeros without centring
+    scores: Array  # (n_samples, rank) XU minus the means
+    # (rank,) variances of the scores, decreasing. They are those of the part of the fit that
+    # belongs to each factor, summed over the scaled responses
     variances: np.ndarray
 
 
@@ -50,24 +39,7 @@ def canonical(
     absolute value is positive. This is the singular value decomposition of the scaled fit
     XΘ·diag(1/scale), so it does not change with the units of X. Zero rows stay zero.
 
-    Parameters
-    ----------
-    factors : Factors
-        Θ, in the user's units.
-    design : Design of shape (n_samples, n_features)
-        X.
-    weight : array of shape (n_samples,), or None
-        Weights of the rows.
-    scale : array of shape (n_targets,)
-        Positive scales of the responses.
-    center : bool
-        Whether the scores are centred.
-    known : (array of shape (n_samples, rank), array of shape (rank,)), or None
-        The scores XU, centred or not, and their means, if they are known.
-
-    Returns
-    -------
-    Canonical
+    Shapes: ``scale`` (n_targets,), ``known`` (n_samples, rank).
     """
     if factors.rank == 0:
         nothing = arrays.zeros((0,), factors.V)
@@ -89,23 +61,8 @@ def canonical(
 def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array, np.ndarray]:
     """The canonical factors, from the inner products of the scores.
 
-    Parameters
-    ----------
-    factors : Factors
-        Θ = UVᵀ, of rank at least 1.
-    root : array of shape (q, rank)
-        R with RᵀR = TᵀT for the scores T, centred and multiplied by the roots of the weights.
-    scale : array of shape (n_targets,)
-        Positive scales of the responses.
-
-    Returns
-    -------
-    factors : Factors
-        The canonical factors.
-    turn : array of shape (rank, rank)
-        What U was multiplied by.
-    squares : ndarray of shape (rank,)
-        Sums of squares of the new scores, decreasing.
+    Shapes: ``root`` (q, rank), ``scale`` (n_targets,), ``turn`` (rank, rank), ``squares``
+    (rank,).
     """
     rows, columns = factors.row_support, factors.column_support
     every = columns.shape[0] == factors.shape[1]

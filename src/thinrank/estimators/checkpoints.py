@@ -65,19 +65,7 @@ def checkpoint(path: str | Path) -> Iterator[None]:
 
 
 def recorded(estimator: Any, arguments: dict[str, Any]) -> Any:
-    """A context in which a fit is stored, if it is in the block of a checkpoint.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With its parameters.
-    arguments : dict
-        The arguments of ``fit``.
-
-    Returns
-    -------
-    context manager
-    """
+    """A context in which a fit is stored, if it is in the block of a checkpoint."""
     path = _PATH.get()
     if path is None or is_recording():  # a fit within a fit is part of it
         return nullcontext()

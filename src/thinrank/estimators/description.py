@@ -19,33 +19,15 @@ from thinrank.estimators.validation import rows_of_data
 
 
 class Description(NamedTuple):
-    """What is kept of a fit; the fields are attributes of estimators with an underscore added.
+    """What is kept of a fit; the fields are attributes of estimators with an underscore added."""
 
-    Attributes
-    ----------
-    factors : Factors
-        Canonical factors; see :mod:`thinrank.estimators.canonical`.
-    factor_means : array of shape (rank,)
-        Means of the factors over the training rows.
-    factor_scale : ndarray of shape (rank,)
-        Standard deviations of the factors over the training rows.
-    explained_variance_ratio : ndarray of shape (rank,)
-        Share of each factor.
-    r2 : ndarray of shape (n_targets,)
-        Share explained of each response.
-    n_samples : int
-        Number of rows of positive weight.
-    feature_scale, target_scale : ndarrays of shapes (n_features,) and (n_targets,)
-        Standard deviations.
-    """
-
-    factors: Factors
-    factor_means: Array
-    factor_scale: np.ndarray
-    explained_variance_ratio: np.ndarray
-    r2: np.ndarray
-    n_samples: int
-    feature_scale: np.ndarray
+    factors: Factors  # canonical factors; see :mod:`thinrank.estimators.canonical`
+    factor_means: Array  # (rank,) means of the factors over the training rows
+    factor_scale: np.ndarray  # (rank,) standard deviations of the factors over the training rows
+    explained_variance_ratio: np.ndarray  # (rank,) share of each factor
+    r2: np.ndarray  # (n_targets,) share explained of each response
+    n_samples: int  # number of rows of positive weight
+    feature_scale: np.ndarray  # standard deviations
     target_scale: np.ndarray
 
 
@@ -62,26 +44,7 @@ def described(
 ) -> Description:
     """Canonical factors, scales and shares explained of a fit.
 
-    Parameters
-    ----------
-    data : TrainingData
-        The data, in the user's units.
-    factors : Factors
-        Θ.
-    intercept : array of shape (n_targets,)
-        Intercepts.
-    kept : ndarray of int
-        Sorted indices of the predictors that are always kept.
-    kept_coef : array of shape (n_targets, n_kept)
-        Their coefficients.
-    fit_intercept, standardize : bool
-        Parameters of the estimator.
-    feature_scale : array of shape (n_features,), default=None
-        Standard deviations of the predictors, if they are known.
-
-    Returns
-    -------
-    Description
+    Shapes: ``kept_coef`` (n_targets, n_kept), ``feature_scale`` (n_features,).
     """
     design, weight = data.design, data.sample_weight
     known = scales(data, center=fit_intercept, standardize=standardize)

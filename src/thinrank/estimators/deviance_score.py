@@ -23,22 +23,7 @@ def deviance_explained(
 ) -> float:
     """1 − deviance/null deviance of the observed entries.
 
-    Parameters
-    ----------
-    family : Family
-        The family, with its parameters.
-    responses : Responses
-        The responses.
-    linear : array of shape (n_samples, n_columns)
-        Linear predictors, with the offset.
-    sample_weight : array of shape (n_samples,), default=None
-        Weights of the rows.
-    offset : array of shape (n_samples, n_columns), default=None
-        The offset.
-
-    Returns
-    -------
-    float
+    Shapes: ``linear`` (n_samples, n_columns).
     """
     Y, weight = responses.Y, responses.weight
     xp = arrays.namespace(Y)

@@ -19,35 +19,17 @@ if TYPE_CHECKING:
 
 
 class TrainingData(NamedTuple):
-    """The data of a fit, in the user's units.
+    """The data of a fit, in the user's units."""
 
-    Attributes
-    ----------
-    design : Design of shape (n_samples, n_features)
-        Predictors.
-    Y : array of shape (n_samples, n_targets)
-        Responses; any finite number where an entry is missing.
-    sample_weight : array of shape (n_samples,), or None
-        Weights of the rows.
-    entry_weight : array of shape (n_samples, n_targets), or None
-        Weights of the entries, 0 for missing ones.
-    family : Family or None
-        The family with its estimated parameters; None for least squares.
-    offset : array of shape (n_samples, n_targets), or None
-        Offsets.
-    units : Units or None
-        What the columns were divided by, if the user's units are extreme.
-    scores : (array of shape (n_samples, rank), array of shape (rank,)), or None
-        XU minus its means, and these means, if they are known.
-    """
-
-    design: Design
-    Y: Array
-    sample_weight: Array | None = None
+    design: Design  # (n_samples, n_features) predictors
+    Y: Array  # (n_samples, n_targets) responses; any finite number where an entry is missing
+    sample_weight: Array | None = None  # (n_samples,) weights of the rows
+    # (n_samples, n_targets) weights of the entries, 0 for missing ones
     entry_weight: Array | None = None
-    family: Family | None = None
-    offset: Array | None = None
-    units: Units | None = None
+    family: Family | None = None  # the family with its estimated parameters; None for least squares
+    offset: Array | None = None  # (n_samples, n_targets) offsets
+    units: Units | None = None  # what the columns were divided by, if the user's units are extreme
+    # (n_samples, rank) XU minus its means, and these means, if they are known
     scores: tuple[Array, Array] | None = None
 
     @property
@@ -60,38 +42,23 @@ class TrainingData(NamedTuple):
 
 
 class Scales(NamedTuple):
-    """Scales of the responses, and what the intercepts leave.
+    """Scales of the responses, and what the intercepts leave."""
 
-    Attributes
-    ----------
-    deviations : ndarray of shape (n_targets,)
-        Standard deviations (root mean squares without intercept) of the observed entries; 1 for
-        constant responses and for families without units.
-    canonical : ndarray of shape (n_targets,)
-        The scales in which factors are orthogonal.
-    totals : ndarray of shape (n_targets,)
-        Sum of squares, or half of the deviance, without predictors.
-    """
-
+    # (n_targets,) standard deviations (root mean squares without intercept) of the observed
+    # entries; 1 for constant responses and for families without units
     deviations: np.ndarray
-    canonical: np.ndarray
-    totals: np.ndarray
+    canonical: np.ndarray  # (n_targets,) the scales in which factors are orthogonal
+    totals: np.ndarray  # (n_targets,) sum of squares, or half of the deviance, without predictors
 
 
 class Explained(NamedTuple):
-    """What a fit explains of the responses it was fitted to.
+    """What a fit explains of the responses it was fitted to."""
 
-    Attributes
-    ----------
-    r2 : ndarray of shape (n_targets,)
-        Share of the squares or of the deviance of each response; nan for constant responses. The
-        categories of one response have the same value, that of the response.
-    by_factors : float
-        Share of the total over all responses that is not explained without the factors, that is,
-        by intercepts and predictors that are always kept.
-    """
-
+    # (n_targets,) share of the squares or of the deviance of each response; nan for constant
+    # responses. The categories of one response have the same value, that of the response
     r2: np.ndarray
+    # share of the total over all responses that is not explained without the factors, that is, by
+    # intercepts and predictors that are always kept
     by_factors: float
 
 
@@ -127,21 +94,7 @@ def explained(
 ) -> Explained:
     """How much a fit explains.
 
-    Parameters
-    ----------
-    data : TrainingData
-    left : ndarray of shape (n_targets,)
-        Squared errors, or half deviances, of the fit.
-    known : Scales
-        The scales of the responses.
-    kept : array of shape (n_samples, n_kept), or None
-        The predictors that are always kept.
-    center : bool
-        Whether there is an intercept.
-
-    Returns
-    -------
-    Explained
+    Shapes: ``left`` (n_targets,), ``kept`` (n_samples, n_kept).
     """
     family = data.family
     if family is not None:
@@ -167,21 +120,8 @@ def held_out_r2(
 ) -> np.ndarray:
     """Share of the squares or of the deviance of held-out entries that is explained.
 
-    Parameters
-    ----------
-    errors, totals : ndarrays of shape (n_live,)
-        Sums over held-out entries, of the fit and of the model without predictors.
-    family : Family or None
-        The family of all responses; None for least squares.
-    places : ndarray of int, of shape (n_live,)
-        Positions of the responses that are not constant.
-    count : int
-        Number of all responses.
-
-    Returns
-    -------
-    ndarray of shape (n_targets,)
-        nan for responses that are constant.
+    Shapes: ``errors``, ``totals`` (n_live,), ``places`` (n_live,), result (n_targets,).
+    ``family``: None for least squares.
     """
     full = np.zeros((2, count))
     full[0, places], full[1, places] = errors, totals

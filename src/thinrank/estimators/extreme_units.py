@@ -36,17 +36,10 @@ class Units:
     """Powers of two that the columns of X and Y were divided by, before a fit.
 
     Such a division has no rounding errors, so that a fit that does not depend on units is the same.
-
-    Attributes
-    ----------
-    rows : ndarray of int, of shape (n_features,)
-        Exponents for the columns of X.
-    columns : ndarray of int, of shape (n_targets,)
-        Exponents for the columns of Y.
     """
 
-    rows: np.ndarray
-    columns: np.ndarray
+    rows: np.ndarray  # (n_features,) exponents for the columns of X
+    columns: np.ndarray  # (n_targets,) exponents for the columns of Y
 
     def design(self, design: Design) -> Design:
         """X with its columns divided, a copy; X itself if nothing is to be divided."""
@@ -65,13 +58,7 @@ class Units:
         return _scaled(Y, -self.columns)
 
     def factors(self, factors: Factors) -> Factors:
-        """Coefficients of the divided data in the units of the data.
-
-        Raises
-        ------
-        ValueError
-            If there are coefficients that are no longer numbers of the dtype.
-        """
+        """Coefficients of the divided data in the units of the data."""
         U = _scaled(factors.U.T, -self.rows).T
         V = _scaled(factors.V.T, self.columns).T
         rows, columns = factors.row_support, factors.column_support
@@ -108,24 +95,7 @@ class Units:
 def own_units(estimator: Any, design: Design, Y: Array | None) -> Units | None:
     """Powers of two that bring columns of X and Y to magnitudes whose squares can be computed.
 
-    Parameters
-    ----------
-    estimator : estimator
-        With parameters that have been checked.
-    design : Design of shape (n_samples, n_features)
-        X. Of an operator one product is looked at; other designs whose entries are not known pass.
-    Y : array of shape (n_samples, n_targets), or None
-        Responses, NaN where an entry is missing; None if they are not divided.
-
-    Returns
-    -------
-    Units or None
-        None if all magnitudes are ordinary.
-
-    Raises
-    ------
-    ValueError
-        If the magnitudes are extreme and the fit depends on the units, or X is an operator.
+    ``Y``: None if they are not divided. None if all magnitudes are ordinary.
     """
     if isinstance(design, Operator):
         _check_product(design)
@@ -148,17 +118,7 @@ def own_units(estimator: Any, design: Design, Y: Array | None) -> Units | None:
 
 
 def check_magnitudes(name: str, data: Design, remedy: str) -> None:
-    """Raise a ValueError if squares of the data overflow, or all of them underflow.
-
-    Parameters
-    ----------
-    name : {"X", "Y"}
-        Name of the argument.
-    data : Design
-        The data.
-    remedy : str
-        The end of the message.
-    """
+    """Raise a ValueError if squares of the data overflow, or all of them underflow."""
     largest = float(np.max(_magnitudes(data), initial=0.0))
     _check_magnitude(f"{name} has entries", largest, data.prototype, remedy)
 

@@ -39,27 +39,7 @@ def numeric_fit(
 ) -> tuple[FitResult, TrainingData]:
     """Fit responses that are numbers, with missing entries, weights of entries or another loss.
 
-    Parameters
-    ----------
-    estimator : SparseReducedRankRegressor
-        An estimator with parameters that have been checked.
-    design : Design of shape (n_samples, n_features)
-    target : array of shape (n_samples, n_targets)
-        Responses, NaN where an entry is missing.
-    entry_weight : array of shape (n_samples, n_targets), or None
-    family : Family or None
-        None for least squares.
-    names : ndarray of str, or None
-        Names of the responses, for messages.
-    weight : array of shape (n_samples,), or None
-    kept : ndarray of int
-        Sorted indices of the predictors that are always kept.
-
-    Returns
-    -------
-    result : FitResult
-    data : TrainingData
-        What the shares explained are computed from.
+    ``family``: None for least squares.
     """
     responses = numeric_responses(target, entry_weight, family or Gaussian(), names)
     responses, weight = responses.without_empty_rows(weight)
@@ -78,23 +58,7 @@ def family_fit(
     kept: np.ndarray,
     offset: Array | None = None,
 ) -> FitResult:
-    """Choose the sizes of an estimator that are "auto", and fit.
-
-    Parameters
-    ----------
-    estimator : SparseReducedRankRegressor, SparseReducedRankGLM or SparseReducedRankClassifier
-        An estimator with parameters that have been checked.
-    design : Design of shape (n_samples, n_features)
-    responses : Responses
-    weight : array of shape (n_samples,), or None
-    kept : ndarray of int
-        Sorted indices of the predictors that are always kept.
-    offset : array of shape (n_samples, n_columns), default=None
-
-    Returns
-    -------
-    FitResult
-    """
+    """Choose the sizes of an estimator that are "auto", and fit."""
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     problem = FamilyProblem.prepare(
         design,
@@ -126,20 +90,7 @@ def final_family_fit(
 ) -> FitResult:
     """Fit with given sizes.
 
-    Parameters
-    ----------
-    problem : FamilyProblem
-    params : dict
-        The sizes and the ridge.
-    found : Found or None
-        The result of the search, with the noise levels or dispersions to begin with; None if the
-        sizes were given.
-    **options
-        ``solver``, ``start``, ``random_state``, ``callback`` and ``verbose``.
-
-    Returns
-    -------
-    FitResult
+    ``found``: None if the sizes were given.
     """
     loss = problem.loss if found is None else found.loss
     records, messages = ([], []) if found is None else (found.records, list(found.warnings))
@@ -242,30 +193,7 @@ def fit_family_in_rounds(
 ) -> tuple[GeneralizedLinear, Factors, Solution]:
     """Fit with given sizes, until the supports do not change.
 
-    Parameters
-    ----------
-    problem : FamilyProblem
-    loss : GeneralizedLinear
-        The loss of the problem, possibly with noise levels from a search.
-    solver : Solver
-    sizes : (int, int or None, int or None)
-        Rank, number of predictors and number of responses; None for no limit.
-    ridge : float
-    exchange : bool
-        Whether rows are exchanged; otherwise they are those of backward elimination.
-    start : Start, array or str
-        In the user's units.
-    random_state, callback, verbose
-        Of the estimator.
-
-    Returns
-    -------
-    loss : GeneralizedLinear
-        The loss of the last fit.
-    factors : Factors
-        The coefficients, in its units.
-    solution : Solution
-        The last fit.
+    ``sizes``: None for no limit.
     """
     rank, rows, columns = problem.limited(*sizes)
     supports = None

@@ -32,39 +32,19 @@ class FamilyProblem:
     Responses that are constant are left out and predicted by their intercept. The columns of Θ are
     in units of the information that an entry of their response has without predictors, so that
     nothing depends on the units of any predictor or response.
-
-    Attributes
-    ----------
-    loss : GeneralizedLinear
-        The loss, without ridge.
-    columns : Standardization
-        What was done to X.
-    kept : KeptPredictors or None
-        The predictors that are always kept.
-    live_rows, live_columns : array of int, or None
-        Predictors and responses that are not constant; None for all.
-    intercepts : array of shape (n_columns,)
-        Linear predictors of responses that are constant.
-    family : Family
-        The family of all columns.
-    deviations : ndarray of shape (n_live,)
-        Scales of the responses without predictors, 1 for those without units.
-    shape : (int, int)
-        Shape of Θ in the user's units.
-    rescales : bool
-        Whether noise levels or dispersions are estimated from fits.
     """
 
-    loss: GeneralizedLinear
-    columns: Standardization
-    kept: KeptPredictors | None
-    live_rows: Array | None
+    loss: GeneralizedLinear  # the loss, without ridge
+    columns: Standardization  # what was done to X
+    kept: KeptPredictors | None  # the predictors that are always kept
+    live_rows: Array | None  # predictors and responses that are not constant; None for all
     live_columns: Array | None
-    intercepts: Array
-    family: Family
+    intercepts: Array  # (n_columns,) linear predictors of responses that are constant
+    family: Family  # the family of all columns
+    # (n_live,) scales of the responses without predictors, 1 for those without units
     deviations: np.ndarray
-    shape: tuple[int, int]
-    rescales: bool = True
+    shape: tuple[int, int]  # shape of Θ in the user's units
+    rescales: bool = True  # whether noise levels or dispersions are estimated from fits
 
     @classmethod
     def prepare(
@@ -78,24 +58,7 @@ class FamilyProblem:
         standardize_columns: bool,
         keep: np.ndarray | None = None,
     ) -> FamilyProblem:
-        """Take means and scales out of the predictors, without copying X.
-
-        Parameters
-        ----------
-        design : Design of shape (n_samples, n_features)
-        responses : Responses
-        weight : array of shape (n_samples,), or None
-        offset : array of shape (n_samples, n_columns), default=None
-        fit_intercept : bool
-        standardize_columns : bool
-            Whether the columns of X get unit root mean square.
-        keep : ndarray of int, default=None
-            Sorted indices of the predictors that are always kept.
-
-        Returns
-        -------
-        FamilyProblem
-        """
+        """Take means and scales out of the predictors, without copying X."""
         kept, basis = None, None
         if keep is not None and len(keep):
             kept = KeptPredictors.of(design, keep, weight, center=fit_intercept)
@@ -382,18 +345,8 @@ def explains_more(
 ) -> np.ndarray:
     """Whether an F test says that a fit lacks something that regressions explain, per response.
 
-    Parameters
-    ----------
-    loss : GeneralizedLinear
-        Squared errors.
-    fit, whole : array of shape (n_samples, n_targets)
-        Linear predictors of the fit and of the regressions.
-    freedom, left : ndarray of shape (n_targets,)
-        Their degrees of freedom.
-
-    Returns
-    -------
-    ndarray of bool of shape (n_targets,)
+    Shapes: ``fit``, ``whole`` (n_samples, n_targets), ``freedom``, ``left`` (n_targets,),
+    result (n_targets,).
     """
     weight = relative_weights(loss)
     xp = arrays.namespace(fit)
@@ -411,16 +364,7 @@ def explains_more(
 def regressed(loss: GeneralizedLinear, rows: Array) -> Array:
     """Linear predictors of separate regressions of all responses on some predictors.
 
-    Parameters
-    ----------
-    loss : GeneralizedLinear
-        Squared errors.
-    rows : array of int
-        Positions of the predictors.
-
-    Returns
-    -------
-    array of shape (n_samples, n_targets)
+    Shapes: result (n_samples, n_targets).
     """
     inner = loss.restrict(rows, loss.targets)
     every = arrays.identity(rows.shape[0], like=loss.prototype)

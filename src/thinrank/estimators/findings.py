@@ -15,68 +15,35 @@ from thinrank.selection.choice import last_search, one_standard_error
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What a fitted model found, as NumPy arrays.
+    """What a fitted model found, as NumPy arrays."""
 
-    Attributes
-    ----------
-    title : str
-        Name of the class of the estimator.
-    predictor_names, response_names : list of str
-        Names of all predictors, and of all responses or categories.
-    n_samples : int
-        Number of samples.
-    selected, kept : ndarray of int
-        Predictors that were selected, and those that are always kept.
-    responses : ndarray of int
-        Responses that are predicted by the selected predictors.
-    used : ndarray of int
-        Selected and kept predictors, sorted.
-    coefficients, standardized : ndarray of shape (n_used, n_targets)
-        Coefficients of the predictors in use, and the same per standard deviation of the
-        predictor, in standard deviations of the response (not for counts and categories).
-    predictor_loadings : ndarray of shape (n_selected, rank)
-        Change of each factor, in its standard deviations, per standard deviation of a predictor.
-    response_loadings : ndarray of shape (n_targets, rank)
-        Change of each response, in its standard deviations, per standard deviation of a factor.
-        The products with the predictor loadings add up to the standardised coefficients.
-    shares : ndarray of shape (rank,)
-        Share of the variance that each factor explains.
-    r2 : ndarray of shape (n_targets,)
-        R² in the training rows.
-    held_out_r2 : ndarray of shape (n_targets,), or None
-        R² in held-out rows.
-    deviance : bool
-        Whether R² and shares are those of the deviance.
-    noun : {"response", "class"}
-        What a column of the coefficients is.
-    chosen : {"given", "criterion", "held out"}
-        How the sizes were chosen.
-    warnings : list of str
-        Warnings of the fit.
-    fewer_predictors : int or None
-        Number of predictors of the thinnest model within one standard error of the best, if
-        it is a proper selection of fewer predictors.
-    """
-
-    title: str
-    predictor_names: list[str]
+    title: str  # name of the class of the estimator
+    predictor_names: list[str]  # names of all predictors, and of all responses or categories
     response_names: list[str]
-    n_samples: int
-    selected: np.ndarray
+    n_samples: int  # number of samples
+    selected: np.ndarray  # predictors that were selected, and those that are always kept
     kept: np.ndarray
-    responses: np.ndarray
-    used: np.ndarray
+    responses: np.ndarray  # responses that are predicted by the selected predictors
+    used: np.ndarray  # selected and kept predictors, sorted
+    # (n_used, n_targets) coefficients of the predictors in use, and the same per standard deviation
+    # of the predictor, in standard deviations of the response (not for counts and categories)
     coefficients: np.ndarray
     standardized: np.ndarray
+    # (n_selected, rank) change of each factor, in its standard deviations, per standard deviation
+    # of a predictor
     predictor_loadings: np.ndarray
+    # (n_targets, rank) change of each response, in its standard deviations, per standard deviation
+    # of a factor. The products with the predictor loadings add up to the standardised coefficients
     response_loadings: np.ndarray
-    shares: np.ndarray
-    r2: np.ndarray
-    held_out_r2: np.ndarray | None
-    deviance: bool
-    noun: str
-    chosen: str
-    warnings: list[str]
+    shares: np.ndarray  # (rank,) share of the variance that each factor explains
+    r2: np.ndarray  # (n_targets,) R² in the training rows
+    held_out_r2: np.ndarray | None  # (n_targets,) R² in held-out rows
+    deviance: bool  # whether R² and shares are those of the deviance
+    noun: str  # what a column of the coefficients is
+    chosen: str  # how the sizes were chosen
+    warnings: list[str]  # warnings of the fit
+    # number of predictors of the thinnest model within one standard error of the best, if it is a
+    # proper selection of fewer predictors
     fewer_predictors: int | None
 
     @property
@@ -96,19 +63,7 @@ class Findings:
 
 
 def findings(estimator: Any, feature_names: Any = None, response_names: Any = None) -> Findings:
-    """The numbers and names of a fitted model.
-
-    Parameters
-    ----------
-    estimator : FactorModel
-        A fitted estimator.
-    feature_names, response_names : sequence of str, default=None
-        Names to use in place of those that fit received.
-
-    Returns
-    -------
-    Findings
-    """
+    """The numbers and names of a fitted model."""
     factors = estimator.factors_
     U, V = _numbers(factors.U), _numbers(factors.V)
     p, k = factors.shape
@@ -231,18 +186,7 @@ _LEAST_NAMED = 0.25
 def table(name: str, found: Findings, most: int | None = None) -> Columns:
     """One of the tables, as columns.
 
-    Parameters
-    ----------
-    name : str
-        One of ``TABLES``.
-    found : Findings
-        The model.
-    most : int, default=None
-        Number of rows; None for all.
-
-    Returns
-    -------
-    dict of (str to sequence)
+    ``most``: None for all.
     """
     if name not in TABLES:
         known = ", ".join(repr(each) for each in TABLES)

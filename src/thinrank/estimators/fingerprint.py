@@ -21,19 +21,7 @@ _DEPTH = 8
 
 
 def fingerprint(name: str, value: Any) -> str:
-    """A text that is the same for equal values, in any process, and hardly for others.
-
-    Parameters
-    ----------
-    name : str
-        Name of the value, for messages.
-    value : object
-        Data, or a parameter of an estimator.
-
-    Returns
-    -------
-    str
-    """
+    """A text that is the same for equal values, in any process, and hardly for others."""
     hasher = hashlib.sha256()
     for part in _parts(name, value, _DEPTH):
         hasher.update(part)

@@ -22,12 +22,7 @@ _REMEDIES = (
 def check_finite_predictors(X: Any, names: Any = None) -> None:
     """Raise a ValueError that names the columns of X with NaN or infinite cells.
 
-    Parameters
-    ----------
-    X : array or scipy sparse matrix of shape (n_samples, n_features)
-        Predictors.
-    names : sequence of str, default=None
-        Names of the columns; None for indices.
+    ``names``: None for indices.
     """
     if get_config()["assume_finite"] or _all_finite(X):
         return

@@ -28,22 +28,7 @@ from thinrank.solvers import as_solver
 def least_squares_fit(
     estimator: Any, design: Design, Y: Array, weight: Array | None, kept: np.ndarray
 ) -> FitResult:
-    """Choose the sizes of an estimator that are "auto", and fit.
-
-    Parameters
-    ----------
-    estimator : SparseReducedRankRegressor
-        An estimator with parameters that have been checked.
-    design : Design of shape (n_samples, n_features)
-    Y : array of shape (n_samples, n_targets)
-    weight : array of shape (n_samples,), or None
-    kept : ndarray of int
-        Sorted indices of the predictors that are always kept.
-
-    Returns
-    -------
-    FitResult
-    """
+    """Choose the sizes of an estimator that are "auto", and fit."""
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     problem = Problem.prepare(
         design,
@@ -60,22 +45,7 @@ def least_squares_fit(
 def fit_of_problem(
     estimator: Any, problem: Problem, weight: Array | None, solver: Solver
 ) -> FitResult:
-    """Choose the sizes of an estimator that are "auto", and fit a problem.
-
-    Parameters
-    ----------
-    estimator : SparseReducedRankRegressor
-        An estimator with parameters that have been checked.
-    problem : Problem
-        The standardised data.
-    weight : array of shape (n_samples,), or None
-    solver : Solver
-        Of the final fit.
-
-    Returns
-    -------
-    FitResult
-    """
+    """Choose the sizes of an estimator that are "auto", and fit a problem."""
     params, found = chosen_sizes(estimator, problem, weight, solver)
     records, messages = ([], []) if found is None else (found.records, list(found.warnings))
     n_iter, history, last = 0, History(), problem
@@ -119,49 +89,27 @@ def fit_of_problem(
 
 
 class FitResult(NamedTuple):
-    """The result of a fit, in the user's units.
+    """The result of a fit, in the user's units."""
 
-    Attributes
-    ----------
-    factors : Factors
-        Θ.
-    intercept : array of shape (n_columns,)
-        Intercepts.
-    kept_coef : array of shape (n_columns, n_kept), or None
-        Coefficients of the predictors that are always kept.
-    family : Family or None
-        The family, with its estimated parameters; None for least squares.
-    params : dict
-        The sizes, chosen or given.
-    search : list of Record
-        The models that were tried.
-    n_iter, status, history
-        Of the final fit.
-    messages : list of str
-        What the user was warned of.
-    feature_scale : array of shape (n_features,), or None
-        Standard deviations of the predictors, if they were computed for the fit.
-    held_out_r2 : ndarray of shape (n_columns,), or None
-        Share explained of each response in held-out rows; None if the sizes were not chosen by it.
-    target_units : ndarray of shape (n_columns,), or None
-        What the final fit divided the responses by; None if it did not scale them.
-    scores : (array of shape (n_samples, rank), array of shape (rank,)), or None
-        XU minus its means, and these means, if the fit knows them.
-    """
-
-    factors: Factors
-    intercept: Array
+    factors: Factors  # Θ
+    intercept: Array  # (n_columns,) intercepts
+    # (n_columns, n_kept) coefficients of the predictors that are always kept
     kept_coef: Array | None
-    family: Any
-    params: dict[str, Any]
-    search: list[Record]
-    n_iter: int
+    family: Any  # the family, with its estimated parameters; None for least squares
+    params: dict[str, Any]  # the sizes, chosen or given
+    search: list[Record]  # the models that were tried
+    n_iter: int  # of the final fit
     status: Status
     history: History
-    messages: list[str]
+    messages: list[str]  # what the user was warned of
+    # (n_features,) standard deviations of the predictors, if they were computed for the fit
     feature_scale: Array | None = None
+    # (n_columns,) share explained of each response in held-out rows; None if the sizes were not
+    # chosen by it
     held_out_r2: np.ndarray | None = None
+    # (n_columns,) what the final fit divided the responses by; None if it did not scale them
     target_units: np.ndarray | None = None
+    # (n_samples, rank) XU minus its means, and these means, if the fit knows them
     scores: tuple[Array, Array] | None = None
 
 
@@ -172,13 +120,6 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
     If the memory did not suffice, the error says how much was needed and what to do. In the block
     of a checkpoint the fit is stored. A fit of small data uses one thread, which is faster. Nothing
     is recorded for derivatives. Moments of the responses are computed once.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its attributes are those before the block if the block raises anything.
-    **arguments
-        The arguments of ``fit``, by name.
     """
     before = dict(vars(estimator))
     try:

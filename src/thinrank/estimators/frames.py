@@ -29,17 +29,7 @@ def column_names(Y: Any) -> np.ndarray | None:
 
 
 def check_columns(argument: str, X: Any, *, numeric: bool = True) -> None:
-    """Raise a ValueError about columns of a data frame with the same name, or that are no numbers.
-
-    Parameters
-    ----------
-    argument : {"X", "Y"}
-        Name of the argument.
-    X : data frame or anything else
-        What is no data frame passes.
-    numeric : bool, default=True
-        Whether the columns must be numbers.
-    """
+    """Raise a ValueError about columns of a data frame with one name, or that are no numbers."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return
     names, dtypes = list(X.columns), list(X.dtypes)
@@ -73,11 +63,6 @@ def check_row_names(X: Any, Y: Any) -> None:
 
     Rows are matched by position, as in scikit-learn, so that the responses would be those of other
     samples. If the names are different texts, a warning is issued.
-
-    Parameters
-    ----------
-    X, Y : data frame of pandas, or anything else
-        What has no row names passes.
     """
     if not (hasattr(X, "iloc") and hasattr(Y, "iloc")):  # polars has no row names
         return
@@ -150,21 +135,7 @@ def _kind(dtype: Any) -> str:
 
 
 def as_frame(values: np.ndarray, names: list[str], like: Any) -> Any:
-    """Predictions as a data frame of the library of ``like``, with its index.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_columns) or (n_samples,)
-        The predictions.
-    names : list of str
-        Names of the columns.
-    like : data frame or anything else
-        The predictors; for anything but a polars frame the result is a pandas frame.
-
-    Returns
-    -------
-    pandas.DataFrame or polars.DataFrame
-    """
+    """Predictions as a data frame of the library of ``like``, with its index."""
     if values.ndim == 1:
         values = values[:, None]
     if type(like).__module__.partition(".")[0] == "polars":

@@ -20,18 +20,7 @@ _NAMES_SHOWN = 5
 
 
 def check_always_keep(estimator: Any) -> np.ndarray:
-    """Sorted indices of the predictors that are always kept; empty for None.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With the parameter ``always_keep``, and ``n_features_in_`` and possibly
-        ``feature_names_in_`` of the data.
-
-    Returns
-    -------
-    ndarray of int
-    """
+    """Sorted indices of the predictors that are always kept; empty for None."""
     always_keep, n_features = estimator.always_keep, estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None)
     if always_keep is None:
@@ -83,23 +72,12 @@ def _position(item: Any, n_features: int, names: np.ndarray | None) -> int:
 
 @dataclass(frozen=True, eq=False)
 class KeptPredictors:
-    """The columns Z of X that are always kept, and what they explain of X and Y.
+    """The columns Z of X that are always kept, and what they explain of X and Y."""
 
-    Attributes
-    ----------
-    index : array of int, of shape (n_kept,)
-        Their sorted indices.
-    values : array of shape (n_samples, n_kept)
-        Z.
-    basis : KeptBasis
-        The basis of Z, centred if there is an intercept.
-    loadings_x, loadings_y : arrays of shapes (r, n_features) and (r, n_targets), or None
-        Loadings of X and Y, in the user's units; None before they are computed.
-    """
-
-    index: Array
-    values: Array
-    basis: KeptBasis
+    index: Array  # (n_kept,) their sorted indices
+    values: Array  # (n_samples, n_kept) Z
+    basis: KeptBasis  # the basis of Z, centred if there is an intercept
+    # loadings of X and Y, in the user's units; None before they are computed
     loadings_x: Array | None = None
     loadings_y: Array | None = None
 

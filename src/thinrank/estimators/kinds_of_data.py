@@ -25,15 +25,7 @@ _LAZY = {
 
 
 def check_kind(name: str, data: Any) -> None:
-    """Raise an error if data are lazy, masked in some entries, or too large for floats.
-
-    Parameters
-    ----------
-    name : {"X", "Y"}
-        Name of the argument.
-    data : object
-        Its value.
-    """
+    """Raise an error if data are lazy, masked in some entries, or too large for floats."""
     package = type(data).__module__.partition(".")[0]
     kinds, method = _LAZY.get(package, ((), ""))
     kind = type(data).__name__
@@ -54,18 +46,7 @@ def check_kind(name: str, data: Any) -> None:
 
 
 def without_mask(data: Any) -> Any:
-    """A masked array as an array with NaN for masked cells; anything else as it is.
-
-    Parameters
-    ----------
-    data : object
-        Data in which NaN means missing.
-
-    Returns
-    -------
-    object
-        The data, or a copy without mask.
-    """
+    """A masked array as an array with NaN for masked cells; anything else as it is."""
     if not isinstance(data, np.ma.MaskedArray):
         return data
     if not np.ma.is_masked(data):
@@ -76,20 +57,7 @@ def without_mask(data: Any) -> Any:
 
 
 def plain_responses(Y: Any, *, in_blocks: bool = False) -> Any:
-    """Responses with NaN for masked cells; an error if they are sparse, complex or lazy.
-
-    Parameters
-    ----------
-    Y : array, data frame, row blocks or anything else
-        Responses.
-    in_blocks : bool, default=False
-        Whether row blocks stay in blocks; otherwise they are read into memory.
-
-    Returns
-    -------
-    object
-        Y, or a copy of it without mask.
-    """
+    """Responses with NaN for masked cells; an error if they are sparse, complex or lazy."""
     if issparse(Y):
         raise TypeError(
             "Sparse data was passed for Y, but dense data is required, because zeros in Y are "
@@ -113,20 +81,7 @@ def plain_responses(Y: Any, *, in_blocks: bool = False) -> Any:
 
 
 def lazy_rows(name: str, data: Any) -> Any:
-    """Arrays and data frames of Dask as row blocks; anything else as it is.
-
-    Parameters
-    ----------
-    name : {"X", "Y"}
-        Name of the argument.
-    data : object
-        Its value.
-
-    Returns
-    -------
-    object
-        A :class:`thinrank.designs.DaskBlocks`, or the data.
-    """
+    """Arrays and data frames of Dask as row blocks; anything else as it is."""
     if type(data).__module__.partition(".")[0] not in ("dask", "dask_expr"):
         return data
     if getattr(data, "ndim", 0) != 2:

@@ -11,22 +11,7 @@ from sklearn.metrics import r2_score
 
 
 def observed_r2(y: np.ndarray, predicted: np.ndarray, sample_weight: Any = None) -> float:
-    """Coefficient of determination of the observed entries, averaged over the responses.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples, n_targets) or (n_samples,)
-        Responses; NaN where an entry is missing.
-    predicted : ndarray of the same shape
-        Predictions.
-    sample_weight : array of shape (n_samples,), default=None
-        Weights of the rows.
-
-    Returns
-    -------
-    float
-        Responses with fewer than two observed entries are left out; nan if all are.
-    """
+    """Coefficient of determination of the observed entries, averaged over the responses."""
     if y.ndim == 1:
         y, predicted = y[:, None], predicted[:, None]
     if y.shape != predicted.shape:

@@ -21,19 +21,7 @@ from thinrank.selection.choice import check_refit_rule
 def check_parameters(
     estimator: Any, design: Design, targets: int, weight: Any, kept: np.ndarray
 ) -> None:
-    """Check the callback, sizes, ridge and how they are chosen, before any computation.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With the parameters.
-    design : Design of shape (n_samples, n_features)
-    targets : int
-        Number of columns of Θ.
-    weight : array of shape (n_samples,), or None
-    kept : ndarray of int
-        Predictors that are always kept.
-    """
+    """Check the callback, sizes, ridge and how they are chosen, before any computation."""
     check_callback(estimator.callback)
     check_criterion(estimator.criterion)
     check_refit_rule(estimator.refit_rule)

@@ -45,37 +45,20 @@ class Problem:
 
     Predictors that are always kept are projected out of X and Y like the means, so that Θ is the
     matrix of the other predictors, and its rank, sparsity and ridge do not affect the kept ones.
-
-    Attributes
-    ----------
-    loss : Loss
-        In the solver's units: Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses).
-    columns : Standardization
-        What was done to X.
-    target_mean : array of shape (k,) or None
-        What was taken out of Y.
-    target_scale : array of shape (n_live_targets,) or None
-        What the responses were divided by.
-    deviations : array of shape (n_live_targets,) or None
-        Standard deviations of the responses.
-    live_rows, live_columns : array of int, or None
-        Predictors and responses that are not constant, nor explained by those that are always
-        kept; None for all.
-    shape : (int, int)
-        Shape of Θ in the user's units, (p, k).
-    kept : KeptPredictors or None
-        The predictors that are always kept.
     """
 
+    # in the solver's units: Θ̃ = diag(units of predictors)·Θ·diag(1 / scales of responses)
     loss: Any
-    columns: Standardization
-    target_mean: Array | None
-    target_scale: Array | None
-    deviations: Array | None
+    columns: Standardization  # what was done to X
+    target_mean: Array | None  # (k,) what was taken out of Y
+    target_scale: Array | None  # (n_live_targets,) what the responses were divided by
+    deviations: Array | None  # (n_live_targets,) standard deviations of the responses
+    # predictors and responses that are not constant, nor explained by those that are always kept;
+    # None for all
     live_rows: Array | None
     live_columns: Array | None
-    shape: tuple[int, int]
-    kept: KeptPredictors | None = None
+    shape: tuple[int, int]  # shape of Θ in the user's units, (p, k)
+    kept: KeptPredictors | None = None  # the predictors that are always kept
 
     @classmethod
     def prepare(
@@ -90,30 +73,7 @@ class Problem:
         make_loss: Callable[..., Any] = LeastSquares,
         keep: np.ndarray | None = None,
     ) -> Problem:
-        """Take means and scales out of the data, without copying X.
-
-        Parameters
-        ----------
-        design : Design of shape (n_samples, n_features)
-        Y : array of shape (n_samples, n_targets)
-        weight : array of shape (n_samples,), or None
-        fit_intercept : bool
-            Whether X and Y are centred.
-        standardize_columns : bool
-            Whether the columns of X get unit root mean square.
-        scale_targets : bool
-            Whether the responses are divided by their standard deviations.
-        make_loss : callable, default=LeastSquares
-            ``make_loss(X, Y, sample_weight=weight)`` returns the loss of the transformed data, of
-            any kind. The capability ``target_scale`` is needed to count responses by their noise.
-        keep : ndarray of int, default=None
-            Sorted indices of the predictors that are always kept. The others are scaled to unit
-            root mean square of what the kept ones do not explain.
-
-        Returns
-        -------
-        Problem
-        """
+        """Take means and scales out of the data, without copying X."""
         shape = (design.shape[1], Y.shape[1])
         kept, basis = None, None
         if keep is not None and len(keep):
@@ -164,10 +124,7 @@ class Problem:
     def with_noise(self, noise: Array) -> Problem:
         """The same problem with every response divided by the noise in it.
 
-        Parameters
-        ----------
-        noise : array of shape (n_live_targets,)
-            Standard deviations in the units of the present loss.
+        Shapes: ``noise`` (n_live_targets,).
         """
         return self if self.target_scale is None else self.with_target_scale(self.scale_of(noise))
 
@@ -243,18 +200,7 @@ class Problem:
         with few samples, it is averaged on the logarithmic scale with the standard deviation of
         the response, with weights ν/(ν + 2) and 2/(ν + 2).
 
-        Parameters
-        ----------
-        factors : Factors
-            Coefficients, in the units of the loss.
-        left : ndarray of shape (n_live_targets,), or None
-            The parts of the squares of the responses that they leave, if these are known.
-        shrunk : float, default=0.0
-            By how much a ridge makes the rows count less as degrees of freedom.
-
-        Returns
-        -------
-        ndarray of shape (n_live_targets,)
+        Shapes: ``left`` (n_live_targets,), result (n_live_targets,).
         """
         # few numbers, many operations: on the host
         total, n = self.loss.target_squares(), self.loss.samples
@@ -333,15 +279,7 @@ class Problem:
         return user, intercept, kept
 
     def scores(self, factors: Factors, user: Factors) -> tuple[Array, Array] | None:
-        """XU minus its means, and these means, from what a fit holds; None if it holds too little.
-
-        Parameters
-        ----------
-        factors : Factors
-            Coefficients in the units of the loss.
-        user : Factors
-            What :meth:`to_user` made of them.
-        """
+        """XU minus its means, and these means, from what a fit holds; None if too little."""
         held = getattr(self.loss, "scores_held", None)  # losses of row blocks hold no columns
         known = None if held is None or self.kept is not None else held(factors)
         if known is None:

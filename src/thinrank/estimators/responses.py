@@ -19,27 +19,16 @@ from thinrank.losses.families import Family, Gaussian, Multinomial, as_family, c
 
 @dataclass(frozen=True, eq=False)
 class Responses:
-    """The responses of a fit, one column per response or category.
+    """The responses of a fit, one column per response or category."""
 
-    Attributes
-    ----------
-    Y : array of shape (n_samples, n_columns)
-        Numbers, 0 where an entry is missing; one column per category of a categorical response.
-    weight : array of shape (n_samples, n_columns), or None
-        Weights of the entries, 0 for missing ones; None if all are 1.
-    family : Family
-        The family.
-    names : list of str
-        Names of the columns.
-    categories : list of (ndarray or None)
-        For each response its categories, None if it is a number.
-    """
-
+    # (n_samples, n_columns) numbers, 0 where an entry is missing; one column per category of a
+    # categorical response
     Y: Array
+    # (n_samples, n_columns) weights of the entries, 0 for missing ones; None if all are 1
     weight: Array | None
-    family: Family
-    names: list[str]
-    categories: list[np.ndarray | None]
+    family: Family  # the family
+    names: list[str]  # names of the columns
+    categories: list[np.ndarray | None]  # for each response its categories, None if it is a number
 
     @property
     def is_least_squares(self) -> bool:
@@ -68,20 +57,7 @@ def numeric_responses(
 ) -> Responses:
     """Responses that are numbers, with NaN where an entry is missing.
 
-    Parameters
-    ----------
-    Y : array of shape (n_samples, n_targets)
-        Responses.
-    entry_weight : array of shape (n_samples, n_targets), or None
-        Weights of the entries; those of missing ones are ignored.
-    family : Family
-        The family.
-    names : sequence of str or None
-        Names of the responses; None for "0", "1" and so on.
-
-    Returns
-    -------
-    Responses
+    ``names``: None for "0", "1" and so on.
     """
     xp = arrays.namespace(Y)
     labels = [str(j) for j in range(Y.shape[1])] if names is None else [str(x) for x in names]
@@ -109,27 +85,7 @@ def responses_of(
     like: Array,
     categories: Sequence[np.ndarray | None] | None = None,
 ) -> Responses:
-    """Responses of one or several families, with categories in columns of their own.
-
-    Parameters
-    ----------
-    Y : array or data frame of shape (n_samples, n_targets)
-        Responses; NaN or None where an entry is missing.
-    families : str, Family, or sequence of them, one per response
-        The families.
-    entry_weight : array of shape (n_samples, n_targets), or None
-        Weights of the entries.
-    names : sequence of str or None
-        Names of the responses.
-    like : array
-        An array of the library, dtype and device of the result.
-    categories : sequence of (ndarray or None), default=None
-        Categories of each response, if they are known from an earlier fit.
-
-    Returns
-    -------
-    Responses
-    """
+    """Responses of one or several families, with categories in columns of their own."""
     columns = _columns(Y)
     count = len(columns)
     if count == 0:

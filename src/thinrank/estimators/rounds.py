@@ -35,26 +35,7 @@ def fit_in_rounds(
 ) -> tuple[Solution, Problem]:
     """Fit with given sizes, until the supports or the scales of the responses do not change.
 
-    Parameters
-    ----------
-    problem : Problem
-    solver : Solver
-    sizes : (int, int or None, int or None)
-        Rank, number of predictors and number of responses; None for no limit.
-    ridge : float
-    exchange : bool
-        Whether rows are exchanged; otherwise they are those of backward elimination.
-    start : Start, array or str
-        In the user's units.
-    random_state, callback, verbose
-        Of the estimator.
-
-    Returns
-    -------
-    solution : Solution
-        The last fit, with coefficients in the units of the problem.
-    last : Problem
-        The problem of the last fit, with the scales of the responses that it used.
+    ``sizes``: None for no limit.
     """
     rank, rows, columns = problem.limited(*sizes)
     check_sizes(problem.loss.shape, rank, rows, columns)

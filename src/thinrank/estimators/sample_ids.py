@@ -10,15 +10,7 @@ _MOST_NAMED = 3
 
 
 def check_sample_ids(X: Any, Y: Any) -> None:
-    """Raise a ValueError if the row names of Y are not the samples of X, in the same order.
-
-    Parameters
-    ----------
-    X : Design or anything else
-        What has no attribute ``sample_ids`` passes.
-    Y : data frame of pandas, or anything else
-        What has no row names, or row names that are no texts, passes.
-    """
+    """Raise a ValueError if the row names of Y are not the samples of X, in the same order."""
     ids = getattr(X, "sample_ids", None)
     if ids is None or not hasattr(Y, "iloc"):
         return
@@ -43,14 +35,7 @@ def check_sample_ids(X: Any, Y: Any) -> None:
 def check_feature_names(X: Any, expected: Sequence[str] | None, estimator: str) -> None:
     """Raise a ValueError if a design names other predictors than those of the fit.
 
-    Parameters
-    ----------
-    X : Design or anything else
-        What has no attribute ``feature_names`` passes.
-    expected : sequence of str, or None
-        Names of the predictors of the fit; None if they had none.
-    estimator : str
-        Name of the estimator.
+    ``expected``: None if they had none.
     """
     names = getattr(X, "feature_names", None)
     if names is None or expected is None:

@@ -32,17 +32,7 @@ _NEGATIVE = -0.005
 
 
 def sentences(found: Findings) -> list[str]:
-    """What was found.
-
-    Parameters
-    ----------
-    found : Findings
-        The model.
-
-    Returns
-    -------
-    list of str
-    """
+    """What was found."""
     said = [_sizes(found)]
     if len(found.kept) and found.rank:
         names = [found.predictor_names[i] for i in found.kept]
@@ -63,18 +53,7 @@ def sentences(found: Findings) -> list[str]:
 
 
 def cautions(found: Findings) -> list[str]:
-    """What to distrust.
-
-    Parameters
-    ----------
-    found : Findings
-        The model.
-
-    Returns
-    -------
-    list of str
-        Empty if nothing is known against the model.
-    """
+    """What to distrust."""
     said = list(found.warnings)
     if found.rank:
         said += [*_without_held_out(found), *_crowded(found), *_too_optimistic(found)]

@@ -61,30 +61,14 @@ _LOOK = 0.2
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search for sizes.
+    """The result of a search for sizes."""
 
-    Attributes
-    ----------
-    search : Search or None
-        The search; None if all responses or all predictors are constant.
-    space : Space
-        The values that could be chosen.
-    chosen : Evaluation
-        The chosen model.
-    params : dict
-        Its sizes, as parameters of the regressor.
-    warnings : list of str
-        Messages for the user.
-    loss : Loss
-        The loss with the noise levels or dispersions of the last search.
-    """
-
-    search: Search | None
-    space: Space
-    chosen: Evaluation
-    params: dict[str, Any]
-    warnings: list[str]
-    loss: Any
+    search: Search | None  # the search; None if all responses or all predictors are constant
+    space: Space  # the values that could be chosen
+    chosen: Evaluation  # the chosen model
+    params: dict[str, Any]  # its sizes, as parameters of the regressor
+    warnings: list[str]  # messages for the user
+    loss: Any  # the loss with the noise levels or dispersions of the last search
 
     @property
     def evaluations(self) -> list[Evaluation]:
@@ -168,26 +152,7 @@ def find_sizes(
 ) -> Found:
     """Search for sizes, by held-out error or by a criterion.
 
-    Parameters
-    ----------
-    problem : Problem or FamilyProblem
-    weight : array of shape (n,) or None
-    ranks, rows, columns, ridges : sequence or None
-        Values to choose from; None for all that make sense.
-    exchange : bool or "auto"
-        Whether rows are exchanged; "auto" to choose.
-    criterion, cv, rule, seed, groups
-        How to choose.
-    center, scale : bool
-        Whether every training part is centred and standardised.
-    solver : Solver
-        Of the final fit. The search is by pursuit in any case: its tables need exact fits. Where
-        the final fit is by pursuit too, the search has its options.
-    start : Start
-        Of the final fit. A matrix is not used by the search, since it may hold information about
-        rows that are held out.
-    n_jobs, callback, progress
-        Of the search.
+    ``ranks``, ``rows``, ``columns``, ``ridges``: None for all that make sense.
     """
     loss: Any = problem.loss
     general = isinstance(loss, GeneralizedLinear)

@@ -249,18 +249,7 @@ _STYLE = (
 
 
 def summary_html(summary: Summary) -> str:
-    """Sentences, tables of factors and responses, and what to distrust.
-
-    Parameters
-    ----------
-    summary : Summary
-        The summary.
-
-    Returns
-    -------
-    str
-        A ``div`` with its style; all names are escaped.
-    """
+    """Sentences, tables of factors and responses, and what to distrust."""
     parts = [f"<p>{escape(sentence)}</p>" for sentence in summary.sentences]
     if summary.rank and len(summary.response_names) > 1:
         columns = summary.table("factors", _MAX_ROWS)

@@ -11,23 +11,7 @@ WIDTH = 80
 def text_table(
     headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()
 ) -> list[str]:
-    """Lines of a table with aligned columns, at most 80 characters wide.
-
-    Parameters
-    ----------
-    headers : sequence of str
-        Titles of the columns.
-    rows : sequence of sequences of str
-        The cells.
-    numbers : sequence of int, default=()
-        Positions of the columns that contain numbers, which are aligned to the right and never
-        shortened. The others share the space that these leave.
-
-    Returns
-    -------
-    list of str
-        The lines, the first of which has the titles.
-    """
+    """Lines of a table with aligned columns, at most 80 characters wide."""
     table = [list(headers), *(list(row) for row in rows)]
     wide = [max(len(row[j]) for row in table) for j in range(len(headers))]
     texts = [j for j in range(len(headers)) if j not in numbers]

@@ -21,13 +21,6 @@ class ActiveColumns:
     Every column is copied from X once and kept as a row of one array, which has some free rows.
     When none is free, rows of columns that are no longer in use are overwritten. Inner products
     with Y are computed when they are first asked for.
-
-    Parameters
-    ----------
-    X : Design of shape (n_samples, n_features)
-        The predictors.
-    Y : Design of shape (n_samples, n_targets)
-        The responses.
     """
 
     def __init__(self, X: Design, Y: Design) -> None:

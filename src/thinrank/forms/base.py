@@ -43,12 +43,7 @@ class AdjustableRidge:
     def inverse_root(self, rows: Array) -> tuple[Array, bool]:
         """R with Rᵀ R = H_SS⁻¹ on the columns of C_S and of H between S and other rows.
 
-        Returns
-        -------
-        R : array of shape (q, len(rows))
-            The inverse root.
-        ridged : bool
-            Whether a ridge was added because H_SS is singular.
+        Shapes: ``R`` (q, len(rows)).
         """
         return linalg.inverse_cholesky(self.gram(rows))
 

@@ -12,18 +12,7 @@ from thinrank.forms.block_moments import BlockMoments, RowPart
 class BlockForm(HeldCross):
     """The form of all rows or of the training rows of a split, for the predictors that vary.
 
-    Parameters
-    ----------
-    moments : BlockMoments
-        The moments.
-    part : RowPart
-        The rows that the form is of.
-    targets : ndarray of int
-        The responses of the form.
-    inverse_scale : ndarray of shape (n_targets,)
-        What these responses are multiplied by.
-    ridge : float, default=0.0
-        Added to the diagonal of H.
+    Shapes: ``inverse_scale`` (n_targets,).
     """
 
     def __init__(

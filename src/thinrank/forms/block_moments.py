@@ -36,19 +36,7 @@ _MOST_PREDICTORS = 2000
 
 
 class RowPart:
-    """Some of the rows: their means and scales, and the rows of H = XᵀX/n that are known.
-
-    Parameters
-    ----------
-    sums : RowSums
-        Sums over the rows, of the data minus ``shift_x`` and ``shift_y``.
-    shift_x, shift_y : ndarrays
-        What was subtracted from the columns.
-    center, scale : bool
-        Whether X and Y are centred, and whether the columns of X get unit root mean square.
-    dtype : numpy.dtype
-        Of X.
-    """
+    """Some of the rows: their means and scales, and the rows of H = XᵀX/n that are known."""
 
     def __init__(
         self,
@@ -105,15 +93,7 @@ class RowPart:
 
 
 class HeldOutRows:
-    """The held-out rows of a split, about the means of its training rows and in their scales.
-
-    Parameters
-    ----------
-    sums : RowSums
-        Sums over the held-out rows.
-    training : RowPart
-        The training rows.
-    """
+    """The held-out rows of a split, about the means of its training rows and in their scales."""
 
     def __init__(self, sums: RowSums, training: RowPart) -> None:
         self.weight = sums.weight
@@ -161,22 +141,6 @@ class BlockMoments:
     of every split at once. A predictor that comes into use needs its row of XᵀX, which is computed
     in a further pass together with those of other promising ones, and kept: fits and exchanges
     among known predictors need no pass.
-
-    Parameters
-    ----------
-    X : RowBlocks of shape (n_samples, n_features)
-        Predictors.
-    Y : RowBlocks or ndarray of shape (n_samples, n_targets)
-        Responses, without missing entries.
-    weight : ndarray of shape (n_samples,), or None
-        Weights of the rows.
-    center, scale : bool
-        Whether X and Y are centred, and whether the columns of X get unit root mean square.
-    splits : sequence of (ndarray, ndarray), default=()
-        Positions of training and held-out rows.
-    whole_gram : bool, default=False
-        Whether all of XᵀX will be used, so that the first pass should compute it if it fits into
-        memory; it does so anyway where that takes little time.
     """
 
     def __init__(
@@ -238,19 +202,7 @@ class BlockMoments:
         return self.X.shape[1], self.Y.shape[1]
 
     def known(self, columns: np.ndarray, part: RowPart) -> np.ndarray:
-        """Places of the rows of H of some predictors, after a pass for those not known yet.
-
-        Parameters
-        ----------
-        columns : ndarray of int
-            Numbers of the predictors.
-        part : RowPart
-            Whose hint tells which other predictors are promising.
-
-        Returns
-        -------
-        ndarray of int
-        """
+        """Places of the rows of H of some predictors, after a pass for those not known yet."""
         with self._lock:
             missing = self.unknown(columns)
             if len(missing):

@@ -16,26 +16,14 @@ from thinrank.designs.row_blocks import centred
 
 @dataclass(frozen=True, eq=False)
 class RowSums:
-    """Weighted sums over some rows, of columns minus fixed numbers.
+    """Weighted sums over some rows, of columns minus fixed numbers."""
 
-    Attributes
-    ----------
-    weight : float
-        Sum of the weights.
-    x, y : ndarrays of shapes (n_features,) and (n_targets,)
-        Sums of the columns.
-    squares_x, squares_y : ndarrays of the same shapes
-        Sums of their squares.
-    cross : ndarray of shape (n_features, n_targets)
-        Sums of products, XᵀY.
-    """
-
-    weight: float
-    x: np.ndarray
-    squares_x: np.ndarray
+    weight: float  # sum of the weights
+    x: np.ndarray  # sums of the columns
+    squares_x: np.ndarray  # sums of their squares
     y: np.ndarray
     squares_y: np.ndarray
-    cross: np.ndarray
+    cross: np.ndarray  # (n_features, n_targets) sums of products, XᵀY
 
     def without(self, other: RowSums) -> RowSums:
         """The sums over the rows that are not in a subset."""
@@ -74,23 +62,7 @@ def first_sums(
 ) -> list[np.ndarray]:
     """The sums of RowSums, and of XᵀX if requested, one per set of rows.
 
-    Parameters
-    ----------
-    X, Y : ndarrays of shapes (m, n_features) and (m, n_targets)
-        Rows of a block; X is overwritten.
-    weight : ndarray of shape (m,), or None
-        Weights.
-    masks : ndarray of bool, of shape (m, n_sets), or None
-        The rows of each set; None for one set of all rows.
-    center_x, center_y : ndarrays
-        Numbers that are subtracted from the columns.
-    with_gram : bool
-        Whether to compute XᵀX.
-
-    Returns
-    -------
-    list of ndarray
-        Weights, x, squares_x, y, squares_y, cross and XᵀX, each with sets along the first axis.
+    Shapes: ``masks`` (m, n_sets). ``masks``: None for one set of all rows.
     """
     Y = Y.astype(X.dtype)
     if masks is None:

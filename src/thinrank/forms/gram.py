@@ -10,18 +10,7 @@ from thinrank.forms.base import HeldCross, plus_ridge, plus_rows
 class GramForm(HeldCross):
     """A form with all of H in memory, for problems with few predictors.
 
-    Parameters
-    ----------
-    gram : array of shape (n_features, n_features)
-        XᵀX/n.
-    cross : array of shape (n_features, n_targets)
-        XᵀY/n.
-    constant : float
-        ‖Y‖²/n.
-    samples : float
-        n, the sum of the weights.
-    ridge : float
-        Added to the diagonal of H.
+    Shapes: ``gram`` (n_features, n_features), ``cross`` (n_features, n_targets).
     """
 
     def __init__(

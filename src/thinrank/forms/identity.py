@@ -10,14 +10,7 @@ from thinrank.forms.base import HeldCross
 class IdentityForm(HeldCross):
     """The form of denoising, with H = (1 + ridge)·I.
 
-    Parameters
-    ----------
-    cross : array of shape (n_rows, n_columns)
-        C, the noisy matrix.
-    constant : float
-        Twice the value at zero.
-    ridge : float
-        Added to the diagonal of H.
+    Shapes: ``cross`` (n_rows, n_columns).
     """
 
     def __init__(self, cross: Array, constant: float, ridge: float) -> None:

@@ -41,17 +41,6 @@ class Moments:
       compute, else one that multiplies by X and keeps inner products of the columns in use;
     - whether XᵀX is computed for a search with many fits (:meth:`hold_for_search`).
 
-    Parameters
-    ----------
-    X : Design of shape (n_samples, n_features)
-        The predictors, multiplied by the roots of the sample weights.
-    Y : Design of shape (n_samples, n_targets)
-        The responses, multiplied by the same roots.
-    samples : float
-        n, the sum of the weights.
-    form : {"auto", "direct", "gram"}, default="auto"
-        How the loss is evaluated: with XᵀX for "gram", with X for "direct"; "auto" chooses.
-
     Attributes
     ----------
     target_norms : array of shape (n_targets,)

@@ -21,15 +21,7 @@ _PART_OF_X = 8
 
 
 class SharedProducts:
-    """Products with X that forms with other units of the responses, or other ridges, share.
-
-    Parameters
-    ----------
-    X, Y : Design
-        The predictors, and the responses in the first units, weighted, centred and scaled.
-    samples : float
-        n, the sum of the weights.
-    """
+    """Products with X that forms with other units of the responses, or other ridges, share."""
 
     def __init__(self, X: Design, Y: Design, samples: float) -> None:
         self.X, self.samples = X, samples
@@ -81,24 +73,8 @@ class ProductForm(AdjustableRidge):
     compared with X. Otherwise its rows for the columns in use are computed, and the gradient is one
     product with Xᵀ, Xᵀ(X_S U − YV)/n.
 
-    Parameters
-    ----------
-    X : Design of shape (n_samples, n_features)
-        The predictors, weighted, centred and scaled.
-    Y : Design of shape (n_samples, n_targets)
-        The responses, likewise.
-    samples : float
-        n, the sum of the weights.
-    constant : float
-        ‖Y‖²/n.
-    ridge : float
-        Added to the diagonal of H.
-    cross : array of shape (n_features, n_targets), default=None
-        XᵀY/n, if it is known.
-    shared : SharedProducts, default=None
-        Products with X of forms with the same responses in other units; None if there are none.
-    units : array of shape (n_targets,), default=None
-        What the responses of ``shared`` were multiplied by; None for the same units.
+    Shapes: ``cross`` (n_features, n_targets), ``units`` (n_targets,). ``shared``: None if there
+    are none. ``units``: None for the same units.
     """
 
     def __init__(

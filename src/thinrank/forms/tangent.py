@@ -18,22 +18,7 @@ class TangentForm(HeldCross):
     It is a majorizer of a loss whose curvature in response t is at most s_t²·H. C is kept as a
     dense array of the shape of Θ.
 
-    Parameters
-    ----------
-    curvature : QuadraticForm
-        A form with the matrix H, including the ridge; only H is used.
-    factors : Factors
-        Θ₀.
-    value : float
-        f(Θ₀).
-    gradient : array of shape (m1, m2)
-        ∇f(Θ₀).
-    column_scale : array of shape (m2,)
-        s, positive.
-    samples : float
-        Number of samples.
-    observations : float
-        Number of entries of the data.
+    Shapes: ``gradient`` (m1, m2), ``column_scale`` (m2,).
     """
 
     exact = False

@@ -12,22 +12,15 @@ from thinrank.forms.gram import GramForm
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """The form of the training rows of a split, and their units.
+    """The form of the training rows of a split, and their units."""
 
-    Attributes
-    ----------
-    form : GramForm
-        The form of the training rows, without ridge, centred and scaled by their own means and
-        root mean squares if requested.
-    center_x, center_y : arrays of shapes (n_features,) and (n_targets,)
-        Means of the training rows, in the units of the form of all rows; zero without centring.
-    inverse_scale : array of shape (n_features,)
-        Factors of the columns of X: ones without scaling, and zero for constant columns.
-    """
-
+    # the form of the training rows, without ridge, centred and scaled by their own means and root
+    # mean squares if requested
     form: GramForm
+    # means of the training rows, in the units of the form of all rows; zero without centring
     center_x: Array
     center_y: Array
+    # (n_features,) factors of the columns of X: ones without scaling, and zero for constant columns
     inverse_scale: Array
 
 
@@ -42,22 +35,7 @@ def without_rows(
     left out: all rows together sum to zero, so the means of the remaining rows are −a/n' and
     −b/n'. XᵀY and the Gram matrix are thus computed once for all splits of the data.
 
-    Parameters
-    ----------
-    whole : GramForm
-        The form of all rows, without ridge.
-    X_out, Y_out : Design
-        The rows left out, in the units of ``whole`` and multiplied by the roots of their weights.
-    roots : array of shape (h,)
-        Roots of the weights of the rows left out.
-    center : bool
-        Whether all rows together are centred, so that the remaining ones are centred too.
-    scale : bool
-        Whether to scale the columns of the remaining rows of X to unit root mean square.
-
-    Returns
-    -------
-    TrainingRows
+    Shapes: ``roots`` (h,).
     """
     xp = arrays.namespace(whole.prototype)
     samples = whole.samples - float(xp.sum(roots * roots))

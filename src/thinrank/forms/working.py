@@ -22,26 +22,8 @@ class WorkingForm:
 
     Nothing of the shape of Θ is computed unless norms of all rows of C are asked for.
 
-    Parameters
-    ----------
-    curvature : QuadraticForm
-        A form with the matrix XᵀX/n; only H is used.
-    X : Design of shape (n_samples, n_features)
-        The predictors, multiplied by the roots of the sample weights.
-    factors : Factors
-        Θ₀.
-    working : array of shape (n_samples, n_targets)
-        W, multiplied by the roots of the sample weights.
-    column_scale : array of shape (m2,)
-        s, positive.
-    ridge : float
-        Weight of ½‖Θ‖².
-    value, slope, fitted : arrays of shape (m2,)
-        f(Θ₀), ⟨∇f(Θ₀), Θ₀⟩ and ‖XΦ₀‖²/n, without the ridge, of every response.
-    samples, observations : float
-        Number of samples and of entries of the data.
-    free : array of shape (n_free, m2), default=None
-        Coefficients of free predictors at Θ₀, from which those of points nearby are found.
+    Shapes: ``working`` (n_samples, n_targets), ``column_scale`` (m2,), ``value``, ``slope``,
+    ``fitted`` (m2,), ``free`` (n_free, m2).
     """
 
     exact = False

@@ -23,40 +23,16 @@ _LEAST_ROWS = 4
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Predictors and responses without constant columns.
+    """Predictors and responses without constant columns."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_varying)
-        Predictors that vary, centred, each of norm 1.
-    Y : ndarray of shape (n_samples, n_varying_targets)
-        Responses that vary, centred, each of norm √n.
-    varying : ndarray of int
-        Positions of the columns of X among all predictors.
-    names : ndarray of shape (n_features,)
-        Names of all predictors.
-    """
-
-    X: np.ndarray
-    Y: np.ndarray
-    varying: np.ndarray
-    names: np.ndarray
+    X: np.ndarray  # (n_samples, n_varying) predictors that vary, centred, each of norm 1
+    Y: np.ndarray  # (n_samples, n_varying_targets) responses that vary, centred, each of norm √n
+    varying: np.ndarray  # positions of the columns of X among all predictors
+    names: np.ndarray  # (n_features,) names of all predictors
 
 
 def as_sample(X: Any, Y: Any) -> Sample:
-    """Check predictors and responses, and centre and scale them.
-
-    Parameters
-    ----------
-    X : array, data frame or sparse matrix of shape (n_samples, n_features)
-        Predictors. A sparse matrix is made dense.
-    Y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
-        Responses.
-
-    Returns
-    -------
-    Sample
-    """
+    """Check predictors and responses, and centre and scale them."""
     check_kind("X", X)
     Y = plain_responses(Y)
     check_columns("X", X)

@@ -18,16 +18,7 @@ def coefficient_estimates(
     predictor nor the response is in the model, the estimate is that of least squares, since the
     low rank says nothing about the coefficient to first order.
 
-    Parameters
-    ----------
-    found : FittedSupports
-        The data and the model.
-    pairs : ndarray of shape (m, 2)
-        Predictors and responses.
-
-    Returns
-    -------
-    estimate, standard_error, df : ndarray of shape (m,)
+    Shapes: ``pairs`` (m, 2), ``estimate``, ``standard_error``, ``df`` (m,).
     """
     model, k = found.model, len(found.response_names)
     needed, place = np.unique(pairs[:, 0], return_inverse=True)
@@ -77,18 +68,7 @@ def _outside(found: FittedSupports, predictors: np.ndarray) -> tuple[np.ndarray,
 def chosen_pairs(found: FittedSupports, pairs: Any, predictors: Any, responses: Any) -> np.ndarray:
     """Positions of the pairs that were asked for; by default those of the model.
 
-    Parameters
-    ----------
-    found : FittedSupports
-        The data and the model.
-    pairs : "all", sequence of (predictor, response) or None
-        Pairs, by names or positions.
-    predictors, responses : "all", sequence or None
-        All pairs of these.
-
-    Returns
-    -------
-    ndarray of shape (m, 2)
+    Shapes: result (m, 2).
     """
     names_x, names_y = found.predictor_names, found.response_names
     if pairs is not None:
@@ -132,20 +112,7 @@ def chosen_positions(
 ) -> np.ndarray:
     """Positions of predictors or responses.
 
-    Parameters
-    ----------
-    argument : str
-        Name of the argument, for messages.
-    given : "all", name, position, sequence of these, or None
-        What was asked for; None for the default.
-    names : list of str
-        All names.
-    default : ndarray of int
-        Positions that None stands for.
-
-    Returns
-    -------
-    ndarray of int
+    ``given``: None for the default.
     """
     if given is None:
         return default

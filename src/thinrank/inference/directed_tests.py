@@ -29,26 +29,13 @@ _EQUAL = 0.25
 
 
 class DirectedScores(NamedTuple):
-    """How the residuals of the responses explain that of one predictor.
+    """How the residuals of the responses explain that of one predictor."""
 
-    Attributes
-    ----------
-    along : float
-        Correlation with the expected direction; NaN if there is none.
-    shared : float
-        Squared correlation with the shared directions, without the expected one.
-    all : float
-        Squared correlation with all residuals.
-    rank : int
-        Number of shared directions.
-    odds : float
-        Probability of an effect according to the neighbours, up to a factor; NaN if unknown.
-    """
-
-    along: float
-    shared: float
-    all: float
-    rank: int
+    along: float  # correlation with the expected direction; NaN if there is none
+    shared: float  # squared correlation with the shared directions, without the expected one
+    all: float  # squared correlation with all residuals
+    rank: int  # number of shared directions
+    # probability of an effect according to the neighbours, up to a factor; NaN if unknown
     odds: float
 
 
@@ -63,26 +50,8 @@ def directed_scores(
 ) -> DirectedScores:
     """Scores of one predictor.
 
-    Parameters
-    ----------
-    cross : ndarray of shape (n_targets,)
-        Products of the residual of the predictor, of norm 1, with those of the responses.
-    covariance : ndarray of shape (n_targets, n_targets)
-        Products of the residuals of the responses.
-    directions : ndarray of shape (n_targets, n_directions)
-        Shared directions of effects.
-    freedom : int
-        Dimension of the space of residuals.
-    n_features : int
-        Number of predictors.
-    expected : ndarray of shape (n_targets,) or None
-        Effect that the neighbours suggest, in units of its standard errors.
-    alternatives : ndarray of shape (n_near, n_targets)
-        Effects of the neighbours, if there are no others near.
-
-    Returns
-    -------
-    DirectedScores
+    Shapes: ``cross`` (n_targets,), ``covariance`` (n_targets, n_targets), ``directions``
+    (n_targets, n_directions), ``expected`` (n_targets,), ``alternatives`` (n_near, n_targets).
     """
     k, rank = directions.shape
     if expected is None:
@@ -123,18 +92,7 @@ def directed_p_values(
     the expected direction and the two partial ones with the rest are independent, and their
     p-values are combined with weights.
 
-    Parameters
-    ----------
-    scores : list of DirectedScores
-        Scores of n predictors.
-    n_targets : int
-        Number k of responses.
-    freedom : ndarray of shape (n,)
-        Dimension of the space of residuals, above k.
-
-    Returns
-    -------
-    ndarray of shape (n,)
+    Shapes: ``freedom`` (n,), result (n,).
     """
     along, shared, every, ranks, _ = (np.array(part) for part in zip(*scores, strict=True))
     p_values = combined_p_values(RowScores(shared, every), ranks, n_targets, freedom)
@@ -171,14 +129,7 @@ def _directed(
 def prior_weights(odds: np.ndarray) -> np.ndarray:
     """Weights of p-values, of mean 1; predictors with unknown odds have weight 1.
 
-    Parameters
-    ----------
-    odds : ndarray of shape (n,)
-        Probabilities of an effect according to the neighbours, up to a factor, or NaN.
-
-    Returns
-    -------
-    ndarray of shape (n,)
+    Shapes: ``odds`` (n,), result (n,).
     """
     known = ~np.isnan(odds)
     weights = np.ones(len(odds))

@@ -32,56 +32,26 @@ _DEPENDENT = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class FittedSupports:
-    """Data without intercept and kept predictors, and what a fit selected.
+    """Data without intercept and kept predictors, and what a fit selected."""
 
-    Attributes
-    ----------
-    X, Y : ndarray of shape (n_samples, n_features) and (n_samples, n_targets)
-        Residuals after the regression on the basis.
-    basis : ndarray of shape (n_samples, used)
-        The intercept and the predictors that are always kept.
-    X_basis, Y_basis : ndarray of shape (used, n_features) and (used, n_targets)
-        Coefficients of that regression.
-    rows, columns : ndarray of int
-        Predictors and responses of the model, which contain those of the fit.
-    added : ndarray of int
-        Predictors in ``rows`` that the fit lacks but the data show clearly.
-    kept : ndarray of int
-        Predictors that are always kept.
-    constant : ndarray of bool
-        Predictors of which nothing is left.
-    rank, fitted_rank : int
-        Rank of the model and of the fit.
-    asked_rank : int, "auto" or None
-        The argument ``rank``.
-    predictor_names, response_names : list of str
-        Names.
-    estimator : estimator
-        The fitted estimator.
-    adjust : {"supports", "all"}
-        What is adjusted for.
-    layers : bool
-        Whether the layers are of interest, which exist with a rank only.
-    """
-
-    X: np.ndarray
+    X: np.ndarray  # (n_samples, n_features) residuals after the regression on the basis
     Y: np.ndarray
-    basis: np.ndarray
-    X_basis: np.ndarray
+    basis: np.ndarray  # (n_samples, used) the intercept and the predictors that are always kept
+    X_basis: np.ndarray  # (used, n_features) coefficients of that regression
     Y_basis: np.ndarray
-    rows: np.ndarray
+    rows: np.ndarray  # predictors and responses of the model, which contain those of the fit
     columns: np.ndarray
-    added: np.ndarray
-    kept: np.ndarray
-    constant: np.ndarray
-    rank: int
+    added: np.ndarray  # predictors in ``rows`` that the fit lacks but the data show clearly
+    kept: np.ndarray  # predictors that are always kept
+    constant: np.ndarray  # predictors of which nothing is left
+    rank: int  # rank of the model and of the fit
     fitted_rank: int
-    asked_rank: int | str | None
-    predictor_names: list[str]
+    asked_rank: int | str | None  # the argument ``rank``
+    predictor_names: list[str]  # names
     response_names: list[str]
-    estimator: Any
-    adjust: str
-    layers: bool
+    estimator: Any  # the fitted estimator
+    adjust: str  # what is adjusted for
+    layers: bool  # whether the layers are of interest, which exist with a rank only
 
     @cached_property
     def adjusted(self) -> np.ndarray:
@@ -130,23 +100,7 @@ def fitted_supports(
 ) -> FittedSupports:
     """Fit an estimator if need be, check it, and prepare its data.
 
-    Parameters
-    ----------
-    est : SparseReducedRankRegressor or SparseReducedRankRegressorCV
-        A fitted estimator, or one to fit (a clone of it is).
-    X, Y : array or data frame
-        The data.
-    adjust : {"supports", "all"}, default="supports"
-        What is adjusted for.
-    rank : int, "auto" or None, default="auto"
-        Rank of the model; "auto" for that of the fit or a larger one that suffices, None for full
-        rank.
-    layers : bool, default=False
-        Whether the layers are of interest.
-
-    Returns
-    -------
-    FittedSupports
+    ``rank``: "auto" for that of the fit or a larger one that suffices, None for full rank.
     """
     est = _fitted(est, X, Y)
     design = check_new_X(est, X)

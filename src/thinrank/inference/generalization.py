@@ -73,42 +73,7 @@ def generalization(
     **Assumed**: rows (or groups) are independent and from the distribution of the new data; the
     number of folds and rows is large enough for the mean loss to be near normal.
 
-    Parameters
-    ----------
-    est : estimator
-        With ``fit`` and ``predict``, as in scikit-learn. It is cloned.
-    X : array, data frame or sparse matrix of shape (n_samples, n_features)
-        Predictors.
-    Y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
-        Responses, complete.
-    cv : int or splitter, default=5
-        Number K ≥ 3 of folds of random partitions, or a splitter whose test sets are a partition
-        of the rows, such as ``GroupKFold``.
-    n_repeats : int, default=10
-        Number of partitions. A splitter that returns the same partition again is used once.
-    metric : {"r2", "mse"} or callable, default="r2"
-        "r2" is 1 minus the squared error in units of the variance of the response in Y, averaged
-        over the responses; responses that are constant in Y are left out. "mse" is the mean
-        squared error over the responses, in the units of Y. A function ``metric(Y_true, Y_pred)``
-        returns one loss per row.
-    level : float, default=0.95
-        Confidence level.
-    groups : array of shape (n_samples,), default=None
-        Rows of the same group, such as those of a patient, are dependent: they are left out
-        together, and new data are new groups. Passed on to ``fit`` if that has this parameter.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the partitions; None is 0.
-    n_jobs : int, default=None
-        Number of threads.
-    verbose : int, default=0
-        If positive, a progress bar with the estimated remaining time is shown on standard error.
-    callback : callable, default=None
-        Called with a :class:`GeneralizationRecord` after each fit. What it returns is ignored.
-
-    Returns
-    -------
-    Generalization
-        With ``estimate``, ``lower``, ``upper``, the same per response, and ``to_frame()``.
+    Shapes: ``groups`` (n_samples,). ``random_state``: None is 0.
 
     Notes
     -----

@@ -170,17 +170,7 @@ _COLUMNS = ("estimate", "standard_error", "lower", "upper", "p_value", "adjusted
 
 
 def listed(sentences: list[str]) -> list[str]:
-    """Lines of a list of sentences, at most 80 characters wide.
-
-    Parameters
-    ----------
-    sentences : list of str
-        The sentences.
-
-    Returns
-    -------
-    list of str
-    """
+    """Lines of a list of sentences, at most 80 characters wide."""
     return [
         line
         for sentence in sentences
@@ -200,24 +190,8 @@ def make_intervals(
 ) -> dict[str, np.ndarray]:
     """Ends of t intervals and p-values, as the fields of :class:`Intervals`.
 
-    Parameters
-    ----------
-    estimate, standard_error : ndarray of shape (m,)
-        Estimates and standard errors.
-    df : int or ndarray of shape (m,)
-        Degrees of freedom.
-    level : float
-        Confidence level.
-    correction : {"holm", "bh", "by", None}
-        How p-values are adjusted.
-    tested : bool or ndarray of shape (m,), default=True
-        Which quantities have p-values.
-    shown : ndarray of int or bool, default=None
-        Which quantities are returned; None for all. P-values are corrected for the number of all.
-
-    Returns
-    -------
-    dict
+    Shapes: ``estimate``, ``standard_error`` (m,), ``df`` (m,), ``tested`` (m,). ``shown``: None
+    for all.
     """
     half = stats.t.ppf((1 + level) / 2, df) * standard_error
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -238,17 +212,7 @@ def make_intervals(
 def adjusted_p_values(p_value: np.ndarray, correction: str | None) -> np.ndarray:
     """P-values corrected for their number; NaN stays NaN and is not counted.
 
-    Parameters
-    ----------
-    p_value : ndarray of shape (m,)
-        P-values.
-    correction : {"holm", "bh", "by", None}
-        Holm (probability of any false rejection), Benjamini-Hochberg or Benjamini-Yekutieli
-        (false discovery rate), or none.
-
-    Returns
-    -------
-    ndarray
+    Shapes: ``p_value`` (m,).
     """
     known = ~np.isnan(p_value)
     adjusted = np.full(len(p_value), np.nan)

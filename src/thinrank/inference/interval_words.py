@@ -12,21 +12,7 @@ _CLOSE_LAYERS = 6.0
 
 
 def assumptions(found: FittedSupports, of: str, observations: bool) -> list[str]:
-    """What the intervals assume.
-
-    Parameters
-    ----------
-    found : FittedSupports
-        The data and the model.
-    of : {"coefficients", "predictions", "layers"}
-        What the intervals are for.
-    observations : bool
-        Whether they are for new observations.
-
-    Returns
-    -------
-    list of str
-    """
+    """What the intervals assume."""
     model = found.model
     shape = "normal" if observations else "near normal"
     lines = [
@@ -48,17 +34,7 @@ def assumptions(found: FittedSupports, of: str, observations: bool) -> list[str]
 
 
 def remarks(found: FittedSupports) -> list[str]:
-    """What deserves attention.
-
-    Parameters
-    ----------
-    found : FittedSupports
-        The data and the model.
-
-    Returns
-    -------
-    list of str
-    """
+    """What deserves attention."""
     lines = []
     if len(found.added):
         names = ", ".join(found.predictor_names[i] for i in found.added)
@@ -84,14 +60,7 @@ def remarks(found: FittedSupports) -> list[str]:
 def close_layers(values: np.ndarray, errors: np.ndarray) -> list[str]:
     """Remarks on layers whose singular values are close to one another.
 
-    Parameters
-    ----------
-    values, errors : ndarray of shape (rank,)
-        Singular values and their standard errors.
-
-    Returns
-    -------
-    list of str
+    Shapes: ``values``, ``errors`` (rank,).
     """
     gaps = (values[:-1] - values[1:]) / np.hypot(errors[:-1], errors[1:])
     return [
@@ -102,17 +71,7 @@ def close_layers(values: np.ndarray, errors: np.ndarray) -> list[str]:
 
 
 def chosen_by_fit(found: FittedSupports) -> str:
-    """A remark on tables of predictors that the fit chose.
-
-    Parameters
-    ----------
-    found : FittedSupports
-        The data and the model.
-
-    Returns
-    -------
-    str
-    """
+    """A remark on tables of predictors that the fit chose."""
     count = int((~found.constant).sum())
     return (
         "the fit chose these predictors with the same data: adjusted p-values are corrected for "

@@ -24,15 +24,7 @@ def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
     (minimum variance-based reconstructability, Spector and Janson 2022). For more than 1,000
     predictors, which would take long, all differences are the same (equicorrelated knockoffs).
 
-    Parameters
-    ----------
-    correlation : ndarray of shape (n_features, n_features)
-        Correlations Σ of the predictors, positive definite.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        Diagonal of S, with 2Σ − S positive definite.
+    Shapes: ``correlation`` (n_features, n_features), result (n_features,).
     """
     p = len(correlation)
     smallest = float(np.linalg.eigvalsh(correlation)[0])
@@ -58,17 +50,7 @@ def knockoff_variances(correlation: np.ndarray) -> np.ndarray:
 def fixed_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
     """Knockoffs with X̃ᵀX̃ = XᵀX and XᵀX̃ = XᵀX − S, for at least 2p + 1 rows.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred predictors of norm 1, linearly independent.
-    seed : int
-        Seed of the directions outside of the span of X.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-        Centred knockoffs.
+    Shapes: result (n_samples, n_features).
     """
     n, p = X.shape
     gram = X.T @ X
@@ -89,17 +71,7 @@ def gaussian_knockoffs(X: np.ndarray, seed: int) -> np.ndarray:
 
     The correlations are shrunk (Ledoit and Wolf), so that there may be more predictors than rows.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred predictors of norm 1.
-    seed : int
-        Seed of the draws.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-        Knockoffs, in the units of X.
+    Shapes: result (n_samples, n_features).
     """
     n, p = X.shape
     scaled = X * np.sqrt(n)

@@ -20,17 +20,7 @@ def knockoff_statistics(X: np.ndarray, copies: np.ndarray, Y: np.ndarray) -> np.
     predictors and knockoffs together, and do not change if a predictor and its knockoff are
     exchanged. If both enter at the same penalty, the larger row of coefficients wins.
 
-    Parameters
-    ----------
-    X, copies : ndarray of shape (n_samples, n_features)
-        Centred predictors of norm 1, and their knockoffs.
-    Y : ndarray of shape (n_samples, n_targets)
-        Centred responses, linearly independent, at most a quarter of the number of rows.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        0 for pairs that do not enter.
+    Shapes: ``X``, ``copies`` (n_samples, n_features), result (n_features,).
     """
     p = X.shape[1]
     both = np.column_stack([X, copies])

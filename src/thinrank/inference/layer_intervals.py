@@ -17,23 +17,13 @@ _PAIRS = 25
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """Singular values d, left vectors u and products d·u, with standard errors.
+    """Singular values d, left vectors u and products d·u, with standard errors."""
 
-    Attributes
-    ----------
-    values, value_errors : ndarray of shape (rank,)
-        Singular values.
-    vectors, vector_errors : ndarray of shape (n_features, rank)
-        Left singular vectors of length 1.
-    scaled, scaled_errors : ndarray of shape (n_features, rank)
-        Left vectors times singular values.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # (rank,) singular values
     value_errors: np.ndarray
-    vectors: np.ndarray
+    vectors: np.ndarray  # (n_features, rank) left singular vectors of length 1
     vector_errors: np.ndarray
-    scaled: np.ndarray
+    scaled: np.ndarray  # (n_features, rank) left vectors times singular values
     scaled_errors: np.ndarray
 
 
@@ -42,15 +32,6 @@ def layer_estimates(found: FittedSupports) -> Layers:
 
     The standard errors are those of first order perturbations of a singular value decomposition,
     for errors in the tangent space.
-
-    Parameters
-    ----------
-    found : FittedSupports
-        The data and the model.
-
-    Returns
-    -------
-    Layers
     """
     model, p, r = found.model, found.X.shape[1], found.rank
     u, d, v = _decomposition(model.fit, r)

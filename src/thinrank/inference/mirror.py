@@ -55,21 +55,7 @@ def mirror_statistics(
     set lacks. For a predictor without effect, the sign of the inner product of the two estimates is
     that of a fair coin.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Predictors.
-    Y : ndarray of shape (n_samples, n_targets)
-        Responses.
-    first, second : ndarray of int
-        Rows of the two parts.
-    neighbours : list of ndarray of int
-        Predictors that are related to each predictor.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        In units of the product of the standard errors; 0 outside of the working set.
+    Shapes: result (n_features,).
     """
     statistics = np.zeros(X.shape[1])
     Xa, Ya = _part(X, first), few_responses(_centred(Y[first]))
@@ -105,31 +91,7 @@ def inclusion_rates(
 ) -> tuple[np.ndarray, int]:
     """Mean over many splits of 1/(number selected) for predictors that a split selects.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred predictors of norm 1.
-    Y : ndarray of shape (n_samples, n_targets)
-        Responses.
-    fdr : float
-        The nominal rate of each split.
-    n_splits : int
-        Number of splits.
-    seed : int
-        Seed of the splits.
-    n_jobs : int or None, default=None
-        Number of threads.
-    verbose : int, default=0
-        If positive, a progress bar is shown.
-    callback : callable or None, default=None
-        Called with a :class:`MirrorRecord` after each split.
-
-    Returns
-    -------
-    rates : ndarray of shape (n_features,)
-        The inclusion rates.
-    empty : int
-        Number of splits that select nothing.
+    Shapes: ``rates`` (n_features,).
     """
     rng = np.random.default_rng(seed)
     neighbours = find_neighbours(X, np.arange(X.shape[1]))

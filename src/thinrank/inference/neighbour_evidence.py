@@ -21,87 +21,36 @@ _EXPLAINED = 0.1
 
 
 class Products(NamedTuple):
-    """The data of all tests.
+    """The data of all tests."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_features, n_samples)
-        The predictors, of norm 1, in the order of memory in which few of them are taken quickly.
-    cross : ndarray of shape (n_features, n_targets)
-        XᵀY.
-    responses : ndarray of shape (n_targets, n_targets)
-        YᵀY.
-    """
-
+    # (n_features, n_samples) the predictors, of norm 1, in the order of memory in which few of them
+    # are taken quickly
     rows: np.ndarray
-    cross: np.ndarray
-    responses: np.ndarray
+    cross: np.ndarray  # (n_features, n_targets) xᵀY
+    responses: np.ndarray  # (n_targets, n_targets) yᵀY
 
     @classmethod
     def of(cls, X: np.ndarray, Y: np.ndarray) -> Products:
-        """The products of centred predictors of norm 1 and centred responses.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Predictors.
-        Y : ndarray of shape (n_samples, n_targets)
-            Responses.
-
-        Returns
-        -------
-        Products
-        """
+        """The products of centred predictors of norm 1 and centred responses."""
         return cls(np.ascontiguousarray(X.T), X.T @ Y, Y.T @ Y)
 
 
 class Residuals(NamedTuple):
-    """Residuals of a predictor and of responses, given others, and evidence from neighbours.
+    """Residuals of a predictor and of responses, given others, and evidence from neighbours."""
 
-    Attributes
-    ----------
-    square : float
-        Squared norm of the residual of the predictor.
-    cross : ndarray of shape (n_targets,)
-        Products of the residual of the predictor with those of the responses.
-    covariance : ndarray of shape (n_targets, n_targets)
-        Products of the residuals of the responses.
-    n_given : int
-        Number of predictors that are adjusted for.
-    expected : ndarray of shape (n_targets,) or None
-        Products of the responses with the fit of the predictor from its neighbours, in units of
-        the norm of the fit, given the working set only. None if neighbours explain little.
-    alternatives : ndarray of shape (n_near, n_targets)
-        The same for each neighbour in place of the fit.
-    """
-
-    square: float
+    square: float  # squared norm of the residual of the predictor
+    # (n_targets,) products of the residual of the predictor with those of the responses
     cross: np.ndarray
-    covariance: np.ndarray
-    n_given: int
+    covariance: np.ndarray  # (n_targets, n_targets) products of the residuals of the responses
+    n_given: int  # number of predictors that are adjusted for
+    # (n_targets,) products of the responses with the fit of the predictor from its neighbours, in
+    # units of the norm of the fit, given the working set only. None if neighbours explain little
     expected: np.ndarray | None
-    alternatives: np.ndarray
+    alternatives: np.ndarray  # (n_near, n_targets) the same for each neighbour in place of the fit
 
 
 def residuals_given(data: Products, j: int, working: np.ndarray, near: np.ndarray) -> Residuals:
-    """Residuals of predictor j given a working set and its neighbours.
-
-    Parameters
-    ----------
-    data : Products
-        The data.
-    j : int
-        Position of the predictor.
-    working : ndarray of int
-        The working set, without j and its neighbours: in a set that was found without j,
-        neighbours stand in for j.
-    near : ndarray of int
-        The neighbours.
-
-    Returns
-    -------
-    Residuals
-    """
+    """Residuals of predictor j given a working set and its neighbours."""
     p, n = data.rows.shape
     given = np.concatenate([working, near])
     if len(given) == 0:

@@ -16,18 +16,6 @@ def find_neighbours(X: np.ndarray, nodes: np.ndarray) -> list[np.ndarray]:
     A forward regression of each predictor on the others. Its size minimises
     n·log(RSS) + 2·log(p)·size, the risk inflation criterion: a neighbour joins if its partial
     correlation is above what is expected by chance of the largest of p.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred predictors of norm 1.
-    nodes : ndarray of int
-        Positions of the predictors to regress.
-
-    Returns
-    -------
-    list of ndarray of int
-        Sorted positions of the neighbours of each.
     """
     n, p = X.shape
     most = min(_MOST, p - 1, n // 8)

@@ -10,34 +10,16 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class NestedErrors:
-    """Losses of one partition into K folds.
+    """Losses of one partition into K folds."""
 
-    Attributes
-    ----------
-    fold : ndarray of shape (n_samples,)
-        Fold of each row, from 0 to K − 1.
-    losses : dict of tuple of int to ndarray of shape (n_samples, m)
-        For each set of one or two folds that were left out, the losses of its rows; NaN in other
-        rows. A loss has m columns that are treated alike.
-    """
-
-    fold: np.ndarray
+    fold: np.ndarray  # (n_samples,) fold of each row, from 0 to K − 1
+    # (n_samples, m) for each set of one or two folds that were left out, the losses of its rows;
+    # NaN in other rows. A loss has m columns that are treated alike
     losses: dict[tuple[int, ...], np.ndarray]
 
 
 def left_out_folds(folds: int) -> list[tuple[int, ...]]:
-    """Single folds and pairs of folds, each of which is left out of one fit.
-
-    Parameters
-    ----------
-    folds : int
-        Number of folds K.
-
-    Returns
-    -------
-    list of tuple of int
-        K + K(K − 1)/2 of them.
-    """
+    """Single folds and pairs of folds, each of which is left out of one fit."""
     return [*((f,) for f in range(folds)), *combinations(range(folds), 2)]
 
 
@@ -55,18 +37,8 @@ def nested_interval(
     counted as error; the paper counts it. The standard error is kept between that of independent
     losses and √K times as much.
 
-    Parameters
-    ----------
-    partitions : list of NestedErrors
-        One or more partitions of the rows.
-    groups : ndarray of int of shape (n_samples,)
-        Rows of a group are dependent; groups are independent.
-
-    Returns
-    -------
-    estimate, standard_error, cv_estimate, naive_error : ndarray of shape (m,)
-        The corrected estimate and its standard error, the mean of ordinary cross-validation and
-        the standard error as if its losses were independent.
+    Shapes: ``groups`` (n_samples,), ``estimate``, ``standard_error``, ``cv_estimate``,
+    ``naive_error`` (m,).
     """
     squares, inner_means, outer_means, naive = [], [], [], []
     for part in partitions:
@@ -95,17 +67,7 @@ def nested_interval(
 def mean_variance(losses: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Variance of the mean loss, for independent groups of rows.
 
-    Parameters
-    ----------
-    losses : ndarray of shape (rows, m)
-        Losses.
-    groups : ndarray of shape (rows,)
-        Group of each row.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        NaN for a single group.
+    Shapes: ``losses`` (rows, m), ``groups`` (rows,), result (m,).
     """
     _, place = np.unique(groups, return_inverse=True)
     count = int(place.max()) + 1

@@ -12,16 +12,7 @@ from sklearn.model_selection import check_cv
 def group_numbers(groups: Any, n: int) -> np.ndarray:
     """Number of the group of each row; every row by itself without groups.
 
-    Parameters
-    ----------
-    groups : array of shape (n,) or None
-        Groups.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    ndarray of int of shape (n,)
+    Shapes: ``groups`` (n,), result (n,).
     """
     if groups is None:
         return np.arange(n)
@@ -36,22 +27,7 @@ def partitions_of_rows(
 ) -> list[np.ndarray]:
     """Fold of each row, for each partition.
 
-    Parameters
-    ----------
-    cv : int or splitter
-        Number of folds of random partitions, or a splitter.
-    repeats : int
-        Number of partitions; a partition that a splitter repeats is used once.
-    X, Y, groups : array or data frame
-        The data, for splitters.
-    members : ndarray of int of shape (n_samples,)
-        Number of the group of each row.
-    seed : int
-        Seed of random partitions.
-
-    Returns
-    -------
-    list of ndarray of shape (n_samples,)
+    Shapes: ``members`` (n_samples,), result (n_samples,).
     """
     n, units = len(members), int(members.max()) + 1
     if isinstance(cv, Integral) and not isinstance(cv, bool):

@@ -16,36 +16,17 @@ _OUTSIDE = 0.5
 
 
 class RowScores(NamedTuple):
-    """Squared correlations of predictors with the residuals of the responses.
+    """Squared correlations of predictors with the residuals of the responses."""
 
-    Attributes
-    ----------
-    shared : ndarray of shape (n,)
-        With the residuals in the shared directions.
-    all : ndarray of shape (n,)
-        With all residuals.
-    """
-
-    shared: np.ndarray
-    all: np.ndarray
+    shared: np.ndarray  # (n,) with the residuals in the shared directions
+    all: np.ndarray  # (n,) with all residuals
 
 
 def row_scores(cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray) -> RowScores:
     """Squared multiple correlations from cross products.
 
-    Parameters
-    ----------
-    cross : ndarray of shape (n, n_targets)
-        Products of predictors of norm 1, one per row, with the residuals R of the responses.
-    covariance : ndarray of shape (n_targets, n_targets)
-        RᵀR.
-    directions : ndarray of shape (n_targets, n_directions)
-        Directions V in which coefficients are expected. The residuals are projected on (RᵀR)⁻¹V,
-        which has the largest ratio of signal to noise.
-
-    Returns
-    -------
-    RowScores
+    Shapes: ``cross`` (n, n_targets), ``covariance`` (n_targets, n_targets), ``directions``
+    (n_targets, n_directions).
     """
     root = np.linalg.cholesky(covariance + NOISE_FLOOR * np.eye(len(covariance)))
     white = np.linalg.solve(root, cross.T)
@@ -60,14 +41,7 @@ def row_scores(cross: np.ndarray, covariance: np.ndarray, directions: np.ndarray
 def orthonormal(A: np.ndarray) -> np.ndarray:
     """Orthonormal basis of a few columns that are far from dependent, faster than by QR.
 
-    Parameters
-    ----------
-    A : ndarray of shape (m, r)
-        The columns.
-
-    Returns
-    -------
-    ndarray of shape (m, r)
+    Shapes: ``A`` (m, r), result (m, r).
     """
     scaled = A / np.linalg.norm(A, axis=0)
     return np.linalg.solve(np.linalg.cholesky(scaled.T @ scaled), scaled.T).T
@@ -84,20 +58,7 @@ def combined_p_values(
     −log a − ½·log b, a weighted sum of two exponential variables (Good 1955), the distribution of
     which is known too.
 
-    Parameters
-    ----------
-    scores : RowScores
-        The squared correlations, of shape (n,).
-    n_directions : ndarray of shape (n,) or int
-        Number r of shared directions; with 0 or ``n_targets`` only the test with all is used.
-    n_targets : int
-        Number k of responses.
-    freedom : ndarray of shape (n,) or int
-        Dimension of the space of residuals, above k.
-
-    Returns
-    -------
-    ndarray of shape (n,)
+    Shapes: ``n_directions`` (n,), ``freedom`` (n,), result (n,).
     """
     r = np.broadcast_to(np.asarray(n_directions), scores.all.shape)
     m = np.broadcast_to(np.asarray(freedom), scores.all.shape)
@@ -118,17 +79,7 @@ def weighted_tail(p_values: Sequence[np.ndarray], weights: Sequence[float]) -> n
     The weighted sum of −log p has the distribution of a sum of exponential variables with
     different scales.
 
-    Parameters
-    ----------
-    p_values : sequence of ndarray of shape (n,)
-        Independent p-values.
-    weights : sequence of float
-        Their weights, all different.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The p-values of the sums.
+    Shapes: ``p_values`` (n,), result (n,).
     """
     tiny = np.finfo(float).tiny
     pairs = list(zip(p_values, weights, strict=True))

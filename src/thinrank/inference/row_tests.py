@@ -25,27 +25,14 @@ _DEPENDENT = 1e-10
 
 
 class RowTests(NamedTuple):
-    """Results of row tests.
+    """Results of row tests."""
 
-    Attributes
-    ----------
-    p_values : ndarray of shape (n_features,)
-        One p-value per predictor.
-    weights : ndarray of shape (n_features,)
-        Weights of the p-values, from the evidence of neighbours; their mean is 1.
-    rank : int
-        Number of shared directions.
-    n_working : int
-        Number of predictors in the working set.
-    n_neighbours : float
-        Mean number of neighbours.
-    """
-
-    p_values: np.ndarray
+    p_values: np.ndarray  # (n_features,) one p-value per predictor
+    # (n_features,) weights of the p-values, from the evidence of neighbours; their mean is 1
     weights: np.ndarray
-    rank: int
-    n_working: int
-    n_neighbours: float
+    rank: int  # number of shared directions
+    n_working: int  # number of predictors in the working set
+    n_neighbours: float  # mean number of neighbours
 
 
 def row_tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
@@ -56,17 +43,6 @@ def row_tests_given_all(X: np.ndarray, Y: np.ndarray) -> RowTests:
     through the covariance of what is left, given which the direction of the predictor in question
     is uniform (Läuter, Glimm and Kropf 1998). Both are found without that predictor, and so is the
     evidence from its neighbours.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred predictors of norm 1.
-    Y : ndarray of shape (n_samples, k)
-        Centred responses, with n_samples > n_features + k + 1.
-
-    Returns
-    -------
-    RowTests
     """
     n, p = X.shape
     k = Y.shape[1]
@@ -103,17 +79,6 @@ def row_tests_given_selected(X: np.ndarray, Y: np.ndarray) -> RowTests:
     residuals are tested for correlation. An omitted predictor matters only if it is neither
     related to this predictor nor strong. If predictors are Gaussian and all neighbours are found,
     p-values are valid whatever the effects and the noise are.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred predictors of norm 1.
-    Y : ndarray of shape (n_samples, k)
-        Centred responses, linearly independent, at most a quarter of the number of rows.
-
-    Returns
-    -------
-    RowTests
     """
     (n, p), k = X.shape, Y.shape[1]
     data, structure = Products.of(X, Y), find_structure(X, Y)

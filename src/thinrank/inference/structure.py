@@ -29,38 +29,21 @@ class _Path(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """A working set of predictors and the directions of their effects.
+    """A working set of predictors and the directions of their effects."""
 
-    Attributes
-    ----------
-    support : ndarray of int
-        Sorted positions of the predictors.
-    directions : ndarray of shape (n_targets, rank)
-        Span of the coefficients of the working set, after reduction to its estimated rank.
-    order : ndarray of int
-        The predictors in the order in which they joined, with those that were removed later.
-    path : tuple of ndarray
-        What later selections that begin with the same predictors need not compute again.
-    """
-
-    support: np.ndarray
+    support: np.ndarray  # sorted positions of the predictors
+    # (n_targets, rank) span of the coefficients of the working set, after reduction to its
+    # estimated rank
     directions: np.ndarray
+    # the predictors in the order in which they joined, with those that were removed later
     order: np.ndarray
-    path: _Path
+    path: _Path  # what later selections that begin with the same predictors need not compute again
 
 
 def few_responses(Y: np.ndarray) -> np.ndarray:
     """The responses, or fewer principal components of them.
 
-    Parameters
-    ----------
-    Y : ndarray of shape (n_samples, n_targets)
-        Centred responses.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_components)
-        At most a quarter of the number of rows, and linearly independent.
+    Shapes: result (n_samples, n_components).
     """
     n, k = Y.shape
     left, values, _ = np.linalg.svd(Y, full_matrices=False)
@@ -75,16 +58,7 @@ def shared_directions(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     The rank is the number of singular values of the fit, in units of the noise, above √s + √k,
     the largest that noise alone has; at least 1.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, s)
-        Centred predictors that have effects.
-    Y : ndarray of shape (n_samples, k)
-        Centred responses.
-
-    Returns
-    -------
-    ndarray of shape (k, rank)
+    Shapes: result (k, rank).
     """
     if X.shape[1] == 0:
         return np.zeros((Y.shape[1], 0))
@@ -111,21 +85,6 @@ def find_structure(
     In each step, the predictor with the smallest p-value joins, given those that are in the set
     and the directions of their effects, while this p-value is at most
     ``expected_false / n_features``.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred predictors of norm 1.
-    Y : ndarray of shape (n_samples, n_targets)
-        Centred responses, linearly independent, at most a quarter of the number of rows.
-    expected_false : float, default=1.0
-        Number of predictors without effect that join by chance, about.
-    prune : bool, default=True
-        Whether to eliminate.
-
-    Returns
-    -------
-    Structure
     """
     level = _level(X, expected_false)
     order, path = _joined(X, Y, level)
@@ -140,22 +99,6 @@ def structure_without(
 
     It is not enough to remove the predictor from the working set: those that joined later did so
     given its estimated effect, which is noise if it has none.
-
-    Parameters
-    ----------
-    X, Y : ndarray
-        As for :func:`find_structure`.
-    structure : Structure
-        What was found with all predictors.
-    j : int
-        Position of the predictor.
-    expected_false : float, default=1.0
-        As for :func:`find_structure`.
-
-    Returns
-    -------
-    Structure
-        The same one if the predictor never joined.
     """
     place = np.flatnonzero(structure.order == j)
     if len(place) == 0:

@@ -24,32 +24,15 @@ class TangentModel:
     rank r at the reduced-rank fit Θ̂ = U·Rᵀ. With G = AᵀA, P = U(UᵀGU)⁻¹UᵀG and the projection N
     on the row space of Θ̂, weighted by the inverse variances of the noise, it is
     PB + (I − P)BN. If A has exactly the predictors of Θ̂, it is Θ̂ itself.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n_samples, s)
-        Predictors that are adjusted for.
-    Y : ndarray of shape (n_samples, k)
-        Responses.
-    columns : ndarray of int
-        Responses whose coefficients span the row space.
-    rank : int
-        Rank r.
-    support : ndarray of int
-        Columns of A on which Θ̂ is not zero.
-    used : int
-        Degrees of freedom that the intercept and the predictors that are always kept used.
-    projected : bool, default=True
-        Whether the estimate is projected; otherwise it is B.
     """
 
-    A: np.ndarray
-    Y: np.ndarray
-    columns: np.ndarray
-    rank: int
-    support: np.ndarray
-    used: int
-    projected: bool = True
+    A: np.ndarray  # (n_samples, s) predictors that are adjusted for
+    Y: np.ndarray  # (n_samples, k) responses
+    columns: np.ndarray  # responses whose coefficients span the row space
+    rank: int  # rank r
+    support: np.ndarray  # columns of A on which Θ̂ is not zero
+    used: int  # degrees of freedom that the intercept and the predictors that are always kept used
+    projected: bool = True  # whether the estimate is projected; otherwise it is B
 
     @cached_property
     def df(self) -> int:
@@ -178,14 +161,7 @@ class TangentModel:
     def variances(self, rows: np.ndarray) -> np.ndarray:
         """Variances of the entries of ``rows @ estimate``, of shape (m, k).
 
-        Parameters
-        ----------
-        rows : ndarray of shape (m, s)
-            Linear combinations of the rows of Θ.
-
-        Returns
-        -------
-        ndarray
+        Shapes: ``rows`` (m, s).
         """
         whole = np.einsum("ij,jl,il->i", rows, self.inverse, rows)[:, None]
         along = np.einsum("ij,jl,il->i", rows, self.left_covariance, rows)[:, None]
@@ -199,16 +175,7 @@ class TangentModel:
     def functional_variance(self, left: np.ndarray, right: np.ndarray) -> float:
         """Variance of ⟨left·rightᵀ, estimate⟩, to first order.
 
-        Parameters
-        ----------
-        left : ndarray of shape (s, q)
-            Left factor of the matrix of weights.
-        right : ndarray of shape (k, q)
-            Right factor.
-
-        Returns
-        -------
-        float
+        Shapes: ``left`` (s, q), ``right`` (k, q).
         """
         along = left.T @ self.left_covariance @ left
         across = left.T @ self.inverse @ left - along
@@ -219,20 +186,7 @@ class TangentModel:
 def sufficient_rank(A: np.ndarray, Y: np.ndarray, rank: int, used: int) -> int:
     """The smallest rank from ``rank`` on that Bartlett's test does not reject.
 
-    Parameters
-    ----------
-    A : ndarray of shape (n_samples, s)
-        Predictors.
-    Y : ndarray of shape (n_samples, t)
-        Responses.
-    rank : int
-        Rank of a fit.
-    used : int
-        Degrees of freedom that the intercept and predictors that are always kept used.
-
-    Returns
-    -------
-    int
+    Shapes: ``A`` (n_samples, s).
     """
     s, t = A.shape[1], Y.shape[1]
     largest = min(s, t)

@@ -13,14 +13,7 @@ def adjusted_p_values(p_values: np.ndarray) -> np.ndarray:
 
     Those of at most q are the selection with false discovery rate q.
 
-    Parameters
-    ----------
-    p_values : ndarray of shape (n,)
-        The p-values.
-
-    Returns
-    -------
-    ndarray of shape (n,)
+    Shapes: ``p_values`` (n,), result (n,).
     """
     order = np.argsort(p_values, kind="stable")[::-1]
     ranks = np.arange(len(p_values), 0, -1)
@@ -36,17 +29,7 @@ def weighted_p_values(p_values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     The procedure of Benjamini and Hochberg with these is the adaptive one with prior weights
     (Genovese, Roeder and Wasserman 2006; Storey, Taylor and Siegmund 2004).
 
-    Parameters
-    ----------
-    p_values : ndarray of shape (n,)
-        The p-values.
-    weights : ndarray of shape (n,)
-        Positive weights of mean 1, each of which is independent of its p-value if there is no
-        effect.
-
-    Returns
-    -------
-    ndarray of shape (n,)
+    Shapes: ``p_values`` (n,), ``weights`` (n,), result (n,).
     """
     if len(p_values) == 0:
         return p_values
@@ -58,17 +41,7 @@ def weighted_p_values(p_values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def false_discovery_proportion(statistics: np.ndarray, threshold: float) -> float:
     """Estimated proportion of false discoveries: (1 + #{W ≤ −t}) / #{W ≥ t}.
 
-    Parameters
-    ----------
-    statistics : ndarray of shape (n,)
-        Statistics W, whose signs are those of fair coins for predictors without effect.
-    threshold : float
-        The threshold t > 0.
-
-    Returns
-    -------
-    float
-        Infinite if no statistic reaches t.
+    Shapes: ``statistics`` (n,).
     """
     chosen = int(np.count_nonzero(statistics >= threshold))
     return (1 + int(np.count_nonzero(statistics <= -threshold))) / chosen if chosen else np.inf
@@ -77,18 +50,7 @@ def false_discovery_proportion(statistics: np.ndarray, threshold: float) -> floa
 def sign_threshold(statistics: np.ndarray, fdr: float) -> float:
     """The smallest t > 0 with (1 + #{W ≤ −t}) / #{W ≥ t} ≤ fdr.
 
-    Parameters
-    ----------
-    statistics : ndarray of shape (n,)
-        Statistics W.
-    fdr : float
-        The nominal rate.
-
-    Returns
-    -------
-    float
-        Infinite if there is none: nothing is selected then. At least 1/fdr statistics must be
-        selected, or none.
+    Shapes: ``statistics`` (n,).
     """
     sizes = np.unique(np.abs(statistics[statistics != 0]))
     ordered = np.sort(statistics)
@@ -103,17 +65,7 @@ def rates_cut(rates: np.ndarray, fdr: float) -> float:
 
     The smallest rates that sum to at most ``fdr`` belong to predictors that are left out.
 
-    Parameters
-    ----------
-    rates : ndarray of shape (n,)
-        Inclusion rates: means over the splits of 1/(number selected) if selected, else 0.
-    fdr : float
-        The nominal rate.
-
-    Returns
-    -------
-    float
-        The smallest rate that is selected; infinite if none is.
+    Shapes: ``rates`` (n,).
     """
     values, counts = np.unique(rates[rates > 0], return_counts=True)
     # equal rates stay together, as in a single split, where all are the same

@@ -23,16 +23,7 @@ class BlockLeastSquares(FormLoss):
     Values and gradients come from XᵀY and from the rows of XᵀX for the predictors in use; see
     :class:`thinrank.forms.block_moments.BlockMoments`.
 
-    Parameters
-    ----------
-    moments : BlockMoments
-        The moments of the data.
-    targets : ndarray of int
-        The responses of the loss.
-    target_scale : ndarray of shape (n_targets,), or None
-        What these responses are divided by; 0 makes a response zero.
-    ridge : float, default=0.0
-        Weight of ½‖Θ‖².
+    Shapes: ``target_scale`` (n_targets,).
     """
 
     capabilities = Quadratic.capabilities - {"restrict"} | {"target_scale", "with_ridge"}
@@ -103,19 +94,7 @@ class BlockLeastSquares(FormLoss):
         """Nothing: the first pass has computed what a search uses."""
 
     def noise_of(self, moments: BlockMoments, part: RowPart) -> float:
-        """Standard deviation of the errors in some rows; one pass over the data.
-
-        Parameters
-        ----------
-        moments : BlockMoments
-            The moments of the same data, possibly for other splits.
-        part : RowPart
-            The rows.
-
-        Returns
-        -------
-        float
-        """
+        """Standard deviation of the errors in some rows; one pass over the data."""
         responses = _Responses(self, moments, part)
         return noise_scale(cast(Design, responses), part.weight)
 

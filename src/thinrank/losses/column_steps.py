@@ -19,19 +19,7 @@ def column_steps(loss: Any, factors: Factors) -> tuple[Array, Array]:
     missing, so that it finds a response much worse than it is before that is fitted. Here every
     entry has its own curvature. For squared errors the steps are exact.
 
-    Parameters
-    ----------
-    loss : GeneralizedLinear
-        A loss of a separable family.
-    factors : Factors
-        Θ = UVᵀ, at a minimum over V on its columns.
-
-    Returns
-    -------
-    V : array of shape (n_targets, r)
-        V, with the steps in the rows that are zero.
-    gains : array of shape (n_targets,)
-        The decrease of the loss by each response, compared with no coefficients.
+    Shapes: ``V`` (n_targets, r), ``gains`` (n_targets,).
     """
     xp = arrays.namespace(factors.V)
     point, null, n = loss.at(factors), loss.null, loss.samples

@@ -38,17 +38,6 @@ class Differentiated:
     The derivatives of f(UVᵀ) with respect to U and V are ∇f·V and ∇fᵀ·U, which is what solvers
     need. No matrix of the shape of Θ is formed for a function of (U, V), unless the gradient at a
     dense Θ is requested.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(theta)`` or ``function(U, V)``, which returns a tensor with one entry.
-    shape : (int, int)
-        Shape (m1, m2) of Θ.
-    of : {"theta", "factors"}
-        What the function takes.
-    prototype : tensor
-        An empty tensor of the dtype and device of its arguments.
     """
 
     def __init__(

@@ -13,15 +13,7 @@ from thinrank.losses.quadratic import Quadratic
 class FormLoss(Quadratic):
     """f(Θ) = c/2 − ⟨C, Θ⟩ + ½⟨Θ, HΘ⟩ + ridge/2·‖Θ‖² from a form with H, C and c.
 
-    Parameters
-    ----------
-    form : QuadraticForm
-        H, C and c.
-    noise : callable or None, default=None
-        ``noise() -> float``: the standard deviation of the noise in the data, which convex starts
-        use; None if it is not known.
-    ridge : float or None, default=None
-        Weight of ½‖Θ‖², in place of the ridge of the form; None for that of the form.
+    ``noise``: None if it is not known. ``ridge``: None for that of the form.
     """
 
     capabilities = Quadratic.capabilities - {"restrict", "curvature"}

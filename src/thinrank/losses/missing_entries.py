@@ -22,18 +22,7 @@ def combined_weights(entry_weight: Array | None, sample_weight: Array | None) ->
 def few_missing(entry_weight: Array, weights: Array, samples: float) -> bool:
     """Whether most of the weight of the entries is there, and more than half of each response.
 
-    Parameters
-    ----------
-    entry_weight : array of shape (n_samples, n_targets)
-        Weights of the entries.
-    weights : array of shape (n_samples, n_targets)
-        The same times the weights of the rows.
-    samples : float
-        Sum of the weights of the rows.
-
-    Returns
-    -------
-    bool
+    Shapes: ``weights`` (n_samples, n_targets).
     """
     xp = arrays.namespace(entry_weight)
     largest = xp.max(entry_weight, axis=0)

@@ -20,19 +20,6 @@ def noise_scale(Y: Design, total: float, seed: int = 0) -> float:
     shape (Gavish & Donoho 2014, "The optimal hard threshold for singular values is 4/√3"). A
     signal of low rank changes only the few largest singular values. With few columns the
     estimate tends to be too large.
-
-    Parameters
-    ----------
-    Y : Design of shape (n_samples, n_targets)
-        The responses, with the rows multiplied by the roots of the weights.
-    total : float
-        Sum of the weights, which is the effective number of rows.
-    seed : int, default=0
-        Seed of the random choice of 400 columns, if there are more.
-
-    Returns
-    -------
-    float
     """
     k = min(Y.shape[1], _MAX_COLUMNS)
     drawn = np.sort(np.random.default_rng(seed).choice(Y.shape[1], k, replace=False))

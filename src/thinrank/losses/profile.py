@@ -57,31 +57,10 @@ def profiled(
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Minimise Σᵢⱼ wᵢⱼ·v(yᵢⱼ, linearᵢⱼ + (Zβ)ᵢⱼ) over β, one problem per response.
 
-    Parameters
-    ----------
-    family : Family
-        The family.
-    y, linear : arrays of shape (n_samples, n_targets)
-        Responses, and linear predictors without the free ones.
-    weight : array that broadcasts to (n_samples, n_targets), or None
-        Weights of the entries.
-    free : array of shape (n_samples, n_free), or None
-        Z.
-    start : array of shape (n_free, n_targets), or None
-        Where to begin; None for the intercepts of the family.
-    prepared : object, default=None
-        What ``family.prepared(y)`` returned.
-
-    Returns
-    -------
-    beta : array of shape (n_free, n_targets)
-        The coefficients.
-    linear : array of shape (n_samples, n_targets)
-        The linear predictors, with the free ones.
-    values : array of shape (n_targets,)
-        The minima.
-    derivative, curvature : arrays of shape (n_samples, n_targets)
-        Derivatives and positive curvatures at the minimum, times the weights.
+    Shapes: ``y``, ``linear`` (n_samples, n_targets), ``free`` (n_samples, n_free), ``start``
+    (n_free, n_targets), ``beta`` (n_free, n_targets), ``linear`` (n_samples, n_targets),
+    ``derivative``, ``curvature`` (n_samples, n_targets). ``start``: None for the intercepts of
+    the family.
     """
     xp = arrays.namespace(y)
     prepared = family.prepared(y) if prepared is None else prepared

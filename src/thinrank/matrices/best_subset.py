@@ -19,19 +19,7 @@ def few_subsets(total: int, size: int) -> bool:
 def best_subset(gram: np.ndarray, rank: int, size: int) -> np.ndarray:
     """The features whose leading principal components have the largest sum of variances.
 
-    Parameters
-    ----------
-    gram : array of shape (n_features, n_features)
-        Inner products of the centred features.
-    rank : int
-        Number of principal components.
-    size : int
-        Number of features.
-
-    Returns
-    -------
-    array of shape (size,)
-        The features, sorted.
+    Shapes: ``gram`` (n_features, n_features), result (size,).
     """
     sets = np.array(list(combinations(range(gram.shape[0]), size)))
     values = np.linalg.eigvalsh(gram[sets[:, :, None], sets[:, None, :]])

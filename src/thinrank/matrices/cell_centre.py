@@ -16,18 +16,10 @@ _TOL = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Centre:
-    """The matrix with entries rows[i] + columns[j].
+    """The matrix with entries rows[i] + columns[j]."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows,)
-        Zeros, or means of the rows.
-    columns : ndarray of shape (n_columns,)
-        Zeros, or means of the columns.
-    """
-
-    rows: np.ndarray
-    columns: np.ndarray
+    rows: np.ndarray  # (n_rows,) zeros, or means of the rows
+    columns: np.ndarray  # (n_columns,) zeros, or means of the columns
 
     @classmethod
     def of(cls, cells: ObservedCells, kind: str | None) -> Centre:

@@ -22,18 +22,10 @@ _FEW_CELLS = 0.1
 
 
 class CellSquares(NamedTuple):
-    """Mean squares of cells.
+    """Mean squares of cells."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows,)
-        Of each row.
-    columns : ndarray of shape (n_columns,)
-        Of each column.
-    """
-
-    rows: np.ndarray
-    columns: np.ndarray
+    rows: np.ndarray  # (n_rows,) of each row
+    columns: np.ndarray  # (n_columns,) of each column
 
     def row_scales(self, right: np.ndarray) -> np.ndarray:
         """Scales of the scores of rows, one for each column of ``right``."""
@@ -62,14 +54,7 @@ def mostly_zero(A: Design) -> bool:
 def cell_squares(A: Design) -> CellSquares:
     """The mean squares of a matrix in which most cells are zero, and zeros (not known) for others.
 
-    Parameters
-    ----------
-    A : Design of shape (n_rows, n_columns)
-        The matrix.
-
-    Returns
-    -------
-    CellSquares
+    Shapes: ``A`` (n_rows, n_columns).
     """
     if not mostly_zero(A):
         return CellSquares(np.zeros(A.shape[0]), np.zeros(A.shape[1]))

@@ -27,25 +27,13 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """A fit.
+    """A fit."""
 
-    Attributes
-    ----------
-    U, V : ndarray of shape (n_rows, rank) and (n_columns, rank)
-        Factors. U has the ridge regressions on V.
-    ridge : float
-        Ridge of the fit.
-    least_gain : float
-        The smallest gain of a row in use; 0 if all rows are in use.
-    tried : list of Candidate
-        Candidates of the search.
-    """
-
-    U: np.ndarray
+    U: np.ndarray  # (n_rows, rank) factors. U has the ridge regressions on V
     V: np.ndarray
-    ridge: float
-    least_gain: float
-    tried: list[Candidate]
+    ridge: float  # ridge of the fit
+    least_gain: float  # the smallest gain of a row in use; 0 if all rows are in use
+    tried: list[Candidate]  # candidates of the search
 
 
 def complete(
@@ -57,27 +45,7 @@ def complete(
     seed: int,
     report: Callable[[Candidate], None],
 ) -> Completion:
-    """Choose what ``limits`` leaves open, and fit the deviations from the centre.
-
-    Parameters
-    ----------
-    cells : ObservedCells
-        The data, not centred.
-    limits : Limits
-        Given sizes and ridge.
-    centre : {"columns", "rows", "both"} or None
-        The centre.
-    cv : int
-        Number of splits.
-    seed : int
-        Seed of the splits.
-    report : callable
-        Called with each candidate of the search.
-
-    Returns
-    -------
-    Completion
-    """
+    """Choose what ``limits`` leaves open, and fit the deviations from the centre."""
     tried: list[Candidate] = []
     given = limits
     if not limits.complete:

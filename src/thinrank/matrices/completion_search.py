@@ -39,20 +39,12 @@ _STANDS_OUT = 3.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What is given: None stands for what is to be chosen.
+    """What is given: None stands for what is to be chosen."""
 
-    Attributes
-    ----------
-    rank, rows, columns : int or None
-        Sizes.
-    ridge : float or None
-        Ridge.
-    """
-
-    rank: int | None
+    rank: int | None  # sizes
     rows: int | None
     columns: int | None
-    ridge: float | None
+    ridge: float | None  # ridge
 
     @property
     def complete(self) -> bool:
@@ -71,25 +63,14 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Sizes with the best of their ridges, and the squared errors in held-out cells.
+    """Sizes with the best of their ridges, and the squared errors in held-out cells."""
 
-    Attributes
-    ----------
-    rank, rows, columns : int
-        Sizes.
-    ridge : float
-        The ridge with the smallest error.
-    errors : ndarray of shape (n_groups,)
-        Sums of the squared errors in small random groups of cells.
-    fits : tuple of MaskedFit
-        One fit for each split; empty once the candidate was used.
-    """
-
-    rank: int
+    rank: int  # sizes
     rows: int
     columns: int
-    ridge: float
-    errors: np.ndarray
+    ridge: float  # the ridge with the smallest error
+    errors: np.ndarray  # (n_groups,) sums of the squared errors in small random groups of cells
+    # one fit for each split; empty once the candidate was used
     fits: tuple[MaskedFit, ...] = field(default=(), repr=False)
 
     @property
@@ -340,29 +321,6 @@ def choose(
     cells, with their centre. For each rank the numbers of rows and columns start from those that
     stand out and from all, and are improved with the held-out errors that more or fewer rows
     (columns) would have.
-
-    Parameters
-    ----------
-    cells : ObservedCells
-        The data, not centred.
-    limits : Limits
-        What is given.
-    centre : {"columns", "rows", "both"} or None
-        The centre, estimated anew for each split.
-    cv : int
-        Number of splits.
-    seed : int
-        Seed of the random division.
-    report : callable
-        Called with each candidate.
-
-    Returns
-    -------
-    chosen : Candidate
-        The one with fewest parameters among those whose error is within half a standard error of
-        the smallest, or within one if its rank is lower; rank 0 if its error is within two.
-    tried : list of Candidate
-        All candidates; rank 0 first, the chosen one last.
     """
     search = _Search(cells, limits, centre, cv, seed, report)
     best = search.run(_standing_out(Centre.of(cells, centre).removed(cells)))

@@ -27,21 +27,12 @@ _ALL = Side(everything=True)
 
 
 class Discovery(NamedTuple):
-    """Layers that were found, and what was removed to find them.
+    """Layers that were found, and what was removed to find them."""
 
-    Attributes
-    ----------
-    layers : list of Layer
-        The layers, in the order in which they were found.
-    background : Factors
-        The sum of components to which most rows and columns contribute.
-    tried : list of (float, Evidence or None)
-        Singular value of every layer that was looked at, the rejected ones included, with the
-        evidence for it. None if it was not tested.
-    """
-
-    layers: list[Layer]
-    background: Factors
+    layers: list[Layer]  # the layers, in the order in which they were found
+    background: Factors  # the sum of components to which most rows and columns contribute
+    # singular value of every layer that was looked at, the rejected ones included, with the
+    # evidence for it. None if it was not tested
     tried: list[tuple[float, Evidence | None]]
 
 
@@ -63,27 +54,8 @@ def discover(
     removed, as long as cells that were left out show that they are there. Matrices in which most
     cells are zero have no such components.
 
-    Parameters
-    ----------
-    A : Design of shape (n_rows, n_columns)
-        The matrix.
-    rows, columns : Side
-        Which rows and columns belong to a layer.
-    rank : int or None, default=None
-        Number of layers; None if data that were left out decide.
-    most : int, default=50
-        Largest number of layers if ``rank`` is None.
-    background : int or None, default=None
-        Number of dense components to remove at the beginning; None if data that were left out
-        decide.
-    seed : int, default=0
-        Seed of the search and of the parts of the data that are left out.
-    progress : callable or None, default=None
-        Called with the number of layers after each of them.
-
-    Returns
-    -------
-    Discovery
+    Shapes: ``A`` (n_rows, n_columns). ``rank``: None if data that were left out decide.
+    ``background``: None if data that were left out decide.
     """
     layers: list[Layer] = []
     tried: list[tuple[float, Evidence | None]] = []

@@ -26,20 +26,7 @@ def further_rows(cells: ObservedCells, V: np.ndarray, used: np.ndarray, ridge: f
     that of the median of the rows not in use, which must be the majority, and of the mean square of
     the cells of the row in columns outside of V: rows may differ in the variance of their noise.
 
-    Parameters
-    ----------
-    cells : ObservedCells
-        The cells, centred.
-    V : ndarray of shape (n_columns, rank)
-        The right factor.
-    used : ndarray of bool of shape (n_rows,)
-        Rows in use.
-    ridge : float
-        Ridge of the regressions.
-
-    Returns
-    -------
-    int
+    Shapes: ``V`` (n_columns, rank), ``used`` (n_rows,).
     """
     support = np.flatnonzero(V.any(axis=1))
     rank = V.shape[1]

@@ -46,19 +46,7 @@ def nearest(A: Design, rank: int, rows: int, columns: int, *, seed: int = 0) -> 
     In blocks that are not large, exchanges of rows and columns follow
     (:class:`~thinrank.solvers.Pursuit`).
 
-    Parameters
-    ----------
-    A : Design of shape (n_rows, n_columns)
-        The matrix. Only products with it and blocks of its rows and columns are computed.
-    rank, rows, columns : int
-        Largest rank, number of non-zero rows and number of non-zero columns.
-    seed : int, default=0
-        Seed of the random block from which the singular vectors are computed.
-
-    Returns
-    -------
-    Factors
-        Balanced: U = left vectors times the roots of the singular values, and likewise V.
+    Shapes: ``A`` (n_rows, n_columns).
     """
     if rows >= A.shape[0] and columns >= A.shape[1]:
         return Factors.from_svd(*_singular_triplets(A, rank, seed))

@@ -29,19 +29,13 @@ _PREDICTED = 2.0
 
 
 class Evidence(NamedTuple):
-    """What data that were left out say about a layer.
+    """What data that were left out say about a layer."""
 
-    Attributes
-    ----------
-    rows, columns : float
-        Probability that noise has as many outlying rows (columns) among those left out. NaN if
-        the side is not tested, because its number of rows (columns) is not automatic.
-    agreement : float
-        How well the layer predicts cells whose row and column were left out, in standard errors.
-    """
-
+    # probability that noise has as many outlying rows (columns) among those left out. NaN if the
+    # side is not tested, because its number of rows (columns) is not automatic
     rows: float
     columns: float
+    # how well the layer predicts cells whose row and column were left out, in standard errors
     agreement: float
 
     @property
@@ -60,18 +54,7 @@ def evidence(A: Design, rows: Side, columns: Side, seed: int = 0) -> Evidence:
     independent of the fit if cells are independent, whatever their distribution is. A layer must
     pass all three tests, so that each kind of noise is recognised by one of them.
 
-    Parameters
-    ----------
-    A : Design of shape (n_rows, n_columns)
-        The matrix.
-    rows, columns : Side
-        Which rows and columns belong to a layer. A side is tested only if it is automatic.
-    seed : int, default=0
-        Seed of the folds.
-
-    Returns
-    -------
-    Evidence
+    Shapes: ``A`` (n_rows, n_columns).
     """
     folds = min(_FOLDS, *A.shape)
     if folds < 2:

@@ -50,48 +50,26 @@ _ROW_ERRORS = 2.3
 
 
 class Choice(NamedTuple):
-    """The chosen sizes.
+    """The chosen sizes."""
 
-    Attributes
-    ----------
-    features : list of int
-        Number of features: one number for a shared support, else one for each component.
-    rank : int
-        Number of components.
-    records : list of dict
-        One record per rank that was tried.
-    """
-
+    # number of features: one number for a shared support, else one for each component
     features: list[int]
-    rank: int
-    records: list[dict[str, Any]]
+    rank: int  # number of components
+    records: list[dict[str, Any]]  # one record per rank that was tried
 
 
 @dataclass
 class _Split:
-    """Training rows, held-out rows, and what the components so far are.
+    """Training rows, held-out rows, and what the components so far are."""
 
-    Attributes
-    ----------
-    training : Design
-        Training rows, centred and scaled, compressed.
-    held_out : Design
-        The other rows, with the same means and scales.
-    rows : array of int
-        Their positions.
-    leading : array of shape (n_features, max_rank)
-        Directions of the training rows without limit on the features.
-    kept : array of shape (n_features, rank)
-        Directions of the accepted components, orthonormal.
-    latest : array of shape (n_features, rank)
-        Directions of the components so far, orthonormal.
-    """
-
-    training: Design
-    held_out: Design
-    rows: np.ndarray
+    training: Design  # training rows, centred and scaled, compressed
+    held_out: Design  # the other rows, with the same means and scales
+    rows: np.ndarray  # their positions
+    # (n_features, max_rank) directions of the training rows without limit on the features
     leading: Array
+    # (n_features, rank) directions of the accepted components, orthonormal
     kept: Array = field(init=False)
+    # (n_features, rank) directions of the components so far, orthonormal
     latest: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -122,26 +100,7 @@ def choose_components(
 ) -> Choice:
     """Choose the number of components, the number of features, or both.
 
-    Parameters
-    ----------
-    design : Design of shape (n_samples, n_features)
-        The data, neither centred nor scaled.
-    rank : int or None
-        Number of components; None to choose it, at most 20.
-    features : int or None
-        Number of features; None to choose it.
-    scale : bool, default=False
-        Whether features are scaled to unit variance.
-    shared : bool, default=True
-        Whether all components have the same features.
-    least_share : float, default=0.25
-        Fraction of what features explain on average that a further feature has to add.
-    seed : int, default=0
-        Seed of the splits.
-
-    Returns
-    -------
-    Choice
+    ``rank``: None to choose it, at most 20. ``features``: None to choose it.
     """
     n, p = design.shape
     limit = min(rank or _MAX_RANK, p if features is None or not shared else features)

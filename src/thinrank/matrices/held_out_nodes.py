@@ -44,21 +44,12 @@ _MANY = 3000
 
 @dataclass(frozen=True, eq=False)
 class CovarianceSizes:
-    """What the search chose.
+    """What the search chose."""
 
-    Attributes
-    ----------
-    rank : int
-        Number of components.
-    nodes : ndarray of int
-        Nodes of all components, sorted.
-    p_values : ndarray
-        For each component that was tried, the last one not kept, the level at which its nodes,
-        left out, are correlated with it.
-    """
-
-    rank: int
-    nodes: np.ndarray
+    rank: int  # number of components
+    nodes: np.ndarray  # nodes of all components, sorted
+    # for each component that was tried, the last one not kept, the level at which its nodes, left
+    # out, are correlated with it
     p_values: np.ndarray
 
 
@@ -82,22 +73,8 @@ def choose_covariance_sizes(
 ) -> CovarianceSizes:
     """Find components one after another, as long as nodes that were left out agree.
 
-    Parameters
-    ----------
-    S : ndarray of shape (n_nodes, n_nodes)
-        Covariance or correlation matrix without missing entries.
-    n_samples : int
-        Number of samples it was computed from.
-    rank : int or None
-        Number of components; None if it is to be chosen.
-    size : int or None
-        Number of nodes of all components; None if it is to be chosen.
-    seed : int
-        Seed of the random parts.
-
-    Returns
-    -------
-    CovarianceSizes
+    Shapes: ``S`` (n_nodes, n_nodes). ``rank``: None if it is to be chosen. ``size``: None if it
+    is to be chosen.
     """
     left = S.copy()
     scores = np.zeros(len(S))

@@ -38,27 +38,15 @@ _FEWEST_NODES = 4
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Pairs that were left out, and what each component predicts for them.
+    """Pairs that were left out, and what each component predicts for them."""
 
-    Attributes
-    ----------
-    residuals : ndarray of shape (n_pairs,)
-        Entries minus the mean.
-    features : ndarray of shape (n_pairs, rank)
-        Predictions of the components.
-    weights : ndarray of shape (n_pairs,)
-        Number of pairs that each stands for.
-    z : ndarray of shape (rank,)
-        Sum of the products of a component with the residuals of those before it, divided by its
-        standard error.
-    shrinkage : ndarray of shape (rank,)
-        From 0 to 1: the factor of each component with which it predicts best.
-    """
-
-    residuals: np.ndarray
-    features: np.ndarray
-    weights: np.ndarray
+    residuals: np.ndarray  # (n_pairs,) entries minus the mean
+    features: np.ndarray  # (n_pairs, rank) predictions of the components
+    weights: np.ndarray  # (n_pairs,) number of pairs that each stands for
+    # (rank,) sum of the products of a component with the residuals of those before it, divided by
+    # its standard error
     z: np.ndarray
+    # (rank,) from 0 to 1: the factor of each component with which it predicts best
     shrinkage: np.ndarray
 
     @classmethod
@@ -94,33 +82,18 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class GraphSizes:
-    """What the search chose, and what it tried.
+    """What the search chose, and what it tried."""
 
-    Attributes
-    ----------
-    rank, size : int
-        Number of components and of nodes.
-    center : bool
-        Whether a mean of the pairs is subtracted.
-    shrinkage : ndarray of shape (rank,)
-        Factors of the eigenvalues.
-    z : ndarray
-        Standardised contribution of each component that was tried at the chosen number of nodes.
-    errors : dict of int to float
-        Held-out error for each number of nodes.
-    share : float
-        Factor of these components in the scores of pairs.
-    everywhere : ndarray of shape (rank of all nodes,)
-        Factors of the components of all nodes in the scores of pairs; empty if they add nothing.
-    """
-
-    rank: int
+    rank: int  # number of components and of nodes
     size: int
-    center: bool
-    shrinkage: np.ndarray
+    center: bool  # whether a mean of the pairs is subtracted
+    shrinkage: np.ndarray  # (rank,) factors of the eigenvalues
+    # standardised contribution of each component that was tried at the chosen number of nodes
     z: np.ndarray
-    errors: dict[int, float]
-    share: float
+    errors: dict[int, float]  # held-out error for each number of nodes
+    share: float  # factor of these components in the scores of pairs
+    # (rank of all nodes,) factors of the components of all nodes in the scores of pairs; empty if
+    # they add nothing
     everywhere: np.ndarray
 
 
@@ -175,20 +148,7 @@ def choose_graph_sizes(
 ) -> GraphSizes:
     """Choose what is not given: the rank, the number of nodes, and whether a mean is subtracted.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        The matrix.
-    rank, size : int or None
-        Number of components and of nodes; None if it is to be chosen.
-    centers : sequence of bool
-        The choices for the mean, the preferred one first.
-    seed : int
-        Seed of the random parts.
-
-    Returns
-    -------
-    GraphSizes
+    ``rank``, ``size``: None if it is to be chosen.
     """
     n = pairs.n_nodes
     first = n if size is None else size

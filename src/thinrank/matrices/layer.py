@@ -32,18 +32,11 @@ _PART = 0.6
 
 
 class Side(NamedTuple):
-    """Which rows (or columns) belong to a layer.
+    """Which rows (or columns) belong to a layer."""
 
-    Attributes
-    ----------
-    size : int or None
-        Number of scores of largest absolute value to keep; None for those that stand out.
-    everything : bool
-        Whether to keep all.
-    """
-
+    # number of scores of largest absolute value to keep; None for those that stand out
     size: int | None = None
-    everything: bool = False
+    everything: bool = False  # whether to keep all
 
     @property
     def automatic(self) -> bool:
@@ -74,27 +67,14 @@ class Side(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A matrix d·uvᵀ of rank one with few non-zero rows and columns.
+    """A matrix d·uvᵀ of rank one with few non-zero rows and columns."""
 
-    Attributes
-    ----------
-    left : ndarray of shape (n_rows,)
-        u, of length 1.
-    value : float
-        d.
-    right : ndarray of shape (n_columns,)
-        v, of length 1.
-    noise : float
-        Scale of the noise of the scores of rows, times that of columns.
-    penalty : float
-        What the rows and columns of the layer would contribute to d² if they were noise at the
-        limit, in units of the noise.
-    """
-
-    left: np.ndarray
-    value: float
-    right: np.ndarray
-    noise: float
+    left: np.ndarray  # (n_rows,) u, of length 1
+    value: float  # d
+    right: np.ndarray  # (n_columns,) v, of length 1
+    noise: float  # scale of the noise of the scores of rows, times that of columns
+    # what the rows and columns of the layer would contribute to d² if they were noise at the limit,
+    # in units of the noise
     penalty: float
 
     def gain(self, noise: float | None = None) -> float:
@@ -122,24 +102,7 @@ def find_layer(
 ) -> Layer | None:
     """The layer of largest gain that alternating thresholding reaches from several starting points.
 
-    Parameters
-    ----------
-    A : Design of shape (n_rows, n_columns)
-        The matrix.
-    rows, columns : Side
-        Which rows and columns belong to a layer.
-    rate : float, default=0.005
-        Probability that one of the scores of noise stands out.
-    seed : int, default=0
-        Seed of the random block from which singular vectors are computed.
-    parts : bool, default=True
-        Whether to look for smaller layers inside the one that was found. Two blocks of similar
-        singular values are otherwise found as a mixture.
-
-    Returns
-    -------
-    Layer or None
-        None if nothing stands out.
+    Shapes: ``A`` (n_rows, n_columns). None if nothing stands out.
     """
     search = _Search(A, rows, columns, rate, cell_squares(A))
     best = search.best_from(_starts(A, seed))

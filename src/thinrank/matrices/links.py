@@ -64,20 +64,7 @@ def score_pairs(
 ) -> np.ndarray:
     """What is expected of each pair if its own entry were unknown.
 
-    Parameters
-    ----------
-    fit : LowRank
-        The fit, with shrunken eigenvalues.
-    influence : ndarray of shape (n_nodes,)
-        Of each node on its own components.
-    pairs : Pairs
-        The matrix that was fitted.
-    i, j : ndarray of int
-        The nodes of each pair.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
+    Shapes: ``influence`` (n_nodes,), result (n_pairs,).
     """
     expected = fit.at(i, j)
     own = np.where(pairs.is_unknown(i, j) | (i == j), 0.0, _own(influence[i], influence[j]))
@@ -89,10 +76,7 @@ def strongest_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The pairs with the largest scores among those that are 0 or unknown.
 
-    Returns
-    -------
-    pairs : ndarray of shape (n_pairs, 2)
-    scores : ndarray of shape (n_pairs,)
+    Shapes: ``pairs`` (n_pairs, 2), ``scores`` (n_pairs,).
     """
     n = pairs.n_nodes
     rows = max(1, _AT_ONCE // n)

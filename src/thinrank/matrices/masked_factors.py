@@ -30,19 +30,11 @@ _BETWEEN_CHOICES = 10
 
 @dataclass(frozen=True, eq=False)
 class MaskedFit:
-    """Factors that fit the observed cells.
+    """Factors that fit the observed cells."""
 
-    Attributes
-    ----------
-    U, V : ndarray of shape (n_rows, rank) and (n_columns, rank)
-        Balanced factors.
-    objective : float
-        Value of the objective.
-    """
-
-    U: np.ndarray
+    U: np.ndarray  # (n_rows, rank) balanced factors
     V: np.ndarray
-    objective: float
+    objective: float  # value of the objective
 
     @property
     def is_zero(self) -> bool:
@@ -53,20 +45,8 @@ class MaskedFit:
 def regressions(block: Block, W: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
     """Ridge regressions of the observed cells of each row on the rows of W.
 
-    Parameters
-    ----------
-    block : Block of shape (n_rows, n_columns)
-        The cells.
-    W : ndarray of shape (n_columns, rank)
-        One row for each column of the block.
-    ridge : float
-        Penalty on the squared coefficients.
-
-    Returns
-    -------
-    coefficients : ndarray of shape (n_rows, rank)
-    gains : ndarray of shape (n_rows,)
-        How much the coefficients lower the penalised sum of squares of each row.
+    Shapes: ``block`` (n_rows, n_columns), ``W`` (n_columns, rank), ``coefficients`` (n_rows,
+    rank), ``gains`` (n_rows,).
     """
     n_rows, rank = block.mask.shape[0], W.shape[1]
     above = _pairs(rank)

@@ -25,21 +25,11 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class CellData:
-    """The observed cells, and how X was given.
+    """The observed cells, and how X was given."""
 
-    Attributes
-    ----------
-    cells : ObservedCells
-        The observed cells.
-    dtype : dtype
-        Floating-point type of X.
-    tensor : array or None
-        X, if it is an array of another library than NumPy.
-    """
-
-    cells: ObservedCells
-    dtype: Any
-    tensor: Array | None
+    cells: ObservedCells  # the observed cells
+    dtype: Any  # floating-point type of X
+    tensor: Array | None  # X, if it is an array of another library than NumPy
 
     def like_given(self, filled: np.ndarray) -> Array:
         """A matrix in the type and library of X."""

@@ -16,15 +16,9 @@ _DENSE_SHARE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows and columns of a matrix with missing cells.
+    """Some rows and columns of a matrix with missing cells."""
 
-    Attributes
-    ----------
-    mask, values : ndarray or csr_array of shape (n_rows, n_columns)
-        Ones and values at observed cells, zeros elsewhere.
-    """
-
-    mask: Any
+    mask: Any  # (n_rows, n_columns) ones and values at observed cells, zeros elsewhere
     values: Any
 
     @cached_property
@@ -44,22 +38,12 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class ObservedCells:
-    """Observed cells as lists of positions and values; nothing of the size of the matrix.
+    """Observed cells as lists of positions and values; nothing of the size of the matrix."""
 
-    Attributes
-    ----------
-    rows, columns : ndarray of shape (n_cells,)
-        Positions.
-    values : ndarray of shape (n_cells,)
-        Values, in double precision.
-    shape : tuple of int
-        Shape of the matrix.
-    """
-
-    rows: np.ndarray
+    rows: np.ndarray  # (n_cells,) positions
     columns: np.ndarray
-    values: np.ndarray
-    shape: tuple[int, int]
+    values: np.ndarray  # (n_cells,) values, in double precision
+    shape: tuple[int, int]  # shape of the matrix
 
     @classmethod
     def of(cls, X: Any) -> ObservedCells:

@@ -75,20 +75,7 @@ def outliers(
 def joint_outliers(scores: np.ndarray, inside: np.ndarray, rate: float = ERROR_RATE) -> np.ndarray:
     """Flags of the rows of ``scores`` that stand out in any direction.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows, rank)
-        One score per row and direction.
-    inside : ndarray of bool of shape (n_rows,)
-        Rows that are known to stand out. The others show how the noise of the directions varies
-        together.
-    rate : float, default=0.005
-        Probability that a row of noise stands out.
-
-    Returns
-    -------
-    ndarray of bool of shape (n_rows,)
-        ``inside`` if too few rows are outside to estimate a covariance.
+    Shapes: ``scores`` (n_rows, rank), ``inside`` (n_rows,), result (n_rows,).
     """
     count, rank = scores.shape
     null = scores[~inside]

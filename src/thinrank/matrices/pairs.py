@@ -12,21 +12,11 @@ import scipy.sparse as sp
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """The symmetric matrix mean + V diag(λ) Vᵀ.
+    """The symmetric matrix mean + V diag(λ) Vᵀ."""
 
-    Parameters
-    ----------
-    mean : float
-        The same number for every pair.
-    values : ndarray of shape (rank,)
-        λ, of either sign.
-    vectors : ndarray of shape (n_nodes, rank)
-        V, with orthonormal columns.
-    """
-
-    mean: float
-    values: np.ndarray
-    vectors: np.ndarray
+    mean: float  # the same number for every pair
+    values: np.ndarray  # (rank,) λ, of either sign
+    vectors: np.ndarray  # (n_nodes, rank) V, with orthonormal columns
 
     @property
     def rank(self) -> int:
@@ -45,14 +35,7 @@ class LowRank:
 class Pairs:
     """A symmetric matrix S with unknown pairs.
 
-    Parameters
-    ----------
-    known : ndarray or csr_array of shape (n_nodes, n_nodes)
-        S, with 0 where it is unknown. In a sparse matrix an entry that is not stored is 0.
-    unknown : tuple of two ndarrays
-        Rows and columns of the unknown pairs, each pair once, without the diagonal.
-    keeps_diagonal : bool
-        Whether the diagonal is known. Otherwise that of ``known`` is 0.
+    Shapes: ``known`` (n_nodes, n_nodes).
     """
 
     def __init__(

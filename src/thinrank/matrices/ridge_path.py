@@ -37,19 +37,7 @@ _TURNS = 5
 
 
 class RidgePath:
-    """Fits of one size for decreasing ridges, each the starting point of the next.
-
-    Parameters
-    ----------
-    cells : ObservedCells
-        The data.
-    rank, rows, columns : int
-        Sizes, at least 1.
-    tol : float
-        Relative decrease of the objective at which alternations stop.
-    max_iter : int
-        Largest number of alternations for one ridge.
-    """
+    """Fits of one size for decreasing ridges, each the starting point of the next."""
 
     def __init__(
         self, cells: ObservedCells, rank: int, rows: int, columns: int, tol: float, max_iter: int

@@ -9,16 +9,7 @@ from thinrank.arrays import Array
 def positive_largest(left: Array, right: Array) -> tuple[Array, Array]:
     """Change the signs of pairs of vectors so that the largest entry on the right is positive.
 
-    Parameters
-    ----------
-    left, right : array of shape (n_rows, rank) and (n_columns, rank)
-        Pairs of vectors in their columns.
-
-    Returns
-    -------
-    left, right : array
-        The same, up to the sign of each pair. Among entries of right that agree in absolute value
-        to half of their digits the first one counts.
+    Shapes: ``left``, ``right`` (n_rows, rank).
     """
     xp = arrays.namespace(right)
     if not right.shape[1]:

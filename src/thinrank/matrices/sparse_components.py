@@ -46,24 +46,8 @@ def shared_support(
 ) -> Array:
     """Orthonormal directions of largest variance that use at most ``features`` features in all.
 
-    Parameters
-    ----------
-    A : Design of shape (n_samples, n_features)
-        The centred data.
-    rank : int
-        Number of directions.
-    features : int
-        Number of features with a non-zero entry in any direction.
-    seed : int, default=0
-        Seed of the random block from which singular vectors of large matrices are computed.
-    space : array of shape (n_features, q) or None, default=None
-        Orthonormal columns whose span nearly contains the leading directions without limit on the
-        features; None to compute them.
-
-    Returns
-    -------
-    array of shape (n_features, rank)
-        Directions, ordered by decreasing variance. Fewer if the rank of A is smaller.
+    Shapes: ``A`` (n_samples, n_features), ``space`` (n_features, q), result (n_features, rank).
+    ``space``: None to compute them.
     """
     n, p = A.shape
     if n > _TALL * p:
@@ -140,23 +124,7 @@ def own_supports(
     Each has the largest variance in the data without their projection on the directions before
     it (orthogonalised projection deflation, Mackey 2008).
 
-    Parameters
-    ----------
-    A : Design of shape (n_samples, n_features)
-        The centred data.
-    features : sequence of int
-        Number of features of each direction.
-    seed : int, default=0
-        Seed of the random block from which singular vectors of large matrices are computed.
-    thorough : bool, default=True
-        Whether to search by :func:`shared_support`, otherwise by :func:`support_along`.
-
-    Returns
-    -------
-    V : array of shape (n_features, rank)
-        Sparse directions of length 1, in general not orthogonal.
-    Q : array of shape (n_features, rank)
-        V, orthogonalised from first to last.
+    Shapes: ``A`` (n_samples, n_features), ``V`` (n_features, rank), ``Q`` (n_features, rank).
     """
     if A.shape[0] > _TALL * A.shape[1]:
         A = compressed(A)
@@ -235,19 +203,8 @@ def shared_supports_along(A: Design, start: Array, counts: Sequence[int]) -> lis
     Alternating projections, each from the space with the next larger number of features. Less
     thorough than :func:`shared_support`, and fast enough for many sizes and splits.
 
-    Parameters
-    ----------
-    A : Design of shape (n_samples, n_features)
-        The centred data.
-    start : array of shape (n_features, rank)
-        Orthonormal directions without limit on the features.
-    counts : sequence of int
-        Numbers of features, decreasing.
-
-    Returns
-    -------
-    list of arrays of shape (n_features, rank)
-        Orthonormal bases, one for each count.
+    Shapes: ``A`` (n_samples, n_features), ``start`` (n_features, rank), result (n_features,
+    rank).
     """
     found, loadings = [], _loadings(A, A @ start)
     for count in counts:

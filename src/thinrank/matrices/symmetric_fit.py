@@ -28,23 +28,8 @@ def leading(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues that are largest in absolute value, in decreasing order, with eigenvectors.
 
-    Parameters
-    ----------
-    E : ndarray or FilledOperator of shape (n_nodes, n_nodes)
-        Symmetric matrix.
-    rank : int
-        Number of eigenvalues.
-    start : ndarray of shape (n_nodes, width), default=None
-        Vectors that nearly span those wanted; a few products with E improve them. None: computed
-        from the beginning.
-    tol : float, default=1e-3
-        Relative accuracy of eigenvalues that are computed from the beginning by ARPACK; 0 for the
-        precision of the machine.
-
-    Returns
-    -------
-    values : ndarray of shape (rank,)
-    vectors : ndarray of shape (n_nodes, rank)
+    Shapes: ``E`` (n_nodes, n_nodes), ``start`` (n_nodes, width), ``vectors`` (n_nodes, rank).
+    ``start``: None: computed from the beginning.
     """
     n = E.shape[0]
     rank = min(rank, n)
@@ -83,26 +68,7 @@ def fit_nodes(
     Unknown pairs, and the diagonal where it is unknown, are replaced by the fit, the leading
     eigenvectors are computed, and so on: each round lowers the sum of squares over the known pairs.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        The matrix.
-    rank : int
-        Number of components.
-    nodes : ndarray of int, default=None
-        The nodes; None for all.
-    center : bool
-        Whether a mean is estimated. It is that of all known pairs after the components are
-        subtracted, and 0 otherwise.
-    rounds : int
-        Largest number of rounds.
-    tol : float, default=1e-6
-        The rounds end when the eigenvalues change by less than this share of the largest.
-
-    Returns
-    -------
-    LowRank
-        Its ``vectors`` have one row for each of ``nodes``.
+    ``nodes``: None for all.
     """
     inside = pairs if nodes is None else pairs.restricted(nodes)
     n = inside.n_nodes
@@ -140,13 +106,6 @@ def best_nodes(
     For given components the best nodes are those with the largest scores, the rows of E V; for
     given nodes the components are those of the block. Both are improved by turns, from several
     starting points. With ``thorough``, small matrices are searched further by exchanges.
-
-    Returns
-    -------
-    nodes : ndarray of int
-        Sorted.
-    fit : LowRank
-        With one row for each of the nodes.
     """
     n = pairs.n_nodes
     if size >= n:

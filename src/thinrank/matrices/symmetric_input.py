@@ -25,13 +25,7 @@ _DENSE_NODES = 1000
 
 
 def check_symmetric(estimator: BaseEstimator, S: Any) -> Any:
-    """S as a float array or csr_array with NaN for unknown pairs, exactly symmetric.
-
-    Raises
-    ------
-    ValueError
-        If S is not square, not symmetric, or has infinite entries; the message names the pair.
-    """
+    """S as a float array or csr_array with NaN for unknown pairs, exactly symmetric."""
     if arrays.is_array(S) and not isinstance(S, (np.ndarray, np.generic)):
         S = arrays.to_numpy(S)
     S = without_mask(S)

@@ -15,64 +15,29 @@ Finding = tuple[bool, str]
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim that the records of some studies can decide.
+    """A claim that the records of some studies can decide."""
 
-    Parameters
-    ----------
-    text : str
-        The claim, including the criterion where the paper gives none.
-    studies : tuple of str
-        Names of the studies that decide it.
-    check : callable
-        ``check(name, records)`` returns a :data:`Finding` for one study, or None if its records
-        do not decide the claim.
-    """
-
-    text: str
-    studies: tuple[str, ...]
+    text: str  # the claim, including the criterion where the paper gives none
+    studies: tuple[str, ...]  # names of the studies that decide it
+    # ``check(name, records)`` returns a :data:`Finding` for one study, or None if its records do
+    # not decide the claim
     check: Callable[[str, list[StudyRecord]], Finding | None]
 
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """A claim and the result of checking it.
+    """A claim and the result of checking it."""
 
-    Parameters
-    ----------
-    text : str
-        The claim.
-    studies : tuple of str
-        Names of the studies that decide it.
-    verdict : {"holds", "does not hold", "not run"}
-        The result.
-    evidence : str
-        The numbers.
-    """
-
-    text: str
-    studies: tuple[str, ...]
-    verdict: str
-    evidence: str
+    text: str  # the claim
+    studies: tuple[str, ...]  # names of the studies that decide it
+    verdict: str  # the result
+    evidence: str  # the numbers
 
 
 def check_claims(
     claims: Iterable[Claim], results: dict[str, list[StudyRecord]]
 ) -> list[CheckedClaim]:
-    """Check claims against records.
-
-    Parameters
-    ----------
-    claims : iterable of Claim
-        For example :func:`thinrank.paper.registry.claims`.
-    results : dict of str to list of dict
-        Records by study; a study that was not run is absent or empty.
-
-    Returns
-    -------
-    checked : list of CheckedClaim
-        In the given order. A claim about several studies fails if it fails in one of them, and
-        holds only if all of them were run.
-    """
+    """Check claims against records."""
     return [_check(claim, results) for claim in claims]
 
 

@@ -14,19 +14,6 @@ _WITH_VALUE = ("--jobs", "--executor", "--out", "--limit", "--scheduler")
 def own_command(name: str, typed: str = "") -> str:
     """Return the command for one study, with the options that were typed.
 
-    Parameters
-    ----------
-    name : str
-        Name of the study.
-    typed : str, default=""
-        The command that ran it, perhaps together with others.
-
-    Returns
-    -------
-    command : str
-        ``thinrank reproduce NAME`` and the options. A command of another kind, for example a
-        script, is returned as it is.
-
     Examples
     --------
     >>> from thinrank.paper.commands import own_command

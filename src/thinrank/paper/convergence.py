@@ -125,24 +125,12 @@ _COLOURS = ("#0b3c5d", "#c8102e", "#7d7d7d", "#e08e0b")
 
 @dataclass(frozen=True)
 class LogLine:
-    """The least-squares line log(error) = intercept + iteration · log(rate).
+    """The least-squares line log(error) = intercept + iteration · log(rate)."""
 
-    Parameters
-    ----------
-    rate : float
-        Factor by which the error is multiplied in one iteration.
-    intercept : float
-        Natural logarithm of the error on the line at iteration 0.
-    r2 : float
-        Fraction of the variance of log(error) that the line explains.
-    first, last : float
-        Range of iterations that the line was fitted to.
-    """
-
-    rate: float
-    intercept: float
-    r2: float
-    first: float
+    rate: float  # factor by which the error is multiplied in one iteration
+    intercept: float  # natural logarithm of the error on the line at iteration 0
+    r2: float  # fraction of the variance of log(error) that the line explains
+    first: float  # range of iterations that the line was fitted to
     last: float
 
 
@@ -152,17 +140,7 @@ def log_line(iterations: list[float], errors: list[float]) -> LogLine | None:
     If the errors span more than three decades, those within a factor of 10 of the smallest one are
     left out: rounding errors and the limited accuracy of the reference bend the curve there.
 
-    Parameters
-    ----------
-    iterations : list of float
-        Iteration numbers.
-    errors : list of float
-        Errors at these iterations.
-
-    Returns
-    -------
-    line : LogLine or None
-        None if there are fewer than three positive errors.
+    ``line``: None if there are fewer than three positive errors.
     """
     x, y = np.asarray(iterations, dtype=float), np.asarray(errors, dtype=float)
     fine = np.isfinite(y) & (y > 0)

@@ -23,19 +23,7 @@ _ROUNDS = 3
 
 
 class FixedDataGDT:
-    """GDT on one data set with varying sizes; loss and start are computed once.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Predictors.
-    Y : ndarray of shape (n_samples, n_targets)
-        Responses.
-    intercept : bool, default=False
-        Whether to fit an intercept, by centring both.
-    start : {"lasso", "spectral"}, default="lasso"
-        Where gradient descent starts; the paper uses the lasso.
-    """
+    """GDT on one data set with varying sizes; loss and start are computed once."""
 
     def __init__(
         self, X: np.ndarray, Y: np.ndarray, intercept: bool = False, start: str = "lasso"
@@ -49,19 +37,7 @@ class FixedDataGDT:
     def fit(self, sizes: GDTSizes, tol: float = _TOL) -> tuple[np.ndarray, np.ndarray]:
         """Fit with the given sizes.
 
-        Parameters
-        ----------
-        sizes : tuple of (int, int, int or None)
-            Rank, s1 and s2.
-        tol : float, default=1e-7
-            Relative change of the factors at which gradient descent stops.
-
-        Returns
-        -------
-        theta : ndarray of shape (n_features, n_targets)
-            Coefficients.
-        intercept : ndarray of shape (n_targets,)
-            Intercept of each response.
+        Shapes: ``theta`` (n_features, n_targets).
         """
         rank, rows, columns = sizes
         solution = minimize(

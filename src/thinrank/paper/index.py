@@ -15,20 +15,7 @@ from thinrank.studies import StudyRecord, load_records
 
 
 def write_index(folder: Path | str) -> None:
-    """Write ``index.md`` and ``index.html`` from the records in a folder.
-
-    Parameters
-    ----------
-    folder : path
-        Folder of all results, with one subfolder per study that holds its ``summary.json`` and its
-        cached records, or ``records.csv`` if the cache was not kept. Studies without a subfolder
-        count as not run.
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed.
-    """
+    """Write ``index.md`` and ``index.html`` from the records in a folder."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     results = {

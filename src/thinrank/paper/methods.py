@@ -77,20 +77,7 @@ METHODS = tuple(_FIT)
 
 
 def fit_methods(task: RegressionTask, methods: Sequence[str] = METHODS) -> dict[str, Answer]:
-    """Fit several methods to one task.
-
-    Parameters
-    ----------
-    task : RegressionTask
-        The data.
-    methods : sequence of str, default=METHODS
-        Names of the methods.
-
-    Returns
-    -------
-    answers : dict of str to Answer
-        By name, with the time that each method took.
-    """
+    """Fit several methods to one task."""
     answers = {}
     for name in methods:
         began = time.perf_counter()

@@ -16,27 +16,7 @@ from thinrank.studies import StudyRecord
 
 
 def write_study(name: str, records: list[StudyRecord], folder: Path | str) -> None:
-    """Write the page and the figures of a study.
-
-    Parameters
-    ----------
-    name : str
-        Name of the study, such as ``"table1"``.
-    records : list of dict
-        Records of the study, from :func:`thinrank.studies.run_study` or
-        :func:`thinrank.studies.load_records`.
-    folder : path
-        Folder of all results. Writes ``page.md``, ``page.html`` (self-contained) and every figure
-        as PNG and SVG to ``folder/name``. If ``summary.json`` is there, the page shows the command
-        and the machine from it.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib or Jinja2 is not installed.
-    ValueError
-        If there is no such study.
-    """
+    """Write the page and the figures of a study."""
     make_page = find_page(name)
     check_libraries()
     place = Path(folder) / name

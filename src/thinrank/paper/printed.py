@@ -35,17 +35,7 @@ def setting_title(setting: str) -> str:
 def printed_seconds(method: str, zeta: float) -> float | None:
     """Return the printed running time of a method.
 
-    Parameters
-    ----------
-    method : str
-        Name of the method in the paper.
-    zeta : float
-        Scale of the problem.
-
-    Returns
-    -------
-    seconds : float or None
-        Infinite where the paper prints "> 2h"; None where it prints nothing.
+    ``seconds``: None where it prints nothing.
     """
     table = printed()["seconds"]
     if method not in table["methods"] or zeta not in table["zeta"]:

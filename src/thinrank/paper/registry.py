@@ -44,21 +44,6 @@ def study_names() -> tuple[str, ...]:
 def find_study(name: str) -> Study:
     """Return the study with the given name.
 
-    Parameters
-    ----------
-    name : str
-        One of :func:`study_names`.
-
-    Returns
-    -------
-    study : Study
-        Its specification, for :func:`thinrank.studies.run_study`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such study.
-
     Examples
     --------
     >>> from thinrank.paper import find_study

@@ -29,44 +29,18 @@ _SIZES = (5, 7, 8, 9, 10, 11, 12, 14, 17, 22)
 
 @dataclass(frozen=True)
 class SimulatedSample:
-    """Training rows, the same number of validation rows, and the true coefficients.
+    """Training rows, the same number of validation rows, and the true coefficients."""
 
-    Attributes
-    ----------
-    X, X_validation : ndarray of shape (n_samples, n_features)
-        Predictors.
-    Y, Y_validation : ndarray of shape (n_samples, n_targets)
-        Responses.
-    truth : Factors
-        True coefficients.
-    columns_free : bool
-        Whether all columns of the true coefficients are non-zero.
-    """
-
-    X: np.ndarray
-    Y: np.ndarray
+    X: np.ndarray  # (n_samples, n_features) predictors
+    Y: np.ndarray  # (n_samples, n_targets) responses
     X_validation: np.ndarray
     Y_validation: np.ndarray
-    truth: Factors
-    columns_free: bool
+    truth: Factors  # true coefficients
+    columns_free: bool  # whether all columns of the true coefficients are non-zero
 
 
 def draw(setting: str, seed: int, distribution: str = "normal") -> SimulatedSample:
-    """Draw one replication of a setting.
-
-    Parameters
-    ----------
-    setting : str
-        A key of :data:`SETTINGS`.
-    seed : int
-        Seed of all random numbers.
-    distribution : str, default="normal"
-        One of :data:`DISTRIBUTIONS`. X and Θ* do not depend on it.
-
-    Returns
-    -------
-    sample : SimulatedSample
-    """
+    """Draw one replication of a setting."""
     options = SETTINGS[setting]
     X, signal, truth = make_two_way_sparse(noise=0.0, random_state=seed, **options)
     rng = np.random.default_rng([seed, 1])
@@ -80,21 +54,7 @@ def draw(setting: str, seed: int, distribution: str = "normal") -> SimulatedSamp
 def errors(
     rng: np.random.Generator, shape: tuple[int, ...], distribution: str = "normal"
 ) -> np.ndarray:
-    """Draw independent errors of mean 0 and variance 1.
-
-    Parameters
-    ----------
-    rng : numpy Generator
-        Source of random numbers.
-    shape : tuple of int
-        Shape of the result.
-    distribution : str, default="normal"
-        One of :data:`DISTRIBUTIONS`.
-
-    Returns
-    -------
-    errors : ndarray of the given shape
-    """
+    """Draw independent errors of mean 0 and variance 1."""
     if distribution == "normal":
         return rng.standard_normal(shape)
     if distribution == "uniform":

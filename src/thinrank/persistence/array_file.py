@@ -35,23 +35,7 @@ _BLOCK = 1 << 20
 
 
 def storable_array(array: np.ndarray, name: str) -> np.ndarray:
-    """The array in the form in which it is stored: little-endian, and contiguous.
-
-    Parameters
-    ----------
-    array : ndarray
-    name : str
-        Name of the array in the message.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    NotStorableError
-        If its entries have no portable form.
-    """
+    """The array in the form in which it is stored: little-endian, and contiguous."""
     if not _is_portable(array.dtype):
         raise NotStorableError(f"{name} is an array of {array.dtype}, which cannot be stored")
     array = np.asarray(array)
@@ -62,15 +46,7 @@ def storable_array(array: np.ndarray, name: str) -> np.ndarray:
 
 
 def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays; the bytes depend on the arrays only.
-
-    Parameters
-    ----------
-    file : binary file
-        Where to write.
-    arrays : dict of ndarray
-        The arrays by name.
-    """
+    """Write arrays; the bytes depend on the arrays only."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
@@ -88,20 +64,7 @@ def sha256_of(file: IO[bytes]) -> str:
 
 
 class ArrayFile:
-    """The arrays of an open file, each read when it is asked for.
-
-    Parameters
-    ----------
-    file : binary file
-        The file, opened for reading.
-    size : int
-        Its size in bytes.
-
-    Raises
-    ------
-    ModelFileError
-        If the archive is not one that :func:`write_arrays` could have written.
-    """
+    """The arrays of an open file, each read when it is asked for."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._read: dict[str, np.ndarray] = {}

@@ -29,13 +29,7 @@ from thinrank.persistence.registry import name_of
 
 
 def check_consistency(model: Any) -> None:
-    """Raise a ModelFileError if the parts of a model do not fit together.
-
-    Parameters
-    ----------
-    model : estimator, Factors or Solution
-        A decoded model. An estimator that is not fitted is valid.
-    """
+    """Raise a ModelFileError if the parts of a model do not fit together."""
     if isinstance(model, Factors):
         check_factors(model)
     elif isinstance(model, Solution):

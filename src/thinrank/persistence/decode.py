@@ -20,13 +20,7 @@ _DTYPE = re.compile(r"[<|][A-Za-z]\d*(\[\d*[A-Za-z]+\])?")
 
 
 class Decoder:
-    """Decodes values.
-
-    Parameters
-    ----------
-    arrays : ArrayFile
-        The arrays that the values refer to.
-    """
+    """Decodes values."""
 
     def __init__(self, arrays: ArrayFile) -> None:
         self._arrays = arrays
@@ -54,22 +48,7 @@ class Decoder:
         return self._built(storable, document, storable.name, 0)
 
     def value(self, value: Any, path: str, depth: int = 0) -> Any:
-        """One value.
-
-        Parameters
-        ----------
-        value : object
-            A value of a JSON file.
-        path : str
-            Where the value is, for messages.
-        depth : int, default=0
-            How deeply it is nested.
-
-        Returns
-        -------
-        object
-            What was encoded.
-        """
+        """One value."""
         if depth > MOST_NESTED:
             raise ModelFileError(f"{path} is nested too deeply")
         if isinstance(value, float) and not math.isfinite(value):

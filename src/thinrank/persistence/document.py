@@ -34,22 +34,7 @@ _KEYS: dict[str, type] = {
 
 
 def write_document(contents: dict[str, Any], arrays: dict[str, Any], extra: Any) -> bytes:
-    """The bytes of ``model.json``.
-
-    Parameters
-    ----------
-    contents : dict
-        Class and contents of the model, as the encoder returns them.
-    arrays : dict
-        Name, checksum and size of the file of arrays.
-    extra : dict
-        What the user stores with the model.
-
-    Returns
-    -------
-    bytes
-        JSON text in ASCII, with one top-level key on each line.
-    """
+    """The bytes of ``model.json``."""
     document = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -71,22 +56,7 @@ def write_document(contents: dict[str, Any], arrays: dict[str, Any], extra: Any)
 
 
 def read_document(text: bytes) -> dict[str, Any]:
-    """Parse and check the bytes of ``model.json``.
-
-    Parameters
-    ----------
-    text : bytes
-
-    Returns
-    -------
-    dict
-        The document. The model in it has yet to be decoded.
-
-    Raises
-    ------
-    ModelFileError
-        If it is damaged, of another format, or of a newer version.
-    """
+    """Parse and check the bytes of ``model.json``."""
     with as_model_file_error("model.json is not valid JSON"):
         document = json.loads(
             text.decode("ascii"), parse_constant=_no_constant, object_pairs_hook=_unique_keys
@@ -104,26 +74,7 @@ def read_document(text: bytes) -> dict[str, Any]:
 
 
 def checked_json(value: Any, path: str, depth: int = 0) -> Any:
-    """Check that JSON has a form for a value.
-
-    Parameters
-    ----------
-    value : None, bool, int, float, str, list, tuple or dict
-    path : str
-        Name of the value in messages.
-    depth : int, default=0
-        How deeply it is nested.
-
-    Returns
-    -------
-    object
-        A copy of the value, with lists in place of tuples.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If JSON has no form for it.
-    """
+    """Check that JSON has a form for a value."""
     if depth > MOST_NESTED:
         raise ValueError(f"{path[:80]} is nested too deeply")
     kind = type(value)

@@ -58,21 +58,7 @@ class Encoder:
         return {"class": storable.name, "fields": self._fields(storable, model, "", 0)}
 
     def value(self, value: Any, path: str, depth: int = 0) -> Any:
-        """One value.
-
-        Parameters
-        ----------
-        value : object
-        path : str
-            Where the value is, for names of arrays and messages.
-        depth : int, default=0
-            How deeply it is nested.
-
-        Returns
-        -------
-        object
-            What :mod:`json` can write.
-        """
+        """One value."""
         if depth > MOST_NESTED:
             raise NotStorableError(f"{path} is nested too deeply")
         kind = type(value)

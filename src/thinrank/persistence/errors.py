@@ -25,11 +25,6 @@ def as_model_file_error(what: str) -> Iterator[None]:
 
     Damaged files make the libraries that read them raise errors of many kinds: those of zip
     files and of NumPy, MemoryError and RecursionError among them.
-
-    Parameters
-    ----------
-    what : str
-        Beginning of the message: what cannot be read.
     """
     try:
         yield

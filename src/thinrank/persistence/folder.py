@@ -22,14 +22,7 @@ _BEGINNING = f'{{\n"format": "{FORMAT}"'.encode()
 
 
 def check_free(path: Path, overwrite: bool) -> None:
-    """Raise an error unless a model may be written to ``path``.
-
-    Parameters
-    ----------
-    path : Path
-    overwrite : bool
-        Whether a model there may be replaced. Anything else is never replaced.
-    """
+    """Raise an error unless a model may be written to ``path``."""
     clear_unfinished(path.absolute())
     if not os.path.lexists(path):
         return
@@ -55,11 +48,6 @@ def replaced_folder(path: Path) -> Iterator[Path]:
 
     If the block or the replacement fails, what was at ``path`` is there as before, and the new
     folder is deleted. Files other than those of a model stay in the folder.
-
-    Parameters
-    ----------
-    path : Path
-        A path that passed :func:`check_free`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_folder.replaced_folder(path) as new:
@@ -69,14 +57,7 @@ def replaced_folder(path: Path) -> Iterator[Path]:
 
 
 def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a new file, and wait until it is on the disk.
-
-    Parameters
-    ----------
-    path : Path
-    write : callable
-        Called with the open file.
-    """
+    """Write a new file, and wait until it is on the disk."""
     with open(path, "xb") as file:
         write(file)
         file.flush()
@@ -85,24 +66,7 @@ def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 @contextmanager
 def opened(folder: Path, name: str) -> Iterator[tuple[IO[bytes], int]]:
-    """Open a regular file of a model.
-
-    Parameters
-    ----------
-    folder : Path
-    name : str
-
-    Yields
-    ------
-    file : binary file
-    size : int
-        Its size in bytes.
-
-    Raises
-    ------
-    ModelFileError
-        If there is no such file, or if it is a symbolic link, a folder or a device.
-    """
+    """Open a regular file of a model."""
     path = folder / name
     try:
         kind = path.lstat().st_mode

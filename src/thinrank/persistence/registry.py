@@ -89,18 +89,10 @@ _NAMES = {(module, name.rpartition(".")[2]): name for name, module in _MODULES.i
 
 @dataclass(frozen=True)
 class Storable:
-    """A class that can be stored.
+    """A class that can be stored."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in model files.
-    cls : type
-        The class.
-    """
-
-    name: str
-    cls: type
+    name: str  # its name in model files
+    cls: type  # the class
 
     @cached_property
     def is_estimator(self) -> bool:
@@ -162,22 +154,7 @@ def name_of(cls: type) -> str | None:
 
 
 def find_class(name: Any) -> Storable:
-    """The class that a file names.
-
-    Parameters
-    ----------
-    name : str
-        Its name in model files.
-
-    Returns
-    -------
-    Storable
-
-    Raises
-    ------
-    ModelFileError
-        If no class has this name.
-    """
+    """The class that a file names."""
     storable = _imported(name) if isinstance(name, str) else None
     if storable is None:
         raise ModelFileError(f"the class {str(name)[:80]!r} is not one that thinrank stores")
@@ -209,17 +186,6 @@ def is_fitted_attribute(cls: Any, name: str) -> bool:
     """Whether an attribute of an estimator can be a result of ``fit``.
 
     Parameters, methods and properties of the class are not, so that a file cannot replace them.
-
-    Parameters
-    ----------
-    cls : type
-        The class of the estimator.
-    name : str
-        Name of the attribute.
-
-    Returns
-    -------
-    bool
     """
     if not _FITTED.fullmatch(name) or name in _SETTINGS or name in cls._get_param_names():
         return False

@@ -19,19 +19,7 @@ _LARGEST, _SMALLEST = 9.0, 5.5  # font sizes of names, in points
 
 
 def axes_of(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
-    """The given Axes, or those of a new pyplot figure.
-
-    Parameters
-    ----------
-    ax : Axes or None
-        The Axes to draw in; pyplot is not imported if they are given.
-    width, height : float
-        Size of a new figure in inches.
-
-    Returns
-    -------
-    Axes
-    """
+    """The given Axes, or those of a new pyplot figure."""
     axes = import_optional("matplotlib.axes").Axes
     if ax is None:
         pyplot = import_optional("matplotlib.pyplot")
@@ -57,19 +45,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 
 def room(ax: Axes, which: str) -> int:
-    """Number of the smallest labels that fit along an axis.
-
-    Parameters
-    ----------
-    ax : Axes
-        The Axes.
-    which : {"x", "y"}
-        The axis.
-
-    Returns
-    -------
-    int
-    """
+    """Number of the smallest labels that fit along an axis."""
     return max(int(_points(ax, which) / (_LINE * _SMALLEST)), 1)
 
 
@@ -94,19 +70,7 @@ def _points(ax: Axes, which: str) -> float:
 
 
 def name_axis(ax: Axes, which: str, places: Sequence[float], labels: Sequence[str]) -> None:
-    """Put names at positions of an axis, as they are written and in a size that fits.
-
-    Parameters
-    ----------
-    ax : Axes
-        The Axes.
-    which : {"x", "y"}
-        The axis; names on the horizontal axis are turned unless all are short.
-    places : sequence of float
-        Positions.
-    labels : sequence of str
-        Names.
-    """
+    """Put names at positions of an axis, as they are written and in a size that fits."""
     size = font_size(ax, which, len(labels))
     if which == "y":
         ax.set_yticks(list(places), list(labels), fontsize=size, parse_math=False)
@@ -126,19 +90,7 @@ def name_axis(ax: Axes, which: str, places: Sequence[float], labels: Sequence[st
 
 
 def write_instead(ax: Axes, message: str) -> Axes:
-    """Write a message into empty Axes, where there is nothing to draw.
-
-    Parameters
-    ----------
-    ax : Axes
-        The Axes.
-    message : str
-        A sentence that says why.
-
-    Returns
-    -------
-    Axes
-    """
+    """Write a message into empty Axes, where there is nothing to draw."""
     ax.set_axis_off()
     ax.text(
         0.5,
@@ -169,26 +121,7 @@ def whole_numbers(ax: Axes, which: str) -> None:
 def log_scale(
     ax: Axes, which: str, low: float, high: float, *, ratio: float = 10.0, with_zero: bool = False
 ) -> bool:
-    """Use a logarithmic scale with plain numbers if the values span more than a ratio.
-
-    Parameters
-    ----------
-    ax : Axes
-        The Axes.
-    which : {"x", "y"}
-        The axis.
-    low, high : float
-        The least and the largest value.
-    ratio : float, default=10.0
-        Ratio above which the scale is logarithmic.
-    with_zero : bool, default=False
-        Whether the axis, of counts, has to show 0 too; it is linear between 0 and 1 then.
-
-    Returns
-    -------
-    bool
-        Whether it is.
-    """
+    """Use a logarithmic scale with plain numbers if the values span more than a ratio."""
     if not 0 < ratio * low < high:
         return False
     ticker = import_optional("matplotlib.ticker")

@@ -30,18 +30,7 @@ _ORDINAL = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (189, 203
 
 
 def ordinal(count: int) -> list[str]:
-    """Colours of an ordered quantity, from dark to light.
-
-    Parameters
-    ----------
-    count : int
-        Number of colours.
-
-    Returns
-    -------
-    list of str
-        Hexadecimal colours.
-    """
+    """Colours of an ordered quantity, from dark to light."""
     places = [0.0] if count == 1 else [4 * i / (count - 1) for i in range(count)]
     return [
         _between(_ORDINAL[int(place)], _ORDINAL[min(int(place) + 1, 4)], place % 1)
@@ -50,18 +39,7 @@ def ordinal(count: int) -> list[str]:
 
 
 def by_sign(value: float) -> str:
-    """The colour of a positive or negative value.
-
-    Parameters
-    ----------
-    value : float
-        The value.
-
-    Returns
-    -------
-    str
-        A hexadecimal colour.
-    """
+    """The colour of a positive or negative value."""
     return POSITIVE if value >= 0 else NEGATIVE
 
 

@@ -13,28 +13,15 @@ from thinrank.matrices.decomposition import Decomposition
 
 
 class Parts(NamedTuple):
-    """A fitted SparseSVD, SparsePCA, SparseMatrixCompletion or SparseLowRankGraph.
+    """A fitted SparseSVD, SparsePCA, SparseMatrixCompletion or SparseLowRankGraph."""
 
-    Attributes
-    ----------
-    components : ndarray of shape (rank, n_columns)
-        Right vectors, of length 1.
-    values : ndarray of shape (rank,)
-        Singular values.
-    left : ndarray of shape (n_rows, rank)
-        Left factor.
-    layers : list of (ndarray of bool, ndarray of bool)
-        Flags of rows and columns: one pair per layer if layers have rows and columns of their own,
-        else one pair.
-    names : list of str
-        Names of the columns, made up if fit received none.
-    """
-
-    components: np.ndarray
-    values: np.ndarray
-    left: np.ndarray
+    components: np.ndarray  # (rank, n_columns) right vectors, of length 1
+    values: np.ndarray  # (rank,) singular values
+    left: np.ndarray  # (n_rows, rank) left factor
+    # flags of rows and columns: one pair per layer if layers have rows and columns of their own,
+    # else one pair
     layers: list[tuple[np.ndarray, np.ndarray]]
-    names: list[str]
+    names: list[str]  # names of the columns, made up if fit received none
 
     @property
     def rank(self) -> int:

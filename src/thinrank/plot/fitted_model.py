@@ -12,17 +12,7 @@ from thinrank.estimators.findings import Findings, findings
 
 
 def fitted_model(est: Any) -> Findings:
-    """Names, coefficients and loadings of a fitted estimator.
-
-    Parameters
-    ----------
-    est : estimator
-        A fitted estimator of this package, such as ``SparseReducedRankRegressor``.
-
-    Returns
-    -------
-    Findings
-    """
+    """Names, coefficients and loadings of a fitted estimator."""
     if not isinstance(est, FactorModel):
         raise TypeError(
             "est must be a fitted estimator of thinrank, such as SparseReducedRankRegressor, got "
@@ -37,19 +27,7 @@ def selected(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The selected predictors and responses, and their coefficients.
 
-    Parameters
-    ----------
-    model : Findings
-        The fit.
-    standardized : bool, default=True
-        Whether coefficients are multiplied by sd(x) / sd(y).
-
-    Returns
-    -------
-    rows, columns : ndarray of int
-        Sorted positions of predictors (with those that are always kept) and of responses.
-    coefficients : ndarray of shape (n_rows, n_columns)
-        Their coefficients.
+    Shapes: ``coefficients`` (n_rows, n_columns).
     """
     columns = np.flatnonzero(np.any(model.coefficients != 0, axis=0))
     values = model.standardized if standardized else model.coefficients
@@ -60,14 +38,7 @@ def selected(
 def loadings(model: Findings) -> tuple[np.ndarray, np.ndarray]:
     """Loadings of all predictors and of all responses on the factors, in standard deviations.
 
-    Parameters
-    ----------
-    model : Findings
-        The fit.
-
-    Returns
-    -------
-    ndarray of shape (n_features, rank), ndarray of shape (n_targets, rank)
+    Shapes: result (n_features, rank).
     """
     left = np.zeros((len(model.predictor_names), model.rank))
     left[model.selected] = model.predictor_loadings

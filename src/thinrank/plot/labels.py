@@ -20,17 +20,6 @@ def shorten(name: object, width: int = WIDTH) -> str:
 
     Both ends are kept, since long names often share a beginning and differ at the end.
 
-    Parameters
-    ----------
-    name : object
-        The name; anything that is not a string is converted.
-    width : int, default=28
-        Largest number of characters.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> shorten("expression of the ribosomal protein L7", width=20)
@@ -44,22 +33,7 @@ def shorten(name: object, width: int = WIDTH) -> str:
 
 
 def names_at(names: Sequence[object], index: Iterable[int], width: int = WIDTH) -> list[str]:
-    """Short names of some positions; those that became equal have their position added.
-
-    Parameters
-    ----------
-    names : sequence
-        All names.
-    index : iterable of int
-        Positions.
-    width : int, default=28
-        Largest number of characters of a label.
-
-    Returns
-    -------
-    list of str
-        One label per position.
-    """
+    """Short names of some positions; those that became equal have their position added."""
     index = list(index)
     short = [shorten(names[i], width) for i in index]
     times = Counter(short)
@@ -72,16 +46,7 @@ def names_at(names: Sequence[object], index: Iterable[int], width: int = WIDTH) 
 def strongest(strength: np.ndarray, most: int) -> np.ndarray:
     """Positions of the largest values, at most ``most``, the largest first; zeros are left out.
 
-    Parameters
-    ----------
-    strength : ndarray of shape (n,)
-        Non-negative values.
-    most : int
-        Largest number of positions.
-
-    Returns
-    -------
-    ndarray of int
+    Shapes: ``strength`` (n,).
     """
     order = np.argsort(-strength, kind="stable")[:most]
     return order[strength[order] > 0]
@@ -89,17 +54,6 @@ def strongest(strength: np.ndarray, most: int) -> np.ndarray:
 
 def shown_of(kind: str, shown: int, total: int) -> str:
     """The label of an axis of names, which says when some are not shown.
-
-    Parameters
-    ----------
-    kind : str
-        What the names are, in the singular.
-    shown, total : int
-        Number of names shown, and of all that could be.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -117,13 +71,7 @@ def plural(noun: str) -> str:
 
 
 def as_written(texts: Iterable[Text]) -> None:
-    """Show texts as they are: a name with dollar signs is not a formula.
-
-    Parameters
-    ----------
-    texts : iterable of Text
-        Labels that contain names.
-    """
+    """Show texts as they are: a name with dollar signs is not a formula."""
     for text in texts:
         text.set_parse_math(False)
 
@@ -133,19 +81,6 @@ def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[
 
     Labels that would overlap are spread around their mean and moved inside the limits. If they
     do not fit, they are spaced evenly over the whole range.
-
-    Parameters
-    ----------
-    places : sequence of float
-        Preferred positions.
-    gap : float
-        Least distance.
-    low, high : float
-        Limits of the positions.
-
-    Returns
-    -------
-    list of float
 
     Examples
     --------

@@ -18,35 +18,17 @@ from thinrank.plot.fitted_model import fitted_model
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Observations and predictions, one column per response, class or category.
+    """Observations and predictions, one column per response, class or category."""
 
-    Attributes
-    ----------
-    names : list of str
-        Names of the columns.
-    observed, predicted : ndarray of shape (n_samples, n_columns)
-        Observations, nan where one is missing, and predictions.
-    probability : ndarray of bool, of shape (n_columns,)
-        Whether the predictions are probabilities of what is observed as 0 or 1.
-    """
-
-    names: list[str]
+    names: list[str]  # names of the columns
+    # (n_samples, n_columns) observations, nan where one is missing, and predictions
     observed: np.ndarray
     predicted: np.ndarray
+    # (n_columns,) whether the predictions are probabilities of what is observed as 0 or 1
     probability: np.ndarray
 
     def only(self, response: Any) -> Pairs:
-        """The columns of one response.
-
-        Parameters
-        ----------
-        response : int or str
-            Position of a column, its name, or the name of a response with several categories.
-
-        Returns
-        -------
-        Pairs
-        """
+        """The columns of one response."""
         if isinstance(response, Integral) and not isinstance(response, bool):
             if not 0 <= int(response) < len(self.names):
                 raise ValueError(
@@ -74,21 +56,7 @@ class Pairs:
 
 
 def prediction_pairs(est: Any, X: Any, Y: Any) -> Pairs:
-    """Observations and predictions of an estimator.
-
-    Parameters
-    ----------
-    est : estimator
-        A fitted estimator.
-    X : array, data frame or sparse matrix of shape (n_samples, n_features)
-        Predictors.
-    Y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
-        Responses or class labels; NaN where an entry is missing.
-
-    Returns
-    -------
-    Pairs
-    """
+    """Observations and predictions of an estimator."""
     names = fitted_model(est).response_names
     if hasattr(est, "predict_proba"):
         observed, predicted = _of_classifier(est, X, Y)

@@ -16,21 +16,7 @@ _CLEAR = 0.2  # fraction of a neuron's largest spike from which the table counts
 
 
 def neuron_blocks(imaging: Segmentation, movie: str, review: bool) -> list[Block]:
-    """The section with one row per neuron.
-
-    Parameters
-    ----------
-    imaging : CalciumImaging
-        A fit with at least one neuron.
-    movie : str
-        Name of the movie, for the file of decisions.
-    review : bool
-        Whether neurons can be accepted or rejected.
-
-    Returns
-    -------
-    list of Block
-    """
+    """The section with one row per neuron."""
     quality: Quality | None = getattr(imaging, "quality_", None)
     header = ["neuron", "row", "column", "pixels", "peak", "clear spikes"]
     rows: list[list[Cell]] = [_measures(imaging, i) for i in range(len(imaging.traces_))]

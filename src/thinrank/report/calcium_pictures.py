@@ -26,89 +26,41 @@ _TICKS = 0.25  # fraction of the height of a trace's axis that its spikes take
 
 @dataclass(frozen=True)
 class RegionPanel:
-    """Regions that are drawn on one copy of an image.
+    """Regions that are drawn on one copy of an image."""
 
-    Parameters
-    ----------
-    title : str
-        Title of the panel.
-    regions : sequence of ndarray of shape (n_pixels, 2)
-        Rows and columns of each region.
-    names : sequence of str
-        Number or letter of each region.
-    colour : str
-        Colour of outlines and names.
-    """
-
-    title: str
-    regions: Sequence[np.ndarray]
-    names: Sequence[str]
-    colour: str
+    title: str  # title of the panel
+    regions: Sequence[np.ndarray]  # (n_pixels, 2) rows and columns of each region
+    names: Sequence[str]  # number or letter of each region
+    colour: str  # colour of outlines and names
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A labelled region and the estimated one, in windows around the same pixel.
+    """A labelled region and the estimated one, in windows around the same pixel."""
 
-    Parameters
-    ----------
-    title : str
-        Title of the pair.
-    image : ndarray of shape (height, width)
-        Mean of the movie.
-    labelled : ndarray of bool of shape (height, width)
-        The labelled region.
-    footprint : ndarray of shape (height, width)
-        The estimated footprint.
-    estimated : ndarray of bool of shape (height, width)
-        The estimated region; all False if none was found.
-    """
-
-    title: str
-    image: np.ndarray
-    labelled: np.ndarray
-    footprint: np.ndarray
-    estimated: np.ndarray
+    title: str  # title of the pair
+    image: np.ndarray  # (height, width) mean of the movie
+    labelled: np.ndarray  # (height, width) the labelled region
+    footprint: np.ndarray  # (height, width) the estimated footprint
+    estimated: np.ndarray  # (height, width) the estimated region; all False if none was found
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The activity of a neuron.
+    """The activity of a neuron."""
 
-    Parameters
-    ----------
-    title : str
-        Label at the left.
-    footprint : ndarray of shape (height, width)
-        Shown at the left of the trace.
-    values : ndarray of shape (n_frames,)
-        The trace.
-    spikes : ndarray of shape (n_frames,)
-        Size of the spike in each frame; 0 if there is none.
-    light : ndarray of shape (n_frames,), default=None
-        The measured fluorescence, drawn behind the trace on its own scale.
-    """
-
-    title: str
-    footprint: np.ndarray
-    values: np.ndarray
-    spikes: np.ndarray
+    title: str  # label at the left
+    footprint: np.ndarray  # (height, width) shown at the left of the trace
+    values: np.ndarray  # (n_frames,) the trace
+    spikes: np.ndarray  # (n_frames,) size of the spike in each frame; 0 if there is none
+    # (n_frames,) the measured fluorescence, drawn behind the trace on its own scale
     light: np.ndarray | None = None
 
 
 def contours(image: np.ndarray, panels: Sequence[RegionPanel]) -> Figure:
     """Draw an image in several panels, each with the outlines and names of some regions.
 
-    Parameters
-    ----------
-    image : ndarray of shape (height, width)
-        The image.
-    panels : sequence of RegionPanel
-        One panel each.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
+    Shapes: ``image`` (height, width).
     """
     height = min(1.2 * WIDTH, WIDTH / len(panels) * image.shape[0] / image.shape[1]) + 0.3
     figure = _figure(height)
@@ -189,17 +141,7 @@ def traces(lines: Sequence[Trace], frame_rate: float) -> Figure:
 
 
 def paired_traces(lines: Sequence[tuple[str, Sequence[float], Sequence[float] | None]]) -> Figure:
-    """Draw the traces of labelled regions and, if there is one, the estimated trace.
-
-    Parameters
-    ----------
-    lines : sequence of (title, labelled, estimated)
-        One panel each; ``estimated`` may be None.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-    """
+    """Draw the traces of labelled regions and, if there is one, the estimated trace."""
     figure = _figure(0.5 + 0.62 * len(lines))
     axes = figure.subplots(len(lines), 1, squeeze=False, sharex=True)[:, 0]
     for axis, (title, labelled, estimated) in zip(axes, lines, strict=True):

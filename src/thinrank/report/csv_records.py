@@ -13,19 +13,7 @@ _WORDS = {"True": True, "False": False}
 
 
 def read_csv(path: Path) -> list[StudyRecord]:
-    """Read the records of a ``records.csv``.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    records : list of dict
-        Numbers, lists and Booleans have their types again; fields without a value are left out.
-        Empty if there is no such file.
-    """
+    """Read the records of a ``records.csv``."""
     if not path.is_file():
         return []
     with path.open(newline="", encoding="utf-8") as file:

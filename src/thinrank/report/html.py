@@ -35,18 +35,6 @@ def render_html(page: Page, drawings: dict[str, bytes]) -> str:
 
     A content security policy forbids every request and every script but the page's own, so that
     names from data cannot do anything even if they look like markup.
-
-    Parameters
-    ----------
-    page : Page
-        The page.
-    drawings : dict of str to bytes
-        SVG or PNG of each picture, by the picture's name.
-
-    Returns
-    -------
-    document : str
-        The HTML document.
     """
     jinja2, markupsafe = import_optional("jinja2"), import_optional("markupsafe")
     environment = jinja2.Environment(

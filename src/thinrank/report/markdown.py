@@ -28,16 +28,6 @@ def render_markdown(page: Page) -> str:
 
     The front matter marks the page as an orphan for Sphinx, so that the documentation builds
     without warnings whether or not a table of contents lists the page.
-
-    Parameters
-    ----------
-    page : Page
-        The page.
-
-    Returns
-    -------
-    document : str
-        The Markdown document.
     """
     up = [f"[← {_escape(page.up.text)}]({page.up.target}.md)"] if page.up else []
     parts = [_FRONT_MATTER, f"# {_escape(page.title)}", *up, *map(_block, page.blocks)]

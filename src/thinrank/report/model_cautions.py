@@ -18,18 +18,6 @@ def cautions(tables: ModelTables, stability: Any) -> list[str]:
     The summary has the warnings of the fit, such as sizes at the edge of the space that was
     searched, responses that are predicted worse than by their means, and many predictors for few
     samples.
-
-    Parameters
-    ----------
-    tables : ModelTables
-        Tables of the fitted estimator.
-    stability : DataFrame or None
-        From :func:`thinrank.selection.stability`.
-
-    Returns
-    -------
-    sentences : list of str
-        Never empty: what has not been checked is said too.
     """
     found = [
         *tables.summary.cautions,

@@ -56,20 +56,12 @@ def listed(names: Sequence[str], total: int | None = None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ModelTables:
-    """The tables of one fitted estimator.
+    """The tables of one fitted estimator."""
 
-    Parameters
-    ----------
-    est : estimator
-        A fitted estimator of this package.
-    summary : Summary
-        Its summary, ``est.summary()``.
-    frequency : ndarray of shape (n_features,) or None, default=None
-        How often each predictor was selected in half-samples, for the table of predictors.
-    """
-
-    est: Any
-    summary: Summary
+    est: Any  # A fitted estimator of this package
+    summary: Summary  # its summary, ``est.summary()``
+    # (n_features,) how often each predictor was selected in half-samples, for the table of
+    # predictors
     frequency: np.ndarray | None = None
 
     @cached_property

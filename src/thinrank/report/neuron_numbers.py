@@ -21,18 +21,6 @@ def neuron_names(count: int) -> list[str]:
 def label_names(matches: Iterable[tuple[int, int]], count: int) -> list[str]:
     """Return the names of the labelled regions.
 
-    Parameters
-    ----------
-    matches : iterable of (int, int)
-        Indices of a neuron and of the labelled region that it matches.
-    count : int
-        Number of labelled regions.
-
-    Returns
-    -------
-    names : list of str
-        The number of the matching neuron, or the next letter if there is none.
-
     Examples
     --------
     >>> from thinrank.report.neuron_numbers import label_names

@@ -11,18 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph. Backticks enclose code; everything else is literal.
+    """A paragraph. Backticks enclose code; everything else is literal."""
 
-    Parameters
-    ----------
-    text : str
-        The text.
-    stress : bool, default=False
-        Whether to emphasise it as the main result of the page.
-    """
-
-    text: str
-    stress: bool = False
+    text: str  # the text
+    stress: bool = False  # whether to emphasise it as the main result of the page
 
 
 @dataclass(frozen=True)
@@ -34,66 +26,34 @@ class Section:
 
 @dataclass(frozen=True)
 class Points:
-    """A list of sentences, shown literally because they may contain names from data.
+    """A list of sentences, shown literally because they may contain names from data."""
 
-    Parameters
-    ----------
-    items : tuple of str
-        The sentences.
-    caution : bool, default=False
-        Whether they are warnings.
-    """
-
-    items: tuple[str, ...]
-    caution: bool = False
+    items: tuple[str, ...]  # the sentences
+    caution: bool = False  # whether they are warnings
 
 
 @dataclass(frozen=True)
 class Link:
-    """A link to another page of the same folder, for example in a table cell.
+    """A link to another page of the same folder, for example in a table cell."""
 
-    Parameters
-    ----------
-    text : str
-        Text of the link.
-    target : str
-        Path of the page without its suffix, such as ``"table1/page"``.
-    """
-
-    text: str
-    target: str
+    text: str  # text of the link
+    target: str  # path of the page without its suffix, such as ``"table1/page"``
 
 
 @dataclass(frozen=True)
 class Number:
-    """A table cell with a number, which is shown rounded and sorts by its exact value.
+    """A table cell with a number, which is shown rounded and sorts by its exact value."""
 
-    Parameters
-    ----------
-    value : float
-        The number; NaN for a missing one, which is shown as an empty cell.
-    text : str
-        What is shown.
-    """
-
-    value: float
-    text: str
+    value: float  # the number; NaN for a missing one, which is shown as an empty cell
+    text: str  # what is shown
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A table cell with the outcome of a check, marked by a sign and not by colour alone.
+    """A table cell with the outcome of a check, marked by a sign and not by colour alone."""
 
-    Parameters
-    ----------
-    text : str
-        The outcome in words.
-    good : bool or None
-        Whether it is as hoped; None if it is not known.
-    """
-
-    text: str
-    good: bool | None
+    text: str  # the outcome in words
+    good: bool | None  # whether it is as hoped; None if it is not known
 
     @property
     def mark(self) -> str:
@@ -103,21 +63,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Choice:
-    """A table cell with a box that the reader can tick.
+    """A table cell with a box that the reader can tick."""
 
-    Parameters
-    ----------
-    label : str
-        What is chosen, for readers who do not see the table.
-    chosen : bool
-        Whether the box is ticked at first.
-    about : dict
-        What :class:`Choices` saves with it, of texts and numbers.
-    """
-
-    label: str
-    chosen: bool
-    about: dict[str, str | int | float]
+    label: str  # what is chosen, for readers who do not see the table
+    chosen: bool  # whether the box is ticked at first
+    about: dict[str, str | int | float]  # what :class:`Choices` saves with it, of texts and numbers
 
 
 Cell = str | Link | Number | Verdict | Choice
@@ -125,83 +75,38 @@ Cell = str | Link | Number | Verdict | Choice
 
 @dataclass(frozen=True)
 class Table:
-    """A table; its first ``left`` columns hold text, the others numbers.
+    """A table; its first ``left`` columns hold text, the others numbers."""
 
-    Parameters
-    ----------
-    header : tuple of str
-        Names of the columns.
-    rows : list of tuple
-        Cells: strings, links, numbers or verdicts.
-    left : int, default=1
-        Number of leading columns that are left-aligned.
-    caption : str, default=""
-        What the table shows; required if it is sortable.
-    note : str, default=""
-        A remark below the table.
-    sortable : bool, default=False
-        Whether the HTML page lets the reader sort and filter the rows.
-    literal : bool, default=False
-        Whether text is shown as it is, for names from data; otherwise backticks enclose code.
-    """
-
-    header: tuple[str, ...]
-    rows: list[tuple[Cell, ...]]
-    left: int = 1
-    caption: str = ""
-    note: str = ""
-    sortable: bool = False
+    header: tuple[str, ...]  # names of the columns
+    rows: list[tuple[Cell, ...]]  # cells: strings, links, numbers or verdicts
+    left: int = 1  # number of leading columns that are left-aligned
+    caption: str = ""  # what the table shows; required if it is sortable
+    note: str = ""  # A remark below the table
+    sortable: bool = False  # whether the HTML page lets the reader sort and filter the rows
+    # whether text is shown as it is, for names from data; otherwise backticks enclose code
     literal: bool = False
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot, stored as ``name.png`` and ``name.svg`` beside the page.
+    """A plot, stored as ``name.png`` and ``name.svg`` beside the page."""
 
-    Parameters
-    ----------
-    name : str
-        File name without suffix.
-    figure : matplotlib.figure.Figure
-        The plot.
-    description : str
-        Caption, and alternative text if there is no other.
-    alternative : str, default=""
-        Alternative text for readers who do not see the plot.
-    table : Table, default=None
-        The plotted numbers, which the HTML page shows on demand.
-    literal : bool, default=False
-        Whether the caption is shown as it is; otherwise backticks enclose code.
-    """
-
-    name: str
-    figure: Figure
-    description: str
-    alternative: str = ""
-    table: Table | None = None
-    literal: bool = False
+    name: str  # file name without suffix
+    figure: Figure  # the plot
+    description: str  # caption, and alternative text if there is no other
+    alternative: str = ""  # alternative text for readers who do not see the plot
+    table: Table | None = None  # the plotted numbers, which the HTML page shows on demand
+    literal: bool = False  # whether the caption is shown as it is; otherwise backticks enclose code
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Buttons that tick all boxes of the page or none, and save the choices as a JSON file.
+    """Buttons that tick all boxes of the page or none, and save the choices as a JSON file."""
 
-    Parameters
-    ----------
-    file_name : str
-        Name of the file.
-    entry : str
-        Name of the list of choices in the file.
-    key : str
-        Name of the entry of each choice that is true if its box is ticked.
-    about : dict
-        Other entries of the file, of texts and numbers.
-    """
-
-    file_name: str
-    entry: str
-    key: str
-    about: dict[str, str | int | float]
+    file_name: str  # name of the file
+    entry: str  # name of the list of choices in the file
+    key: str  # name of the entry of each choice that is true if its box is ticked
+    about: dict[str, str | int | float]  # other entries of the file, of texts and numbers
 
 
 Block = Text | Points | Section | Table | Picture | Choices
@@ -209,24 +114,12 @@ Block = Text | Points | Section | Table | Picture | Choices
 
 @dataclass
 class Page:
-    """A title and its blocks, from top to bottom.
+    """A title and its blocks, from top to bottom."""
 
-    Parameters
-    ----------
-    title : str
-        The title.
-    blocks : list of Block, default=[]
-        The contents.
-    up : Link, default=None
-        The page that lists this one.
-    contents : bool, default=False
-        Whether the HTML page begins with links to its sections.
-    """
-
-    title: str
-    blocks: list[Block] = field(default_factory=list)
-    up: Link | None = None
-    contents: bool = False
+    title: str  # the title
+    blocks: list[Block] = field(default_factory=list)  # the contents
+    up: Link | None = None  # the page that lists this one
+    contents: bool = False  # whether the HTML page begins with links to its sections
 
     def add(self, *blocks: Block) -> None:
         """Append blocks."""

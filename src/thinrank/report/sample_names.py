@@ -9,21 +9,7 @@ from thinrank.report.model_tables import shown_name
 
 
 def names_of_samples(X: Any, Y: Any, given: Sequence[object] | None) -> list[str] | None:
-    """Names of the samples; None if they have none but their positions.
-
-    Parameters
-    ----------
-    X : array, data frame or sparse matrix of shape (n_samples, n_features)
-        Predictors; the index of a pandas object has names.
-    Y : array, data frame or None
-        Responses; their index is used if that of the predictors has no names.
-    given : sequence of n_samples names or None
-        Names that are known from elsewhere.
-
-    Returns
-    -------
-    list of str or None
-    """
+    """Names of the samples; None if they have none but their positions."""
     n = int(X.shape[0])
     if given is not None:
         if len(given) != n:

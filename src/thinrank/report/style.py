@@ -100,22 +100,7 @@ def count_iterations(axis: Axes) -> None:
 
 
 def value_scale(axis: Axes, which: str, low: float, high: float) -> str:
-    """Use a logarithmic scale with plain tick labels if the values span more than a factor of 3.
-
-    Parameters
-    ----------
-    axis : Axes
-        The axes.
-    which : {"x", "y"}
-        The direction.
-    low, high : float
-        Smallest and largest value to be shown.
-
-    Returns
-    -------
-    suffix : str
-        For the axis label: ``" (log scale)"`` or an empty string.
-    """
+    """Use a logarithmic scale with plain tick labels if the values span more than a factor of 3."""
     if not 0 < 3 * low < high:
         return ""
     ticker = import_optional("matplotlib.ticker")
@@ -129,17 +114,7 @@ def value_scale(axis: Axes, which: str, low: float, high: float) -> str:
 
 
 def label_ends(axis: Axes, ends: Sequence[tuple[float, float, str, str]], gap: float = 10) -> None:
-    """Write a label at the end of each line, shifted vertically where labels would overlap.
-
-    Parameters
-    ----------
-    axis : Axes
-        The axes, with all lines drawn and scales and limits set.
-    ends : sequence of (x, y, label, colour)
-        Last points of the lines.
-    gap : float, default=10
-        Minimal distance in points between two labels at the same x.
-    """
+    """Write a label at the end of each line, shifted vertically where labels would overlap."""
     figure: Any = axis.figure
     axis.get_xlim(), axis.get_ylim()  # updates the limits
     for x in dict.fromkeys(end[0] for end in ends):

@@ -15,21 +15,7 @@ _MARKERS = MARKERS | {"group lasso": "v", "lasso": "D", "ridge": "*"}
 
 
 def draw_value_errors(records: list[StudyRecord], path: Path) -> None:
-    """Draw one line per method: the mean over the repeats, and a band from minimum to maximum.
-
-    Parameters
-    ----------
-    records : list of dict
-        With the fields ``method``, ``states`` and ``value_error``, for example from
-        :meth:`thinrank.rl.comparison.Comparison.run`.
-    path : Path
-        File to write; its suffix decides the format. After an error it is as it was before.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
+    """Draw one line per method: the mean over the repeats, and a band from minimum to maximum."""
     with drawing():
         figure, (axis,) = panels(height=3.8)
         every = [error for error in values(records, "value_error") if error > 0]

@@ -12,17 +12,7 @@ from thinrank.report.style import store
 
 
 def write_page(page: Page, folder: Path, stem: str) -> None:
-    """Write a page as Markdown and as HTML, and its figures to the same folder.
-
-    Parameters
-    ----------
-    page : Page
-        What to write.
-    folder : Path
-        An existing folder.
-    stem : str
-        Name of the two files without suffix.
-    """
+    """Write a page as Markdown and as HTML, and its figures to the same folder."""
     drawings = {
         picture.name: store(picture.figure, folder, picture.name) for picture in page.pictures
     }

@@ -29,18 +29,7 @@ class ActionValues(Protocol):
 
 
 class LinearValues:
-    """Linear action values, Q(s, a) = ⟨φ(s), θ_a⟩ + b_a for every task.
-
-    Parameters
-    ----------
-    features : callable
-        The feature map φ.
-    factors : Factors
-        Factors of Θ, of shape (n_actions * n_features, n_tasks). The rows are ordered action by
-        action.
-    intercept : ndarray of shape (n_actions, n_tasks)
-        The intercepts b.
-    """
+    """Linear action values, Q(s, a) = ⟨φ(s), θ_a⟩ + b_a for every task."""
 
     def __init__(self, features: Features, factors: Factors, intercept: np.ndarray) -> None:
         self.features = features

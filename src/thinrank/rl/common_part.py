@@ -34,14 +34,7 @@ Parts = tuple[list[np.ndarray], list[np.ndarray], np.ndarray]
 class AnyRank:
     """The minimiser for deviations of any rank, prepared for several right-hand sides.
 
-    Parameters
-    ----------
-    grams : sequence of ndarray of shape (1 or n_tasks, q, q)
-        XₜᵀXₜ of each action; the first column is the constant.
-    n_tasks : int
-        Number of tasks.
-    alpha, beta : float
-        The penalties, infinity allowed for one of them.
+    Shapes: ``grams`` (1 or n_tasks, q, q).
     """
 
     def __init__(
@@ -68,15 +61,7 @@ class AnyRank:
     def solve(self, products: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Common parts and deviations for Xₜᵀyₜ.
 
-        Parameters
-        ----------
-        products : sequence of ndarray of shape (n_tasks, q)
-            Xₜᵀyₜ of each action.
-
-        Returns
-        -------
-        common : list of ndarray of shape (q,)
-        deviations : list of ndarray of shape (n_tasks, q)
+        Shapes: ``products`` (n_tasks, q), ``common`` (q,), ``deviations`` (n_tasks, q).
         """
         common, deviations = [], []
         for a, b in enumerate(products):
@@ -103,14 +88,7 @@ class LowRank:
 
     Every half step is solved exactly, so that the loss never increases.
 
-    Parameters
-    ----------
-    grams : sequence of ndarray of shape (1 or n_tasks, q, q)
-        XₜᵀXₜ of each action; the first column is the constant.
-    n_tasks : int
-        Number of tasks.
-    alpha, beta : float
-        The penalties; α may be infinite.
+    Shapes: ``grams`` (1 or n_tasks, q, q).
     """
 
     def __init__(
@@ -123,20 +101,7 @@ class LowRank:
     ) -> Parts:
         """Alternate from a start.
 
-        Parameters
-        ----------
-        products : sequence of ndarray of shape (n_tasks, q)
-            Xₜᵀyₜ of each action.
-        V : ndarray of shape (n_tasks, r)
-            The start: the space of the tasks' deviations.
-        sweeps : int
-            Largest number of sweeps.
-        tol : float, default=1e-6
-            Stop when a sweep moves the span of V by less than this.
-
-        Returns
-        -------
-        common, loadings, V
+        Shapes: ``products`` (n_tasks, q), ``V`` (n_tasks, r).
         """
         V = np.linalg.qr(V)[0]
         common, U = self._loadings(products, V)
@@ -199,18 +164,11 @@ class LowRank:
 
 @dataclass(frozen=True)
 class Setting:
-    """Rank of the deviations and penalties.
+    """Rank of the deviations and penalties."""
 
-    Attributes
-    ----------
-    rank : int or None
-        The rank; None for any rank.
-    alpha, beta : float
-        Penalties of the common part and of the deviations, in units of the mean number of rows of
-        a task and action.
-    """
-
-    rank: int | None
+    rank: int | None  # the rank; None for any rank
+    # penalties of the common part and of the deviations, in units of the mean number of rows of a
+    # task and action
     alpha: float
     beta: float
 
@@ -218,16 +176,7 @@ class Setting:
 class CommonPartFit:
     """Repeated fits with one setting.
 
-    Parameters
-    ----------
-    grams : sequence of ndarray of shape (1 or n_tasks, q, q)
-        XᵀX on the columns in use, for each action.
-    n_tasks : int
-        Number of tasks.
-    unit : float
-        The unit of the penalties.
-    setting : Setting
-        The setting.
+    Shapes: ``grams`` (1 or n_tasks, q, q).
     """
 
     def __init__(

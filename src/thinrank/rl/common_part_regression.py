@@ -114,19 +114,7 @@ class CommonPart(BaseEstimator):
 
 
 class CommonPartRegression:
-    """Fits with the sizes that were chosen before the first iteration.
-
-    Parameters
-    ----------
-    regressor : CommonPart
-        The parameters.
-    features : callable
-        The feature map.
-    pooled : bool
-        Whether all tasks have the same coefficients.
-    seed : int
-        Seed of the folds.
-    """
+    """Fits with the sizes that were chosen before the first iteration."""
 
     def __init__(self, regressor: CommonPart, features: Features, pooled: bool, seed: int) -> None:
         regressor.check()

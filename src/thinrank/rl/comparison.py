@@ -29,30 +29,14 @@ _ITERATIONS = 12
 
 @dataclass(frozen=True)
 class Comparison:
-    """Fitted Q-iteration with several regressions on simulated families of tasks.
+    """Fitted Q-iteration with several regressions on simulated families of tasks."""
 
-    Parameters
-    ----------
-    family : str
-        A key of :data:`FAMILIES`.
-    tasks : int
-        Number of tasks.
-    features : int
-        Number of features of a state.
-    states : sequence of int
-        Numbers of design states to compare.
-    repeats : int
-        Number of families to draw, with consecutive seeds.
-    seed : int
-        Seed of the first family.
-    """
-
-    family: str
-    tasks: int
-    features: int
-    states: Sequence[int]
-    repeats: int
-    seed: int
+    family: str  # A key of :data:`FAMILIES`
+    tasks: int  # number of tasks
+    features: int  # number of features of a state
+    states: Sequence[int]  # numbers of design states to compare
+    repeats: int  # number of families to draw, with consecutive seeds
+    seed: int  # seed of the first family
 
     actions = 3
     rows = 10
@@ -64,18 +48,7 @@ class Comparison:
         return self.repeats * len(self.states) * len(_methods())
 
     def run(self, begin: Callable[[str], object]) -> list[dict[str, Any]]:
-        """Run all fits.
-
-        Parameters
-        ----------
-        begin : callable
-            ``begin(description)`` is called before each fit.
-
-        Returns
-        -------
-        records : list of dict
-            One record per repeat, number of states and method.
-        """
+        """Run all fits."""
         methods = _methods()
         records = []
         for seed in range(self.seed, self.seed + self.repeats):

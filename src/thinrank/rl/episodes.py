@@ -15,23 +15,15 @@ from thinrank.core.extras import import_optional
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """All steps of some episodes; see :class:`thinrank.rl.Transitions`.
+    """All steps of some episodes; see :class:`thinrank.rl.Transitions`."""
 
-    Attributes
-    ----------
-    states, actions, rewards, next_states, terminated, episodes : ndarray
-        One entry per step; the steps of an episode are in order.
-    steps : ndarray of int
-        Number of the step in its episode, from 0.
-    """
-
-    states: np.ndarray
+    states: np.ndarray  # one entry per step; the steps of an episode are in order
     actions: np.ndarray
     rewards: np.ndarray
     next_states: np.ndarray
     terminated: np.ndarray
     episodes: np.ndarray
-    steps: np.ndarray
+    steps: np.ndarray  # number of the step in its episode, from 0
 
 
 _Step = tuple[Any, int, float, Any, bool]
@@ -50,21 +42,7 @@ def play_episodes(
 ) -> Played:
     """Play complete episodes.
 
-    Parameters
-    ----------
-    env : str, gymnasium.Env or gymnasium.vector.VectorEnv
-        The environment.
-    policy : callable or None
-        ``policy(state) -> action``, or ``policy(states) -> actions`` for a vector environment;
-        random actions if None. Actions are numbered from 0.
-    n_episodes : int
-        Number of episodes. In a vector environment, the episodes that begin first count.
-    seed : int
-        Seed of the environment and of random actions.
-
-    Returns
-    -------
-    Played
+    ``policy``: random actions if None.
     """
     if not isinstance(n_episodes, Integral) or n_episodes < 1:
         raise ValueError(f"n_episodes must be at least 1, got {n_episodes!r}")

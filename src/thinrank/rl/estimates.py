@@ -100,19 +100,7 @@ def mean_with_interval(
 ) -> PolicyValue:
     """The mean over episodes with Student's interval.
 
-    Parameters
-    ----------
-    returns : ndarray of shape (n_episodes,)
-        One number per episode.
-    level : float
-        Level of the interval.
-    method, note : str
-        As in :class:`PolicyValue`.
-
-    Returns
-    -------
-    PolicyValue
-        The interval is infinite for a single episode.
+    Shapes: result (n_episodes,).
     """
     n, value = len(returns), float(np.mean(returns))
     half = np.inf
@@ -127,18 +115,6 @@ def skewed_interval(values: np.ndarray, level: float) -> tuple[float, float]:
     Hall's transformation of Student's t removes the effect of the skewness. It moves both ends
     towards the long tail, by an estimate of the skewness which is itself uncertain. Therefore the
     interval is enlarged to contain Student's.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        The numbers.
-    level : float
-        Level of the interval.
-
-    Returns
-    -------
-    low, high : float
-        Infinite for a single number.
 
     References
     ----------

@@ -195,17 +195,7 @@ def _whole_states(states: Any, count: int) -> np.ndarray:
 def feature_matrix(features: Features, states: Any, where: str) -> Any:
     """Compute φ(states) and check it.
 
-    Parameters
-    ----------
-    features : callable
-        The feature map.
-    states : array of shape (n_states, ...)
-    where : str
-        Beginning of error messages.
-
-    Returns
-    -------
-    ndarray or scipy sparse matrix of shape (n_states, n_features), float64
+    Shapes: ``states`` (n_states, ...), result (n_states, n_features).
     """
     try:
         matrix = features(states)
@@ -225,18 +215,8 @@ def feature_matrix(features: Features, states: Any, where: str) -> Any:
 def feature_product(features: Features, states: Any, weights: np.ndarray, where: str) -> np.ndarray:
     """Compute φ(states) @ weights, by the ``product`` of the feature map if it has one.
 
-    Parameters
-    ----------
-    features : callable
-        The feature map.
-    states : array of shape (n_states, ...)
-    weights : ndarray of shape (n_features, n_columns)
-    where : str
-        Beginning of error messages.
-
-    Returns
-    -------
-    ndarray of shape (n_states, n_columns)
+    Shapes: ``states`` (n_states, ...), ``weights`` (n_features, n_columns), result (n_states,
+    n_columns).
     """
     if not weights.any():
         return np.zeros((len(states), weights.shape[1]))

@@ -15,20 +15,7 @@ from thinrank.rl.rows import Rows
 class FrozenTransitions:
     """Rewards and next states at the design pairs, with the features of the next states.
 
-    Parameters
-    ----------
-    rows : Rows
-        The design pairs.
-    rewards : ndarray of shape (n_rows,) or (n_rows, n_tasks)
-        The rewards, in the shape of the targets.
-    following : sequence of array
-        For each task, the next states from which the episode goes on.
-    live : sequence of ndarray of int
-        For each task, the rows of these next states.
-    discounts : ndarray of shape (n_tasks,)
-        The discount of each task.
-    features : callable
-        The feature map.
+    Shapes: ``rewards`` (n_rows,), ``discounts`` (n_tasks,).
     """
 
     def __init__(
@@ -53,16 +40,8 @@ class FrozenTransitions:
     def targets(self, coefficients: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
         """Targets r + γ·max Q(s′, ·) for linear action values.
 
-        Parameters
-        ----------
-        coefficients : ndarray of shape (n_actions * n_features, n_tasks)
-            Θ.
-        intercepts : ndarray of shape (n_actions, n_tasks)
-            The intercepts.
-
-        Returns
-        -------
-        ndarray in the shape of the rewards
+        Shapes: ``coefficients`` (n_actions * n_features, n_tasks), ``intercepts``
+        (n_actions, n_tasks).
         """
         actions = len(intercepts)
         weights = coefficients.reshape(actions, -1, coefficients.shape[1])

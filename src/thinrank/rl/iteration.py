@@ -27,32 +27,7 @@ def iterate(
     tol: float,
     callback: QCallback | None,
 ) -> tuple[ActionValues, QHistory]:
-    """Alternate between computing targets and fitting a regression.
-
-    Parameters
-    ----------
-    targets : Targets
-        Computes the targets for given action values.
-    regression : Regression
-        Fits action values to targets.
-    values : ActionValues
-        Where to start.
-    n_iterations : int
-        Largest number of iterations.
-    tunes : callable
-        ``tunes(iteration)``: whether the regression chooses its parameters again.
-    tol : float
-        Stop when the relative change of the values is below this; never for 0.
-    callback : callable or None
-        Called with the record of each iteration; returning True stops.
-
-    Returns
-    -------
-    values : ActionValues
-        The last action values.
-    history : QHistory
-        One record per iteration.
-    """
+    """Alternate between computing targets and fitting a regression."""
     rows, history = targets.rows, QHistory()
     fitted = values.at(rows)
     began = time.perf_counter()

@@ -143,13 +143,7 @@ class MixtureKernel:
 def as_kernel(transitions: Any) -> Kernel:
     """Convert an array to a kernel; a kernel is returned unchanged.
 
-    Parameters
-    ----------
-    transitions : Kernel, or ndarray of shape (n_states, n_actions, n_states)
-
-    Returns
-    -------
-    Kernel
+    Shapes: ``transitions`` (n_states, n_actions, n_states).
     """
     if hasattr(transitions, "mean_at"):
         kernel: Kernel = transitions

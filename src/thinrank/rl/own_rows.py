@@ -53,11 +53,6 @@ class OwnRows:
     Sizes that are "auto" are chosen by the loss on held-out episodes of every task, whatever the
     regressor's criterion: criteria that are computed on the training rows are defined for tasks
     with common rows only.
-
-    Parameters
-    ----------
-    regressor : SparseReducedRankRegressor or SparseReducedRankRegressorCV
-        Without standardisation and intercept.
     """
 
     def __init__(self, regressor: Any) -> None:
@@ -68,21 +63,7 @@ class OwnRows:
         self._chosen: Sizes | None = None
 
     def fit(self, loss: EpisodeLoss, start: Any, tune: bool) -> Factors:
-        """Fit from a start; sizes are chosen again if ``tune``, otherwise kept.
-
-        Parameters
-        ----------
-        loss : EpisodeLoss
-            Without ridge.
-        start : str, array, Factors or Start
-            Where the fit begins.
-        tune : bool
-            Whether sizes that are "auto" are chosen again.
-
-        Returns
-        -------
-        Factors
-        """
+        """Fit from a start; sizes are chosen again if ``tune``, otherwise kept."""
         given = self._given
         named = isinstance(given["solver"], str)
         tol = given["tol"] if named else None

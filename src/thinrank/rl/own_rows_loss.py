@@ -19,12 +19,7 @@ _MAX_UNKNOWNS = 2000
 class EpisodeLoss(PerTask):
     """The loss of :class:`thinrank.losses.PerTask`, whose folds hold out whole episodes.
 
-    Parameters
-    ----------
-    rows : Rows
-        The design pairs of all tasks.
-    targets : ndarray of shape (n_rows,)
-        The targets.
+    Shapes: ``targets`` (n_rows,).
     """
 
     def __init__(self, rows: Rows, targets: np.ndarray) -> None:
@@ -42,22 +37,6 @@ def refined(loss: EpisodeLoss, factors: Factors, ridge: float) -> tuple[Factors,
 
     Each half step is solved exactly. On few rows this reaches the minimum in a fraction of the time
     of gradient steps, because the tasks' XᵀX are computed once.
-
-    Parameters
-    ----------
-    loss : EpisodeLoss
-        The loss, without ridge.
-    factors : Factors
-        Where to start; rows and columns that are zero stay zero.
-    ridge : float
-        Weight of ½‖Θ‖².
-
-    Returns
-    -------
-    factors : Factors
-        Never with a larger loss.
-    converged : bool
-        Whether the loss stopped decreasing; False if there are too many unknowns to begin.
     """
     support = np.asarray(factors.row_support)
     tasks = np.asarray(factors.column_support)

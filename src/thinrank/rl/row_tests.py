@@ -42,22 +42,6 @@ def select_rows(
     significant first, while their p-value is below ``level`` divided by the number of features
     (the rule of Bonferroni): ``level`` is the probability that a noise feature enters next if all
     others are in use.
-
-    Parameters
-    ----------
-    rows : TaskRows
-        The rows.
-    products, squares : sequence of ndarray
-        Xᵀy over all columns and YᵀY, of shapes (n_tasks, q) and (n_tasks, n_tasks).
-    level : float
-        Level of the tests; infinity for no limit.
-    most : int or None
-        Largest number of rows: of features times actions.
-
-    Returns
-    -------
-    list of ndarray
-        Columns of each action, the constant (0) first.
     """
     actions = rows.actions
     remaining = np.any([action.varies for action in actions], axis=0)

@@ -15,26 +15,17 @@ from thinrank.designs import BlockDiagonal, as_design
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Feature vectors in blocks, one block per action; zeros outside the blocks are not stored.
+    """Feature vectors in blocks, one block per action; zeros outside the blocks are not stored."""
 
-    Parameters
-    ----------
-    blocks : sequence of array or scipy sparse matrix
-        For each action a, the matrix Φ_a of shape (n_rows of a, n_features). If actions have the
-        same states, their blocks are the same object.
-    n_tasks : int
-        Number of tasks.
-    owner : ndarray of shape (n_rows,), default=None
-        The task that each row belongs to. None if all tasks have the same rows; then targets have
-        the shape (n_rows, n_tasks), otherwise (n_rows,).
-    episodes : ndarray of int of shape (n_rows,), default=None
-        The episode of each row, numbered over all tasks; folds hold out whole episodes. None if
-        rows belong to states that were chosen one by one.
-    """
-
+    # for each action a, the matrix Φ_a of shape (n_rows of a, n_features). If actions have the same
+    # states, their blocks are the same object
     blocks: Sequence[Any]
-    n_tasks: int
+    n_tasks: int  # number of tasks
+    # (n_rows,) the task that each row belongs to. None if all tasks have the same rows; then
+    # targets have the shape (n_rows, n_tasks), otherwise (n_rows,)
     owner: np.ndarray | None = None
+    # (n_rows,) the episode of each row, numbered over all tasks; folds hold out whole episodes.
+    # None if rows belong to states that were chosen one by one
     episodes: np.ndarray | None = None
 
     @property
@@ -60,16 +51,7 @@ class Rows:
         The rows of an episode are in the same fold, and so are those of a state for all actions.
         The episodes of each task are spread over the folds.
 
-        Parameters
-        ----------
-        count : int
-            Number of folds.
-        seed : int
-            Seed of the permutations.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
+        Shapes: result (n_rows,).
         """
         rng = np.random.default_rng(seed)
         if self.episodes is None or self.owner is None:
@@ -84,19 +66,6 @@ class Rows:
         return fold[which]
 
     def folds(self, count: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Splits that hold out the rows of :meth:`fold_labels`.
-
-        Parameters
-        ----------
-        count : int
-            Number of folds.
-        seed : int
-            Seed of the permutations.
-
-        Returns
-        -------
-        list of (ndarray, ndarray)
-            Training rows and held-out rows of each split.
-        """
+        """Splits that hold out the rows of :meth:`fold_labels`."""
         label = self.fold_labels(count, seed)
         return [(np.flatnonzero(label != i), np.flatnonzero(label == i)) for i in range(count)]

@@ -46,24 +46,7 @@ def pilot(
     frozen: FrozenTransitions,
     select: Callable[[list[np.ndarray], list[np.ndarray]], list[np.ndarray]],
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Select rows while the values of a first fitted Q-iteration grow.
-
-    Parameters
-    ----------
-    rows : TaskRows
-        The rows.
-    frozen : FrozenTransitions
-        The transitions.
-    select : callable
-        ``select(products, squares)`` returns the columns in use.
-
-    Returns
-    -------
-    used : list of ndarray
-        Columns of each action, the constant (0) first.
-    coefficients, intercepts : ndarray
-        The values of the last iteration.
-    """
+    """Select rows while the values of a first fitted Q-iteration grow."""
     k, actions = rows.rows.n_tasks, len(rows.actions)
     coefficients = np.zeros((actions * rows.rows.n_features, k))
     intercepts = np.zeros((actions, k))
@@ -96,29 +79,7 @@ def choose_setting(
 ) -> tuple[Setting, list[np.ndarray]]:
     """The setting with the smallest relative held-out Bellman error.
 
-    Parameters
-    ----------
-    rows : TaskRows
-        The rows.
-    frozen : FrozenTransitions
-        The transitions.
-    used : list of ndarray
-        Columns of each action, the constant (0) first.
-    begin : (ndarray, ndarray)
-        Coefficients and intercepts where the trials begin.
-    ranks : sequence of int or None
-        Ranks of the deviations to choose from; 0 is the pooled model, None any rank.
-    alphas, betas : sequence of float or None
-        Penalties to choose from; None for a grid.
-    every_row : bool
-        Whether all features compete with those in use. They are used if their error is clearly
-        smaller.
-
-    Returns
-    -------
-    setting : Setting
-    used : list of ndarray
-        Columns of each action.
+    ``ranks``: 0 is the pooled model, None any rank. ``alphas``, ``betas``: None for a grid.
     """
     few = _Trials(rows, frozen, used, begin)
     few.search(ranks, alphas, betas)
@@ -180,16 +141,6 @@ def best_setting(errors: dict[Setting, float]) -> Setting:
     iteration, and these biases add up, while the held-out error contains that of one iteration
     only. Rank and β are those of the smallest error: a large β loses little, even if the tasks are
     alike, while a rank of 0 is wrong if they are not.
-
-    Parameters
-    ----------
-    errors : dict
-        Error of each setting; infinite if its values diverge.
-
-    Returns
-    -------
-    Setting
-        One model for all tasks, with a middle penalty, if all errors are infinite.
     """
     least = min(errors, key=lambda s: errors[s], default=None)
     if least is None or errors[least] == inf:

@@ -37,20 +37,7 @@ class Targets(Protocol):
 class GenerativeTargets:
     """Targets from new samples, or expectations, of every task at the same design states.
 
-    Parameters
-    ----------
-    tasks : sequence of GenerativeTask
-        The tasks.
-    states : sequence of array
-        Design states of each action.
-    features : callable
-        The feature map.
-    discounts : ndarray of shape (n_tasks,)
-        The discount of each task.
-    expectation : bool
-        Whether to use expectations instead of samples.
-    seed : int
-        Seed. Every task has its own random numbers.
+    Shapes: ``discounts`` (n_tasks,).
     """
 
     def __init__(
@@ -125,16 +112,7 @@ class GenerativeTargets:
 class LoggedTargets:
     """Targets from logged data: the same transitions in every iteration.
 
-    Parameters
-    ----------
-    log : Transitions
-        The logged data.
-    features : callable
-        The feature map.
-    n_actions : int
-        Number of actions.
-    discounts : ndarray of shape (n_tasks,)
-        The discount of each task.
+    Shapes: ``discounts`` (n_tasks,).
     """
 
     def __init__(

@@ -22,16 +22,8 @@ class ActionRows:
 
     Rows are sorted by task and fold, so that those of one task and fold are a slice.
 
-    Parameters
-    ----------
-    block : array or scipy sparse matrix of shape (n_rows, n_features)
-        The features.
-    owner : ndarray of shape (n_rows,), or None
-        Task of each row; None if all tasks have the same rows.
-    fold : ndarray of shape (n_rows,)
-        Fold of each row.
-    n_tasks, n_folds : int
-        Numbers of tasks and folds.
+    Shapes: ``block`` (n_rows, n_features), ``owner`` (n_rows,), ``fold`` (n_rows,). ``owner``:
+    None if all tasks have the same rows.
     """
 
     def __init__(
@@ -97,12 +89,7 @@ class ActionRows:
 class Columns:
     """Some columns of an action, with their moments.
 
-    Parameters
-    ----------
-    rows : ActionRows
-        The rows.
-    index : ndarray of int of shape (q,)
-        The columns: 0 for the constant, j + 1 for feature j.
+    Shapes: ``index`` (q,).
     """
 
     def __init__(self, rows: ActionRows, index: np.ndarray) -> None:
@@ -153,17 +140,7 @@ class Columns:
 
 
 class TaskRows:
-    """The rows of all actions in standard units.
-
-    Parameters
-    ----------
-    rows : Rows
-        Features of the design pairs.
-    n_folds : int
-        Number of folds.
-    seed : int
-        Seed of the folds.
-    """
+    """The rows of all actions in standard units."""
 
     def __init__(self, rows: Rows, n_folds: int, seed: int) -> None:
         self.rows, self.n_folds = rows, n_folds
@@ -195,17 +172,8 @@ class TaskRows:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and intercepts for the features as given.
 
-        Parameters
-        ----------
-        theta : sequence of ndarray of shape (q, k)
-            Coefficients of the columns of each action, the constant first.
-        columns : sequence of ndarray of shape (q,)
-            The columns: 0 for the constant, j + 1 for feature j.
-
-        Returns
-        -------
-        coefficients : ndarray of shape (n_actions * n_features, k)
-        intercepts : ndarray of shape (n_actions, k)
+        Shapes: ``theta`` (q, k), ``columns`` (q,), ``coefficients`` (n_actions *
+        n_features, k), ``intercepts`` (n_actions, k).
         """
         width, k = self.rows.n_features, theta[0].shape[1]
         coefficients = np.zeros((len(self.actions), width, k))

@@ -120,17 +120,7 @@ def expected(
 def check_discounts(discount: Any, episodic: Sequence[bool]) -> np.ndarray:
     """Check the discounts: in (0, 1], and below 1 unless the task is episodic.
 
-    Parameters
-    ----------
-    discount : float or sequence of float
-        One for all tasks, or one per task.
-    episodic : sequence of bool
-        Whether each task is episodic.
-
-    Returns
-    -------
-    ndarray of shape (n_tasks,)
-        The discount of each task.
+    Shapes: result (n_tasks,).
     """
     count = len(episodic)
     given = np.asarray(discount)

@@ -117,21 +117,6 @@ def allowance(rule: RefitRule, best: Evaluation, other: Evaluation, samples: int
     Rank 0, which predicts the means, is allowed 3 standard errors of the difference (more if they
     come from few splits), but only one if the error of the best model is lower than that of the
     means by more than 15 %.
-
-    Parameters
-    ----------
-    rule : {"best", "one_se", "thinnest"}
-        The rule.
-    best : Evaluation
-        The most accurate model.
-    other : Evaluation
-        The thinner model.
-    samples : int
-        Number of samples.
-
-    Returns
-    -------
-    float
     """
     error = _standard_error(best, other)
     if other.sizes.rank == 0:

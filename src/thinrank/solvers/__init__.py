@@ -19,20 +19,8 @@ _NAMED = {each.name: each for each in _CLASSES if hasattr(each, "sized")}
 def as_solver(solver: Any, max_iter: Any = None, tol: Any = None, loss: Any = None) -> Solver:
     """Turn the ``solver`` parameter of the public interface into a solver.
 
-    Parameters
-    ----------
-    solver : {"auto", "pursuit", "gdt"} or Solver
-        "auto" is "pursuit" if the loss has a majorizer, else "gdt".
-    max_iter : int or None, default=None
-        Largest number of iterations of a solver that is given by its name; None for its default.
-    tol : float or None, default=None
-        Tolerance of a solver that is given by its name; None for its default.
-    loss : Loss or None, default=None
-        The loss, which determines the choice of "auto"; None is treated as a loss with a majorizer.
-
-    Returns
-    -------
-    Solver
+    ``max_iter``: None for its default. ``tol``: None for its default. ``loss``: None is treated
+    as a loss with a majorizer.
     """
     if isinstance(solver, str):
         name = solver

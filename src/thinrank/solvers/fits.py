@@ -20,49 +20,26 @@ class Fit:
     """The best Φ found on rows S: Φ_S = U Qᵀ, with Q orthonormal and zero outside T.
 
     Φ is Θ, or Θ·diag(column_scale) for a form with a column_scale.
-
-    Attributes
-    ----------
-    rows, columns : arrays of int
-        S and T, sorted.
-    root : array of shape (q, |S|)
-        R with R H_SS Rᵀ = I and q = |S|: the inverse of the lower Cholesky factor. With more rows
-        than samples q is at most the number of samples.
-    whitened : array of shape (q, m2)
-        R C_S; the squared norm of a column is what S explains of that response.
-    U : array of shape (|S|, r)
-        Coefficients of the rows in S.
-    Q : array of shape (m2, r)
-        Orthonormal basis of the row space.
-    objective : float
-        The objective of the fit.
-    shape : (m1, m2)
-        Shape of Θ.
-    column_scale : array of shape (m2,), or None
-        The column_scale of the form.
-    change : float
-        Relative decrease of the objective in the last iteration.
-    final : bool
-        Whether no exchange improves the fit.
-    failed : int
-        Exchanges of up to this number of rows are tried last, since they failed at an earlier fit.
-    completed : Factors or None
-        Θ with coefficients of further columns, if ``whitened`` belongs to the form around it and
-        not to that around Θ.
     """
 
-    rows: Array
+    rows: Array  # S and T, sorted
     columns: Array
+    # (q, |S|) R with R H_SS Rᵀ = I and q = |S|: the inverse of the lower Cholesky factor. With more
+    # rows than samples q is at most the number of samples
     root: Array
+    # (q, m2) R C_S; the squared norm of a column is what S explains of that response
     whitened: Array
-    U: Array
-    Q: Array
-    objective: float
-    shape: tuple[int, int]
-    column_scale: Array | None = None
-    change: float = float("inf")
-    final: bool = False
+    U: Array  # (|S|, r) coefficients of the rows in S
+    Q: Array  # (m2, r) orthonormal basis of the row space
+    objective: float  # the objective of the fit
+    shape: tuple[int, int]  # shape of Θ
+    column_scale: Array | None = None  # (m2,) the column_scale of the form
+    change: float = float("inf")  # relative decrease of the objective in the last iteration
+    final: bool = False  # whether no exchange improves the fit
+    # exchanges of up to this number of rows are tried last, since they failed at an earlier fit
     failed: int = 0
+    # Θ with coefficients of further columns, if ``whitened`` belongs to the form around it and not
+    # to that around Θ
     completed: Factors | None = None
 
     @cached_property
@@ -137,23 +114,7 @@ def fit_of(
 def as_fit(
     form: QuadraticForm, rows: Array, columns: Array, factors: Factors, objective: float = 0.0
 ) -> Fit:
-    """Factors on given supports as a fit of a form.
-
-    Parameters
-    ----------
-    form : QuadraticForm
-        The form, with a column_scale.
-    rows, columns : arrays of int
-        The supports, sorted.
-    factors : Factors
-        Θ, which vanishes outside the supports.
-    objective : float, default=0.0
-        The objective of the fit.
-
-    Returns
-    -------
-    Fit
-    """
+    """Factors on given supports as a fit of a form."""
     xp = arrays.namespace(factors.U)
     root, _ = form.inverse_root(rows)
     whitened = root @ form.cross_rows(rows)
@@ -172,35 +133,17 @@ class Prospects:
 
     Costs and gains are twice the changes of the objective. Gains are exact for the candidates at
     the positions ``exact`` and lower bounds for the others.
-
-    Attributes
-    ----------
-    costs : array of shape (|S|,)
-        Cost of removing each row of S.
-    candidates : array of shape (m1 − |S|,)
-        The rows outside S, sorted.
-    gains : array of shape (m1 − |S|,)
-        Gain of adding each candidate.
-    exact : array of shape (e,)
-        Positions in ``candidates`` of the rows with exact gains, sorted.
-    slopes : array of shape (e, r)
-        Rows of the gradient of the objective along Q, for the rows with exact gains.
-    curvature : array of shape (e,)
-        H_jj for these rows.
-    left_over : array of shape (e,)
-        The part of H_jj that S does not explain.
-    whitened : array of shape (|S|, e)
-        R H_Sj for these rows.
     """
 
-    costs: Array
-    candidates: Array
-    gains: Array
-    exact: Array
+    costs: Array  # (|S|,) cost of removing each row of S
+    candidates: Array  # (m1 − |S|,) the rows outside S, sorted
+    gains: Array  # (m1 − |S|,) gain of adding each candidate
+    exact: Array  # (e,) positions in ``candidates`` of the rows with exact gains, sorted
+    # (e, r) rows of the gradient of the objective along Q, for the rows with exact gains
     slopes: Array
-    curvature: Array
-    left_over: Array
-    whitened: Array
+    curvature: Array  # (e,) H_jj for these rows
+    left_over: Array  # (e,) the part of H_jj that S does not explain
+    whitened: Array  # (|S|, e) R H_Sj for these rows
 
     def of_pairs(self, fit: Fit) -> Array:
         """Twice the decrease of the objective if row j replaces row i of S, with Q held fixed.
@@ -210,10 +153,7 @@ class Prospects:
         squared norm of the former divided by the latter is the gain of j after i was removed. For
         strongly correlated predictors it differs much from the gain of j before.
 
-        Returns
-        -------
-        array of shape (|S|, e)
-            Entry (i, j) is the decrease for row i of S and the j-th row with an exact gain.
+        Shapes: result (|S|, e).
         """
         a = fit.root.T @ self.whitened
         step = a / fit.inverse_diagonal[:, None]

@@ -17,19 +17,6 @@ def prospects_of(form: QuadraticForm, fit: Fit, free: int) -> Prospects:
     Removing row i increases the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Adding row j decreases it by
     ½‖gⱼ‖²/(H_jj − H_jS H_SS⁻¹ H_Sj), where g is the gradient. The denominator is at most H_jj,
     which gives lower bounds; the largest gains are computed exactly. All are doubled.
-
-    Parameters
-    ----------
-    form : QuadraticForm
-        The form.
-    fit : Fit
-        A fit of the form, on rows S.
-    free : int
-        Number of rows that may be added without removing others.
-
-    Returns
-    -------
-    Prospects
     """
     gradient = form.gradient(fit.rows, fit.U, fit.Q)
     slopes, curvature, costs = arrays.row_norms_squared(gradient), form.diagonal(), fit.costs

@@ -30,22 +30,6 @@ def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
 
     The loss is approximated by a quadratic function of dη = X(dU·Vᵀ + U·dVᵀ) + Z·dβ, with the
     curvature of every entry, and minimised by conjugate gradients.
-
-    Parameters
-    ----------
-    loss : Loss
-        A loss with the capability ``gauss_newton``.
-    factors : Factors
-        Where to begin; their rank is that of the result.
-    tol : float
-        The relative decrease of the loss in one step below which the iteration ends.
-
-    Returns
-    -------
-    factors : Factors
-        The factors.
-    value : float
-        The loss.
     """
     value, radius = loss.value(factors), _MAX_CHANGE
     for _ in range(_MAX_STEPS):

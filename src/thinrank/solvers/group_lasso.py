@@ -43,14 +43,7 @@ def largest_penalty(cross: np.ndarray, n_samples: int) -> float:
 def nonzero_rows(theta: np.ndarray) -> np.ndarray:
     """Sorted indices of the rows that are not zero.
 
-    Parameters
-    ----------
-    theta : ndarray of shape (n_features, n_targets)
-        Coefficients.
-
-    Returns
-    -------
-    ndarray of int
+    Shapes: ``theta`` (n_features, n_targets).
     """
     return np.flatnonzero(np.any(theta != 0, axis=1))
 

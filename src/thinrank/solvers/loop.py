@@ -29,31 +29,7 @@ def run(
     *,
     records: bool = True,
 ) -> tuple[Any, History, Status]:
-    """Iterate a solver until it is done, is stopped by the callback or reaches its limit.
-
-    Parameters
-    ----------
-    solver : Solver
-        The solver, with sizes.
-    loss : Loss
-        The loss.
-    start : Factors
-        The starting point.
-    callback : callable or None, default=None
-        Called with the record of each iteration; if it returns True, the run stops.
-    records : bool, default=True
-        Whether to keep one record per iteration. If False, no callback is called, which saves
-        time in small fits.
-
-    Returns
-    -------
-    state : object
-        The last state of the solver whose objective is finite.
-    history : History
-        The records.
-    status : Status
-        How the run ended.
-    """
+    """Iterate a solver until it is done, is stopped by the callback or reaches its limit."""
     began = time.perf_counter()
     state = solver.init(loss, start)
     del start  # it may be large
@@ -78,21 +54,11 @@ def run(
 
 @storable
 class Part(NamedTuple):
-    """Some iterations of a run.
+    """Some iterations of a run."""
 
-    Attributes
-    ----------
-    state : object
-        The last state whose objective is finite.
-    records : list of Record
-        One record per iteration.
-    status : Status or None
-        How the run ended; None if it did not.
-    """
-
-    state: Any
-    records: list[Record]
-    status: Status | None
+    state: Any  # the last state whose objective is finite
+    records: list[Record]  # one record per iteration
+    status: Status | None  # how the run ended; None if it did not
 
 
 def _iterate(

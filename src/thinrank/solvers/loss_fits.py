@@ -37,25 +37,7 @@ FitForm = Callable[..., Fit]
 
 
 def by_majorizers(loss: Any, fit: Fit, fit_form: FitForm, enough: float, target: float) -> Fit:
-    """Repeat fits of majorizers, each around the last fit and valid on its rows only.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss.
-    fit : Fit
-        The fit of a first majorizer.
-    fit_form : callable
-        Fits a quadratic form on given rows.
-    enough : float
-        The relative decrease of the loss below which the iteration ends.
-    target : float
-        The iteration ends if the loss will not become lower than this.
-
-    Returns
-    -------
-    Fit
-    """
+    """Repeat fits of majorizers, each around the last fit and valid on its rows only."""
     fit = replace(fit, objective=value_at(loss, fit))
     last, count = fit, 0
     for _ in range(_MAX_MAJORIZERS):
@@ -78,25 +60,7 @@ def by_majorizers(loss: Any, fit: Fit, fit_form: FitForm, enough: float, target:
 
 
 def by_gauss_newton(loss: Any, form: Any, fit: Fit, fit_form: FitForm, tol: float) -> Fit:
-    """Fit the loss by Gauss-Newton steps, until the columns in use do not change.
-
-    Parameters
-    ----------
-    loss : Loss
-        A loss with the capability ``gauss_newton``.
-    form : QuadraticForm
-        The quadratic approximation of the loss around some factors.
-    fit : Fit
-        A fit of the form.
-    fit_form : callable
-        Fits a quadratic form on given rows, with the best columns.
-    tol : float
-        The relative decrease of the loss below which the iteration ends.
-
-    Returns
-    -------
-    Fit
-    """
+    """Fit the loss by Gauss-Newton steps, until the columns in use do not change."""
     best = None
     for _ in range(_MAX_ALTERNATIONS):
         if fit.U.shape[1] == 0:

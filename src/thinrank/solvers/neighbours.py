@@ -28,19 +28,11 @@ _MAX_ALTERNATIONS = 8
 
 @dataclass(frozen=True, eq=False)
 class Neighbour:
-    """Another support.
+    """Another support."""
 
-    Attributes
-    ----------
-    rows, columns : arrays of int
-        The support, sorted.
-    exchanged : int
-        Number of rows that are not in the current support.
-    """
-
-    rows: Array
+    rows: Array  # the support, sorted
     columns: Array
-    exchanged: int
+    exchanged: int  # number of rows that are not in the current support
 
 
 def next_rows(
@@ -52,24 +44,6 @@ def next_rows(
     too many, the ones with the largest decrease of the objective with Q held fixed are tried. If
     supports are so large that one evaluation takes milliseconds, none is evaluated, and the best
     exchange is returned if it decreases the objective by more than the margin with Q held fixed.
-
-    Parameters
-    ----------
-    form : QuadraticForm
-        The form.
-    fit : Fit
-        The current fit.
-    prospects : Prospects
-        Costs and gains at the fit.
-    rank, columns : int
-        Largest rank and number of columns.
-    margin : float
-        The decrease of the objective required for each exchanged row.
-
-    Returns
-    -------
-    Neighbour or None
-        The support with the lowest objective plus the margin for each exchanged row.
     """
     size = fit.rows.shape[0]
     most = min(_MAX_SUPPORTS, _MAX_WORK // (size**2 * (size + form.shape[1])))
@@ -201,22 +175,8 @@ def explained_squares(
 ) -> tuple[Array, Array]:
     """The sum of squares explained by the best directions and columns, found by alternation.
 
-    Parameters
-    ----------
-    whitened : array of shape (supports, s, m2)
-        The matrices H_SS^(−½) C_S.
-    rank, columns : int
-        Number of directions and of columns.
-    mask : array of shape (supports, m2), or None
-        1 for the columns to begin with, 0 for the others; None for all columns. The first
-        dimension of either array may be 1, for all supports.
-
-    Returns
-    -------
-    values : array of shape (supports,)
-        The explained sums of squares.
-    weights : array of shape (supports, m2)
-        The sum of squares explained in each column; the columns with the largest are used.
+    Shapes: ``whitened`` (supports, s, m2), ``mask`` (supports, m2), ``weights`` (supports, m2).
+    ``mask``: None for all columns.
     """
     xp = arrays.namespace(whitened)
     size, total = whitened.shape[1:]

@@ -32,20 +32,12 @@ class Proximal:
 
     FISTA (Beck & Teboulle 2009) with the gradient restart of O'Donoghue & Candès (2015). All
     columns of Θ are updated together, with one matrix product per iteration.
-
-    Parameters
-    ----------
-    prox : callable
-        Proximal map of the penalty: :func:`shrink_entries` or :func:`shrink_rows`.
-    max_iter : int, default=1000
-        Largest number of iterations.
-    tol : float, default=1e-4
-        Stop when no entry of the gradient mapping, L times the last step, exceeds ``tol`` times
-        the largest entry of ∇f(0).
     """
 
-    prox: Prox
-    max_iter: int = 1000
+    prox: Prox  # proximal map of the penalty: :func:`shrink_entries` or :func:`shrink_rows`
+    max_iter: int = 1000  # largest number of iterations
+    # stop when no entry of the gradient mapping, L times the last step, exceeds ``tol`` times the
+    # largest entry of ∇f(0)
     tol: float = 1e-4
 
     def solve(self, loss: Any, penalty: Array, start: Array | None = None) -> Array:

@@ -10,38 +10,15 @@ from thinrank.core.factors import Factors
 
 
 class ThinSVD(NamedTuple):
-    """X = left · diag(values) · rightᵀ, without singular values that are zero up to rounding.
+    """X = left · diag(values) · rightᵀ, without singular values that are zero up to rounding."""
 
-    Attributes
-    ----------
-    left : ndarray of shape (n_samples, q)
-        Left singular vectors.
-    values : ndarray of shape (q,)
-        Singular values, positive and in decreasing order.
-    right : ndarray of shape (n_features, q)
-        Right singular vectors.
-    """
-
-    left: np.ndarray
-    values: np.ndarray
-    right: np.ndarray
+    left: np.ndarray  # (n_samples, q) left singular vectors
+    values: np.ndarray  # (q,) singular values, positive and in decreasing order
+    right: np.ndarray  # (n_features, q) right singular vectors
 
 
 def thin_svd(X: np.ndarray, smallest: float = 0.0) -> ThinSVD:
-    """Singular value decomposition of X, restricted to its numerical rank.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Predictors.
-    smallest : float, default=0.0
-        Singular values below this fraction of the largest count as zero, in addition to those that
-        are zero up to rounding.
-
-    Returns
-    -------
-    ThinSVD
-    """
+    """Singular value decomposition of X, restricted to its numerical rank."""
     left, values, right = np.linalg.svd(X, full_matrices=False)
     # the threshold of numpy.linalg.matrix_rank
     floor = max(max(X.shape) * np.finfo(np.float64).eps, smallest)
@@ -53,22 +30,6 @@ def reduced_rank_from_svd(svd: ThinSVD, Y: np.ndarray, rank: int, ridge: float =
     """Reduced-rank regression from the singular value decomposition of X.
 
     Use it instead of :func:`reduced_rank_regression` to try several ranks or ridges on one X.
-
-    Parameters
-    ----------
-    svd : ThinSVD
-        Decomposition of X.
-    Y : ndarray of shape (n_samples, n_targets)
-        Responses.
-    rank : int
-        Largest rank of Θ, at least 0.
-    ridge : float, default=0.0
-        Weight of ½‖Θ‖², at least 0.
-
-    Returns
-    -------
-    Factors
-        As for :func:`reduced_rank_regression`.
     """
     left, values, right = svd
     n, k = Y.shape

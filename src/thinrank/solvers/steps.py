@@ -119,20 +119,7 @@ class Safeguarded:
 
 
 def mean_curvature(loss: Any, factors: Factors) -> float:
-    """The mean curvature of f on the way from zero to Θ, ⟨∇f(Θ) − ∇f(0), Θ⟩/‖Θ‖².
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss; no capability is needed.
-    factors : Factors
-        The point Θ.
-
-    Returns
-    -------
-    float
-        1 if the mean curvature is not a positive number.
-    """
+    """The mean curvature of f on the way from zero to Θ, ⟨∇f(Θ) − ∇f(0), Θ⟩/‖Θ‖²."""
     size = factors.norm() ** 2
     if size == 0:
         return 1.0
@@ -145,17 +132,7 @@ def mean_curvature(loss: Any, factors: Factors) -> float:
 
 
 def as_step_rule(step: Any) -> StepRule:
-    """Turn the ``step`` parameter of the public interface into a step rule.
-
-    Parameters
-    ----------
-    step : {"auto", "theory", "backtracking"}, float or StepRule
-        As in :class:`thinrank.solvers.GDT`.
-
-    Returns
-    -------
-    StepRule
-    """
+    """Turn the ``step`` parameter of the public interface into a step rule."""
     if is_auto(step):
         return Safeguarded()
     if step == "backtracking":

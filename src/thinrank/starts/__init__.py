@@ -47,16 +47,7 @@ _NAMED = {
 def as_start(start: Any, exchanges_rows: bool = False) -> Start:
     """Turn the ``start`` parameter of the public interface into a Start.
 
-    Parameters
-    ----------
-    start : str, array of shape (n_features, n_targets), Factors or Start
-        Name of a start, a matrix, or a Start, which is returned as it is.
-    exchanges_rows : bool, default=False
-        Whether the solver exchanges rows; "auto" depends on it.
-
-    Returns
-    -------
-    Start
+    Shapes: ``start`` (n_features, n_targets).
     """
     if isinstance(start, str):
         if start not in _NAMED:

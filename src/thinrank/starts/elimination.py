@@ -25,24 +25,13 @@ _PARTS = 50
 
 
 class Stage(NamedTuple):
-    """Fits on the rows S that are left, one for each of m forms, without a limit on the rank.
+    """Fits on the rows S that are left, one for each of m forms, without a limit on the rank."""
 
-    Attributes
-    ----------
-    rows : array of int, of shape (m, s)
-        S, sorted.
-    coefficients : array of shape (m, s, k)
-        H_SS⁻¹C_S; of shape (m, s, r) for given row spaces.
-    inverse : array of shape (m, s, s) or None
-        H_SS⁻¹; None with more rows than samples, where it is not computed.
-    costs : array of shape (m, s)
-        Twice the increase of the objective if a row is removed.
-    """
-
-    rows: Array
-    coefficients: Array
+    rows: Array  # (m, s) S, sorted
+    coefficients: Array  # (m, s, k) H_SS⁻¹C_S; of shape (m, s, r) for given row spaces
+    # (m, s, s) H_SS⁻¹; None with more rows than samples, where it is not computed
     inverse: Array | None
-    costs: Array
+    costs: Array  # (m, s) twice the increase of the objective if a row is removed
 
 
 def numbers_of_rows(most: int, samples: float) -> list[int]:

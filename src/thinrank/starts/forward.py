@@ -100,21 +100,8 @@ def _sketch(form: QuadraticForm, rank: int, seed: int) -> Array:
 def _best_rows(form: QuadraticForm, fit: Fit | None, count: int, sketch: Array | None) -> Array:
     """The ``count`` rows outside a fit with the largest gains, sorted.
 
-    Parameters
-    ----------
-    form : QuadraticForm
-        The form.
-    fit : Fit or None
-        The current fit; None for the zero matrix.
-    count : int
-        Number of rows.
-    sketch : array of shape (m2, q), or None
-        Random directions for a first assessment of the rows, if they may increase the rank; None
-        to assess them along the row space of the fit.
-
-    Returns
-    -------
-    array of int
+    Shapes: ``sketch`` (m2, q). ``fit``: None for the zero matrix. ``sketch``: None to assess
+    them along the row space of the fit.
     """
     xp = arrays.namespace(form.prototype)
     diagonal = form.diagonal()
@@ -174,20 +161,7 @@ def _clear(left_over: Array, diagonal: Array) -> Array:
 def _one_by_one(slopes: Array, kernel: Array, diagonal: Array, count: int) -> list[int]:
     """Positions of ``count`` rows, each the best after those before it were added.
 
-    Parameters
-    ----------
-    slopes : array of shape (m, q)
-        Rows of the gradient of the objective.
-    kernel : array of shape (m, m)
-        H between the rows, minus the part explained by the rows of the fit.
-    diagonal : array of shape (m,)
-        H_jj.
-    count : int
-        Number of rows to select.
-
-    Returns
-    -------
-    list of int
+    Shapes: ``slopes`` (m, q), ``kernel`` (m, m), ``diagonal`` (m,).
     """
     xp = arrays.namespace(slopes)
     picked: list[int] = []

@@ -29,11 +29,6 @@ class LossElimination:
     and fitted again, until few are left. Each fit minimises quadratic approximations of the loss,
     around zero first and then around the last minimum. So missing entries are filled in with the
     fit, and curvatures are those at the fit.
-
-    Parameters
-    ----------
-    loss : Loss
-        A loss with a majorizer, without ridge.
     """
 
     def __init__(self, loss: Any) -> None:

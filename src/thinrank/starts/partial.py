@@ -19,17 +19,10 @@ class PartialScreening:
     The partial covariance of a predictor is its covariance with what the other predictors of the
     earlier fit leave unexplained, along the row space of that fit. Screening by covariances also
     keeps predictors that are only correlated with relevant ones; partial covariances do so less.
-
-    Parameters
-    ----------
-    form : QuadraticForm
-        The form to be fitted.
-    known : Factors
-        A fit to nearly the same data, for example with other weights of the responses.
     """
 
-    form: QuadraticForm
-    known: Factors
+    form: QuadraticForm  # the form to be fitted
+    known: Factors  # A fit to nearly the same data, for example with other weights of the responses
 
     def __call__(self, loss: Any, rank: int, rows: int, columns: int, seed: int) -> Factors:
         """Partial covariances of the rows that are kept, and the row space of the earlier fit."""

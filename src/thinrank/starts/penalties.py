@@ -27,25 +27,7 @@ _FOLDS = 5
 def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
     """λⱼ for every row of Θ.
 
-    Parameters
-    ----------
-    loss : Loss
-        A loss with full_gradient, smoothness and, unless ``penalty`` is a number, the capabilities
-        that the rule needs.
-    penalty : {"auto", "authors", "cv"} or float
-        "auto" is ½·σ̂·√(log p/n) times the scale of the predictor, where σ̂ is the noise estimate
-        of the loss (for groups ½·σ̂·(√k + √(2·log p))/√n); it does not depend on the units.
-        "authors" is ½·√(log p/n), the rule of the authors' script, for noise of standard deviation
-        1 and predictors of unit scale. "cv" is the best of 15 penalties by 5-fold
-        cross-validation. A number is λ for all rows.
-    prox : callable
-        Proximal map of the penalty, shrink_entries or shrink_rows.
-    seed : int
-        Seed of the folds.
-
-    Returns
-    -------
-    array of shape (m1,)
+    Shapes: result (m1,).
     """
     ones = arrays.zeros((loss.shape[0],), like=loss.prototype) + 1
     if isinstance(penalty, Real) and not isinstance(penalty, bool):

@@ -31,21 +31,6 @@ def complete_rank(start: Factors, loss: Any, rank: int, seed: int) -> Factors:
     The directions are the leading singular pairs of −∇f(0) orthogonal to the row and column space
     of the start. The rank of the result is lower than ``rank`` if there are too few of them, and
     0 if the start and the gradient are both zero.
-
-    Parameters
-    ----------
-    start : Factors
-        The start.
-    loss : Loss
-        The loss.
-    rank : int
-        Rank of the result.
-    seed : int
-        Seed of the randomised singular value decomposition.
-
-    Returns
-    -------
-    Factors
     """
     if 0 in (start.row_support.shape[0], start.column_support.shape[0]):
         start = Factors.zero(start.shape, like=start.U)

@@ -10,13 +10,7 @@ from thinrank.studies.spec import Job, StudyRecord
 
 
 class Cache:
-    """Records of the finished jobs of a study, on disk.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the study; the files are in its subfolder ``records``.
-    """
+    """Records of the finished jobs of a study, on disk."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "records"

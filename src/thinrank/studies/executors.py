@@ -42,25 +42,7 @@ def execute(
 ) -> Iterator[Finished]:
     """Run jobs and yield each one as it finishes.
 
-    Parameters
-    ----------
-    executor : {"serial", "processes", "dask"}
-        Where to run the jobs.
-    work : callable
-        ``work(job)`` returns records. Must be picklable, because it is sent to other processes.
-    jobs : sequence of Job
-        What to run.
-    workers : int
-        Number of processes. Ignored when ``address`` names a running Dask cluster.
-    address : str, default=None
-        Address of a Dask scheduler; None starts a cluster on this machine.
-
-    Yields
-    ------
-    job : Job
-        The job that finished.
-    found : list of dict or Exception
-        Its records, or the exception that it raised.
+    ``address``: None starts a cluster on this machine.
     """
     if executor not in EXECUTORS:
         raise ValueError(f"executor must be one of {EXECUTORS}, got {executor!r}")

@@ -12,24 +12,7 @@ from thinrank.core.factors import Factors
 def score_coefficients(theta: np.ndarray, truth: Factors, X: np.ndarray) -> dict[str, Any]:
     """Score estimated coefficients in a simulation with noise of variance 1.
 
-    Parameters
-    ----------
-    theta : ndarray of shape (n_features, n_targets)
-        The estimate Θ̂.
-    truth : Factors
-        The true coefficients Θ*.
-    X : ndarray of shape (n_samples, n_features)
-        Training rows.
-
-    Returns
-    -------
-    dict
-        ``spectral`` and ``frobenius``: ‖Θ̂ − Θ*‖/‖Θ*‖ in the two norms. ``prediction``: root mean
-        squared error on new rows, as the exact expectation over standard normal rows and noise of
-        variance 1, √(1 + ‖Θ̂ − Θ*‖²_F/k). ``same_rows``: the same on the training rows of X with
-        new noise. ``rows``, ``columns``, ``rank``: sizes of the estimate. ``row_precision``,
-        ``row_recall``, ``column_precision``, ``column_recall``: of the supports, None if undefined.
-        ``exact``: whether both supports are the true ones.
+    Shapes: ``theta`` (n_features, n_targets).
     """
     target = truth.theta
     error = theta - target

@@ -104,33 +104,7 @@ def run_jobs(
     about: StudyRecord | None = None,
     progress: bool = False,
 ) -> list[StudyRecord]:
-    """Run the given jobs of a study that are not finished yet, and return the records of all.
-
-    Parameters
-    ----------
-    study : Study
-        The specification.
-    jobs : sequence of Job
-        The records are returned in this order.
-    folder : Path
-        Folder of this study.
-    workers : int, default=1
-        Number of processes.
-    executor : {"processes", "serial", "dask"}, default="processes"
-        See :func:`thinrank.studies.executors.execute`. The jobs of timing studies always run in
-        this process, one at a time.
-    address : str, default=None
-        Address of a Dask scheduler.
-    about : dict, default=None
-        Additional fields of the summary, such as the command.
-    progress : bool, default=False
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    records : list of dict
-        The same for every executor and number of workers, except for the volatile fields.
-    """
+    """Run the given jobs of a study that are not finished yet, and return the records of all."""
     cache = Cache(folder)
     done = {job.key: cache.load(job.key) for job in jobs}
     waiting = [job for job in jobs if done[job.key] is None]

@@ -13,16 +13,6 @@ def align(X: Table, Y: Table) -> tuple[Table, Table, list[str]]:
 
     If both tables have names of the rows, these must be the same, in any order. Otherwise the
     tables must have the same number of rows, and belong together by position.
-
-    Parameters
-    ----------
-    X, Y : Table
-        The tables.
-
-    Returns
-    -------
-    tuple of (Table, Table, list of str)
-        The tables, and what was done, in sentences.
     """
     if X.index is None or Y.index is None:
         if X.shape[0] != Y.shape[0]:

@@ -35,19 +35,7 @@ _BROKEN = (
 
 
 def read_npy(path: Path, prefix: str) -> Table:
-    """Read a matrix; its columns have no names.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    prefix : str
-        First letters of the names of columns.
-
-    Returns
-    -------
-    Table
-    """
+    """Read a matrix; its columns have no names."""
     try:
         with path.open("rb") as stream:
             values = np.load(stream, allow_pickle=False)
@@ -59,20 +47,7 @@ def read_npy(path: Path, prefix: str) -> Table:
 
 
 def read_npz(path: Path, prefix: str) -> Table:
-    """Read the array X or Y of an NPZ file, or its only one, and names if it has any.
-
-    Parameters
-    ----------
-    path : Path
-        The file. Names of columns may be in an array ``X_names`` or ``feature_names`` (``Y_names``
-        or ``target_names``), names of rows in an array ``index``.
-    prefix : {"x", "y"}
-        Which array to read; also the first letter of the names of columns.
-
-    Returns
-    -------
-    Table
-    """
+    """Read the array X or Y of an NPZ file, or its only one, and names if it has any."""
     file = str(path)
     try:
         # np.load does not always close a file that it opened itself, if the file is damaged

@@ -71,21 +71,7 @@ class _Body:
 
 
 def read_text_table(path: Path, options: ReadOptions, prefix: str) -> Table:
-    """Read a delimited text file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    options : ReadOptions
-        What is known about it.
-    prefix : str
-        First letters of the names of columns if the file has none.
-
-    Returns
-    -------
-    Table
-    """
+    """Read a delimited text file."""
     file = str(path)
     source = open_text(path, options.encoding)
     delimiter = options.delimiter or find_delimiter(source)

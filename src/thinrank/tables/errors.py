@@ -58,15 +58,6 @@ def listed(names: list[str]) -> str:
 def listed_counts(counts: Mapping[str, int]) -> str:
     """The first names in quotes with their counts, and the number of the others.
 
-    Parameters
-    ----------
-    counts : mapping of str to int
-        A count for each name.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from thinrank.tables.errors import listed_counts
@@ -87,16 +78,6 @@ def counted(count: int, what: str) -> str:
 def typed_name(name: str) -> str:
     """A name as it is typed after an option that takes names separated by commas.
 
-    Parameters
-    ----------
-    name : str
-        The name of a column.
-
-    Returns
-    -------
-    str
-        In quotes where the shell needs them; a name with a comma also has quotes of its own.
-
     Examples
     --------
     >>> from thinrank.tables.errors import typed_name
@@ -110,18 +91,6 @@ def typed_name(name: str) -> str:
 
 def did_you_mean(names: Sequence[str], known: Sequence[str]) -> str:
     """A question about the known names that are like unknown ones; empty if there are none.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The unknown names.
-    known : sequence of str
-        The names that there are.
-
-    Returns
-    -------
-    str
-        To be put behind a message.
 
     Examples
     --------

@@ -11,19 +11,7 @@ _SHOWN = 3  # duplicate names in a message
 
 
 def is_header(record: list[str], delimiter: str) -> bool:
-    """Whether a first row has names: a text in it, or the numbers 0, 1, 2, … that pandas writes.
-
-    Parameters
-    ----------
-    record : list of str
-        The cells of the first row.
-    delimiter : str
-        The delimiter; with others than the comma, 1,5 is a number.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a first row has names: a text in it, or the numbers 0, 1, 2, … that pandas writes."""
     cells = record[1:] if not record[0].strip() else record
     numbers = [number_of(cell, ".") for cell in cells]
     if delimiter != ",":
@@ -38,24 +26,7 @@ def is_header(record: list[str], delimiter: str) -> bool:
 
 
 def column_names(record: list[str], width: int, file: str, row: int) -> list[str]:
-    """The names in a header, which may be one shorter than the other rows, as R writes it.
-
-    Parameters
-    ----------
-    record : list of str
-        The cells of the header.
-    width : int
-        Number of cells of the other rows.
-    file : str
-        The file, for errors.
-    row : int
-        Row of the header in the file.
-
-    Returns
-    -------
-    list of str
-        ``width`` names; those of unnamed columns are empty.
-    """
+    """The names in a header, which may be one shorter than the other rows, as R writes it."""
     names = [cell.strip() for cell in record]
     if len(names) == width - 1:
         names.insert(0, "")

@@ -16,20 +16,7 @@ from thinrank.tables.table import Table
 
 
 def read_parquet(path: Path, options: ReadOptions) -> Table:
-    """Read a Parquet file.
-
-    Parameters
-    ----------
-    path : Path
-        The file. An index that pandas wrote has the names of the rows; otherwise the first column
-        is examined as in a text file.
-    options : ReadOptions
-        What is known about it.
-
-    Returns
-    -------
-    Table
-    """
+    """Read a Parquet file."""
     import_optional("pyarrow")
     pandas = import_optional("pandas")
     file = str(path)

@@ -24,12 +24,7 @@ class ResponseColumns:
     It has the part of a data frame's interface that estimators use, so that responses of several
     types need no optional library.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the columns.
-    columns : sequence of ndarray of shape (n_rows,)
-        Their values; NaN or None where an entry is missing.
+    Shapes: ``columns`` (n_rows,).
     """
 
     def __init__(self, names: Sequence[str], columns: Sequence[np.ndarray]) -> None:
@@ -57,17 +52,7 @@ class ResponseColumns:
 def check_responses(table: Table, families: Mapping[str, str]) -> np.ndarray | ResponseColumns:
     """The responses of a table.
 
-    Parameters
-    ----------
-    table : Table
-        The table. Missing cells are missing entries.
-    families : mapping of str to str
-        The family of each response.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_responses) or ResponseColumns
-        Numbers; or columns, if a response has categories.
+    Shapes: result (n_rows, n_responses).
     """
     for j, name in enumerate(table.names):
         _check_response(table, j, families[name])
@@ -85,35 +70,13 @@ def check_responses(table: Table, families: Mapping[str, str]) -> np.ndarray | R
 
 
 def missing_entries(table: Table) -> dict[str, int]:
-    """The number of missing entries of each response that has any.
-
-    Parameters
-    ----------
-    table : Table
-        The responses.
-
-    Returns
-    -------
-    dict of str to int
-    """
+    """The number of missing entries of each response that has any."""
     counts = {name: int(_missing(table.column(j)).sum()) for j, name in enumerate(table.names)}
     return {name: count for name, count in counts.items() if count}
 
 
 def response_notes(table: Table, families: Mapping[str, str]) -> list[str]:
-    """What a user should know about the entries of the responses, in sentences.
-
-    Parameters
-    ----------
-    table : Table
-        The responses.
-    families : mapping of str to str
-        The family of each response.
-
-    Returns
-    -------
-    list of str
-    """
+    """What a user should know about the entries of the responses, in sentences."""
     notes = []
     missing = missing_entries(table)
     if missing:

@@ -31,16 +31,7 @@ def are_row_names(header: str | None, cells: Sequence[str]) -> bool:
     Its cells must be complete and all different, and the column must have no name, a name such as
     "id" or "sample", or consist of texts.
 
-    Parameters
-    ----------
-    header : str or None
-        Name of the column; None if the file has no header.
-    cells : sequence of str
-        Its cells.
-
-    Returns
-    -------
-    bool
+    ``header``: None if the file has no header.
     """
     stripped = [cell.strip() for cell in cells]
     if len(set(stripped)) < len(stripped) or any(is_missing(cell) for cell in stripped):
@@ -61,17 +52,6 @@ def with_row_names(table: Table, options: ReadOptions) -> Table:
     """A table whose names of the rows come from the column that is wanted or found.
 
     For formats other than text, which have types: only a first column of texts is examined.
-
-    Parameters
-    ----------
-    table : Table
-        A table with all columns of the file, and possibly names of the rows that the format has.
-    options : ReadOptions
-        What is known about the file.
-
-    Returns
-    -------
-    Table
     """
     if options.index is False:
         return replace(table, index=None, index_name="")

@@ -21,24 +21,12 @@ _CELL_LIMIT = 1 << 24  # characters of one cell; the csv module's own limit is 1
 
 @dataclass(frozen=True)
 class TextSource:
-    """The bytes of a text file, which are decoded line by line to save memory.
+    """The bytes of a text file, which are decoded line by line to save memory."""
 
-    Attributes
-    ----------
-    file : str
-        The file, for messages.
-    raw : bytes
-        Its bytes.
-    encoding : str
-        Its encoding.
-    suffix : str
-        Its suffix in lower case, without ``.gz``.
-    """
-
-    file: str
-    raw: bytes
-    encoding: str
-    suffix: str
+    file: str  # the file, for messages
+    raw: bytes  # its bytes
+    encoding: str  # its encoding
+    suffix: str  # its suffix in lower case, without ``.gz``
 
     @property
     def marked(self) -> bool:
@@ -53,16 +41,7 @@ class TextSource:
 def open_text(path: Path, encoding: str | None) -> TextSource:
     """Read a text file and check that it can be decoded.
 
-    Parameters
-    ----------
-    path : Path
-        The file; it is decompressed if its name ends in ``.gz``.
-    encoding : str or None
-        The encoding; None for UTF-8, or UTF-16 with a byte order mark.
-
-    Returns
-    -------
-    TextSource
+    ``encoding``: None for UTF-8, or UTF-16 with a byte order mark.
     """
     raw = path.read_bytes()
     suffix = path.suffix.lower()
@@ -97,15 +76,6 @@ def find_delimiter(source: TextSource) -> str:
     """The delimiter: of comma, semicolon, tab and pipe, one that divides all records equally.
 
     Tab and semicolon come first, since commas are frequent in other places (decimal commas).
-
-    Parameters
-    ----------
-    source : TextSource
-        The file; the suffixes ``.tsv`` and ``.tab`` mean tabs.
-
-    Returns
-    -------
-    str
     """
     if source.suffix in (".tsv", ".tab"):
         return "\t"

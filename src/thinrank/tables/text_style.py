@@ -9,16 +9,6 @@ from dataclasses import dataclass
 class TextStyle:
     r"""The style of a text file, which other files can be written in.
 
-    Parameters
-    ----------
-    delimiter : str, default=","
-        The character between cells.
-    decimal : {".", ","}, default="."
-        The decimal separator.
-    marked : bool, default=False
-        Whether the file begins with the mark of UTF-8 that spreadsheets write, and without which
-        some of them show other letters than those of the file.
-
     Examples
     --------
     >>> from thinrank.tables.text_style import TextStyle
@@ -26,8 +16,10 @@ class TextStyle:
     ';'
     """
 
-    delimiter: str = ","
-    decimal: str = "."
+    delimiter: str = ","  # the character between cells
+    decimal: str = "."  # the decimal separator
+    # whether the file begins with the mark of UTF-8 that spreadsheets write, and without which some
+    # of them show other letters than those of the file
     marked: bool = False
 
     def for_suffix(self, suffix: str) -> TextStyle:

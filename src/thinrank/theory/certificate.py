@@ -132,23 +132,6 @@ def certificate(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> Ce
     of it assumes that the model is true: it is about the minimisation, not about the error of the
     coefficients.
 
-    Parameters
-    ----------
-    estimator : SparseReducedRankRegressor or SparseReducedRankRegressorCV
-        A fitted estimator with squared loss and complete responses. Standardisation, ridge,
-        weights and predictors that are always kept are taken into account.
-    X : array, data frame, sparse matrix, LinearOperator or Design, of shape \
-(n_samples, n_features)
-        The predictors that it was fitted to. They are made dense.
-    Y : array or data frame of shape (n_samples, n_targets) or (n_samples,)
-        The responses that it was fitted to.
-    sample_weight : array of shape (n_samples,), default=None
-        The weights that it was fitted with.
-
-    Returns
-    -------
-    Certificate
-
     Examples
     --------
     >>> import thinrank as tr

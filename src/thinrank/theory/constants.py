@@ -206,28 +206,8 @@ def constants(
     With a global minimiser Θ̂ in place of Θ* these are the constants of the deterministic version:
     the bound is then one on the distance to Θ̂.
 
-    Parameters
-    ----------
-    problem : Loss, array of shape (n_samples, n_features) or Design
-        A loss with the capabilities ``curvature`` and ``full_gradient``, such as
-        :class:`thinrank.losses.LeastSquares`, or X alone, without e_stat.
-    truth : Factors or array of shape (n_features, n_targets)
-        Θ*.
-    row_sparsity, column_sparsity : int or None, default=None
-        s₁ and s₂ of the algorithm; None if it does not threshold. A support that is thresholded
-        must be larger than that of Θ*.
-    method : {"auto", "exact", "bound", "search"}, default="auto"
-        How μ, L and e_stat are computed; see :func:`sparse_eigenvalues` and
-        :func:`statistical_error`.
-    printed : bool, default=False
-        Whether to use the constants as printed. The default corrects the two that the proof does
-        not support: I₀ without its square root, and a lost factor 2 in the contraction.
-    random_state : int, default=0
-        Seed of searches.
-
-    Returns
-    -------
-    Constants
+    Shapes: ``problem`` (n_samples, n_features), ``truth`` (n_features, n_targets).
+    ``row_sparsity``, ``column_sparsity``: None if it does not threshold.
 
     Examples
     --------

@@ -32,31 +32,16 @@ class FittedProblem:
     """½‖B − AΘ‖² + ridge/2·‖Θ‖² over Θ of given sizes, and the Θ that was fitted.
 
     A and B are X and Y after centring and scaling, times the roots of the weights over n.
-
-    Attributes
-    ----------
-    A : ndarray of shape (n_samples, p)
-        Predictors that are not constant and not always kept.
-    B : ndarray of shape (n_samples, k)
-        Responses that are not constant.
-    ridge : float
-        The ridge.
-    rank, rows, columns : int
-        Largest rank and numbers of non-zero rows and columns.
-    fit : Factors
-        The fitted Θ.
-    predictors, responses : list of str
-        Names of the columns of A and B.
     """
 
-    A: np.ndarray
-    B: np.ndarray
-    ridge: float
-    rank: int
+    A: np.ndarray  # (n_samples, p) predictors that are not constant and not always kept
+    B: np.ndarray  # (n_samples, k) responses that are not constant
+    ridge: float  # the ridge
+    rank: int  # largest rank and numbers of non-zero rows and columns
     rows: int
     columns: int
-    fit: Factors
-    predictors: list[str]
+    fit: Factors  # the fitted Θ
+    predictors: list[str]  # names of the columns of A and B
     responses: list[str]
 
     @cached_property
@@ -118,19 +103,7 @@ class FittedProblem:
 
 
 def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> FittedProblem:
-    """The problem that a regressor minimised on its training data.
-
-    Parameters
-    ----------
-    estimator : SparseReducedRankRegressor or SparseReducedRankRegressorCV
-        A fitted estimator.
-    X, Y, sample_weight
-        The data that it was fitted to.
-
-    Returns
-    -------
-    FittedProblem
-    """
+    """The problem that a regressor minimised on its training data."""
     _check_covered(estimator)
     design = check_new_X(estimator, X)
     target = _responses(estimator, Y, design.shape[0], design.prototype)

@@ -44,18 +44,7 @@ class LowerBound:
 
 
 def lower_bounds(problem: FittedProblem) -> list[LowerBound]:
-    """Lower bounds on the objective for the sizes of a problem, the best first.
-
-    Parameters
-    ----------
-    problem : FittedProblem
-
-    Returns
-    -------
-    list of LowerBound
-        At least one; relaxations that would take long, or that have no curvature to work with, are
-        left out.
-    """
+    """Lower bounds on the objective for the sizes of a problem, the best first."""
     if not problem.rank:
         return [LowerBound(0.5 * problem.constant, "rank", "rank 0 has one model", "exact")]
     found = [_by_rank(problem)]

@@ -34,25 +34,8 @@ def most_explained(
     lowest tangent value found while Θ and z are optimised in turn, each in closed form. With
     ``columns``, only that number of columns of B count, the best ones.
 
-    Parameters
-    ----------
-    A : ndarray of shape (n_samples, p)
-    B : ndarray of shape (n_samples, q)
-    ridge : float
-    delta : float
-        The smallest eigenvalue of H, or a lower bound on it; positive.
-    rows : int
-        s₁, the largest number of columns of A.
-    first : ndarray of int
-        A guess of S.
-    columns : int or None, default=None
-        s₂, the number of columns of B that count; None for all columns.
-    first_columns : ndarray of int, or None, default=None
-        A guess of these columns; None for all columns.
-
-    Returns
-    -------
-    float
+    Shapes: ``A`` (n_samples, p), ``B`` (n_samples, q). ``columns``: None for all columns.
+    ``first_columns``: None for all columns.
     """
     p = A.shape[1]
     z = np.full(p, 0.5 * rows / p)

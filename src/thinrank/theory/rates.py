@@ -10,28 +10,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Setting:
-    """The sizes of a regression problem, checked.
+    """The sizes of a regression problem, checked."""
 
-    Attributes
-    ----------
-    n_samples, n_features, n_targets : int
-        n, p and k.
-    rank, row_sparsity, column_sparsity : int
-        r, s₁* and s₂*.
-    sparse_columns : bool
-        Whether a limit on the columns was given.
-    noise : float
-        σ.
-    """
-
-    n_samples: int
+    n_samples: int  # n, p and k
     n_features: int
     n_targets: int
-    rank: int
+    rank: int  # r, s₁* and s₂*
     row_sparsity: int
     column_sparsity: int
-    sparse_columns: bool
-    noise: float
+    sparse_columns: bool  # whether a limit on the columns was given
+    noise: float  # σ
 
     @classmethod
     def of(cls, n: Any, p: Any, k: Any, rank: Any, rows: Any, columns: Any, noise: Any) -> Setting:

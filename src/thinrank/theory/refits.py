@@ -29,19 +29,7 @@ def objectives_on(
     that the result is that of a model, but perhaps not of the best. ``relaxed`` leaves out one of
     these two limits instead, whichever gives more, and so returns lower bounds.
 
-    Parameters
-    ----------
-    problem : FittedProblem
-    rows : ndarray of int
-        Rows that the supports are taken from.
-    supports : ndarray of int, of shape (count, size)
-        Positions in ``rows``.
-    relaxed : bool, default=False
-        Whether to return lower bounds.
-
-    Returns
-    -------
-    ndarray of shape (count,)
+    Shapes: ``supports`` (count, size), result (count,).
     """
     gram, cross = problem.gram(rows), problem.cross[rows]
     count, size = supports.shape

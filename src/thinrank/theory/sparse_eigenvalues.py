@@ -64,26 +64,7 @@ def sparse_eigenvalues(
 ) -> SparseEigenvalues:
     """Extreme eigenvalues of XᵀX/n over all supports of a given number of rows.
 
-    Parameters
-    ----------
-    problem : array of shape (n_samples, n_features), Design or Loss
-        X, or a loss with the capability ``curvature``, such as
-        :class:`thinrank.losses.LeastSquares`.
-    size : int
-        Number of rows s of the supports. Smaller supports have less extreme eigenvalues.
-    method : {"auto", "exact", "bound", "search"}, default="auto"
-        - "exact" computes the eigenvalues of every support.
-        - "bound" is valid without a search: the better of the eigenvalues over all rows and of
-          Gershgorin's circles with the s − 1 largest entries of each row.
-        - "search" adds and exchanges single rows, from several starts. It finds a support, so that
-          the true smallest eigenvalue is at most, and the largest at least, what it returns.
-        - "auto" is "exact" for at most 20,000 supports, and "search" otherwise.
-    random_state : int, default=0
-        Seed of the starts of the search.
-
-    Returns
-    -------
-    SparseEigenvalues
+    Shapes: ``problem`` (n_samples, n_features).
 
     Notes
     -----

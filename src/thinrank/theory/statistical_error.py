@@ -29,25 +29,8 @@ def statistical_error(
     It is the root of the sum of the ``rank`` largest squared singular values of G_ST, maximised
     over supports S and T.
 
-    Parameters
-    ----------
-    gradient : array of shape (n_features, n_targets)
-        G: the gradient of the loss at Θ*, for least squares −XᵀE/n.
-    rank : int
-        Largest rank of Δ, 2r in the theorem.
-    row_sparsity, column_sparsity : int or None, default=None
-        Largest numbers of rows and columns of Δ, (2c + 1)·s₁* and (2c + 1)·s₂* in the theorem;
-        None for no limit.
-    method : {"auto", "exact", "bound", "search"}, default="auto"
-        "exact" tries all supports. "bound" leaves out limits in turn and takes the smallest of the
-        results. "search" alternates between rows and columns from several starts and returns what
-        it found, at most e_stat. "auto" is "exact" for at most 20,000 supports, else "bound".
-    random_state : int, default=0
-        Seed of the starts of the search.
-
-    Returns
-    -------
-    Quantity
+    Shapes: ``gradient`` (n_features, n_targets). ``row_sparsity``, ``column_sparsity``: None
+    for no limit.
 
     Examples
     --------

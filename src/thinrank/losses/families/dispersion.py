@@ -19,17 +19,7 @@ _MAX_ETA = 700.0
 def fitted_dispersion(y: np.ndarray, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Dispersion a of each column that maximises the weighted likelihood, given the means.
 
-    Parameters
-    ----------
-    y, eta : arrays of shape (n, q)
-        Counts and the logarithms of their means.
-    weight : array of shape (n, q)
-        Weights of the entries, 0 for missing ones.
-
-    Returns
-    -------
-    array of shape (q,)
-        Numbers from 1e-4 to 1000; the lower end if the counts are not overdispersed.
+    Shapes: ``y``, ``eta`` (n, q), result (q,).
     """
     y, eta = np.where(weight > 0, y, 0.0), np.where(weight > 0, eta, 0.0)
     mean = np.exp(np.minimum(eta, _MAX_ETA))

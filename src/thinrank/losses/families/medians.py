@@ -12,18 +12,7 @@ _TIE = 1e-12
 def weighted_median(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Median of each column, where entries count as often as their weights say.
 
-    Parameters
-    ----------
-    x : array of shape (n, q)
-        Numbers; those without weight are not used and may be NaN.
-    weight : array of shape (n, q)
-        Weights, not negative. Their scale does not matter.
-
-    Returns
-    -------
-    array of shape (q,)
-        With equal weights that of ``numpy.median``: if exactly half of the weight is below and
-        half above, the middle of the two numbers. 0 for columns without weight.
+    Shapes: ``x`` (n, q), result (q,).
     """
     x = np.where(weight > 0, x, np.inf)  # at the end of the order
     order = np.argsort(x, axis=0)

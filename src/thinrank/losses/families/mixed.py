@@ -13,19 +13,7 @@ from thinrank.losses.families.base import Family
 
 
 def combined(families: Sequence[Family], columns: Sequence[Any]) -> Family:
-    """The families as one: the only family if it has all columns in order, else :class:`Mixed`.
-
-    Parameters
-    ----------
-    families : sequence of Family
-        The members.
-    columns : sequence of arrays of int
-        Columns of each member; together every column once.
-
-    Returns
-    -------
-    Family
-    """
+    """The families as one: the only family if it has all columns in order, else :class:`Mixed`."""
     mixed = Mixed(families, columns)
     return families[0] if len(families) == 1 and mixed.in_order else mixed
 

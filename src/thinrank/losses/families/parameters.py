@@ -16,18 +16,7 @@ Parameter = float | np.ndarray | None
 def as_parameter(name: str, value: Any, *, allow_zero: bool = False) -> Parameter:
     """Check a parameter: None, a positive number or a vector of positive numbers.
 
-    Parameters
-    ----------
-    name : str
-        Name of the parameter in the message.
-    value : float, array of shape (q,) or None
-        Arrays of other libraries are copied to NumPy.
-    allow_zero : bool, default=False
-        Whether 0 is a valid value.
-
-    Returns
-    -------
-    float, numpy array of shape (q,) or None
+    Shapes: ``value`` (q,), result (q,).
     """
     if value is None:
         return None

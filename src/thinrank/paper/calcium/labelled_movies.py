@@ -28,24 +28,13 @@ _STRONG = 8.0  # peak signal-to-noise ratio from which a region counts as strong
 
 @dataclass(frozen=True)
 class LabelledMovie:
-    """A movie and its labelled regions.
+    """A movie and its labelled regions."""
 
-    Attributes
-    ----------
-    movie : ndarray of shape (n_frames, height, width)
-        The movie.
-    regions : list of ndarray of shape (n_pixels, 2)
-        Row and column of each pixel, for each labelled region.
-    significance : ndarray of shape (n_regions,)
-        Peak signal-to-noise ratio of each region.
-    bound : float
-        Regions of at least this significance count as strong.
-    """
-
-    movie: np.ndarray
+    movie: np.ndarray  # (n_frames, height, width) the movie
+    # (n_pixels, 2) row and column of each pixel, for each labelled region
     regions: list[np.ndarray]
-    significance: np.ndarray
-    bound: float
+    significance: np.ndarray  # (n_regions,) peak signal-to-noise ratio of each region
+    bound: float  # regions of at least this significance count as strong
 
     @property
     def strong(self) -> np.ndarray:

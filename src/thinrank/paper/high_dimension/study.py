@@ -108,23 +108,7 @@ def lasso_in_blocks(
     The responses are independent problems. They are solved in blocks, in decreasing order of their
     norm, so that blocks of weak responses can stop early.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Predictors.
-    Y : ndarray of shape (n_samples, n_targets)
-        Responses.
-    penalty : float
-        λ in 1/(2n)·‖Y − XΘ‖² + λ‖Θ‖₁.
-    tolerance : float
-        Stop when every entry of the gradient mapping is below ``tolerance * penalty``.
-    block : int, default=100
-        Number of responses per block.
-
-    Returns
-    -------
-    theta : ndarray of shape (n_features, n_targets)
-        Coefficients, of dtype float32.
+    Shapes: ``theta`` (n_features, n_targets).
     """
     X, Y = X.astype(np.float32), Y.astype(np.float32)
     theta = np.zeros((X.shape[1], Y.shape[1]), dtype=np.float32)

@@ -69,22 +69,7 @@ def make_page(name: str, records: list[StudyRecord]) -> Page:
 
 
 def states_needed(curve: dict[int, float], error: float) -> tuple[float, bool]:
-    """Return the number of states at which a curve falls to a given error.
-
-    Parameters
-    ----------
-    curve : dict of int to float
-        Error by number of states. Between two sizes log error is linear in log n.
-    error : float
-        The error to reach.
-
-    Returns
-    -------
-    states : float
-        Number of states.
-    lower_bound : bool
-        Whether the curve stays above the error, so that more states than these are needed.
-    """
+    """Return the number of states at which a curve falls to a given error."""
     sizes = sorted(curve)
     for low, high in zip([sizes[0], *sizes[:-1]], sizes, strict=True):
         if curve[high] > error:

@@ -19,18 +19,10 @@ from thinrank.studies import StudyRecord
 
 @dataclass(frozen=True)
 class TimedCell:
-    """Running time of one method at one ζ.
+    """Running time of one method at one ζ."""
 
-    Parameters
-    ----------
-    seconds : float or None
-        Median over the runs; None if one of them exceeded the time limit.
-    limit : float or None, default=None
-        The limit that was exceeded; None if none was.
-    """
-
-    seconds: float | None
-    limit: float | None = None
+    seconds: float | None  # median over the runs; None if one of them exceeded the time limit
+    limit: float | None = None  # the limit that was exceeded; None if none was
 
     def __str__(self) -> str:
         """Return the seconds, or ``> limit``."""
@@ -98,21 +90,7 @@ def timed_cells(records: Iterable[StudyRecord]) -> dict[tuple[str, float], Timed
 def fastest(
     records: Iterable[StudyRecord], least_zeta: float = 5
 ) -> dict[float, tuple[str, float]]:
-    """Return the fastest baseline at every ζ, and its time divided by that of GDT.
-
-    Parameters
-    ----------
-    records : iterable of dict
-        Records of the study.
-    least_zeta : float, default=5
-        Smaller ζ are left out.
-
-    Returns
-    -------
-    races : dict of float to (str, float)
-        By ζ. A fit that exceeded the limit counts with the limit. Values of ζ at which no baseline
-        was run, or neither GDT nor a baseline finished, are left out.
-    """
+    """Return the fastest baseline at every ζ, and its time divided by that of GDT."""
     times = timed_cells(records)
     result = {}
     for zeta in sorted({zeta for method, zeta in times if method == "GDT" and zeta >= least_zeta}):

@@ -115,22 +115,6 @@ def problem(zeta: int, seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, int
 
     n = 50, p = 80 and s1* = s2* = 10 are multiplied by ζ, k = 50 and r = 4 by ⌊√ζ⌋; all columns are
     non-zero where s2* would exceed k.
-
-    Parameters
-    ----------
-    zeta : int
-        Scale of the problem.
-    seed : int
-        Seed of all random numbers.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        Predictors.
-    Y : ndarray of shape (n_samples, n_targets)
-        Responses.
-    sizes : dict
-        For GDT and pursuit: the true rank, and 1.2 times the true numbers of rows and columns.
     """
     root = int(zeta**0.5)
     n, p, k, rank = 50 * zeta, 80 * zeta, 50 * root, 4 * root

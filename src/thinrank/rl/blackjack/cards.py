@@ -62,15 +62,7 @@ class InfiniteDeck:
 
 
 class FiniteDeck:
-    """A finite number of decks, from which cards are dealt without replacement.
-
-    Parameters
-    ----------
-    n_decks : int
-        Number of decks.
-    cut : int
-        Largest number of cards that are gone when a hand begins.
-    """
+    """A finite number of decks, from which cards are dealt without replacement."""
 
     def __init__(self, n_decks: int, cut: int) -> None:
         self._full = (n_decks * _SUITS).astype(np.int16)

@@ -16,38 +16,18 @@ from thinrank.rl.blackjack.simulator import Blackjack, play
 
 @dataclass(frozen=True)
 class BlackjackFamily:
-    """Games with the same actions and features; episodes end, so the discount is 1.
+    """Games with the same actions and features; episodes end, so the discount is 1."""
 
-    Attributes
-    ----------
-    tasks : tuple of Blackjack
-        The games.
-    features : HandFeatures
-        Features of a state.
-    n_actions : int
-        Number of actions.
-    """
-
-    tasks: tuple[Blackjack, ...]
-    features: HandFeatures
-    n_actions: int
+    tasks: tuple[Blackjack, ...]  # the games
+    features: HandFeatures  # features of a state
+    n_actions: int  # number of actions
 
     discount = 1.0
 
     def design(self, n_states: int, random_state: Any = 0) -> np.ndarray:
         """Return states that a player visits who hits or stays with equal probability.
 
-        Parameters
-        ----------
-        n_states : int
-            Number of states.
-        random_state : int, Generator or None, default=0
-            Source of random numbers.
-
-        Returns
-        -------
-        states : ndarray of shape (n_states, 13)
-            From the game with the fewest decks, whose states are possible in the other games too.
+        Shapes: ``states`` (n_states, 13).
         """
         if n_states < 1:
             raise ValueError(f"n_states must be at least 1, got {n_states!r}")

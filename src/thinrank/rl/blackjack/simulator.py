@@ -140,23 +140,7 @@ def play(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Play hands to the end.
 
-    Parameters
-    ----------
-    task : Blackjack
-        The game.
-    policy : callable
-        ``policy(states) -> (n,)`` actions.
-    dealt : tuple of ndarray
-        Hands from ``task.deal``; they are not modified, so that other policies can play them.
-    rng : numpy Generator
-        Source of the following cards.
-
-    Returns
-    -------
-    rewards : ndarray of shape (n_hands,)
-        Reward of each hand.
-    visited : ndarray of shape (n_visited, 13)
-        The states in which the policy was called.
+    Shapes: ``rewards`` (n_hands,), ``visited`` (n_visited, 13).
     """
     states, rewards, over = (array.copy() for array in dealt)
     live = np.flatnonzero(~over)
