@@ -1,19 +1,19 @@
-"""Counts, mixed outcomes and missing entries in real data, compared with scikit-learn.
+"""Counts, presences, mixed outcomes and missing entries in real data, beside separate regressions.
 
-    THINRANK_DATA=... python benchmarks/families_real.py --json families_real.json \
-        --markdown docs/benchmarks/families_real.md
+    OMP_NUM_THREADS=1 THINRANK_DATA=... python benchmarks/families_real.py \
+        --json families_real.json --markdown docs/benchmarks/families_real.md
 
-gut        american_gut.npz, 39 counts: the deviance of held-out rows per entry. The offset is the
-           row mean of log(counts + 1) for all methods. Negative binomial deviances use dispersions
-           estimated on the training rows, for the means of each method.
-outcomes   lsoa.npz, 41 binary responses and 3 with several levels, 20 % missing: the log-loss of
-           held-out observed entries of the binary responses
-cellcycle  cellcycle_secure.npz, 18 responses with 626 missing entries: the squared error of
-           held-out observed entries
+Counts are fitted as Poisson and as negative binomial, and whether they are positive as Bernoulli,
+each with default arguments; lsoa has 41 binary responses and 3 with several levels, 20 % of the
+entries missing; cellcycle has 18 Gaussian responses with 626 missing entries. The measure is the
+deviance of a held-out observed entry (of the binary responses in lsoa; of the negative binomial
+family with the dispersions that the intercepts leave in the training rows, for all methods).
 
-All tuning uses the training rows only. Predictors are standardised with the training rows; those
-that are constant there are set to zero. Records are kept in the file that --json names, and fits
-that are in it are not repeated.
+*separate ridges* are scikit-learn's PoissonRegressor, LogisticRegression or Ridge, one per
+response, with a penalty per response or one for all (*pooled*), chosen by five folds of the
+training rows. The offset of american_gut is the row mean of log(counts + 1), for all methods.
+Predictors are standardised with the training rows; those that are constant there are zero. Records
+are kept in the file that --json names, and fits that are in it are not repeated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import argparse
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,19 +30,41 @@ from typing import Any
 
 import numpy as np
 from output import machine, publish, table
-from scipy.stats import nbinom
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegressionCV, PoissonRegressor, RidgeCV
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import KFold
 from stored import StoredRecords
 
 import thinrank as tr
-from thinrank.core.warnings import SelectionWarning
-from thinrank.losses.families import Bernoulli, NegativeBinomial, Poisson
+from thinrank.losses.families import Bernoulli, Family, Gaussian, NegativeBinomial, Poisson
 
 SEED = 100
-ALPHAS = np.geomspace(1e-2, 1e5, 25)
+PENALTIES = np.geomspace(1e4, 1e-2, 13)
+OWN, POOLED, PER_RESPONSE, NULL = (
+    "thinrank", "separate ridges, pooled", "separate ridges", "intercepts",
+)  # fmt: skip
+METHODS = (OWN, POOLED, PER_RESPONSE, NULL)
 Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A set with a family, the number of folds, and the seconds that a fit may take."""
+
+    file: str
+    family: str
+    folds: int
+    seconds: float
+
+
+COUNTS = {"beetle": ("counts/beetle", 5, 60.0), "mite": ("counts/mite", 5, 60.0),
+          "bci": ("counts/bci", 5, 60.0), "gut": ("american_gut", 5, 180.0)}  # fmt: skip
+CASES = {
+    f"{name}, {family}": Case(file, family, folds, seconds)
+    for name, (file, folds, seconds) in COUNTS.items()
+    for family in ("poisson", "negative_binomial", "bernoulli")
+}
+CASES["lsoa, mixed"] = Case("lsoa", "mixed", 3, 180.0)
+CASES["cellcycle, gaussian"] = Case("cellcycle_secure", "gaussian", 5, 60.0)
 
 
 @dataclass(frozen=True)
@@ -57,302 +79,196 @@ class Data:
     offset_new: np.ndarray
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """Linear predictors or predictions of the training and test rows, and facts about the fit."""
-
-    train: np.ndarray
-    test: np.ndarray
-    facts: Record
-
-
-def read(name: str) -> tuple[np.ndarray, np.ndarray]:
-    with np.load(Path(os.environ["THINRANK_DATA"]) / f"{name}.npz") as content:
-        return content["X"].astype(float), content["Y"].astype(float)
-
-
-def split(name: str, folds: int, fold: int) -> Data:
-    X, Y = read(name)
-    train, test = list(KFold(folds, shuffle=True, random_state=SEED).split(X))[fold]
+def read(case: Case, fold: int) -> Data:
+    with np.load(Path(os.environ["THINRANK_DATA"]) / f"{case.file}.npz") as content:
+        X, Y = content["X"].astype(float), content["Y"].astype(float)
+    offset = np.zeros(len(X))
+    if case.file == "american_gut" and case.family != "bernoulli":
+        offset = np.log1p(Y).mean(axis=1)
+    if case.family == "bernoulli":
+        Y = (Y > 0).astype(float)
+    train, test = list(KFold(case.folds, shuffle=True, random_state=SEED).split(X))[fold]
     deviation = X[train].std(axis=0)
     X = (X - X[train].mean(axis=0)) / np.where(deviation > 1e-12, deviation, np.inf)
-    offset = np.zeros(len(X))
-    if name == "american_gut":
-        offset = np.log1p(Y).mean(axis=1)
     return Data(X[train], Y[train], offset[train], X[test], Y[test], offset[test])
 
 
-def of_thinrank(est: Any) -> Record:
-    return {
-        "rank": int(est.rank_),
-        "rows": len(est.row_support_),
-        "columns": len(est.column_support_),
-        "ridge": float(est.best_params_["ridge"]),
-        "converged": bool(est.status_.converged),
-    }
+# ---------------------------------------------------------------- methods: linear predictors
 
 
-# ---------------------------------------------------------------- counts
+def fitted(case: Case, data: Data) -> tuple[np.ndarray, Record]:
+    """Linear predictors of the test rows by thinrank with default arguments, and its sizes."""
+    if case.family == "gaussian":
+        est: Any = tr.SparseReducedRankRegressor().fit(data.X, data.Y)
+        linear = est.predict(data.X_new)
+    elif case.family == "mixed":
+        families = ["bernoulli" if binary else "multinomial" for binary in is_binary(data.Y)]
+        est = tr.SparseReducedRankGLM(families).fit(data.X, data.Y)
+        places = [j for j, name in enumerate(est.target_columns_) if "=" not in name]
+        linear = est.predict_linear(data.X_new)[:, places]
+    else:
+        est = tr.SparseReducedRankGLM(case.family).fit(data.X, data.Y, offset=data.offset)
+        linear = est.predict_linear(data.X_new, data.offset_new)
+    sizes = f"{est.rank_}/{len(est.row_support_)}/{len(est.column_support_)}"
+    share = len(est.row_support_) / data.X.shape[1]
+    return linear, {"sizes": sizes, "share": share, "converged": bool(est.status_.converged)}
 
 
-def gut_glm(family: str) -> Callable[[Data], Fitted]:
-    def fit(data: Data) -> Fitted:
-        est = tr.SparseReducedRankGLM(family).fit(data.X, data.Y, offset=data.offset)
-        linear = est.predict_linear(data.X, data.offset)
-        return Fitted(linear, est.predict_linear(data.X_new, data.offset_new), of_thinrank(est))
-
-    return fit
-
-
-def gut_ridges(data: Data) -> Fitted:
-    """PoissonRegressor of the rates, weighted by the exposures, one per response.
-
-    The ridge is chosen by the deviance of the counts of held-out folds.
-    """
-    exposure = np.exp(data.offset)
-    grid = np.geomspace(1e3, 1e-2, 11)
-    train, test = np.empty(data.Y.shape), np.empty(data.Y_new.shape)
-    for j, y in enumerate(data.Y.T):
-        held_out = np.zeros(len(grid))
-        for a, b in KFold(5, shuffle=True, random_state=0).split(data.X):
-            for i, model in enumerate(poisson_path(data.X[a], y[a], exposure[a], grid)):
-                linear = data.X[b] @ model.coef_ + model.intercept_
-                held_out[i] += np.sum(exposure[b] * np.exp(linear) - y[b] * linear)
-        best = int(np.argmin(held_out)) + 1
-        *_, model = poisson_path(data.X, y, exposure, grid[:best])
-        train[:, j] = data.X @ model.coef_ + model.intercept_
-        test[:, j] = data.X_new @ model.coef_ + model.intercept_
-    return Fitted(train + data.offset[:, None], test + data.offset_new[:, None], {})
+def intercepts(family: Family, Y: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """Linear predictors without predictors; half an event where a response has none."""
+    count = np.isfinite(Y).sum(axis=0)
+    if isinstance(family, Gaussian):
+        return np.nanmean(Y, axis=0)
+    if isinstance(family, Bernoulli):
+        share = np.clip(np.nansum(Y, axis=0), 0.5, count - 0.5) / count
+        return np.log(share / (1 - share))
+    return np.log(np.maximum(Y.sum(axis=0), 0.5) / np.exp(offset).sum())
 
 
-def poisson_path(
-    X: np.ndarray, y: np.ndarray, exposure: np.ndarray, grid: np.ndarray
-) -> Iterator[PoissonRegressor]:
-    """The same regressor after fits with decreasing ridges, each started from the last."""
-    model = PoissonRegressor(max_iter=1000, warm_start=True)
-    for alpha in grid:
-        yield model.set_params(alpha=alpha).fit(X, y / exposure, sample_weight=exposure)
+def ridges(family: Family, data: Data, pooled: bool) -> np.ndarray:
+    """Linear predictors of the test rows by one regression per response."""
+    responses = range(data.Y.shape[1])
+    losses = np.array([_held_out(family, data, j) for j in responses])
+    best = np.argmin(losses, axis=1)
+    if pooled:
+        best[:] = np.argmin(losses.sum(axis=0))
+    linear = np.empty((len(data.X_new), len(best)))
+    for j in responses:
+        seen = np.isfinite(data.Y[:, j])
+        steps = _path(family, data.X[seen], data.Y[seen, j], data.offset[seen], best[j] + 1)
+        *_, (coefficients, own) = steps
+        linear[:, j] = data.X_new @ coefficients + own + data.offset_new
+    return linear
 
 
-def gut_null(data: Data) -> Fitted:
-    intercept = np.log(data.Y.sum(axis=0) / np.exp(data.offset).sum())
-    train, test = (offset[:, None] + intercept for offset in (data.offset, data.offset_new))
-    return Fitted(train, test, {})
+def _held_out(family: Family, data: Data, response: int) -> np.ndarray:
+    """Deviances of one response in five folds of the training rows, for all penalties."""
+    seen = np.flatnonzero(np.isfinite(data.Y[:, response]))
+    losses = np.zeros(len(PENALTIES))
+    for a, b in KFold(5, shuffle=True, random_state=0).split(seen):
+        inside, outside = seen[a], seen[b]
+        y = data.Y[outside, response]
+        steps = _path(family, data.X[inside], data.Y[inside, response], data.offset[inside])
+        for i, (coefficients, own) in enumerate(steps):
+            linear = data.X[outside] @ coefficients + own + data.offset[outside]
+            losses[i] += family.value(y[:, None], linear[:, None]).sum()
+    return losses
 
 
-def gut_measures(data: Data, fitted: Fitted) -> Record:
-    """Deviances of negative binomial families differ in dispersion, log-likelihoods compare."""
-    family = NegativeBinomial().fitted_to(data.Y, fitted.train, None, float(len(data.Y)))
-    size = 1.0 / family.dispersion_of(data.Y.shape[1])
-    likelihood = nbinom.logpmf(data.Y_new, size, size / (size + np.exp(fitted.test)))
-    return {
-        "negative binomial deviance": float(family.deviance(data.Y_new, fitted.test).mean()),
-        "negative log-likelihood": float(-likelihood.mean()),
-        "Poisson deviance": float(Poisson().deviance(data.Y_new, fitted.test).mean()),
-    }
-
-
-# ---------------------------------------------------------------- mixed outcomes
-
-
-def outcomes_glm(data: Data) -> Fitted:
-    binary = is_binary(data.Y)
-    families = ["bernoulli" if b else "multinomial" for b in binary]
-    est = tr.SparseReducedRankGLM(families).fit(data.X, data.Y)
-    places = [j for j, name in enumerate(est.target_columns_) if "=" not in name]
-    train, test = (est.predict_linear(X)[:, places] for X in (data.X, data.X_new))
-    return Fitted(train, test, of_thinrank(est))
-
-
-def outcomes_ridges(data: Data) -> Fitted:
-    """LogisticRegressionCV with the ridge penalty, on the observed rows of each response."""
-    train, test = [], []
-    for y in data.Y[:, is_binary(data.Y)].T:
-        seen = np.isfinite(y)
-        model = LogisticRegressionCV(
-            Cs=10,
-            cv=5,
-            l1_ratios=(0.0,),
-            scoring="neg_log_loss",
-            max_iter=1000,
-            use_legacy_attributes=False,
-        )
-        model.fit(data.X[seen], y[seen])
-        train.append(model.decision_function(data.X))
-        test.append(model.decision_function(data.X_new))
-    return Fitted(np.stack(train, 1), np.stack(test, 1), {})
-
-
-def outcomes_null(data: Data) -> Fitted:
-    share = np.nanmean(data.Y[:, is_binary(data.Y)], axis=0)
-    linear = np.log(share / (1 - share))
-    return Fitted(*(np.tile(linear, (len(X), 1)) for X in (data.X, data.X_new)), {})
+def _path(
+    family: Family, X: np.ndarray, y: np.ndarray, offset: np.ndarray, count: int | None = None
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Coefficients and intercept for decreasing penalties, each fit started from the last."""
+    null = float(intercepts(family, y[:, None], offset)[0])
+    if len(np.unique(y)) == 1:
+        for _ in PENALTIES[:count]:
+            yield np.zeros(X.shape[1]), null
+        return
+    exposure = np.exp(offset)
+    model: Any = None
+    for penalty in PENALTIES[:count]:
+        if isinstance(family, Gaussian):
+            model = Ridge(penalty).fit(X, y)
+        elif isinstance(family, Bernoulli):
+            model = model or LogisticRegression(solver="newton-cholesky", warm_start=True)
+            model.set_params(C=1 / penalty).fit(X, y)
+        else:  # rates, weighted by exposures: the same likelihood as counts with an offset
+            model = model or PoissonRegressor(solver="newton-cholesky", warm_start=True)
+            model.set_params(alpha=penalty / len(y)).fit(X, y / exposure, sample_weight=exposure)
+        yield np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
 
 
 def is_binary(Y: np.ndarray) -> np.ndarray:
     return np.array([set(np.unique(y[np.isfinite(y)])) <= {0.0, 1.0} for y in Y.T])
 
 
-def outcomes_measures(data: Data, fitted: Fitted) -> Record:
-    Y = data.Y_new[:, is_binary(data.Y)]
-    seen = np.isfinite(Y)
-    loss = Bernoulli().value(np.where(seen, Y, 0.0), fitted.test)
-    return {"log-loss": float(loss[seen].mean())}
-
-
-# ---------------------------------------------------------------- squared errors
-
-
-def cellcycle_glm(make: Callable[[], Any]) -> Callable[[Data], Fitted]:
-    def fit(data: Data) -> Fitted:
-        est = make().fit(data.X, data.Y)
-        return Fitted(est.predict(data.X), est.predict(data.X_new), of_thinrank(est))
-
-    return fit
-
-
-def cellcycle_ridges(data: Data) -> Fitted:
-    """RidgeCV on the observed rows of each response."""
-    train, test = [], []
-    for y in data.Y.T:
-        seen = np.isfinite(y)
-        model = RidgeCV(ALPHAS).fit(data.X[seen], y[seen])
-        train.append(model.predict(data.X))
-        test.append(model.predict(data.X_new))
-    return Fitted(np.stack(train, 1), np.stack(test, 1), {})
-
-
-def cellcycle_null(data: Data) -> Fitted:
-    means = np.nanmean(data.Y, axis=0)
-    return Fitted(*(np.tile(means, (len(X), 1)) for X in (data.X, data.X_new)), {})
-
-
-def cellcycle_measures(data: Data, fitted: Fitted) -> Record:
-    return {"squared error": float(np.nanmean((data.Y_new - fitted.test) ** 2))}
-
-
-# ---------------------------------------------------------------- all sets
-
-
-@dataclass(frozen=True)
-class Check:
-    """A set, the number of folds, the methods, the measures, and whose errors are the limit."""
-
-    title: str
-    file: str
-    folds: int
-    methods: dict[str, Callable[[Data], Fitted]]
-    measures: Callable[[Data, Fitted], Record]
-    limit: str
-    seconds: float | None = None
-
-
-CHECKS = {
-    "gut": Check(
-        "American Gut, 627 × 350 → 39 counts: deviance per held-out entry",
-        "american_gut",
-        5,
-        {
-            "thinrank, negative binomial": gut_glm("negative_binomial"),
-            "PoissonRegressor, ridge": gut_ridges,
-            "intercepts": gut_null,
-        },
-        gut_measures,
-        "PoissonRegressor, ridge",
-        120.0,
-    ),
-    "outcomes": Check(
-        "Mixed outcomes, 3988 × 294 → 44, 20 % missing: log-loss of binary responses",
-        "lsoa",
-        3,
-        {
-            "thinrank": outcomes_glm,
-            "LogisticRegressionCV, ridge": outcomes_ridges,
-            "intercepts": outcomes_null,
-        },
-        outcomes_measures,
-        "LogisticRegressionCV, ridge",
-    ),
-    "cellcycle": Check(
-        "Cell cycle, 1790 × 113 → 18, 626 entries missing: squared error",
-        "cellcycle_secure",
-        5,
-        {
-            "thinrank": cellcycle_glm(tr.SparseReducedRankRegressor),
-            "thinrank, CV class": cellcycle_glm(tr.SparseReducedRankRegressorCV),
-            "RidgeCV": cellcycle_ridges,
-            "means": cellcycle_null,
-        },
-        cellcycle_measures,
-        "RidgeCV",
-    ),
-}
-
-
-def measure(check: Check, method: str, fold: int) -> Record:
-    data = split(check.file, check.folds, fold)
+def measure(case: Case, method: str, fold: int) -> Record:
+    """The deviance of one method in one fold, its sizes, and its seconds."""
+    data = read(case, fold)
+    begun = time.perf_counter()
+    facts: Record = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", SelectionWarning)
-        began = time.perf_counter()
-        fitted = check.methods[method](data)
-        seconds = time.perf_counter() - began
-    return {**check.measures(data, fitted), **fitted.facts, "seconds": seconds}
+        warnings.simplefilter("ignore")
+        if method == OWN:
+            linear, facts = fitted(case, data)
+        binary = is_binary(data.Y) if case.family == "mixed" else slice(None)
+        Y, Y_new = data.Y[:, binary], data.Y_new[:, binary]
+        data = Data(data.X, Y, data.offset, data.X_new, Y_new, data.offset_new)
+        kinds = {"poisson": Poisson, "negative_binomial": Poisson, "gaussian": Gaussian}
+        family = kinds.get(case.family, Bernoulli)()
+        if method in (PER_RESPONSE, POOLED):
+            linear = ridges(family, data, method == POOLED)
+        null = intercepts(family, Y, data.offset)
+        if method == NULL:
+            linear = null + data.offset_new[:, None]
+    facts["seconds"] = time.perf_counter() - begun
+    if case.family == "negative_binomial":
+        rows = null + data.offset[:, None]
+        family = NegativeBinomial().fitted_to(Y, rows, None, float(len(Y)))
+    seen = np.isfinite(Y_new)
+    values = family.deviance(np.where(seen, Y_new, 0.0), linear)
+    return {"deviance": float(values[seen].mean()), **facts}
 
 
-def lines_of(check: Check, found: dict[str, list[Record]]) -> list[str]:
-    own = next(iter(check.methods))
-    facts = ("rank", "rows", "columns", "ridge", "converged", "seconds")
-    measures = [field for field in found[own][0] if field not in facts]
-    rows, means = [], {}
-    for method, records in found.items():
-        means[method] = {m: float(np.mean([r[m] for r in records])) for m in measures}
-        sizes = "–"
-        if "rank" in records[0]:
-            sizes = ", ".join(
-                "/".join(str(r[field]) for field in ("rank", "rows", "columns")) for r in records
-            )
-        seconds = f"{np.mean([r['seconds'] for r in records]):.1f}"
-        rows.append([method, *(f"{means[method][m]:.4f}" for m in measures), seconds, sizes])
-    headings = ["", *measures, "seconds", "rank/rows/columns of the folds"]
-    limits = []
-    for m in measures if check.limit in found else ():
-        limit = means[check.limit][m]
-        holds = "yes" if means[own][m] <= limit else "**no**"
-        limits.append([f"{m}, {own}", f"{means[own][m]:.4f}", f"≤ {limit:.4f}", holds])
-    if check.seconds is not None:
-        longest = max(record["seconds"] for record in found[own])
-        holds = "yes" if longest <= check.seconds else "**no**"
-        limits.append(["longest fit, seconds", f"{longest:.1f}", f"≤ {check.seconds:g}", holds])
-    converged = [record["converged"] for record in found[own]]
-    holds = "yes" if all(converged) else "**no**"
-    limits.append(["fits that converged", sum(converged), f"≥ {len(converged)}", holds])
-    return [*table(headings, rows), "", *table(["", "value", "limit", "holds"], limits)]
+# ---------------------------------------------------------------- the table
+
+
+def row_of(name: str, case: Case, found: dict[str, list[Record]]) -> tuple[list[object], Record]:
+    """A row of the table, and what the limits are of."""
+    means = {m: float(np.mean([r["deviance"] for r in records])) for m, records in found.items()}
+    seconds = {m: float(np.mean([r["seconds"] for r in records])) for m, records in found.items()}
+    own = found[OWN]
+    facts = {
+        "null": means[OWN] / means[NULL],
+        "ridge": means[OWN] / min(means[POOLED], means[PER_RESPONSE]),
+        "share": float(np.mean([record["share"] for record in own])),
+        "late": max(record["seconds"] for record in own) / case.seconds,
+        "converged": sum(record["converged"] for record in own) / len(own),
+    }
+    cells = [name, *(f"{means[m]:.4g}" for m in METHODS)]
+    cells += [f"{seconds[OWN]:.1f}", f"{seconds[POOLED]:.1f}", f"{facts['share']:.2f}"]
+    return [*cells, ", ".join(record["sizes"] for record in own)], facts
+
+
+def limits(facts: list[Record]) -> list[list[object]]:
+    """What must hold, with the worst case of each."""
+    mean = float(np.exp(np.mean([np.log(each["ridge"]) for each in facts])))
+    share = float(np.mean([each["share"] for each in facts]))
+    rows: list[tuple[str, float, float]] = [
+        ("over intercepts, largest", max(each["null"] for each in facts), 1.01),
+        ("over the better ridges, geometric mean", mean, 1.03),
+        ("share of the predictors, mean", share, 0.5),
+        ("longest fit over its limit", max(each["late"] for each in facts), 1.0),
+        ("fits that did not converge", sum(each["converged"] < 1 for each in facts), 0),
+    ]
+    return [[n, f"{v:.3g}", f"≤ {m:g}", "yes" if v <= m else "**no**"] for n, v, m in rows]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--checks", nargs="+", default=list(CHECKS), choices=list(CHECKS))
-    parser.add_argument("--methods", nargs="+", help="a part of the methods")
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--folds", nargs="+", type=int, help="a part of the folds")
     parser.add_argument("--json", type=Path, help="file of the records, read and written")
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     if "THINRANK_DATA" not in os.environ:
         parser.error("set THINRANK_DATA to the folder of the data")
-    records, lines = StoredRecords(arguments.json), []
-    for name in arguments.checks:
-        check = CHECKS[name]
-        folds = arguments.folds or range(check.folds)
+    records, rows, facts = StoredRecords(arguments.json), [], []
+    for name in arguments.cases:
+        case = CASES[name]
+        folds = [i for i in arguments.folds or range(case.folds) if i < case.folds]
         found = {
-            method: records.run(f"{name}, {method}, fold", partial(measure, check, method), folds)
-            for method in check.methods
-            if not arguments.methods or method in arguments.methods
+            method: records.run(f"{name}, {method}, fold", partial(measure, case, method), folds)
+            for method in METHODS
         }
-        title = f"{check.title}, folds {', '.join(map(str, folds))} of {check.folds}"
-        lines += [f"**{title}**", "", *lines_of(check, found), ""]
-    lines.append(f"Outer folds of the seed {SEED}. Machine: {machine()}.")
-    publish(lines, arguments.markdown)
+        row, own = row_of(name, case, found)
+        rows.append(row)
+        facts.append(own)
+    headings = ["deviance of a held-out entry", *METHODS, "seconds", "of pooled ridges", "share",
+                "rank/predictors/responses of the folds"]  # fmt: skip
+    lines = [*table(headings, rows), "", *table(["", "value", "limit", "holds"], limits(facts))]
+    publish([*lines, "", f"Outer folds of the seed {SEED}. Machine: {machine()}."],
+            arguments.markdown)  # fmt: skip
 
 
 if __name__ == "__main__":
