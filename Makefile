@@ -8,7 +8,7 @@ PIP := pip install --quiet --disable-pip-version-check
 INSTALL = $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python $(1) \
 	|| $(BIN)/python -m $(PIP) $(1)
 
-.PHONY: demo test coverage test-oldest lint bands bench docs package clean
+.PHONY: demo reproduce test coverage test-oldest lint bands bench docs package clean
 
 # One stamp per extra, so that `make demo` does not install Sphinx.
 $(VENV)/installed: pyproject.toml
@@ -23,6 +23,10 @@ $(VENV)/installed-%: pyproject.toml $(VENV)/installed
 # the demo ends with a report, for which it needs matplotlib and Jinja2
 demo: $(VENV)/installed-report
 	$(BIN)/thinrank demo
+
+# The paper's experiments: make reproduce STUDY="table1 noise" QUICK=1; all of them without STUDY.
+reproduce: $(VENV)/installed-report
+	$(BIN)/python -m paper $(STUDY) $(if $(QUICK),--quick) $(REPRODUCE_OPTIONS)
 
 # One BLAS thread per process: the tests themselves run in parallel.
 # Bytecode is kept even where the environment forbids it: without it every worker takes twice as

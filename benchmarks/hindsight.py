@@ -14,14 +14,13 @@ from pathlib import Path
 
 import numpy as np
 from output import publish, table
+from paper.methods import BASELINES
+from paper.printed import printed
+from paper.simulation import draw, simulated_task
+from paper.studies.judge import score_coefficients
+from paper.studies.task import RegressionTask
 from rich.progress import track
 from threadpoolctl import threadpool_limits
-
-from thinrank.paper.methods import BASELINES
-from thinrank.paper.printed import printed
-from thinrank.paper.simulation import draw, simulated_task
-from thinrank.studies.judge import score_coefficients
-from thinrank.studies.task import RegressionTask
 
 TABLES = {"table1": "row_strong", "table2": "twoway_strong"}
 METHODS = ("RCGL", "MTL")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))  # for the paper's experiments, not installed
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]], text: int = 1) -> list[str]:

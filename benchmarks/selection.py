@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 from output import publish, table
+from paper.printed import printed
 from rich.progress import track
 from sklearn.model_selection import PredefinedSplit
 
 import thinrank as tr
-from thinrank.paper.printed import printed
 from thinrank.solvers.reduced_rank import reduced_rank_regression
 
 # signal, column sparsity, and the table of the paper

@@ -14,12 +14,10 @@ LAZY = (
     "calcium",
     "cli",
     "inference",
-    "paper",
     "persistence",
     "plot",
     "report",
     "rl",
-    "studies",
     "tables",
     "theory",
 )
@@ -53,13 +51,6 @@ def test_version_and_help_load_no_study(arguments):
     found = command(*arguments)
     assert "thinrank.cli" in found
     assert not found & {f"thinrank.{name}" for name in LAZY if name != "cli"}
-
-
-def test_help_of_reproduce_names_the_studies_without_loading_them():
-    found = command("reproduce", "--help")
-    assert "thinrank.paper.registry" in found
-    experiments = {"tables", "timing", "norway", "calcium", "convergence", "rl_blackjack"}
-    assert not found & {f"thinrank.paper.{name}" for name in experiments}
 
 
 FIRST_USE = """

@@ -23,7 +23,7 @@ LIMITS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["th
 # code that is not Python: pages and their scripts
 TEMPLATES = {".j2", ".html", ".css", ".js"}
 # folders beside the package
-BESIDE = "benchmarks", "tests"
+BESIDE = "benchmarks", "paper", "tests"
 WORD = re.compile(r"\w+|[^\w\s]")
 COMMENT = re.compile(r"(?:^ *|  )#.*$", re.MULTILINE)
 _OPERATORS = ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop

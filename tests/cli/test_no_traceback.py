@@ -48,8 +48,6 @@ def no_work(monkeypatch):
         (("calcium", "film.npy", "--frame-rate", "7", "-o", "/"), "/ exists and is not empty"),
         ((*MOVIE, "-o", "X.csv/out"), "is a file, not a folder"),
         ((*MOVIE, "--labels", "deep.json"), None),
-        (("reproduce", "table1", "--out", "X.csv"), "X.csv is a file, not a folder"),
-        (("reproduce", "table1", "--out", "X.csv/out"), "X.csv is a file, not a folder"),
         (("rl", "--out", "X.csv/rl.png"), "there is no folder"),
         (("rl", "--out", "folder.png"), "is a folder, expected a file"),
         (("demo", "--out", "X.csv/demo.html"), "there is no folder"),
@@ -70,7 +68,6 @@ def test_errors_before_the_work(here, command, told):
     "command",
     [
         ("rl", "--out", "{}/rl.png"),
-        ("reproduce", "table1", "--out", "{}/results"),
         (*MOVIE, "-o", "{}/neurons"),
         ("fit", "X.csv", "Y.csv", "-o", "{}/m"),
         ("demo", "--out", "{}/demo.html"),

@@ -1,8 +1,7 @@
 """Records in the form that the studies write, with invented numbers."""
 
 import numpy as np
-
-from thinrank.paper.calcium.images import as_text
+from paper.calcium.images import as_text
 
 METHODS = ("GDT", "pursuit", "DPP", "TSVD", "EEA", "RCGL", "JRRS", "MTL", "oracle", "null")
 STAMP = {

@@ -5,15 +5,15 @@ import json
 import numpy as np
 import pytest
 import synthetic_records as synthetic
+from paper.calcium import make_page
+from paper.calcium.images import from_text
+from paper.calcium.labelled_movies import load
+from paper.calcium.study import AFTER, BEFORE
+from paper.studies.executors import run_job
 
-from thinrank.paper import find_study
-from thinrank.paper.calcium import make_page
-from thinrank.paper.calcium.images import from_text
-from thinrank.paper.calcium.labelled_movies import load
-from thinrank.paper.calcium.study import AFTER, BEFORE
+from paper import find_study
 from thinrank.report.markdown import render_markdown
 from thinrank.report.style import drawing
-from thinrank.studies.executors import run_job
 
 STUDY = find_study("calcium")
 

@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import synthetic_records as synthetic
+from paper.claims import FAILS, HOLDS, NOT_RUN, check_claims
+from paper.registry import claims
 
-from thinrank.paper import write_index, write_study
-from thinrank.paper.claims import FAILS, HOLDS, NOT_RUN, check_claims
-from thinrank.paper.registry import claims
+from paper import write_index, write_study
 
 MARKS = {
     "Without noise": "figure-no-error",
@@ -124,7 +125,7 @@ def write_records(out, results):
         folder.mkdir(parents=True)
         content = {"key": "k", "job": {}, "records": records}
         (folder / "k.json").write_text(json.dumps(content))
-        summary = {"command": f"thinrank reproduce {name} --jobs 2", "keys": ["k"]}
+        summary = {"command": f"python -m paper {name} --jobs 2", "keys": ["k"]}
         (out / name / "summary.json").write_text(json.dumps(summary))
 
 
@@ -138,7 +139,7 @@ def test_index_pages(tmp_path):
     )
     assert "| GDT is the fastest of the paper's methods at every ζ ≥ 5 | ✓ holds |" in text
     assert "| table1 | – not run |" in text
-    assert "| [norway](norway/page.md) | `thinrank reproduce norway --jobs 2` | 3 | 16 |" in text
+    assert "| [norway](norway/page.md) | `python -m paper norway --jobs 2` | 3 | 16 |" in text
     html = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert '<a href="norway/page.html">norway</a>' in html
     assert "http:" not in html
@@ -163,7 +164,7 @@ def test_import_of_the_package_needs_no_extra():
 import sys
 sys.modules.update(matplotlib=None, jinja2=None, markupsafe=None, pandas=None)
 import thinrank.report
-from thinrank import paper
+import paper
 assert all(paper.find_study(name).jobs(True) for name in paper.study_names())
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

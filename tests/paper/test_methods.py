@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from paper.studies.judge import score_coefficients
 from sklearn.linear_model import Ridge
 
 import thinrank as tr
+from paper import gdt, methods, simulation
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos, SeparateRidges
 from thinrank.baselines.compact_lassos import CompactGroupLasso, CompactLassos
 from thinrank.baselines.refitted import RefittedGroupLasso, RefittedLassos
-from thinrank.paper import gdt, methods, simulation
-from thinrank.studies.judge import score_coefficients
 
 LITERAL = {"fit_intercept": False, "standardize": False}
 

@@ -2,9 +2,9 @@
 
 import pytest
 import synthetic_records as synthetic
+from paper.registry import find_page
+from paper.rl_sparse_family.page import falls_as_bounded, states_needed
 
-from thinrank.paper.registry import find_page
-from thinrank.paper.rl_sparse_family.page import falls_as_bounded, states_needed
 from thinrank.report.markdown import render_markdown
 from thinrank.report.style import drawing
 

@@ -4,9 +4,9 @@ import dataclasses
 import json
 
 import pytest
+from paper.studies import run_study
 
-from thinrank.paper import find_study, study_names
-from thinrank.studies import run_study
+from paper import find_study, study_names
 
 pytestmark = pytest.mark.slow
 SCORES = {"method", "seed", "spectral", "frobenius", "prediction", "same_rows", "rows", "columns"}

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 import synthetic_records as synthetic
+from paper.commands import own_command
+from paper.registry import find_page
 
-from thinrank.paper import write_study
-from thinrank.paper.commands import own_command
-from thinrank.paper.registry import find_page
+from paper import write_study
 from thinrank.report.markdown import render_markdown
 from thinrank.report.style import drawing
 
@@ -74,7 +74,7 @@ def test_files(folder, name):
     assert len(sources) == len(FIGURES[name])
     assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
     end = page(folder, name)
-    assert f"| command | `thinrank reproduce {name}` |" in end
+    assert f"| command | `python -m paper {name}` |" in end
     assert "| versions | thinrank 0.1.0, numpy 2.1.0 |" in end
     assert "| machine | Linux x86\\_64, 2 cores |" in end
     assert f"| replications | {REPLICATIONS.get(name, 1)} |" in end
@@ -232,12 +232,12 @@ def test_command_machine_and_state_from_the_summary(tmp_path):
     place = tmp_path / "table1"
     place.mkdir()
     (place / "summary.json").write_text(
-        '{"command": "thinrank reproduce table1 --quick", "machine": {"cores": 2}, '
+        '{"command": "python -m paper table1 --quick", "machine": {"cores": 2}, '
         '"jobs": 50, "jobs_finished": 4}'
     )
     write_study("table1", synthetic.accuracy(), tmp_path)
     text = page(tmp_path, "table1")
-    assert "| command | `thinrank reproduce table1 --quick` |" in text
+    assert "| command | `python -m paper table1 --quick` |" in text
     assert "| machine | 2 cores |" in text
     assert "This is the small version (`--quick`)" in text
     assert "Unfinished: 4 of 50 jobs" in text
@@ -256,13 +256,13 @@ def test_claims_have_a_mark_and_the_page_links_to_the_index(folder):
 @pytest.mark.parametrize(
     ("typed", "own"),
     [
-        ("thinrank reproduce", "thinrank reproduce noise"),
-        ("thinrank reproduce all --quick", "thinrank reproduce noise --quick"),
+        ("python -m paper", "python -m paper noise"),
+        ("python -m paper all --quick", "python -m paper noise --quick"),
         (
-            "thinrank reproduce table1 noise --out noise --jobs 2 norway --limit 300",
-            "thinrank reproduce noise --out noise --jobs 2 --limit 300",
+            "python -m paper table1 noise --out noise --jobs 2 norway --limit 300",
+            "python -m paper noise --out noise --jobs 2 --limit 300",
         ),
-        ("thinrank reproduce --out it's", "thinrank reproduce noise --out 'it'\"'\"'s'"),
+        ("python -m paper --out it's", "python -m paper noise --out 'it'\"'\"'s'"),
         ("python run_all.py", "python run_all.py"),
     ],
 )

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import thinrank as tr
+from paper import write_index, write_study
 from thinrank.calcium import make_movie, score_regions
-from thinrank.paper import write_index, write_study
 from thinrank.report import MovieAnalysis, write_movie_page
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "paper"))

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from paper.studies.judge import score_coefficients
 
 import thinrank as tr
-from thinrank.studies.judge import score_coefficients
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+from paper.studies import StudyError, load_records, run_study, stable
 from tiny import FAILING, TINY, jobs
-
-from thinrank.studies import StudyError, load_records, run_study, stable
 
 HERE = Path(__file__).parent
 
@@ -41,7 +40,7 @@ def test_records_and_files(tmp_path):
     assert json.loads(rows[0]["values"]) == records[0]["values"]
     summary = json.loads((tmp_path / "tiny" / "summary.json").read_text())
     assert summary["jobs"] == summary["jobs_finished"] == summary["jobs_run_now"] == 8
-    assert summary["command"] == "thinrank reproduce tiny --quick"
+    assert summary["command"] == "python -m paper tiny --quick"
     assert summary["machine"]["cores"] >= 1
     blas = [name for name in summary["machine"]["libraries"] if "openblas" in name]
     assert all(name.endswith(" 1 threads") for name in blas), blas
@@ -72,7 +71,7 @@ def test_kill_and_resume(tmp_path, monkeypatch, reference):
     """Kill -9 in the middle: nothing finished is run again, and the result is the same."""
     out, log = tmp_path / "out", tmp_path / "log"
     code = (
-        "from tiny import TINY; from thinrank.studies import run_study; "
+        "from tiny import TINY; from paper.studies import run_study; "
         f"run_study(TINY, {str(out)!r}, jobs=2)"
     )
     path = os.pathsep.join([str(HERE), *filter(None, sys.path)])

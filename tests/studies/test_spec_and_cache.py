@@ -5,9 +5,8 @@ import math
 
 import numpy as np
 import pytest
-
-from thinrank.studies import Job, stable
-from thinrank.studies.spec import plain
+from paper.studies import Job, stable
+from paper.studies.spec import plain
 
 
 def test_the_key_of_a_job_is_the_same_for_ever():

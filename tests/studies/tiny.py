@@ -5,8 +5,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-
-from thinrank.studies import Job, Study
+from paper.studies import Job, Study
 
 
 def jobs(quick):

@@ -6,12 +6,11 @@ A subcommand imports what it needs when it runs, so that ``thinrank --version`` 
 
 from __future__ import annotations
 
-import os
+import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from thinrank import __version__
 from thinrank.cli.arguments import number, typed_command
@@ -19,7 +18,7 @@ from thinrank.cli.exit_codes import Output, carry_out
 from thinrank.cli.group import CommandGroup
 from thinrank.cli.model_commands import add_model_commands
 from thinrank.cli.option_types import Debug
-from thinrank.cli.output_place import check_output_file, check_output_folder
+from thinrank.cli.output_place import check_output_file
 
 app = typer.Typer(
     help="Low-rank, row-sparse and column-sparse coefficient matrices.",
@@ -27,16 +26,6 @@ app = typer.Typer(
     cls=CommandGroup,
 )
 add_model_commands(app)
-
-
-class _ReproduceCommand(TyperCommand):
-    """A command whose help lists the studies; their names are looked up when it is shown."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        from thinrank.paper.registry import study_names
-
-        self.epilog = f"Studies: {', '.join(study_names())}."
-        super().format_help(ctx, formatter)
 
 
 def _show_version(wanted: bool) -> None:
@@ -74,77 +63,17 @@ def demo(
     raise typer.Exit(carry_out("demo", output, lambda: run_demo(plain_console(), seed, out)))
 
 
-@app.command(cls=_ReproduceCommand)
-def reproduce(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Names of studies, or all.", show_default="all"),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Run a small version of each study.")
-    ] = False,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Number of processes; table5 always uses one.",
-            show_default="number of cores",
-        ),
-    ] = os.cpu_count() or 1,
-    executor: Annotated[
-        str, typer.Option(help="How jobs are run: processes, serial or dask.")
-    ] = "processes",
-    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
-    limit: Annotated[
-        float | None,
-        typer.Option(
-            min=0.1,
-            help="Time limit in seconds for each fit of table5.",
-            show_default="120; 10 with --quick",
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of a Dask scheduler.", show_default="a new cluster on this machine"
-        ),
-    ] = None,
-    debug: Debug = False,
-) -> None:
-    """Reproduce tables and figures of the paper, and compare them with the printed ones.
-
-    Finished jobs are kept in the folder: after an interruption the same command continues.
-    """
-    check_output_folder(out)
-    from thinrank.cli.plain_console import plain_console
-    from thinrank.cli.reproduce import chosen_studies, run_reproduce
-    from thinrank.studies import EXECUTORS
-
-    try:
-        chosen = chosen_studies(names or [])
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="NAMES") from error
-    if executor not in EXECUTORS:
-        expected = ", ".join(EXECUTORS)
-        raise typer.BadParameter(f"must be one of {expected}", param_hint="--executor")
-    output = Output(debug=debug)
-    output.kept = f"finished jobs are kept in {out}; the same command continues from there"
-    code = carry_out(
-        "reproduce",
-        output,
-        lambda: run_reproduce(
-            plain_console(),
-            chosen,
-            out,
-            quick=quick,
-            jobs=jobs,
-            executor=executor,
-            limit=limit,
-            address=scheduler,
-            command=typed_command(),
-        ),
+@app.command(
+    hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)
+def reproduce() -> None:
+    """Say where the paper's experiments are now."""
+    print(
+        "The paper's experiments are no longer part of the installed package. "
+        "In a clone of the repository run: make reproduce STUDY=table1",
+        file=sys.stderr,
     )
-    raise typer.Exit(code)
+    raise typer.Exit(2)
 
 
 @app.command()

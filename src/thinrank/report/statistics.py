@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.studies import StudyRecord
+Record = dict[str, Any]
+"""Named values of one replication."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +22,14 @@ class Spread:
     count: int
 
 
-def values(records: Iterable[StudyRecord], field: str) -> list[float]:
+def values(records: Iterable[Record], field: str) -> list[float]:
     """Return the finite values of a field; missing, null and NaN values are left out."""
     found = [record.get(field) for record in records]
     numbers = [float(value) for value in found if value is not None and value != ""]
     return [value for value in numbers if math.isfinite(value)]
 
 
-def spread(records: Iterable[StudyRecord], field: str) -> Spread | None:
+def spread(records: Iterable[Record], field: str) -> Spread | None:
     """Return mean and standard deviation of a field, or None if no record has a value."""
     numbers = values(records, field)
     if not numbers:
@@ -37,19 +38,17 @@ def spread(records: Iterable[StudyRecord], field: str) -> Spread | None:
     return Spread(float(np.mean(numbers)), sd, len(numbers))
 
 
-def group(
-    records: Iterable[StudyRecord], key: str | Callable[[StudyRecord], Any]
-) -> dict[Any, list[StudyRecord]]:
+def group(records: Iterable[Record], key: str | Callable[[Record], Any]) -> dict[Any, list[Record]]:
     """Group records by the value of a field or of a function, in order of appearance."""
     of = key if callable(key) else lambda record: record.get(key)
-    groups: dict[Any, list[StudyRecord]] = {}
+    groups: dict[Any, list[Record]] = {}
     for record in records:
         groups.setdefault(of(record), []).append(record)
     return groups
 
 
 def paired_difference(
-    first: Sequence[StudyRecord], second: Sequence[StudyRecord], field: str
+    first: Sequence[Record], second: Sequence[Record], field: str
 ) -> Spread | None:
     """Return the mean of first − second over common seeds; ``sd`` is its standard error."""
     left = {r.get("seed"): r for r in first if values([r], field)}

@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from thinrank.core.whole_file import whole_file
-from thinrank.report.statistics import group, values
+from thinrank.report.statistics import Record, group, values
 from thinrank.report.style import COLOURS, MARKERS, drawing, label_ends, panels, value_scale
-from thinrank.studies import StudyRecord
 
 # Methods that are not in the paper's tables, in colours that no other method here has.
 _COLOURS = COLOURS | {"group lasso": "#12805c", "lasso": "#e08e0b", "ridge": "#7d7d7d"}
 _MARKERS = MARKERS | {"group lasso": "v", "lasso": "D", "ridge": "*"}
 
 
-def draw_value_errors(records: list[StudyRecord], path: Path) -> None:
+def draw_value_errors(records: list[Record], path: Path) -> None:
     """Draw one line per method: the mean over the repeats, and a band from minimum to maximum."""
     with drawing():
         figure, (axis,) = panels(height=3.8)
