@@ -236,7 +236,7 @@ def _in_units_of_noise(
         return search, loss
     before: Search | None = None
     for i in range(_LOOKS):
-        coarse = search.first_look()
+        coarse = search.first_look(exchange=i > 0)
         found = search.best
         if search.stopped:
             return _with_a_model(search, before), loss

@@ -186,8 +186,12 @@ class Search:
 
     # ------------------------------------------------------------------ tables of paths
 
-    def first_look(self) -> list[Table]:
-        """The coarse tables, and the model at the best of their points."""
+    def first_look(self, exchange: bool) -> list[Table]:
+        """The coarse tables, and the models at the best of their points.
+
+        Without ``exchange`` only models by elimination, unless rows must be exchanged. In the first
+        look exchanges took a fifth of the search and changed no error by 1 %.
+        """
         tables: list[Table] = []
 
         def look() -> None:
@@ -196,7 +200,8 @@ class Search:
             tables.extend(self.coarse_tables())
             if False in self._space.exchanges:
                 self.evaluate([self._proposed(tables)[0]._replace(exchange=False)])
-            if True in self._space.exchanges:
+            allowed = self._space.exchanges
+            if True in allowed and (exchange or False not in allowed):
                 begin = self._first_exchanged(tables)
                 if self._splits[0].around is None:
                     self._descend(self.evaluate([begin])[0])
