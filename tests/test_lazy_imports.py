@@ -55,13 +55,6 @@ def test_version_and_help_load_no_study(arguments):
     assert not found & {f"thinrank.{name}" for name in LAZY if name != "cli"}
 
 
-def test_help_of_reproduce_names_the_studies_without_loading_them():
-    found = command("reproduce", "--help")
-    assert "thinrank.paper.registry" in found
-    experiments = {"tables", "timing", "norway", "calcium", "convergence", "rl_blackjack"}
-    assert not found & {f"thinrank.paper.{name}" for name in experiments}
-
-
 FIRST_USE = """
 import os, sys
 import sklearn.linear_model, thinrank as tr  # the libraries are shared by the copies below
