@@ -26,7 +26,6 @@ KINDS = {
     "many": fits.wide,
     "one response": fits.single,
     "odd names": fits.odd_names,
-    "counts": fits.counts,
     "classes": fits.classes,
 }
 
