@@ -22,10 +22,7 @@ ESTIMATORS = [
 # searches, which take longer
 SEARCHES = [
     tr.SparseReducedRankRegressor(),
-    tr.SparseReducedRankRegressorCV(cv=3),
     tr.SparseReducedRankGLM(),
-    # with a larger ridge than usual coefficients are as precise as the check of weights asks for
-    tr.SparseReducedRankClassifier("auto", None, None, ridge=1.0, criterion="aic", tol=1e-12),
     tr.SparseSVD(),
     tr.SparsePCA(),
 ]
