@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+SLOW = {"other_losses", "reinforcement_learning", "report"}  # each takes more than five seconds
 
 
 def test_readme_example_prints_what_it_says():
@@ -38,7 +39,9 @@ def test_the_readme_has_no_other_code():
 
 def _page(path):
     """A page of the guide, marked if it is to run again when PyTorch is installed."""
-    marks = pytest.mark.arrays if "import torch" in path.read_text(encoding="utf-8") else ()
+    marks = [pytest.mark.arrays] if "import torch" in path.read_text(encoding="utf-8") else []
+    if path.stem in SLOW:
+        marks.append(pytest.mark.slow)
     return pytest.param(path, marks=marks, id=path.stem)
 
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -70,19 +68,6 @@ def run(*arguments):
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Ran(result.exit_code, result.stdout, result.stderr)
-
-
-def run_process(*arguments, folder: Path):
-    """Run a command in a new process."""
-    done = subprocess.run(
-        [sys.executable, "-m", "thinrank", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment(),
-        check=False,
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 def in_child(work):

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from typer.testing import CliRunner
 
 import thinrank as tr
@@ -16,6 +17,7 @@ def test_version():
     assert tr.__version__ in result.output
 
 
+@pytest.mark.slow
 def test_demo_finds_the_supports_and_names_its_report(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = runner.invoke(app, ["demo", "--seed", "1"])

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from messy_files import run
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "command_line.md"
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
@@ -49,6 +51,7 @@ def test_a_model_in_python_predicts_what_the_command_does(tmp_path, monkeypatch)
     np.testing.assert_allclose(again, np.load("p.npy"))
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S).group(1), {})

@@ -67,10 +67,14 @@ def test_usage_errors_are_one_line(here, arguments, told):
     assert result.code == 2
     assert told in result.error
     assert result.error.startswith("thinrank")
-    as_json = run(*arguments, "--json")
-    assert (as_json.code, as_json.err) == (2, "")
-    assert as_json.json["exit_code"] == 2
     assert contents(here) == ["X.csv", "Y.csv"]
+
+
+def test_usage_errors_in_json(here):
+    for arguments in (("fit",), (*FIT, "--rank", "many"), ("predict", "none", "X.csv")):
+        result = run(*arguments, "--json")
+        assert (result.code, result.err) == (2, "")
+        assert result.json["exit_code"] == 2
 
 
 def test_a_folder_that_exists_is_not_replaced_without_being_asked(model, here):
@@ -202,7 +206,7 @@ def test_records_that_are_no_records(model):
 
 def test_options_reach_the_estimator(here):
     options = (
-        "--rank 1 --rows all --columns auto --ridge 0.5 --criterion bic --cv 4 --jobs 1 --seed 7 "
+        "--rank 1 --rows all --columns 2 --ridge 0.5 --criterion bic --cv 4 --jobs 1 --seed 7 "
         "--refit-rule one_se --loss huber --keep b,f"
     )
     assert run(*FIT, *options.split()).code == 0
@@ -210,7 +214,7 @@ def test_options_reach_the_estimator(here):
     expected = {
         "rank": 1,
         "row_sparsity": None,
-        "column_sparsity": "auto",
+        "column_sparsity": 2,
         "ridge": 0.5,
         "criterion": "bic",
         "cv": 4,
@@ -262,6 +266,7 @@ def test_a_missing_library_is_said(model, monkeypatch):
     assert "pip install 'thinrank[" in result.error
 
 
+@pytest.mark.slow
 def test_fit_and_predict_need_no_optional_library(here):
     commands = [[*FIT, *SIZES], ["predict", "m", "X.csv"], ["inspect", "m"]]
     code = (

@@ -34,6 +34,7 @@ def test_table_and_figure(tmp_path):
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_other_family_without_the_extra(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     command = [*SMALL, "--family", "optimal-value", "--out", str(tmp_path / "rl.png")]

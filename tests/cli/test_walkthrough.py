@@ -1,8 +1,10 @@
 """The command line on the files that people have."""
 
+import sys
+
 import numpy as np
 import pytest
-from messy_files import SIZES, contents, csv_text, numbers, run, run_process, write_pair
+from messy_files import SIZES, contents, csv_text, numbers, run, write_pair
 
 import thinrank as tr
 
@@ -29,10 +31,12 @@ def assert_fitted(folder, X, Y):
     assert list(est.target_names_in_) == ["u", "v", "w"]
 
 
-def test_from_two_files_to_predictions(here):
-    """All steps, with automatic sizes; the model goes from one process to another."""
+def test_from_two_files_to_predictions(here, monkeypatch):
+    """All steps, with automatic sizes."""
     X, Y = write_pair(here, index=True)
-    fit = run_process("fit", "X.csv", "Y.csv", "-o", "model/", folder=here)
+    command = ["fit", "X.csv", "Y.csv", "-o", "model/"]
+    monkeypatch.setattr(sys, "argv", ["thinrank", *command])  # as from a shell
+    fit = run(*command)
     assert fit.code == 0, fit.err
     assert "of 6 predictors predict" in fit.out
     assert {0, 3} <= set(tr.load(here / "model").row_support_)

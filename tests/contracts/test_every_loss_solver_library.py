@@ -11,7 +11,7 @@ from thinrank.losses.families import Bernoulli, Gaussian
 from thinrank.solvers import GDT
 
 RANK, ROWS, COLUMNS = 2, 5, 4
-ITERATIONS = 6
+ITERATIONS = 4
 
 
 @cache

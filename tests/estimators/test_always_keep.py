@@ -113,7 +113,7 @@ def test_rank_zero_is_least_squares_on_the_kept_predictors():
 # --------------------------------------------------------------------------- choice of sizes
 
 
-def confounded(seed, n=200, p=40, k=10):
+def confounded(seed, n=100, p=15, k=8):
     """Like ``data``, with more responses and thus a clear signal."""
     rng = np.random.default_rng(seed)
     Z = rng.standard_normal((n, len(KEPT)))
@@ -125,9 +125,8 @@ def confounded(seed, n=200, p=40, k=10):
     return X, Z @ beta + X @ theta + 0.5 * rng.standard_normal((n, k))
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_support_with_confounders(seed):
-    X, Y = confounded(seed)
+def test_support_with_confounders():
+    X, Y = confounded(0)
     est = tr.SparseReducedRankRegressor(always_keep=KEPT).fit(X, Y)
     assert est.row_support_.tolist() == [0, 4, 9]
     assert est.rank_ == 2

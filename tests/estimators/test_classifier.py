@@ -158,7 +158,7 @@ def test_automatic_sizes_with_separated_classes():
 
 def test_automatic_sizes():
     X, Y = labels(k=6)
-    est = tr.SparseReducedRankClassifier(cv=KFold(3)).fit(X, Y)
+    est = tr.SparseReducedRankClassifier(cv=KFold(2)).fit(X, Y)
     assert set(est.row_support_) >= {0, 1}
     assert np.mean(est.predict(X) == Y) > 0.7
     by_criterion = tr.SparseReducedRankClassifier(criterion="bic").fit(X, Y)
@@ -208,7 +208,7 @@ def test_libraries(library, dtype):
 def test_pure_noise():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((80, 5)), rng.permutation(np.repeat([0, 1, 2], [40, 25, 15]))
-    est = tr.SparseReducedRankClassifier(cv=3).fit(X, y)
+    est = tr.SparseReducedRankClassifier(cv=2).fit(X, y)
     assert est.rank_ == 0
     np.testing.assert_allclose(est.predict_proba(X), np.tile([0.5, 25 / 80, 15 / 80], (80, 1)))
     assert np.all(est.predict(X) == 0)

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import (
     GridSearchCV,
-    GroupKFold,
     KFold,
     PredefinedSplit,
     RepeatedKFold,
@@ -30,7 +29,7 @@ GRID = {
     "column_sparsities": [5, None],
     "ridges": [0.0, 0.05],
 }
-
+FEW = {"ranks": [1, 2], "row_sparsities": [4, 8], "column_sparsities": [5], "ridges": [0.0]}
 
 # fits of noise, or of more predictors than half of the samples
 doubtful = pytest.mark.filterwarnings("ignore::thinrank.core.warnings.SelectionWarning")
@@ -68,10 +67,10 @@ def test_finds_the_truth(small, fitted):
     assert set(truth.column_support) <= set(fitted.column_support_)
 
 
-@pytest.mark.parametrize("problems", [2, pytest.param(12, marks=pytest.mark.slow)])
-def test_exact_supports_on_the_papers_strong_setting(problems):
+@pytest.mark.slow
+def test_exact_supports_on_the_papers_strong_setting():
     found = []
-    for seed in range(problems):
+    for seed in range(5):
         X, Y, truth = tr.datasets.make_two_way_sparse(random_state=seed)
         est = cv_of().fit(X, Y)
         found.append(
@@ -81,10 +80,10 @@ def test_exact_supports_on_the_papers_strong_setting(problems):
     assert np.mean(found) >= 0.8
 
 
-@pytest.mark.parametrize("options", [{}, {"standardize": False}, {"fit_intercept": False}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"standardize": False, "fit_intercept": False}], ids=str)
 def test_the_final_fit_is_the_regressors(small, options):
     X, Y, _ = small
-    est = cv_of(cv=3, **options).fit(X, Y)
+    est = cv_of(cv=2, **options).fit(X, Y)
     again = tr.SparseReducedRankRegressor(**est.best_params_, **options).fit(X, Y)
     np.testing.assert_allclose(est.coef_, again.coef_, atol=1e-6)
     np.testing.assert_allclose(est.intercept_, again.intercept_, atol=1e-6)
@@ -229,26 +228,6 @@ def test_one_split_has_no_standard_error(small):
 # --------------------------------------------------------------------------- splitters
 
 
-def test_groups(small):
-    X, Y, _ = small
-    groups = np.repeat(np.arange(6), 10)
-    splits = list(GroupKFold(3).split(X, groups=groups))
-    mask = np.arange(60) < 40
-    for grouped, given in (
-        (cv_of(cv=GroupKFold(3)).fit(X, Y, groups=groups), cv_of(cv=splits).fit(X, Y)),
-        (  # masks are splits, too
-            cv_of(cv=[(mask, ~mask)]).fit(X, Y),
-            cv_of(cv=[(np.arange(40), np.arange(40, 60))]).fit(X, Y),
-        ),
-    ):
-        assert grouped.best_params_ == given.best_params_
-        np.testing.assert_allclose(
-            grouped.cv_results_["mean_test_score"], given.cv_results_["mean_test_score"]
-        )
-    with pytest.raises(ValueError, match="groups"):
-        cv_of(cv=GroupKFold(3)).fit(X, Y)
-
-
 @pytest.mark.parametrize(
     "splitter",
     [
@@ -264,36 +243,25 @@ def test_any_splitter(small, splitter):
     assert set(truth.row_support) <= set(est.row_support_)
 
 
-def test_bad_splits(small):
-    X, Y, _ = small
-    with pytest.raises(ValueError, match="must have training and held-out rows"):
-        cv_of(cv=[(np.arange(60), np.arange(0))]).fit(X, Y)
-    with pytest.raises(ValueError, match="must not repeat a row"):
-        cv_of(cv=[(np.array([0, 0, 1, 2, 3]), np.array([4, 5]))]).fit(X, Y)
-    with pytest.raises(ValueError, match=r"[Cc]annot have number of splits|n_splits"):
-        cv_of(cv=KFold(61)).fit(X, Y)
-    with pytest.raises(ValueError, match=r"cv must be at least 2 folds.*got 1"):
-        cv_of(cv=1).fit(X, Y)
-    with pytest.raises(ValueError, match="cv"):
-        cv_of(cv=[]).fit(X, Y)
-
-
 # --------------------------------------------------------------------------- axes
 
 
 @doubtful
 def test_given_values_only(small):
     X, Y, _ = small
-    est = cv_of(row_sparsities=[3, 6, 9], ridges=[0.1]).fit(X, Y)
+    est = cv_of(row_sparsities=[3, 6, 9], ridges=[0.1], cv=2).fit(X, Y)
     tried = [p for p in est.cv_results_["params"] if p["rank"] > 0]
     assert {p["row_sparsity"] for p in tried} <= {3, 6, 9}
     assert {p["ridge"] for p in tried} == {0.1}
+    dense = {"row_sparsities": [None], "column_sparsities": [None], "ridges": [0.1]}
     for axis in (np.array([1]), range(1, 2)):
-        both = cv_of(ranks=axis, row_sparsities=[None], column_sparsities=[None], cv=3).fit(X, Y)
+        both = cv_of(ranks=axis, **dense, cv=2).fit(X, Y)
         assert both.best_params_["rank"] == 1
         assert both.best_params_["row_sparsity"] is both.best_params_["column_sparsity"] is None
         assert both.column_support_.size == 12
-    assert cv_of(cv=50, ranks=[1]).fit(X[:12], Y[:12]).n_splits_ == 12  # no more than samples
+    assert (
+        cv_of(cv=50, ranks=[1], **dense).fit(X[:12], Y[:12]).n_splits_ == 12
+    )  # no more than samples
 
 
 @pytest.mark.parametrize("limits", [{}, {"row_sparsities": [None], "column_sparsities": [None]}])
@@ -362,16 +330,13 @@ def test_data_frames(small, fitted):
     # sums of frames, which are held by columns, have another order
     assert est.best_params_ == pytest.approx(fitted.best_params_, rel=1e-6)
     np.testing.assert_allclose(est.predict(frame), fitted.predict(X), atol=1e-6)
-    est.fit(X, Y)
-    assert not hasattr(est, "feature_names_in_")
-    assert not hasattr(est, "target_names_in_")
 
 
 @pytest.mark.parametrize("wrap", [sparse.csr_array, aslinearoperator])
 def test_every_design(small, wrap):
     X, Y, _ = small
     weight = np.random.default_rng(1).uniform(0.5, 2, 60)
-    dense, other = (cv_of(cv=3).fit(each, Y, weight) for each in (X, wrap(X)))
+    dense, other = (cv_of(cv=3, **FEW).fit(each, Y, weight) for each in (X, wrap(X)))
     assert dense.best_params_ == pytest.approx(other.best_params_, rel=1e-6)
     np.testing.assert_allclose(
         dense.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"], rtol=1e-7
@@ -381,9 +346,8 @@ def test_every_design(small, wrap):
 
 def test_tensors_in_tensors_out(small, library, dtype):
     X, Y, _ = small
-    grid = {"ranks": [1, 2], "row_sparsities": [4, 8], "column_sparsities": [5], "ridges": [0.0]}
-    reference = cv_of(cv=3, **grid).fit(X, Y)
-    est = cv_of(cv=3, **grid).fit(library.array(X, dtype), library.array(Y, dtype))
+    reference = cv_of(cv=3, **FEW).fit(X, Y)
+    est = cv_of(cv=3, **FEW).fit(library.array(X, dtype), library.array(Y, dtype))
     library.check(est.coef_, est.predict(library.array(X, dtype)), dtype=dtype)
     assert est.best_params_ == reference.best_params_
     tol = 1e-3 if dtype == "float32" else 1e-6
@@ -404,7 +368,7 @@ def test_clone_pickle_and_nesting(small, fitted):
     restored = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_allclose(restored.predict(X), fitted.predict(X))
     assert not hasattr(clone(fitted), "best_params_")
-    predicted = cross_val_predict(cv_of(cv=3, ridges=[0.0]), X, Y, cv=3)
+    predicted = cross_val_predict(cv_of(cv=3, **FEW), X, Y, cv=3)
     assert np.mean((Y - predicted) ** 2) < 0.7 * np.mean((Y - Y.mean(axis=0)) ** 2)
 
 
@@ -412,17 +376,19 @@ def test_clone_pickle_and_nesting(small, fitted):
 
 
 @doubtful
-@pytest.mark.parametrize("grid", [{}, GRID], ids=["searched", "given"])
-def test_threads_do_not_change_the_answer(small, grid):
+def test_threads_do_not_change_the_answer(small):
     X, Y, _ = small
-    one, two = (cv_of(n_jobs=jobs, cv=3, **grid).fit(X, Y) for jobs in (1, 2))
+    one, two = (cv_of(n_jobs=jobs, cv=2, **GRID).fit(X, Y) for jobs in (1, 2))
     assert one.best_params_ == pytest.approx(two.best_params_, rel=1e-6)
     np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-6)
 
 
 @doubtful
-@pytest.mark.parametrize("how", ["returns True", "is interrupted", "in threads"])
-@pytest.mark.parametrize("grid", [{}, GRID], ids=["searched", "given"])
+@pytest.mark.parametrize(
+    ("how", "grid"),
+    [("returns True", {}), ("returns True", GRID), ("is interrupted", {}), ("in threads", GRID)],
+    ids=["searched", "given", "interrupted", "in threads"],
+)
 def test_stopping_refits_the_best_so_far(small, how, grid):
     X, Y, _ = small
     seen = []

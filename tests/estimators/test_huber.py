@@ -47,16 +47,13 @@ def test_a_large_threshold_is_least_squares():
 
 
 def test_it_resists_outliers():
-    better = 0
-    for seed in range(2):
-        X, Y, truth = data(seed=seed)
-        dirty = with_outliers(Y, seed=seed)
-        errors = []
-        for loss in ("squared", "huber"):
-            est = tr.SparseReducedRankRegressor(**SIZES, loss=loss).fit(X, dirty)
-            errors.append(np.sum((est.coef_.T - truth.theta) ** 2))
-        better += errors[1] < 0.5 * errors[0]
-    assert better >= 1
+    X, Y, truth = data()
+    dirty = with_outliers(Y)
+    errors = {}
+    for loss in ("squared", "huber"):
+        est = tr.SparseReducedRankRegressor(**SIZES, loss=loss).fit(X, dirty)
+        errors[loss] = np.sum((est.coef_.T - truth.theta) ** 2)
+    assert errors["huber"] < 0.5 * errors["squared"]
 
 
 def test_given_a_scale_it_is_that_of_scikit_learn():
@@ -73,7 +70,7 @@ def test_given_a_scale_it_is_that_of_scikit_learn():
 
 def test_automatic_sizes():
     X, Y, truth = data(n=60)
-    est = tr.SparseReducedRankRegressor(2, column_sparsity=4, loss="huber", cv=2)
+    est = tr.SparseReducedRankRegressor(2, column_sparsity=4, ridge=0.01, loss="huber", cv=2)
     est.fit(X, with_outliers(Y, 0.05))
     assert set(truth.row_support) <= set(est.row_support_)
     assert np.all(np.isfinite(est.predict(X)))

@@ -57,7 +57,7 @@ def test_a_grid_with_given_splits(data, weighted):
     np.testing.assert_allclose([record.split_scores for record in found], scores, rtol=1e-6)
 
 
-@pytest.mark.parametrize("criterion", ["cv", "pic"])
+@pytest.mark.parametrize("criterion", [pytest.param("cv", marks=pytest.mark.slow), "pic"])
 def test_searched_sizes_with_many_predictors(criterion, monkeypatch):
     """So many that only some of their inner products are computed."""
     monkeypatch.setenv("THINRANK_MEMORY_GIB", "0.1")

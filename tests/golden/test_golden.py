@@ -12,7 +12,18 @@ def test_every_problem_is_stored():
     assert list(STORED) == list(PROBLEMS), "run: python tests/golden/record.py"
 
 
-@pytest.mark.parametrize("name", list(PROBLEMS))
+# searches that take a second and more, beside others of the same kind
+SLOW = {
+    "huber", "few missing", "mixture", "classes", "negative binomial", "labels",
+    "poisson, always_keep and offset", "search 51", "search 54", "search 57",
+    "more rows than samples 90", "more rows than samples 92", "more rows than samples 93",
+    "sparse predictors", "many predictors, two responses",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in PROBLEMS]
+)
 def test_outcome(name):
     assert not (changes := outcomes.changes(solve(name), STORED[name])), "\n".join(changes)
 

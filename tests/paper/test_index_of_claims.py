@@ -158,6 +158,7 @@ def test_message_names_the_extra(library, tmp_path, monkeypatch):
         write_study("noise", synthetic.noise(), tmp_path)
 
 
+@pytest.mark.slow
 def test_import_of_the_package_needs_no_extra():
     """In a process of its own: a second copy of the modules would confuse other tests."""
     code = """

@@ -32,18 +32,9 @@ REPLICATIONS = {"table1": 4, "table2": 4, "norway": 3, "calcium": 2, "sensitivit
 REPLICATIONS |= {"rl-sparse-family": 6, "rl-blackjack": 3}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    out = tmp_path_factory.mktemp("results")
-    for name, records in synthetic.every_study().items():
-        if name in ("table3", "table4"):  # made by the same code as the first two
-            continue
-        write_study(name, records, out)
-    return out
-
-
-def page(folder, name):
-    return (folder / name / "page.md").read_text(encoding="utf-8")
+def page(name):
+    """The page of a study as Markdown."""
+    return shown(name, synthetic.every_study()[name])
 
 
 def row(text, *cells):
@@ -59,13 +50,18 @@ def shown(name, records):
         return render_markdown(find_page(name)(name, records))
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_files(folder, name):
-    place = folder / name
+@pytest.mark.parametrize(
+    "name",
+    [n if n in ("table5", "norway") else pytest.param(n, marks=pytest.mark.slow) for n in FIGURES],
+)
+def test_files(tmp_path, name):
+    write_study(name, synthetic.every_study()[name], tmp_path)
+    place = tmp_path / name
+    end = (place / "page.md").read_text(encoding="utf-8")
     for figure in FIGURES[name]:
         assert (place / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
         assert b"<svg" in (place / f"{figure}.svg").read_bytes()
-        assert f"({figure}.svg)" in page(folder, name)
+        assert f"({figure}.svg)" in end
     text = (place / "page.html").read_text(encoding="utf-8")
     assert not re.search(r"<(script|link|iframe)\b", text)  # needs no other file
     assert "@import" not in text
@@ -73,7 +69,6 @@ def test_files(folder, name):
     sources = re.findall(r'src="([^"]{0,30})', text)
     assert len(sources) == len(FIGURES[name])
     assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
-    end = page(folder, name)
     assert f"| command | `python -m paper {name}` |" in end
     assert "| versions | thinrank 0.1.0, numpy 2.1.0 |" in end
     assert "| machine | Linux x86\\_64, 2 cores |" in end
@@ -84,8 +79,8 @@ def test_files(folder, name):
     }
 
 
-def test_errors_beside_the_printed_ones(folder):
-    text = page(folder, "table1")
+def test_errors_beside_the_printed_ones():
+    text = page("table1")
     section = text.split("## Estimation error")[1].split("## Prediction")[0]
     errors = np.array([0.047, 0.045, 0.047, 0.045])
     assert row(section, "GDT") == [
@@ -100,8 +95,8 @@ def test_errors_beside_the_printed_ones(folder):
     assert "spectral norm is what the paper prints" in text
 
 
-def test_prediction_and_supports_beside_the_printed_ones(folder):
-    text = page(folder, "table2")
+def test_prediction_and_supports_beside_the_printed_ones():
+    text = page("table2")
     prediction = text.split("## Prediction error")[1].split("## Supports")[0]
     fresh, same = (1.1 - 1.0353) / 0.0167, (1.05 - 1.0353) / 0.0167
     assert row(prediction, "GDT")[1:] == [
@@ -127,8 +122,8 @@ def test_prediction_and_supports_beside_the_printed_ones(folder):
     ]
 
 
-def test_sentence_when_both_come_first(folder):
-    text = page(folder, "table1")
+def test_sentence_when_both_come_first():
+    text = page("table1")
     assert (
         "pursuit has the lowest mean estimation error apart from the oracle, 0.0440; "
         "next is GDT, 0.0460. GDT and pursuit come first." in text
@@ -150,8 +145,8 @@ def test_sentence_when_another_method_wins():
     assert "nan" not in text
 
 
-def test_seconds_beside_the_printed_ones(folder):
-    text = page(folder, "table5")
+def test_seconds_beside_the_printed_ones():
+    text = page("table5")
     beside, _, rest = text.partition("## Printed seconds divided")
     assert row(beside, "GDT")[1:] == ["0.1 / 0.11", "0.5 / 0.2", "1 / 0.51"]
     assert row(beside, "EEA")[1:] == ["4 / 0.5", "20 / 35.6", "> 30 / 256"]
@@ -177,8 +172,8 @@ def test_seconds_that_are_too_many():
     assert row(text.split("## Printed")[1].split("## Seconds relative")[0], "EEA")[1] == "> 1.8e+03"
 
 
-def test_norway(folder):
-    text = page(folder, "norway")
+def test_norway():
+    text = page("norway")
     assert row(text, "GDT", "1.000 ± 0.010")[2:] == ["1.002", "-0.2 %", "+1.0 %", "3"]
     assert row(text, "null")[1] == "1.300 ± 0.010"
     assert "Here, GDT discards exactly these." in text
@@ -188,13 +183,13 @@ def test_norway(folder):
     assert row(other, "GDT", "`X1^2`")[2:] == ["no", "123.400"]
 
 
-def test_rate_of_convergence(folder):
+def test_rate_of_convergence():
     for name, rate in (("figure-no-error", 0.8), ("figure-no-sparsity", 0.9)):
-        assert f"rate {rate:.4f} per iteration, R² at least 1.0000" in page(folder, name)
+        assert f"rate {rate:.4f} per iteration, R² at least 1.0000" in page(name)
 
 
-def test_early_stopping_in_numbers(folder):
-    text = page(folder, "figure-high-dimension")
+def test_early_stopping_in_numbers():
+    text = page("figure-high-dimension")
     cells = ["500", "0.5500", "0.5000", "2", "0.1000", "3", "0.1100", "+10.0 %"]
     assert row(text, "500", "0.5500") == cells
     assert row(text, "1000", "0.5500")[-1] == "+0.0 %"
@@ -203,8 +198,8 @@ def test_early_stopping_in_numbers(folder):
     assert "at n = 500 the last error differs by +10.0 % from the best" in text
 
 
-def test_sensitivity(folder):
-    text = page(folder, "sensitivity")
+def test_sensitivity():
+    text = page("sensitivity")
     assert row(text, "GDT")[1:] == [
         "0.0500 ± 0.0010",
         "0.0550 ± 0.0010 (+10 %)",
@@ -213,8 +208,8 @@ def test_sensitivity(folder):
     assert "Twice the true sizes change the mean estimation error by +10.0 % for GDT" in text
 
 
-def test_noise(folder):
-    text = page(folder, "noise").split("## Weak signal, row and column sparse")[1]
+def test_noise():
+    text = page("noise").split("## Weak signal, row and column sparse")[1]
     assert row(text, "uniform")[1] == "0.1020 ± 0.0010 (+2 %)"
     assert row(text, "student\\_t2")[2] == "0.1800 ± 0.0010 (+80 %)"
     assert row(text, "gaussian")[1] == "0.1000 ± 0.0010"
@@ -223,7 +218,9 @@ def test_noise(folder):
 def test_no_records(tmp_path):
     for name in ("table5", "calcium"):
         write_study(name, [], tmp_path)
-        assert "No replication of this study is finished" in page(tmp_path, name)
+        assert "No replication of this study is finished" in (
+            tmp_path / name / "page.md"
+        ).read_text("utf-8")
     with pytest.raises(ValueError, match="no study 'table9'; choose from table1"):
         write_study("table9", [], tmp_path)
 
@@ -236,19 +233,20 @@ def test_command_machine_and_state_from_the_summary(tmp_path):
         '"jobs": 50, "jobs_finished": 4}'
     )
     write_study("table1", synthetic.accuracy(), tmp_path)
-    text = page(tmp_path, "table1")
+    text = (tmp_path / "table1" / "page.md").read_text(encoding="utf-8")
     assert "| command | `python -m paper table1 --quick` |" in text
     assert "| machine | 2 cores |" in text
     assert "This is the small version (`--quick`)" in text
     assert "Unfinished: 4 of 50 jobs" in text
 
 
-def test_claims_have_a_mark_and_the_page_links_to_the_index(folder):
-    text = page(folder, "table5")
+def test_claims_have_a_mark_and_the_page_links_to_the_index(tmp_path):
+    write_study("table5", synthetic.timing(), tmp_path)
+    text = (tmp_path / "table5" / "page.md").read_text(encoding="utf-8")
     claims = text.split("## Claims that this study checks")[1].split("##")[0]
     assert row(claims, "GDT is the fastest of the paper's methods at every ζ ≥ 5")[1] == "✓ holds"
     assert "[← All results](../index.md)" in text
-    html = (folder / "table5" / "page.html").read_text(encoding="utf-8")
+    html = (tmp_path / "table5" / "page.html").read_text(encoding="utf-8")
     assert '<a href="../index.html">← All results</a>' in html
     assert '<span class="verdict good"><span aria-hidden="true">✓</span> holds</span>' in html
 

@@ -293,6 +293,7 @@ def test_extra_that_is_not_json(extra, error, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_loading_a_regressor_loads_no_application(tmp_path):
     tr.save(example("regressor")[0], tmp_path / "model")
     code = (

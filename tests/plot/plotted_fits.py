@@ -29,12 +29,12 @@ def searched():
 
 @cache
 def wide():
-    """A fit with 5,000 predictors, 100 of them selected, and 60 responses."""
+    """A fit with 1,000 predictors, 100 of them selected, and 60 responses."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((150, 5000))
+    X = rng.standard_normal((150, 1000))
     effects = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 60))
     Y = X[:, :100] @ effects + rng.standard_normal((150, 60))
-    names = [f"gene number {i} of a study with long names" for i in range(5000)]
+    names = [f"gene number {i} of a study with long names" for i in range(1000)]
     X = pd.DataFrame(X, columns=names)
     est = tr.SparseReducedRankRegressor(2, 100, None, ridge=0.1, start="screening").fit(X, Y)
     assert len(est.row_support_) == 100

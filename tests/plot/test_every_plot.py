@@ -23,12 +23,9 @@ OF_FITS = {
     "convergence": lambda est, X, Y, **options: tr.plot.convergence(est, **options),
 }
 KINDS = {
-    "few": lambda: (fits.given(), *fits.paper()),
     "many": fits.wide,
-    "rank 0": fits.nothing,
     "one response": fits.single,
     "odd names": fits.odd_names,
-    "counts": fits.counts,
     "classes": fits.classes,
 }
 
@@ -112,6 +109,7 @@ def test_numbers_are_checked(call, argument):
         call()
 
 
+@pytest.mark.slow
 def test_pyplot_is_not_imported_with_given_axes():
     code = """
 import sys, numpy as np, thinrank as tr

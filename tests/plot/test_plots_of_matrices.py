@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
@@ -40,7 +39,6 @@ def missing(matrix):
 
 FITS = {
     "svd": lambda A: (tr.SparseSVD(2, 20, 20).fit(A), A),
-    "sparse input": lambda A: (tr.SparseSVD(2, 20, 20).fit(sp.csr_array(A)), sp.csr_array(A)),
     "pca": lambda A: (tr.SparsePCA(2, 20).fit(A), A),
     "completion": lambda A: (
         tr.SparseMatrixCompletion(2, 20, 20, ridge=0.1).fit(missing(A)),

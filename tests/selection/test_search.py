@@ -81,15 +81,6 @@ def test_the_score_of_rank_zero_is_that_of_the_training_means(intercept):
         assert score == pytest.approx(np.mean((Y[test] + 1 - mean) ** 2))
 
 
-def test_standardised_scores_do_not_depend_on_units():
-    X, Y, _ = data()
-    rng = np.random.default_rng(0)
-    est = one_model(2, 4, 5, 0.1)
-    scores = [r.objective for r in est.fit(X, Y).search_]
-    moved = est.fit(X * 10 ** rng.uniform(-3, 3, P) + 1, Y * 10 ** rng.uniform(-3, 3, K))
-    np.testing.assert_allclose([r.objective for r in moved.search_], scores, rtol=1e-5)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_standardised_training_parts(weighted):
     """Columns are scaled by their training rows; relative to rank 0 units of Y do not matter."""
@@ -145,8 +136,6 @@ def test_blocks_have_the_scores_of_the_whole_matrix():
     for one, other in zip(last_records(whole), last_records(blocks), strict=True):
         assert one.sizes == other.sizes
         np.testing.assert_allclose(other.split_scores, one.split_scores, rtol=1e-5)
-    free = cv_of().fit(tr.designs.Blocks([X[:13], X[13:]], block_rows=10), Y)
-    np.testing.assert_array_equal(free.row_support_, cv_of().fit(X, Y).row_support_)
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "poisson"])
@@ -196,12 +185,6 @@ def test_splits_without_weight(side):
         one_model(1, 2, None, 0.0, cv=SPLITS[:1]).fit(X, Y, weight)
 
 
-@pytest.mark.parametrize("cv", ["abc", True, 2.5, object(), [(0, 1, 2)], [3]])
-def test_what_is_not_a_way_to_split(cv):
-    with pytest.raises(ValueError, match=r"^cv must be a number of folds, a splitter or a list"):
-        cv_of(cv=cv).fit(*data()[:2])
-
-
 @pytest.mark.parametrize(
     ("cv", "message"),
     [(1, r"at least 2 folds.*got 1"), (-2, r"got -2"), ([], "at least one split")],
@@ -238,7 +221,7 @@ def test_masks_and_groups():
 # --------------------------------------------------------------------------- what is found
 
 
-@pytest.mark.parametrize(("seed", "signal"), [(0, 0.3), (1, 0.6), (2, 1.0)])
+@pytest.mark.parametrize(("seed", "signal"), [(0, 0.3), (2, 1.0)])
 def test_the_search_is_within_one_per_cent_of_a_full_grid(seed, signal):
     """Of ranks and every number of rows, with some numbers of columns and ridges."""
     X, Y, _ = data(seed, signal, p=8, k=6)
@@ -249,8 +232,7 @@ def test_the_search_is_within_one_per_cent_of_a_full_grid(seed, signal):
     assert found <= 1.01 * best
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("criterion", ["pic", "bic"])
+@pytest.mark.parametrize(("seed", "criterion"), [(0, "pic"), (1, "bic")])
 def test_a_criterion_is_about_as_low_as_with_every_number_of_rows(seed, criterion):
     X, Y, _ = data(seed, signal=1.0)
     options = LITERAL | {"criterion": criterion, "ridge": 0.0}
@@ -262,9 +244,8 @@ def test_a_criterion_is_about_as_low_as_with_every_number_of_rows(seed, criterio
     assert least_score(found) <= best + 0.01 * abs(best)
 
 
-@pytest.mark.parametrize("criterion", ["cv", "pic"])
 @pytest.mark.parametrize(
-    ("n", "p", "k"), [(60, 300, 12), (300, 40, 12), (150, 100, 90)], ids=["wide", "long", "both"]
+    ("criterion", "n", "p", "k"), [("cv", 60, 150, 12), ("pic", 200, 30, 12), ("pic", 60, 40, 50)]
 )
 def test_clear_signals_have_their_sizes_and_supports(criterion, n, p, k):
     X, Y, truth = data(0, 5.0, n, p, k, row_sparsity=6)
@@ -288,16 +269,7 @@ def test_noise_of_very_different_sizes():
 
 @pytest.mark.parametrize("rule", RULES)
 def test_rank_zero_in_noise(rule):
-    est = tr.SparseReducedRankRegressor(refit_rule=rule)
-    ranks = [est.fit(*noise(seed)).rank_ for seed in range(3)]
-    assert ranks.count(0) >= 2
-
-
-@pytest.mark.parametrize("criterion", ["cv", "pic"])
-def test_given_ranks_do_not_become_zero(criterion):
-    est = tr.SparseReducedRankRegressor(rank=1, criterion=criterion).fit(*noise())
-    assert est.rank_ == 1
-    assert {record.sizes.rank for record in est.search_} == {1}
+    assert tr.SparseReducedRankRegressor(refit_rule=rule).fit(*noise()).rank_ == 0
 
 
 @pytest.mark.filterwarnings("ignore:no feature is in use:UserWarning")
@@ -480,26 +452,3 @@ def test_whether_rows_are_exchanged_is_chosen_and_fits_the_same_model():
 def test_bad_exchange():
     with pytest.raises(ValueError, match="exchange must be True, False or \"auto\", got 'no'"):
         tr.SparseReducedRankRegressor(exchange="no").fit(*data()[:2])
-
-
-@pytest.mark.parametrize("bad", ["two_se", None, 1])
-def test_bad_rules(bad):
-    with pytest.raises(ValueError, match='refit_rule must be one of "best", "one_se", "thi'):
-        cv_of(refit_rule=bad).fit(*data()[:2])
-
-
-@pytest.mark.parametrize(
-    ("axes", "message"),
-    [
-        ({"ranks": []}, "ranks? must have at least one value"),
-        ({"row_sparsities": []}, "row_sparsit.* must have at least one value"),
-        ({"ranks": [0]}, r"rank.* must be .*from 1 to 8 .*got 0"),
-        ({"ranks": [4], "row_sparsities": [3]}, r"rank.* must be .*from 1 to 3 .*got 4"),
-        ({"row_sparsities": [P + 1]}, r"row_sparsit.* .*from 1 to 14 .*got 15"),
-        ({"column_sparsities": [2.5]}, r"column_sparsit.* .*got 2.5"),
-        ({"column_sparsities": [True]}, r"column_sparsit.* .*got True"),
-    ],
-)
-def test_bad_axes(axes, message):
-    with pytest.raises(ValueError, match=message):
-        cv_of(**axes).fit(*data()[:2])
