@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from thinrank.core.whole_file import write_text
+from thinrank.core.files import write_text
 from thinrank.studies.spec import Job, StudyRecord
 
 

@@ -11,8 +11,8 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from thinrank.core.files import write_text
 from thinrank.core.progress import progress_bar
-from thinrank.core.whole_file import write_text
 from thinrank.studies.cache import Cache
 from thinrank.studies.executors import EXECUTORS, Finished, execute, run_job
 from thinrank.studies.machine import describe_machine, now, versions
