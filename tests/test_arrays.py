@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from thinrank import arrays, entrywise
-from thinrank.arrays import top_positions, top_rows
+from thinrank.arrays import hard_threshold, top_positions, top_rows
 
 # --------------------------------------------------------------------------- conversion
 
@@ -251,3 +251,26 @@ def test_the_largest_of_many_numbers(rng, ties):
         squares = np.round(squares, 1)
     order = np.argsort(-arrays.half_the_digits(squares), kind="stable")
     assert top_positions(squares, 300).tolist() == sorted(order[:300].tolist())
+
+
+def naive_hard(block, count):
+    out = np.zeros_like(block)
+    order = sorted(range(len(block)), key=lambda i: (-np.sum(block[i] ** 2), i))
+    for i in order[:count]:
+        out[i] = block[i]
+    return out
+
+
+@pytest.mark.parametrize("count", [1, 8, 20])
+@pytest.mark.parametrize("kind", ["random", "ties", "zeros"])
+def test_hard(library, dtype, rng, count, kind):
+    block = rng.standard_normal((9, 2))
+    if kind == "ties":
+        block = rng.integers(-1, 2, (9, 2)).astype(float)
+    elif kind == "zeros":
+        block[2:] = 0
+    given = library.array(block, dtype)
+    out = hard_threshold(given, count)
+    library.check(out, dtype=dtype)
+    np.testing.assert_array_equal(library.numpy(out), naive_hard(block.astype(dtype), count))
+    np.testing.assert_array_equal(library.numpy(given), block.astype(dtype))  # as it was

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from thinrank.core.lazy import keep_function as _keep_function
-from thinrank.core.lazy import lazy_names as _lazy_names
+from thinrank.core.imports import keep_function as _keep_function
+from thinrank.core.imports import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from thinrank import (

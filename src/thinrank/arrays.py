@@ -308,6 +308,18 @@ def top_rows(a: Array, count: int) -> Array:
     return top_positions(row_norms_squared(a), count)
 
 
+def hard_threshold(block: Array, count: int) -> Array:
+    """Hard(U, s) of the paper: keep the ``count`` rows of largest ℓ₂ norm, zero the others.
+
+    Among rows of equal norm the first are kept. If ``count`` is at least the number of rows, the
+    block itself is returned.
+    """
+    if count >= block.shape[0]:
+        return block
+    kept = top_rows(block, count)
+    return scatter_rows(take_rows(block, kept), kept, block.shape[0])
+
+
 def top_positions(squares: Array, count: int) -> Array:
     """Sorted positions of the ``count`` largest of non-negative numbers, without zeros.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 _DTYPES = ("float32", "float64")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from thinrank.core.extras import is_installed
+from thinrank.core.imports import is_installed
 from thinrank.paper import find_study, study_names, write_index, write_study
 from thinrank.paper.commands import own_command
 from thinrank.studies import StudyError, load_records, run_study

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinrank.core.extras import import_optional
 from thinrank.core.files import atomic_file
+from thinrank.core.imports import import_optional
 from thinrank.persistence.folder import ARRAYS
 from thinrank.selection.stability import AxisSummary, remark
 from thinrank.tables import TableError, checksum

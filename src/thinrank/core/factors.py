@@ -12,7 +12,7 @@ from array_api_extra import pad
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.core.stored_values import storable
+from thinrank.core.journal import storable
 
 
 @storable

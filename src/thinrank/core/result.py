@@ -1,4 +1,4 @@
-"""Results of fits: the factors, how the run ended, and one record per iteration."""
+"""Results of fits: the factors, the sizes, how the run ended, and one record per iteration."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
-from thinrank.core.records import RecordList
-from thinrank.core.sizes import Sizes
-from thinrank.core.stored_values import storable
+from thinrank.core.journal import storable
 
 
 @storable
@@ -41,6 +39,20 @@ class Status:
 
     def __str__(self) -> str:
         return self.message
+
+
+@storable
+class Sizes(NamedTuple):
+    """Rank, number of rows, number of columns and ridge of a model, and whether rows are exchanged.
+
+    Without exchanges the rows are those that backward elimination leaves of the ridge fit.
+    """
+
+    rank: int
+    rows: int
+    columns: int
+    ridge: float
+    exchange: bool = True
 
 
 @storable
@@ -94,6 +106,42 @@ class Record:
     split_scores: tuple[float, ...] = field(default=(), repr=False)
     rank_scores: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     search_round: int = 1
+
+
+class IterationRecord(Protocol):
+    """What the records of all iterative methods have in common."""
+
+    @property
+    def iteration(self) -> int:
+        """Number of the iteration, counted from 1."""
+        ...
+
+    @property
+    def change(self) -> float:
+        """How much the iterate changed."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """Time since the run began."""
+        ...
+
+
+RecordT = TypeVar("RecordT", bound=IterationRecord)
+
+
+class RecordList(list[RecordT]):
+    """The records of a run, in order: one record per iteration."""
+
+    @property
+    def changes(self) -> list[float]:
+        """The change of the iterate in every iteration."""
+        return [record.change for record in self]
+
+    @property
+    def seconds(self) -> float:
+        """Duration of the whole run."""
+        return self[-1].seconds if self else 0.0
 
 
 @storable

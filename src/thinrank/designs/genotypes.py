@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.extras import import_optional
-from thinrank.core.threads import threads_in_use
+from thinrank.core.imports import import_optional
+from thinrank.core.resources import threads_in_use
 from thinrank.designs.blockwise import blockwise_gram
 from thinrank.designs.dense import ColumnMoments
 from thinrank.designs.plink_files import read_plink_files

@@ -15,9 +15,8 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, Solver
 from thinrank.core.factors import Factors
-from thinrank.core.memory import explained
+from thinrank.core.resources import explained, one_library_with_threads, one_thread_if_small
 from thinrank.core.result import History, Outcome, Record, Status
-from thinrank.core.threads import one_library_with_threads, one_thread_if_small
 from thinrank.estimators.checkpoints import recorded
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.rounds import fit_in_rounds

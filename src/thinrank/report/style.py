@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinrank.core.extras import import_optional
 from thinrank.core.files import atomic_file
+from thinrank.core.imports import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.core.stored_values import storable
+from thinrank.core.journal import storable
 
 
 @storable

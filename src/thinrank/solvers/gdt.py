@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 from thinrank import arrays, entrywise
-from thinrank.arrays import Array
+from thinrank.arrays import Array, hard_threshold
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import StepRule, Trial
 from thinrank.core.factors import Factors
-from thinrank.core.stored_values import storable
-from thinrank.core.threshold import hard_threshold
+from thinrank.core.journal import storable
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 from thinrank.solvers.steps import Safeguarded, as_step_rule, mean_curvature
 

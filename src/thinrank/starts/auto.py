@@ -7,7 +7,7 @@ from typing import Any
 
 from thinrank import arrays, entrywise
 from thinrank.arrays import Array
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.core.contracts import QuadraticForm, Start
 from thinrank.core.factors import Factors
 from thinrank.losses.form_loss import FormLoss
@@ -71,7 +71,7 @@ class Auto:
     def suited(self, loss: Any, rows: int) -> Start:
         """The start to use for a fit with ``rows`` rows."""
         m1, m2 = loss.shape
-        dense_fits = memory.fits(m1 * m2, arrays.itemsize(loss.prototype))
+        dense_fits = resources.fits(m1 * m2, arrays.itemsize(loss.prototype))
         if not self.exchanges_rows:
             if "quadratic" not in loss.capabilities or not dense_fits:
                 return Spectral()

@@ -10,7 +10,7 @@ import numpy as np
 from thinrank import arrays, linalg
 from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import QuadraticForm
-from thinrank.core.memory import budget_bytes
+from thinrank.core.resources import budget_bytes
 from thinrank.forms.products import ProductForm, dual_fits
 
 # Numbers of rows are a geometric sequence with this ratio: most rows are removed in groups, and the

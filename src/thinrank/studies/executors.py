@@ -15,7 +15,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.studies.machine import now, stamp
 from thinrank.studies.spec import Job, Study, StudyRecord, plain
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
 from thinrank.core.files import atomic_file
+from thinrank.core.imports import import_optional
 from thinrank.tables.text_style import TextStyle
 
 OUTPUT_SUFFIXES = (".csv", ".tsv", ".parquet", ".npy")
