@@ -88,11 +88,6 @@ def _inverse_root_by_halves(symmetric: Array, scale: float) -> tuple[Array, bool
 
 def solve_definite(symmetric: Array, right: Array) -> Array:
     """A⁻¹B for a positive definite matrix A, which is overwritten."""
-    if type(symmetric) is np.ndarray and 0 < symmetric.shape[0] <= _BLOCK:
-        # half the time of an explicit inverse; a failure leaves A as it is
-        _, solved, failed = _lapack("posv", symmetric.dtype)(symmetric.T, right)
-        if not failed:
-            return solved
     root, _ = inverse_cholesky(symmetric)
     return root.T @ (root @ right)
 

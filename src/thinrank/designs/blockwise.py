@@ -18,7 +18,7 @@ def column_blocks(design: Design) -> Iterator[Array]:
     """Indices of all columns, in blocks."""
     xp = arrays.namespace(design.prototype)
     device = arrays.device_of(design.prototype)
-    width = arrays.at_once(_BLOCK_COLUMNS, design.prototype)
+    width = _BLOCK_COLUMNS
     for first in range(0, design.shape[1], width):
         yield xp.arange(first, min(first + width, design.shape[1]), device=device)
 

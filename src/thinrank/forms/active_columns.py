@@ -120,7 +120,7 @@ class ActiveColumns:
     def _blocks(self, positions: np.ndarray) -> Iterator[Array]:
         """Index arrays of a few positions each."""
         few = max(_BLOCK_COLUMNS, self._X.shape[1] // _PART_OF_COLUMNS)
-        width = arrays.at_once(few, self._X.prototype)
+        width = few
         for first in range(0, len(positions), width):
             yield self._indices(positions[first : first + width])
 

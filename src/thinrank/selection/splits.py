@@ -21,7 +21,7 @@ from thinrank.core.factors import Factors
 from thinrank.core.result import Sizes
 from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_rows
 from thinrank.designs.subsets import view_rows
-from thinrank.designs.unprojected import unprojected
+from thinrank.designs.transformed import unprojected
 from thinrank.forms.block_form import BlockForm
 from thinrank.forms.products import ProductForm
 from thinrank.forms.training_rows import TrainingRows, without_rows

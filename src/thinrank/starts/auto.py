@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from thinrank import arrays, entrywise
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import resources
 from thinrank.core.contracts import QuadraticForm, Start
@@ -131,7 +131,7 @@ def _correlated(form: QuadraticForm, rows: Array) -> bool:
     gram = form.gram(rows)
     xp = arrays.namespace(gram)
     least = xp.min(xp.linalg.diagonal(gram))
-    least, largest = arrays.to_numpy(xp.stack([least, entrywise.largest_beside_diagonal(gram)]))
+    least, largest = arrays.to_numpy(xp.stack([least, arrays.max_abs(xp.tril(gram, k=-1))]))
     # their quotient is a bound of all correlations, and equal to the largest if X is scaled
     if largest <= _MAX_CORRELATION * least:
         return False
@@ -139,4 +139,4 @@ def _correlated(form: QuadraticForm, rows: Array) -> bool:
     inverse = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
     gram *= inverse
     gram *= inverse[:, None]
-    return float(entrywise.largest(arrays.add_to_diagonal(gram, -1.0))) > _MAX_CORRELATION
+    return float(arrays.max_abs(arrays.add_to_diagonal(gram, -1.0))) > _MAX_CORRELATION
