@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         tables,
         theory,
     )
+    from thinrank.accelerator import to_device
     from thinrank.core.factors import Factors
     from thinrank.core.result import Solution
-    from thinrank.devices import to_device
     from thinrank.estimators.checkpoints import checkpoint
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
@@ -95,7 +95,7 @@ __getattr__, __dir__ = _lazy_names(
         "checkpoint": "thinrank.estimators.checkpoints",
         "load": "thinrank.persistence",
         "save": "thinrank.persistence",
-        "to_device": "thinrank.devices",
+        "to_device": "thinrank.accelerator",
     },
 )
 # its module has the same name, and would take its place when it is imported

@@ -201,6 +201,24 @@ def submatrix(a: Array, rows: Array, columns: Array) -> Array:
     return take_columns(take_rows(a, rows), columns)
 
 
+def submatrices(a: Array, rows: Array, columns: Array) -> Array:
+    """Rows (m, s) and columns (m, t) of matrices (m, ·, ·)."""
+    if type(a) is np.ndarray:
+        return a[np.arange(len(a))[:, None, None], rows[:, :, None], columns[:, None, :]]
+    xp = namespace(a)
+    return xp.take_along_axis(
+        xp.take_along_axis(a, rows[:, :, None], axis=1), columns[:, None, :], axis=2
+    )
+
+
+def transposed_product(a: Array, block: Array) -> Array:
+    """aᵀ @ block."""
+    if type(a) is np.ndarray and a.dtype == np.float64:
+        # OpenBLAS needs up to three times as long for the product in the other order
+        return (block.T @ a).T
+    return a.T @ block
+
+
 def scatter_rows(rows: Array, index: Array, size: int) -> Array:
     """Put ``rows`` at the positions ``index`` in a zero array of ``size`` rows."""
     xp = namespace(rows)

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from pathlib import Path
 from typing import Any, TypeVar
 
 from joblib import Parallel, effective_n_jobs
@@ -87,30 +86,6 @@ def one_thread_if_small(multiplications: float) -> AbstractContextManager[Any]:
     if not multiplications <= _SMALL or not main or threads_in_use() == 1:
         return nullcontext()
     return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
-
-
-def one_library_with_threads() -> AbstractContextManager[Any]:
-    """Limit the linear algebra library of SciPy to one thread, if NumPy has another one.
-
-    NumPy and SciPy often come with a library each. Threads of either wait for its next product for
-    about a tenth of a second, and meanwhile keep cores busy that the other needs: on two cores an
-    inverse of 1200 rows by SciPy took twice as long after a product by NumPy, and a singular value
-    decomposition of 48 rows by NumPy ten times as long after that inverse.
-    """
-    if threads_in_use() == 1:
-        return nullcontext()
-    controller = _controller(len(sys.modules))
-    pools = [pool.filepath for pool in controller.lib_controllers if pool.user_api == "blas"]
-    of_scipy = [library for library in pools if _is_of_scipy(library)]
-    if not of_scipy or len(of_scipy) == len(pools):
-        return nullcontext()
-    return controller.select(filepath=of_scipy).limit(limits=1)
-
-
-def _is_of_scipy(library: str) -> bool:
-    """Whether a library lies in scipy.libs or, on a Mac, in scipy/.dylibs."""
-    folder = Path(library).parent
-    return folder.name == "scipy.libs" or folder.parent.name == "scipy"
 
 
 @contextmanager

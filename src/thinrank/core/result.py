@@ -6,11 +6,13 @@ import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
+
+RecordT = TypeVar("RecordT", bound=Any)  # has iteration, change and seconds
 
 
 @storable
@@ -106,28 +108,6 @@ class Record:
     split_scores: tuple[float, ...] = field(default=(), repr=False)
     rank_scores: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     search_round: int = 1
-
-
-class IterationRecord(Protocol):
-    """What the records of all iterative methods have in common."""
-
-    @property
-    def iteration(self) -> int:
-        """Number of the iteration, counted from 1."""
-        ...
-
-    @property
-    def change(self) -> float:
-        """How much the iterate changed."""
-        ...
-
-    @property
-    def seconds(self) -> float:
-        """Time since the run began."""
-        ...
-
-
-RecordT = TypeVar("RecordT", bound=IterationRecord)
 
 
 class RecordList(list[RecordT]):

@@ -201,7 +201,7 @@ def dual_fits(forms: Sequence[ProductForm], rows: Array) -> tuple[Array, Array]:
     products = sum(block @ xp.matrix_transpose(block) for block in blocks())
     products = xp.astype(products, xp.float64, copy=False)
     ridges = arrays.from_numpy(np.asarray([form.samples * form.ridge for form in forms]), products)
-    identity = xp.eye(products.shape[1], dtype=xp.float64, device=arrays.device_of(rows))
+    identity = arrays.identity(products.shape[1], like=products)
     inverse = xp.linalg.inv(products + ridges[:, None, None] * identity)
     inverse = xp.astype(inverse, forms[0].prototype.dtype, copy=False)
     dual = inverse @ linalg.stacked([form.responses() for form in forms])
