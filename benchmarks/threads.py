@@ -18,7 +18,7 @@ from output import machine, publish, table
 from threadpoolctl import threadpool_limits
 
 import thinrank as tr
-from thinrank.core import threads
+from thinrank.core import resources
 
 SIZES = ((50, 100, 50), (160, 235, 2), (200, 400, 50), (337, 370, 6), (500, 800, 150))
 
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    threads._SMALL = 0.0
+    resources._SMALL = 0.0
     rows = []
     for n, p, k in SIZES:
         X, Y = problem(n, p, k)

@@ -19,7 +19,7 @@ from pathlib import Path
 from paper import find_study, study_names, write_index, write_study
 from paper.commands import own_command
 from paper.studies import EXECUTORS, StudyError, load_records, run_study
-from thinrank.core.extras import is_installed
+from thinrank.core.imports import is_installed
 
 # The libraries that pages and plots need.
 _LIBRARIES = ("matplotlib", "jinja2")

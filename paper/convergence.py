@@ -11,8 +11,8 @@ import numpy as np
 
 from paper.claims import Claim, Finding
 from paper.studies import Job, Study, StudyRecord
+from thinrank.arrays import hard_threshold
 from thinrank.core.factors import Factors
-from thinrank.core.threshold import hard_threshold
 from thinrank.datasets import make_two_way_sparse
 from thinrank.losses import LeastSquares
 from thinrank.minimize import minimize

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from thinrank import arrays, entrywise
-from thinrank.arrays import top_positions, top_rows
+from thinrank import arrays
+from thinrank.arrays import hard_threshold, top_positions, top_rows
 
 # --------------------------------------------------------------------------- conversion
 
@@ -199,7 +199,7 @@ def test_top_rows_of_very_large_numbers(library, dtype):
 def test_logistic_functions_do_not_overflow(library, dtype):
     x = np.array([-700.0, -80.0, -1.5, 0.0, 2.0, 80.0, 700.0])
     own, positive, share = library.array(x, dtype), np.logaddexp(0.0, x), special.expit(x)
-    found = [entrywise.log1p_exp(own), entrywise.expit(own), *entrywise.logistic(own)]
+    found = [arrays.log1p_exp(own), arrays.expit(own), *arrays.logistic(own)]
     library.check(*found, dtype=dtype)
     tol = 1e-5 if dtype == "float32" else 1e-13
     expected = [positive, share, positive, share, special.expit(-x)]
@@ -211,10 +211,10 @@ def test_limits_of_entries(library, dtype):
     x = library.array([[-1.0, 0.5], [3.0, -2.0]], dtype)
     bounds = library.array([0.0, -1.0], dtype)
     outputs = [
-        (entrywise.at_least(x, 0.25), [[0.25, 0.5], [3.0, 0.25]]),
-        (entrywise.at_most(x, 0.25), [[-1.0, 0.25], [0.25, -2.0]]),
-        (entrywise.at_least(x, bounds), [[0.0, 0.5], [3.0, -1.0]]),
-        (entrywise.at_most(x, bounds), [[-1.0, -1.0], [0.0, -2.0]]),
+        (arrays.at_least(x, 0.25), [[0.25, 0.5], [3.0, 0.25]]),
+        (arrays.at_most(x, 0.25), [[-1.0, 0.25], [0.25, -2.0]]),
+        (arrays.at_least(x, bounds), [[0.0, 0.5], [3.0, -1.0]]),
+        (arrays.at_most(x, bounds), [[-1.0, -1.0], [0.0, -2.0]]),
     ]
     for found, expected in outputs:
         library.check(found, dtype=dtype)
@@ -223,7 +223,7 @@ def test_limits_of_entries(library, dtype):
 
 def test_logarithm_of_zero_is_finite(library, dtype):
     x = library.array([0.0, 1.0, 5.0], dtype)
-    found = entrywise.log_or_smallest(x)
+    found = arrays.log_or_smallest(x)
     library.check(found, x * found, dtype=dtype)
     tol = 1e-6 if dtype == "float32" else 1e-14
     smallest = np.log(np.finfo(dtype).tiny)
@@ -235,11 +235,11 @@ def test_logarithm_of_zero_is_finite(library, dtype):
 def test_sums_and_maxima_of_rows(library, dtype, rng, columns):
     x = rng.standard_normal((6, columns))
     own = library.array(x, dtype)
-    library.check(entrywise.row_sums(own), entrywise.row_maxima(own), dtype=dtype)
+    library.check(arrays.row_sums(own), arrays.row_maxima(own), dtype=dtype)
     tol = 1e-5 if dtype == "float32" else 1e-13
     for found, expected in [
-        (entrywise.row_sums(own), x.sum(axis=1, keepdims=True)),
-        (entrywise.row_maxima(own), x.max(axis=1, keepdims=True)),
+        (arrays.row_sums(own), x.sum(axis=1, keepdims=True)),
+        (arrays.row_maxima(own), x.max(axis=1, keepdims=True)),
     ]:
         np.testing.assert_allclose(library.numpy(found), expected, rtol=tol, atol=tol)
 
@@ -251,3 +251,26 @@ def test_the_largest_of_many_numbers(rng, ties):
         squares = np.round(squares, 1)
     order = np.argsort(-arrays.half_the_digits(squares), kind="stable")
     assert top_positions(squares, 300).tolist() == sorted(order[:300].tolist())
+
+
+def naive_hard(block, count):
+    out = np.zeros_like(block)
+    order = sorted(range(len(block)), key=lambda i: (-np.sum(block[i] ** 2), i))
+    for i in order[:count]:
+        out[i] = block[i]
+    return out
+
+
+@pytest.mark.parametrize("count", [1, 8, 20])
+@pytest.mark.parametrize("kind", ["random", "ties", "zeros"])
+def test_hard(library, dtype, rng, count, kind):
+    block = rng.standard_normal((9, 2))
+    if kind == "ties":
+        block = rng.integers(-1, 2, (9, 2)).astype(float)
+    elif kind == "zeros":
+        block[2:] = 0
+    given = library.array(block, dtype)
+    out = hard_threshold(given, count)
+    library.check(out, dtype=dtype)
+    np.testing.assert_array_equal(library.numpy(out), naive_hard(block.astype(dtype), count))
+    np.testing.assert_array_equal(library.numpy(given), block.astype(dtype))  # as it was

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from thinrank.core.extras import import_optional, is_installed
+from thinrank.core.imports import import_optional, is_installed
 
 ROOT = Path(__file__).parent.parent
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from paper.studies.spec import Job, StudyRecord
-from thinrank.core.whole_file import write_text
+from thinrank.core.files import write_text
 
 
 class Cache:

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from paper.studies.machine import now, stamp
 from paper.studies.spec import Job, Study, StudyRecord, plain
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 EXECUTORS = ("serial", "processes", "dask")
 

@@ -15,8 +15,8 @@ from paper.studies.cache import Cache
 from paper.studies.executors import EXECUTORS, Finished, execute, run_job
 from paper.studies.machine import describe_machine, now, versions
 from paper.studies.spec import Job, Study, StudyRecord, plain
+from thinrank.core.files import write_text
 from thinrank.core.progress import progress_bar
-from thinrank.core.whole_file import write_text
 
 
 class StudyError(RuntimeError):

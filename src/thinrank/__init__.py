@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from thinrank.core.lazy import keep_function as _keep_function
-from thinrank.core.lazy import lazy_names as _lazy_names
+from thinrank.core.imports import keep_function as _keep_function
+from thinrank.core.imports import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from thinrank import (
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
         tables,
         theory,
     )
+    from thinrank.accelerator import to_device
     from thinrank.core.factors import Factors
     from thinrank.core.result import Solution
-    from thinrank.devices import to_device
     from thinrank.estimators.checkpoints import checkpoint
     from thinrank.estimators.classifier import SparseReducedRankClassifier
     from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
@@ -91,7 +91,7 @@ __getattr__, __dir__ = _lazy_names(
         "checkpoint": "thinrank.estimators.checkpoints",
         "load": "thinrank.persistence",
         "save": "thinrank.persistence",
-        "to_device": "thinrank.devices",
+        "to_device": "thinrank.accelerator",
     },
 )
 # its module has the same name, and would take its place when it is imported

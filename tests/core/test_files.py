@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from thinrank.core.unfinished import FORMER, UNFINISHED, clear_unfinished, hidden_path, remove
-from thinrank.core.whole_file import whole_file, write_text
+from thinrank.core.files import (
+    FORMER,
+    UNFINISHED,
+    atomic_file,
+    clear_unfinished,
+    hidden_path,
+    remove,
+    write_text,
+)
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes of files and numbers of processes")
 
@@ -31,7 +38,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypat
 
 def test_an_interruption_leaves_nothing(tmp_path):
     def interrupted():
-        with whole_file(tmp_path / "table.csv") as place:
+        with atomic_file(tmp_path / "table.csv") as place:
             assert place.suffix == ".csv"
             place.write_text("half")
             raise KeyboardInterrupt

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from thinrank.core.factors import Factors
-from thinrank.core.journal import Journal, recalled, recording, stop_recording
-from thinrank.core.result import Outcome, Status
-from thinrank.core.sizes import Sizes
-from thinrank.core.stored_values import decoded, encoded
+from thinrank.core.journal import Journal, decoded, encoded, recalled, recording, stop_recording
+from thinrank.core.result import Outcome, Sizes, Status
 
 
 def through_json(value):

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import thinrank as tr
 from thinrank import Factors
-from thinrank.core.threshold import hard_threshold
+from thinrank.arrays import hard_threshold
 from thinrank.losses import Denoising
 
 quick = settings(max_examples=50, deadline=None, derandomize=True)

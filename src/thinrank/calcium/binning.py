@@ -10,7 +10,7 @@ import numpy as np
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.movie import Movie
 from thinrank.calcium.stages import StageProgress
-from thinrank.core.threads import threads_in_use
+from thinrank.core.resources import threads_in_use
 
 # Bins are one decay time long if the movie then has this many of them, and half as long otherwise.
 # A long movie shows as much in longer bins, in less time.

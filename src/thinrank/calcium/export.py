@@ -14,7 +14,7 @@ from thinrank.calcium.fluorescence import Fluorescence
 from thinrank.calcium.folder import whole_folder, write_summary
 from thinrank.calcium.quality import Quality
 from thinrank.calcium.scores import as_regions
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 
 class Segmentation(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 
 from thinrank.calcium.fluorescence import Fluorescence
 from thinrank.calcium.quality import Quality
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 _UNKNOWN = "unknown"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -10,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from thinrank.core.unfinished import clear_unfinished
-from thinrank.core.whole_folder import replaced_folder
+from thinrank.core.files import atomic_folder, clear_unfinished
 
 SUMMARY = "summary.json"
 """Name of the file that describes the results and lists all files; it is written last."""
@@ -23,20 +21,11 @@ _NAMED_IN_ERRORS = 3  # at most this many file names in a message, to keep it on
 def whole_folder(target: Path | str, overwrite: bool = False) -> Iterator[Path]:
     """A temporary folder, renamed to the target when the block ends without an error.
 
-    After an error or Ctrl-C, the target is unchanged; see :mod:`thinrank.core.whole_folder`.
+    After an error or Ctrl-C, the target is unchanged; see :mod:`thinrank.core.files`.
     """
     check_destination(target, overwrite)
-    target = Path(target).resolve()
-    missing = [parent for parent in target.parents if not parent.exists()]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with replaced_folder(target) as place:
-            yield place
-    except BaseException:
-        for parent in missing:  # innermost first
-            with contextlib.suppress(OSError):
-                parent.rmdir()
-        raise
+    with atomic_folder(Path(target).resolve()) as place:
+        yield place
 
 
 def check_destination(target: Path | str, overwrite: bool = False) -> None:

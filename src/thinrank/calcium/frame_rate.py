@@ -10,7 +10,7 @@ from typing import Any
 
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.readers import collected_log
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 # Names of the frame rate in ScanImage: since version 5 (2015), version 4, and version 3.
 _NAMES = ("SI.hRoiManager.scanFrameRate", "scanimage.SI4.scanFrameRate", "state.acq.frameRate")

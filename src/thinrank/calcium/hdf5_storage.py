@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from thinrank.calcium.errors import MovieError
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 # Virtual datasets whose sources are virtual in turn, and so on: more levels than this are a loop.
 _LEVELS = 8

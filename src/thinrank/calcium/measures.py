@@ -13,7 +13,7 @@ from thinrank.calcium.movie import Movie
 from thinrank.calcium.quality import Quality, measure_quality
 from thinrank.calcium.registration import RegisteredMovie, find_shifts
 from thinrank.calcium.stages import Stages
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 # Largest fraction of the neuropil that can be subtracted: more than any tissue has.
 _MOST_NEUROPIL = 2.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.readers import opened
-from thinrank.core.prefetch import prefetched
+from thinrank.core.resources import prefetched
 
 _FEWEST_FRAMES = 3  # one before a spike, the spike, and one after it
 # Number of entries of a block of lines: 16 MiB in single precision.

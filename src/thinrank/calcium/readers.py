@@ -17,8 +17,8 @@ import numpy as np
 from thinrank.calcium.errors import MovieError
 from thinrank.calcium.hdf5_storage import check_storage
 from thinrank.calcium.zarr_movie import ZarrFrames, is_zarr, zarr_arrays
-from thinrank.core import memory
-from thinrank.core.extras import import_optional
+from thinrank.core import resources
+from thinrank.core.imports import import_optional
 
 # Messages in tifffile's log about an incomplete file. tifffile reads the rest without an error.
 _BROKEN_TIFF = ("invalid page offset", "corrupted tag list", "failed to read", "missing")
@@ -280,7 +280,7 @@ def _in_memory_if_small(dataset: Any, name: str) -> Any:
 
     Reading it line by line would decompress every chunk many times.
     """
-    if dataset.chunks is None or dataset.nbytes > memory.budget_bytes() / 2:
+    if dataset.chunks is None or dataset.nbytes > resources.budget_bytes() / 2:
         return dataset
     with _readable(name):
         return dataset[...]

@@ -11,7 +11,7 @@ import numpy as np
 from thinrank.calcium.motion import PhaseCorrelation, sampled_frames
 from thinrank.calcium.movie import Movie, open_movie
 from thinrank.calcium.stages import StageProgress
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 # Number of frames of which the reference is made, and of those that are averaged first, the most
 # alike. Rules of thumb, half of suite2p's nimg_init and its 20.

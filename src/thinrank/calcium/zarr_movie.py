@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.calcium.errors import MovieError
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 # Files that describe an array or a group, of version 3 and of version 2 of the format.
 _METADATA = ("zarr.json", ".zarray", ".zgroup")

@@ -30,7 +30,7 @@ from thinrank.calcium.movie import open_movie
 from thinrank.calcium.windows import mask_of
 from thinrank.cli.exit_codes import Output, UnusableArgumentError
 from thinrank.cli.output_place import check_output_folder
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.report import MovieAnalysis, write_movie_page
 from thinrank.report.libraries import check_libraries
 

@@ -10,8 +10,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from thinrank.core.extras import is_installed
 from thinrank.core.factors import Factors
+from thinrank.core.imports import is_installed
 from thinrank.datasets import make_two_way_sparse
 from thinrank.estimators import SparseReducedRankRegressor
 

@@ -13,7 +13,7 @@ from thinrank.cli.output_place import check_new_file
 from thinrank.cli.saved_model import SavedModel, load_model
 from thinrank.cli.stability_file import read_stability
 from thinrank.cli.training_data import TrainingData
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 
 def run_report(

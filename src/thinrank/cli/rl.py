@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from thinrank.core.extras import is_installed
+from thinrank.core.imports import is_installed
 from thinrank.core.progress import progress_bar
 from thinrank.rl.comparison import Comparison
 

@@ -22,7 +22,7 @@ from thinrank.cli.output_place import check_output_file
 from thinrank.cli.saved_model import SavedModel, load_model
 from thinrank.cli.stability_file import FILE, write_stability
 from thinrank.cli.training_data import TrainingData
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.core.warnings import SelectionWarning
 from thinrank.selection.stability import AxisSummary, stable_sentences, unstable_sentences
 from thinrank.tables.responses import ResponseColumns

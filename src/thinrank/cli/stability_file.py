@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinrank.core.extras import import_optional
-from thinrank.core.whole_file import whole_file
+from thinrank.core.files import atomic_file
+from thinrank.core.imports import import_optional
 from thinrank.persistence.folder import ARRAYS
 from thinrank.selection.stability import AxisSummary, remark
 from thinrank.tables import TableError, checksum
@@ -26,7 +26,7 @@ def write_stability(table: pd.DataFrame, folder: Path) -> Path:
     about = [table.attrs["threshold"], table.attrs["n_resamples"], _identity(folder)]
     full = table.assign(**dict(zip(_ABOUT, about, strict=True)))
     path = folder / FILE
-    with whole_file(path) as place:
+    with atomic_file(path) as place:
         full.to_csv(place, index=False, float_format="%.10g", lineterminator="\n")
     return path
 

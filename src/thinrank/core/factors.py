@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from array_api_extra import pad
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.core.stored_values import storable
+from thinrank.core.journal import storable
 
 
 @storable
@@ -37,6 +35,8 @@ class Factors:
 
     U: Array
     V: Array
+    # sorted rows outside which U is zero, and U at these rows, if it was made of them
+    _block: ClassVar[tuple[Array, Array] | None] = None
 
     def __post_init__(self) -> None:
         if self.U.ndim != 2 or self.V.ndim != 2 or self.U.shape[1] != self.V.shape[1]:
@@ -68,22 +68,13 @@ class Factors:
     def on_rows(cls, U: Array, rows: Array, size: int, V: Array) -> Factors:
         """Factors whose left factor has ``size`` rows, those outside the sorted ``rows`` zero.
 
-        The row support is found among ``rows`` alone, which is faster than among all rows. The
-        left factor is put together when it is needed.
+        The row support is found among ``rows`` alone, which is faster than among all rows.
         """
-        cls(U, V)  # checks their shapes
-        factors = cls.__new__(cls)
-        factors.__dict__.update(V=V, _possible_rows=rows, _possible_U=U, _size=size)
-        return factors
+        return cls(arrays.scatter_rows(U, rows, size), V)._made_of((rows, U))
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "U" or "_possible_U" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        known = self.__dict__
-        known["U"] = arrays.scatter_rows(
-            known["_possible_U"], known["_possible_rows"], known["_size"]
-        )
-        return known["U"]
+    def _made_of(self, block: tuple[Array, Array] | None) -> Factors:
+        object.__setattr__(self, "_block", block)
+        return self
 
     @classmethod
     def from_svd(cls, left: Array, values: Array, right: Array, size: int | None = None) -> Factors:
@@ -106,23 +97,22 @@ class Factors:
     @property
     def shape(self) -> tuple[int, int]:
         """Shape (m1, m2) of Θ."""
-        rows = self.__dict__.get("_size")
-        return self.U.shape[0] if rows is None else rows, self.V.shape[0]
+        return self.U.shape[0], self.V.shape[0]
 
     @property
     def rank(self) -> int:
         """Number of columns of U and V."""
         return self.V.shape[1]
 
-    @cached_property
+    @property
     def row_support(self) -> Array:
         """Sorted indices of the rows of U that are not zero."""
-        rows = self.__dict__.get("_possible_rows")
-        if rows is None:
+        if self._block is None:
             return arrays.nonzero_rows(self.U)
-        return arrays.nonzero_among(self.__dict__["_possible_U"], rows)
+        rows, U = self._block
+        return arrays.nonzero_among(U, rows)
 
-    @cached_property
+    @property
     def column_support(self) -> Array:
         """Sorted indices of the rows of V (columns of Θ) that are not zero."""
         return arrays.nonzero_rows(self.V)
@@ -130,15 +120,12 @@ class Factors:
     @property
     def rows_in_use(self) -> Array:
         """The rows of U that are not zero."""
-        if self.row_support is self.__dict__.get("_possible_rows"):
-            return self.__dict__["_possible_U"]
-        return arrays.take_rows(self.U, self.row_support)
+        return _without_zero_rows(self.U if self._block is None else self._block[1])
 
     @property
     def columns_in_use(self) -> Array:
         """The rows of V that are not zero."""
-        every = self.column_support.shape[0] == self.V.shape[0]
-        return self.V if every else arrays.take_rows(self.V, self.column_support)
+        return _without_zero_rows(self.V)
 
     @property
     def theta(self) -> Array:
@@ -158,44 +145,22 @@ class Factors:
 
     def balanced(self) -> Factors:
         """The same Θ with UᵀU = VᵀV diagonal, without directions of singular value zero."""
-        if self.rank == 0 or self.__dict__.get("_is_balanced"):
+        if self.rank == 0:
             return self
         rows, columns = self.row_support, self.column_support
         small = Factors.from_svd(*self._small_svd(), max(self.shape))
         every = columns.shape[0] == self.shape[1]
         V = small.V if every else arrays.scatter_rows(small.V, columns, self.shape[1])
-        balanced = Factors.on_rows(small.U, rows, self.shape[0], V)
-        balanced.__dict__["_is_balanced"] = True
-        # a turn leaves no further row zero, unless directions are left out
-        return balanced.with_supports_of(self) if balanced.rank == self.rank else balanced
+        return Factors.on_rows(small.U, rows, self.shape[0], V)
 
     def compact(self) -> Factors:
-        """The same Θ without directions of singular value zero, balanced if there may be some."""
-        return self if self.__dict__.get("_has_full_rank") else self.balanced()
-
-    def of_full_rank(self) -> Factors:
-        """These factors, of which it is known that no singular value is zero."""
-        self.__dict__["_has_full_rank"] = True
-        return self
+        """The same Θ without directions of singular value zero, balanced if there are some."""
+        balanced = self.balanced()
+        return self if balanced.rank == self.rank else balanced
 
     def with_column_units(self, columns: Array) -> Factors:
         """Factors of Θ·diag(columns) with the same U, for positive units; not balanced."""
-        other = copy.copy(self)
-        other.__dict__["V"] = self.V * columns[:, None]
-        other.__dict__.pop("_is_balanced", None)
-        return other
-
-    def with_supports(self, rows: Array, columns: Array) -> Factors:
-        """These factors, with supports that are known."""
-        self.__dict__.update(row_support=rows, column_support=columns)
-        return self
-
-    def with_supports_of(self, other: Any, *also: str) -> Factors:
-        """These factors, with the supports that another object of the same supports has found."""
-        for name in ("row_support", "column_support", *also):
-            if name in other.__dict__:
-                self.__dict__[name] = other.__dict__[name]
-        return self
+        return Factors(self.U, self.V * columns[:, None])._made_of(self._block)
 
     def scaled(self, rows: Array | None = None, factor: float = 1.0) -> Factors:
         """Balanced factors of factor·diag(rows)·Θ, the matrix Θ in other units."""
@@ -214,10 +179,7 @@ class Factors:
             return self
         support = self.row_support
         U = self.rows_in_use * arrays.take_rows(rows, support)[:, None]
-        other = Factors.on_rows(U, support, self.shape[0], self.V)
-        if "column_support" in self.__dict__:  # V is the same
-            other.__dict__["column_support"] = self.column_support
-        return other
+        return Factors.on_rows(U, support, self.shape[0], self.V)
 
     def distance(self, other: Factors) -> float:
         """Subspace distance d(Z, Z*) of the paper, Z = [U; V] and Z* = [U*; V*].
@@ -246,6 +208,11 @@ class Factors:
         (q_u, r_u), (q_v, r_v) = linalg.tall_qr(U), linalg.tall_qr(V)
         left, values, right = linalg.svd(r_u @ r_v.T)
         return q_u @ left, values, q_v @ right.T
+
+
+def _without_zero_rows(a: Array) -> Array:
+    used = arrays.nonzero_rows(a)
+    return a if used.shape[0] == a.shape[0] else arrays.take_rows(a, used)
 
 
 def _padded(block: Array, width: int) -> Array:

@@ -7,22 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
-
-
-class ProgressUpdate(Protocol):
-    """The function that moves a bar."""
-
-    def __call__(
-        self,
-        completed: float | None = None,
-        *,
-        advance: float | None = None,
-        description: str | None = None,
-        text: str | None = None,
-    ) -> None:
-        """Set what is given and leave the rest as it is."""
-        ...
+from typing import Any
 
 
 @contextmanager
@@ -36,14 +21,15 @@ def progress_bar(
     time_left: bool = False,
     console: Any = None,
     transient: bool = False,
-) -> Iterator[ProgressUpdate]:
+) -> Iterator[Callable[..., None]]:
     """Show a progress bar while the ``with`` block runs.
 
     ``total``: None if it is not known: a spinner is shown in place of the bar. ``console``:
-    standard error if None.
+    standard error if None. The context is a function ``update(completed=, advance=, description=,
+    text=)``, which leaves what is not given as it is.
     """
     if not show:
-        yield _no_update
+        yield lambda *args, **changes: None
         return
     from rich import progress as rich_progress
     from rich.console import Console
@@ -67,17 +53,8 @@ def progress_bar(
     with rich_progress.Progress(*columns, console=where, transient=transient) as bar:
         task = bar.add_task(description, total=total, completed=completed, text="")  # type: ignore[arg-type]
 
-        def update(
-            completed: float | None = None,
-            *,
-            advance: float | None = None,
-            description: str | None = None,
-            text: str | None = None,
-        ) -> None:
-            fields: dict[str, Any] = {} if text is None else {"text": text}
-            bar.update(
-                task, completed=completed, advance=advance, description=description, **fields
-            )
+        def update(completed: float | None = None, **changes: Any) -> None:
+            bar.update(task, completed=completed, **changes)
 
         yield update
 
@@ -106,13 +83,3 @@ def with_progress_bar(
             return callback(record) if callback is not None else None
 
         yield both
-
-
-def _no_update(
-    completed: float | None = None,
-    *,
-    advance: float | None = None,
-    description: str | None = None,
-    text: str | None = None,
-) -> None:
-    """Take the place of an update where no bar is shown."""

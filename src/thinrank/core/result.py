@@ -1,4 +1,4 @@
-"""Results of fits: the factors, how the run ended, and one record per iteration."""
+"""Results of fits: the factors, the sizes, how the run ended, and one record per iteration."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
-from thinrank.core.records import RecordList
-from thinrank.core.sizes import Sizes
-from thinrank.core.stored_values import storable
+from thinrank.core.journal import storable
+
+RecordT = TypeVar("RecordT", bound=Any)  # has iteration, change and seconds
 
 
 @storable
@@ -41,6 +41,20 @@ class Status:
 
     def __str__(self) -> str:
         return self.message
+
+
+@storable
+class Sizes(NamedTuple):
+    """Rank, number of rows, number of columns and ridge of a model, and whether rows are exchanged.
+
+    Without exchanges the rows are those that backward elimination leaves of the ridge fit.
+    """
+
+    rank: int
+    rows: int
+    columns: int
+    ridge: float
+    exchange: bool = True
 
 
 @storable
@@ -94,6 +108,20 @@ class Record:
     split_scores: tuple[float, ...] = field(default=(), repr=False)
     rank_scores: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     search_round: int = 1
+
+
+class RecordList(list[RecordT]):
+    """The records of a run, in order: one record per iteration."""
+
+    @property
+    def changes(self) -> list[float]:
+        """The change of the iterate in every iteration."""
+        return [record.change for record in self]
+
+    @property
+    def seconds(self) -> float:
+        """Duration of the whole run."""
+        return self[-1].seconds if self else 0.0
 
 
 @storable

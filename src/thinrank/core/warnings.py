@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-
-from thinrank.core.shared_state import SharedChange
-
-_FILTER = SharedChange()
+from contextlib import ExitStack, contextmanager
 
 
 class SelectionWarning(UserWarning):
     """The result of an automatic choice of sizes should be checked."""
 
 
-def quiet_coordinate_descent() -> AbstractContextManager[None]:
+class _SharedFilter:
+    """Filters belong to the process: the first thread sets one, the last thread removes it.
+
+    If each thread restored what it had found, the filter of one would stay after all were done.
+    """
+
+    lock = threading.Lock()
+    users = 0
+    undo = ExitStack()
+
+
+@contextmanager
+def quiet_coordinate_descent() -> Iterator[None]:
     """A context in which scikit-learn's coordinate descent does not warn that it did not converge.
 
     With nearly dependent columns its gap may stay above a small tolerance; the solution is usable.
     """
-    return _FILTER.made_by(_ignored)
-
-
-@contextmanager
-def _ignored() -> Iterator[None]:
     from sklearn.exceptions import ConvergenceWarning  # imported on first use: it takes long
 
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=ConvergenceWarning, module=r"sklearn\.")
+    shared = _SharedFilter
+    with shared.lock:
+        if shared.users == 0:
+            shared.undo.enter_context(warnings.catch_warnings())
+            warnings.filterwarnings("ignore", category=ConvergenceWarning, module=r"sklearn\.")
+        shared.users += 1
+    try:
         yield
+    finally:
+        with shared.lock:
+            shared.users -= 1
+            if shared.users == 0:
+                shared.undo.close()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import Bunch
 
-from thinrank.core.extras import import_optional, is_installed
+from thinrank.core.imports import import_optional, is_installed
 
 AsFrame = bool | Literal["auto"]
 

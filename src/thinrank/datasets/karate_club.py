@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from thinrank.core.extras import import_optional, is_installed
+from thinrank.core.imports import import_optional, is_installed
 from thinrank.datasets.bunches import AsFrame
 
 _MEMBERS = 34

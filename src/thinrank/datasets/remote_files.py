@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 # Names the folder of downloaded files where data_home is None.
 _VARIABLE = "THINRANK_DATA_HOME"

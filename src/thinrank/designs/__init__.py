@@ -11,14 +11,11 @@ from thinrank.core.contracts import Design, is_design
 from thinrank.designs.block_diagonal import BlockDiagonal
 from thinrank.designs.blocks import Blocks
 from thinrank.designs.dask_blocks import DaskBlocks
-from thinrank.designs.deflated import Deflated
 from thinrank.designs.dense import Dense
 from thinrank.designs.genotypes import Genotypes
-from thinrank.designs.kept_basis import KeptBasis, kept_basis, project_out
-from thinrank.designs.operator import Operator
-from thinrank.designs.projected import Projected
+from thinrank.designs.projections import Deflated, KeptBasis, kept_basis
 from thinrank.designs.recursive_filter import RecursiveFilter
-from thinrank.designs.sparse import Sparse
+from thinrank.designs.scipy_matrices import Operator, Sparse
 from thinrank.designs.subsets import ColumnSubset, take_rows
 from thinrank.designs.transformed import Standardization, Transformed, standardize
 
@@ -32,14 +29,12 @@ __all__ = [
     "Genotypes",
     "KeptBasis",
     "Operator",
-    "Projected",
     "RecursiveFilter",
     "Sparse",
     "Standardization",
     "Transformed",
     "as_design",
     "kept_basis",
-    "project_out",
     "standardize",
     "take_rows",
 ]

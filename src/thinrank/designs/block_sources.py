@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 

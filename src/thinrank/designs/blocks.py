@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.core import memory
-from thinrank.core.prefetch import prefetched
+from thinrank.core import resources
+from thinrank.core.resources import prefetched
 from thinrank.designs.block_sources import as_source
 from thinrank.designs.row_blocks import RowBlocks, added
 
@@ -84,7 +84,7 @@ class Blocks(RowBlocks):
         n, p = self.shape
         if self._given_rows is not None:
             return min(int(self._given_rows), n)
-        rows = int(memory.budget_bytes() / _PARTS_OF_BUDGET / (p * self.dtype.itemsize))
+        rows = int(resources.budget_bytes() / _PARTS_OF_BUDGET / (p * self.dtype.itemsize))
         stored = self._source.chunk_rows
         if stored and stored < rows:  # whole chunks, so that none is read twice
             rows -= rows % stored

@@ -16,11 +16,8 @@ SLICE_COLUMNS = 64
 
 def column_blocks(design: Design) -> Iterator[Array]:
     """Indices of all columns, in blocks."""
-    xp = arrays.namespace(design.prototype)
-    device = arrays.device_of(design.prototype)
-    width = arrays.at_once(_BLOCK_COLUMNS, design.prototype)
-    for first in range(0, design.shape[1], width):
-        yield xp.arange(first, min(first + width, design.shape[1]), device=device)
+    for few in slices(design.shape[1], _BLOCK_COLUMNS):
+        yield arrays.indices(range(few.start, few.stop), design.prototype)
 
 
 def blockwise_column_norms(design: Design, row_scale: Array | None, center: Array | None) -> Array:

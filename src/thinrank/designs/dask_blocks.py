@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.designs.block_sources import check_matrix, read_dtype
 from thinrank.designs.row_blocks import RowBlocks, added
 

@@ -11,18 +11,12 @@ import numpy as np
 from thinrank import arrays
 from thinrank.arrays import Array
 
-# Entries of X that column_norms copies at a time, to centre them: 256 KiB in double precision stay
-# in the cache of a processor.
-_BLOCK_ENTRIES = 1 << 15
-# The same for data on an accelerator, where few large operations are faster: 256 MiB in single
-# precision.
-_BLOCK_ENTRIES_ELSEWHERE = 1 << 26
-# Entries of columns far from zero that are copied at a time: 8 MiB in double precision.
+# Entries of X that are copied at a time, to centre them: 8 MiB in double precision.
 _COPIED_ENTRIES = 1 << 20
 # Sums of squares about zero are computed again about the mean if less than this fraction of them is
 # left about the mean, by the size of an entry in bytes: in double precision two digits are lost to
 # cancellation at most, in single precision hardly any.
-_MIN_LEFT_OVER = {8: 1e-2, 4: 0.5}
+MIN_LEFT_OVER = {8: 1e-2, 4: 0.5}
 
 
 class ColumnMoments(NamedTuple):
@@ -63,10 +57,7 @@ class Dense:
 
     def transposed_product(self, block: Array) -> Array:
         """Xᵀ @ block."""
-        if isinstance(self.array, np.ndarray) and arrays.itemsize(self.array) == 8:
-            # OpenBLAS needs up to three times as long for the product in the other order
-            return (block.T @ self.array).T
-        return self.array.T @ block
+        return arrays.transposed_product(self.array, block)
 
     def columns(self, index: Array) -> Array:
         """The columns ``index``."""
@@ -83,26 +74,14 @@ class Dense:
 
     @cached_property
     def column_moments(self) -> ColumnMoments | None:
-        """Means and norms about the means, on the host; None if squares overflow.
-
-        None also for arrays of other libraries on the host, and on an accelerator if there is a
-        column of zeros or one whose squares underflow.
-        """
-        if isinstance(self.array, np.ndarray):
-            moments = _column_moments(self.array)
-            return moments if moments.finite else None
-        if self._mean_and_variance is None or 0 in self.shape:
+        """Means and norms about the means; None if squares overflow, and for other libraries."""
+        if not isinstance(self.array, np.ndarray):
             return None
-        both = arrays.namespace(self.array).stack(self._mean_and_variance)
-        mean, variance = arrays.to_numpy(both)  # one transfer from the device
-        lengths = np.sqrt(self.shape[0] * (mean.astype(np.float64) ** 2 + variance))
-        found = ColumnMoments(mean, np.sqrt(variance * self.shape[0]), lengths)
-        return found if found.finite and lengths.all() else None
+        moments = _column_moments(self.array)
+        return moments if moments.finite else None
 
     def column_means(self) -> Array:
-        """Means of the columns, in double precision or, on an accelerator, as its library does."""
-        if self._mean_and_variance is not None:
-            return self._mean_and_variance[0]
+        """Means of the columns, summed in double precision."""
         xp = arrays.namespace(self.array)
         blocks = (self.array[rows, :] for rows in self._row_blocks())
         sums = sum(xp.sum(block, axis=0, dtype=xp.float64) for block in blocks)
@@ -111,9 +90,6 @@ class Dense:
     def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
         """Norms of the columns of diag(row_scale)(X − 1·centerᵀ), in blocks of rows."""
         xp = arrays.namespace(self.array)
-        known = self.__dict__.get("_mean_and_variance")  # if means have been asked for
-        if known is not None and center is known[0] and row_scale is None:
-            return xp.sqrt(known[1] * self.shape[0])
         squares = arrays.zeros((self.shape[1],), like=self.array)
         for rows in self._row_blocks():
             block = self.array[rows, :]
@@ -124,15 +100,9 @@ class Dense:
             squares = squares + arrays.column_norms_squared(block)
         return xp.sqrt(squares)
 
-    @cached_property
-    def _mean_and_variance(self) -> tuple[Array, Array] | None:
-        """Means and variances in one pass, on an accelerator; None elsewhere."""
-        return None if arrays.on_host(self.array) else arrays.mean_and_variance(self.array)
-
     def _row_blocks(self) -> Iterator[slice]:
         n, p = self.shape
-        entries = _BLOCK_ENTRIES if arrays.on_host(self.array) else _BLOCK_ENTRIES_ELSEWHERE
-        height = max(1, entries // max(p, 1))
+        height = max(1, _COPIED_ENTRIES // max(p, 1))
         for first in range(0, n, height):
             yield slice(first, min(first + height, n))
 
@@ -143,7 +113,7 @@ def _column_moments(X: np.ndarray) -> ColumnMoments:
     with arrays.without_overflow_warnings():
         total, squares = _sums(X)
         mean, left = total / n, squares - total**2 / n
-        far = np.flatnonzero(~(left >= _MIN_LEFT_OVER[X.dtype.itemsize] * squares))
+        far = np.flatnonzero(~(left >= MIN_LEFT_OVER[X.dtype.itemsize] * squares))
         for some in np.array_split(far, far.size * n // _COPIED_ENTRIES + 1):
             about = mean[some].astype(X.dtype)
             moved, again = _sums(X[:, some] - about)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.extras import import_optional
-from thinrank.core.threads import threads_in_use
-from thinrank.designs.blockwise import blockwise_gram
+from thinrank.core.imports import import_optional
+from thinrank.core.resources import threads_in_use
 from thinrank.designs.dense import ColumnMoments
-from thinrank.designs.plink_files import read_plink_files
+from thinrank.designs.subsets import BlockwiseDesign
 
 # Genotypes that are unpacked at a time: 16 MiB in double precision.
 _BLOCK_ENTRIES = 1 << 21
@@ -25,6 +26,15 @@ _MISSING = -127
 _FEW = 1 / 8
 # Samples or variants that a message names.
 _MOST_NAMED = 3
+# The first two bytes of every .bed file; the third is 1 if variants follow one another, 0 if
+# samples do.
+_MAGIC = b"\x6c\x1b"
+_VARIANT_MAJOR, _SAMPLE_MAJOR = 1, 0
+_HEADER = 3
+# Samples per byte.
+_PER_BYTE = 4
+# Columns of a .fam and of a .bim file.
+_COLUMNS = 6
 
 
 class _Counts(NamedTuple):
@@ -35,7 +45,7 @@ class _Counts(NamedTuple):
     missing: np.ndarray
 
 
-class Genotypes:
+class Genotypes(BlockwiseDesign):
     """Genotypes of a PLINK data set (.bed, .bim and .fam), never unpacked as a whole.
 
     A genotype takes 2 bits in the file. Products unpack some variants at a time, so that the memory
@@ -107,7 +117,7 @@ class Genotypes:
         if str(dtype) not in ("float64", "float32"):
             raise ValueError(f'dtype must be "float64" or "float32", got {dtype!r}')
         import_optional("bed_reader")  # the error comes before any work
-        self._files = read_plink_files(path)
+        self._files = _read_files(path)
         self._all = True
         self._samples = np.arange(len(self._files.samples))
         self._imputed_from: Genotypes | None = None
@@ -201,13 +211,6 @@ class Genotypes:
     def columns(self, index: np.ndarray) -> np.ndarray:
         """The variants ``index``, dense."""
         return self._read(np.asarray(index), self._means[index], self._has_missing[index])
-
-    def gram(self, index: np.ndarray | None = None) -> np.ndarray:
-        """XᵀX over the variants ``index``."""
-        if index is None:
-            return blockwise_gram(self)
-        active = self.columns(index)
-        return active.T @ active
 
     def column_norms(
         self, row_scale: np.ndarray | None = None, center: np.ndarray | None = None
@@ -318,3 +321,94 @@ def _parts(size: int, width: int) -> Iterator[slice]:
 
 def _some(names: Iterable[Any]) -> str:
     return ", ".join(repr(str(name)) for name, _ in zip(names, range(_MOST_NAMED), strict=False))
+
+
+@dataclass(frozen=True, eq=False)
+class _Files:
+    """A data set whose files belong together."""
+
+    bed: Path  # the file of genotypes
+    samples: np.ndarray  # identifiers of the samples, all different
+    variants: np.ndarray  # names of the variants, all different
+
+
+def _read_files(path: str | Path) -> _Files:
+    """Read the .fam and .bim files beside a .bed file and check that its size is what they say."""
+    bed = Path(path)
+    if bed.suffix != ".bed":
+        raise ValueError(f"path must be that of a .bed file, got {str(path)!r}")
+    fam, bim = bed.with_suffix(".fam"), bed.with_suffix(".bim")
+    for file in (bed, fam, bim):
+        if not file.is_file():
+            raise FileNotFoundError(
+                f"{file} does not exist; a PLINK data set consists of the files "
+                f"{bed.name}, {bim.name} and {fam.name} in one folder"
+            )
+    samples, variants = _samples(fam), _variants(bim)
+    _check_genotypes(bed, len(samples), len(variants))
+    return _Files(bed, samples, variants)
+
+
+def _check_genotypes(bed: Path, samples: int, variants: int) -> None:
+    with bed.open("rb") as file:
+        header = file.read(_HEADER)
+    if header[:2] != _MAGIC or len(header) < _HEADER or header[2] > _VARIANT_MAJOR:
+        raise ValueError(
+            f"{bed} is not a .bed file of PLINK 1.9: it begins with the bytes "
+            f"{header.hex(' ') or 'of nothing'} instead of 6c 1b 01"
+        )
+    if header[2] == _SAMPLE_MAJOR:
+        raise ValueError(
+            f"{bed} has one sample after the other; convert it to one variant after the other "
+            "with: plink --bfile NAME --make-bed"
+        )
+    size, expected = bed.stat().st_size, _HEADER + variants * -(-samples // _PER_BYTE)
+    if size != expected:
+        what = "ends early" if size < expected else "is too long"
+        raise ValueError(
+            f"{bed} {what}: it has {size} bytes, but {samples} samples in the .fam file and "
+            f"{variants} variants in the .bim file take {expected}"
+        )
+
+
+def _samples(fam: Path) -> np.ndarray:
+    """Individual identifiers, with those of the family before them unless they are distinct."""
+    lines = _lines(fam)
+    own = [line[1] for line in lines]
+    if len(set(own)) < len(own):
+        own = [f"{line[0]}_{line[1]}" for line in lines]
+    repeated = [name for name, count in Counter(own).items() if count > 1]
+    if repeated:
+        raise ValueError(f"{fam} has several samples {repeated[0]!r}; their names must differ")
+    return np.asarray(own, dtype=object)
+
+
+def _variants(bim: Path) -> np.ndarray:
+    """Names of the variants; those that are missing or repeated are completed by the place."""
+    lines = _lines(bim)
+    names = [line[1] for line in lines]
+    counts = Counter(names)
+    for i, line in enumerate(lines):
+        if names[i] in (".", "0") or counts[names[i]] > 1:
+            place = ":".join((line[0], line[3], line[4], line[5]))
+            names[i] = place if names[i] in (".", "0") else f"{names[i]}:{place}"
+    seen: Counter[str] = Counter()
+    for i, name in enumerate(names):
+        seen[name] += 1
+        if seen[name] > 1:
+            names[i] = f"{name}:{seen[name]}"
+    return np.asarray(names, dtype=object)
+
+
+def _lines(file: Path) -> list[list[str]]:
+    """The lines of a .fam or .bim file, split at white space."""
+    try:
+        lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is not a text file in UTF-8") from error
+    if not lines:
+        raise ValueError(f"{file} is empty")
+    for number, line in enumerate(lines, start=1):
+        if len(line) != _COLUMNS:
+            raise ValueError(f"{file}, line {number}: expected {_COLUMNS} columns, got {len(line)}")
+    return lines

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 # The name that pandas gives to columns that hold row names.
 _ROW_NAMES = "__index_level_"

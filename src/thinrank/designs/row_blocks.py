@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.designs.blockwise import blockwise_gram
 
 # Entries of a block that are centred and squared at a time, so that they stay in the cache.
@@ -89,7 +89,7 @@ class RowBlocks(abc.ABC):
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:
         width = 1 if block.ndim == 1 else block.shape[1]
-        memory.check_fits(
+        resources.check_fits(
             (self.shape[0], width), self.prototype.itemsize, "X @ A", "use fewer columns or rows"
         )
         return self.collect(_product, np.asarray(block, dtype=self.prototype.dtype))
@@ -100,7 +100,7 @@ class RowBlocks(abc.ABC):
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         """The columns ``index``."""
-        memory.check_fits(
+        resources.check_fits(
             (self.shape[0], len(index)), self.prototype.itemsize, "columns of X", "use fewer rows"
         )
         return self.collect(_columns, np.asarray(index))
@@ -108,7 +108,7 @@ class RowBlocks(abc.ABC):
     def gram(self, index: np.ndarray | None = None) -> np.ndarray:
         """XᵀX over the columns ``index``."""
         count = self.shape[1] if index is None else len(index)
-        if not memory.fits(2 * count**2, 8):
+        if not resources.fits(2 * count**2, 8):
             return blockwise_gram(self)
         return self._cast(self.reduce(_gram, None if index is None else np.asarray(index))[0])
 
@@ -127,7 +127,7 @@ class RowBlocks(abc.ABC):
 
     def everything(self) -> np.ndarray:
         """All rows as one array, in one pass."""
-        memory.check_fits(
+        resources.check_fits(
             self.shape, self.prototype.itemsize, "the rows of all blocks", "use fewer columns"
         )
         return self.collect(_identity)

@@ -1,4 +1,4 @@
-"""Some of the rows or columns of a design."""
+"""Some of the rows or columns of a design, and what all designs known by their columns share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,22 @@ from thinrank.core.contracts import Design
 from thinrank.designs.blockwise import blockwise_column_norms, blockwise_gram
 
 
-class RowSubset:
+class BlockwiseDesign(Design):
+    """The methods of a Design that follow from its columns and products, by blocks of columns."""
+
+    def gram(self, index: Array | None = None) -> Array:
+        """Inner products of the columns ``index``."""
+        if index is None:
+            return blockwise_gram(self)
+        active = self.columns(index)
+        return active.T @ active
+
+    def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
+        """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
+        return blockwise_column_norms(self, row_scale, center)
+
+
+class RowSubset(BlockwiseDesign):
     """The rows ``index`` of a design that is known through its products only."""
 
     def __init__(self, base: Design, index: Array) -> None:
@@ -35,17 +50,6 @@ class RowSubset:
     def columns(self, index: Array) -> Array:
         """The columns ``index``."""
         return arrays.take_rows(self.base.columns(index), self.index)
-
-    def gram(self, index: Array | None = None) -> Array:
-        """Inner products of the columns ``index``."""
-        if index is None:
-            return blockwise_gram(self)
-        active = self.columns(index)
-        return active.T @ active
-
-    def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
-        """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
-        return blockwise_column_norms(self, row_scale, center)
 
 
 class ColumnSubset:

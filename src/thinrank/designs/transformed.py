@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from thinrank import arrays, entrywise
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
+from thinrank.core.factors import Factors
 from thinrank.designs.blockwise import (
     SLICE_COLUMNS,
     blockwise_column_norms,
@@ -15,9 +16,8 @@ from thinrank.designs.blockwise import (
     column_means,
     slices,
 )
-from thinrank.designs.kept_basis import KeptBasis
-from thinrank.designs.projected import Projected
-from thinrank.designs.subsets import take_rows
+from thinrank.designs.projections import Deflated, KeptBasis
+from thinrank.designs.subsets import ColumnSubset, take_rows
 
 
 class Transformed:
@@ -75,7 +75,7 @@ class Transformed:
             if block.ndim == 1:
                 product -= self.center * total
             else:
-                for few in slices(product.shape[1], arrays.at_once(SLICE_COLUMNS, product)):
+                for few in slices(product.shape[1], SLICE_COLUMNS):
                     product[:, few] -= self.center[:, None] * total[few]
         if self.column_scale is not None:
             product *= self.column_scale if block.ndim == 1 else self.column_scale[:, None]
@@ -177,7 +177,7 @@ class Standardization:
         if self.loadings is not None:
             assert basis is not None
             moved = design if self.center is None else Transformed(design, center=self.center)
-            projected = Projected(moved, basis, self.loadings)
+            projected = Deflated(moved, Factors(basis, self.loadings.T))
             return Transformed(projected, column_scale=self.inverse_scale)
         if self.center is None and self.scale is None:
             return design
@@ -253,6 +253,22 @@ def standardize(
     return Standardization(transformed, mean, deviation, inverse=inverse)
 
 
+def unprojected(design: Design) -> Design:
+    """The same columns in the same units, with nothing projected out of them.
+
+    Held-out rows must not have parts subtracted that were fitted with their own values.
+    """
+    if isinstance(design, Deflated):
+        return unprojected(design.base)
+    if isinstance(design, ColumnSubset):
+        return ColumnSubset(unprojected(design.base), design.index)
+    if isinstance(design, Transformed):
+        return Transformed(
+            unprojected(design.base), design.row_scale, design.center, design.column_scale
+        )
+    return design
+
+
 def _standardized_residuals(
     design: Design,
     sample_weight: Array | None,
@@ -264,7 +280,7 @@ def _standardized_residuals(
     """A centred design without what kept predictors explain, then scaled."""
     xp = arrays.namespace(design.prototype)
     projected = kept.project(design if mean is None else Transformed(design, center=mean))
-    loadings = projected.loadings
+    loadings = projected.removed.V.T
     root = None if sample_weight is None else xp.sqrt(sample_weight)
     deviation = projected.column_norms(root) / total**0.5
     _check_moments(mean, deviation)
@@ -285,7 +301,7 @@ def _standardized_residuals(
 
 def _check_moments(*moments: Array | None) -> None:
     for moment in moments:
-        if moment is not None and not math.isfinite(entrywise.largest(moment)):
+        if moment is not None and not math.isfinite(arrays.max_abs(moment)):
             raise ValueError("X must be finite, and so must be the sums of squares of its columns")
 
 

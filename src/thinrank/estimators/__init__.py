@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from thinrank.core.lazy import lazy_names as _lazy_names
+from thinrank.core.imports import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from thinrank.estimators.classifier import SparseReducedRankClassifier

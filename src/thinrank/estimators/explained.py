@@ -10,7 +10,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.dense import Dense
-from thinrank.designs.kept_basis import kept_basis
+from thinrank.designs.projections import kept_basis
 from thinrank.estimators.canonical import Canonical
 from thinrank.estimators.extreme_units import Units
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
+from thinrank.accelerator import without_gradients
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, Solver
 from thinrank.core.factors import Factors
-from thinrank.core.memory import explained
+from thinrank.core.resources import explained, one_thread_if_small
 from thinrank.core.result import History, Outcome, Record, Status
-from thinrank.core.threads import one_library_with_threads, one_thread_if_small
 from thinrank.estimators.checkpoints import recorded
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.rounds import fit_in_rounds
@@ -126,8 +126,7 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
         with (
             recorded(estimator, arguments),
             one_thread_if_small(_multiplications(**arguments)),
-            one_library_with_threads(),
-            _without_gradients(arguments["X"]),
+            without_gradients(arguments["X"]),
         ):
             yield
     except BaseException as error:  # also on Ctrl-C
@@ -136,14 +135,6 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
         if isinstance(error, MemoryError):
             raise explained(error) from error
         raise
-
-
-def _without_gradients(X: Any) -> AbstractContextManager[Any]:
-    """A context in which PyTorch records no operations: it takes time, and memory if X asks for it.
-
-    Arrays of other libraries have no such record.
-    """
-    return arrays.namespace(X).no_grad() if arrays.is_tensor(X) else nullcontext()
 
 
 def _multiplications(X: Any, y: Any = None, **others: Any) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.designs.row_blocks import RowBlocks
 
 # Names that a message lists.

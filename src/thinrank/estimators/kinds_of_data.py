@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from thinrank import arrays
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.core.checks import check_range
 from thinrank.designs.row_blocks import RowBlocks
 from thinrank.starts.elimination import MOST_ROWS
@@ -103,5 +103,5 @@ def reads_in_blocks(X: RowBlocks) -> bool:
     products of rows.
     """
     (n, p), size = X.shape, X.prototype.itemsize
-    small = X.is_local and memory.fits(_PART_OF_BUDGET * n * p, size)
+    small = X.is_local and resources.fits(_PART_OF_BUDGET * n * p, size)
     return n > MOST_ROWS and not small

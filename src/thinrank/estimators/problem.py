@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from thinrank import arrays, entrywise
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import (
     ColumnSubset,
+    Deflated,
     Dense,
-    Projected,
     Standardization,
     Transformed,
     standardize,
@@ -94,7 +94,8 @@ class Problem:
         live_rows = live(columns.scale) if standardize_columns else None
         if kept is not None:
             kept = replace(kept, loadings_x=columns.loadings, loadings_y=responses.loadings)
-            targets = Projected(targets, kept.basis.basis, responses.loadings)
+            assert responses.loadings is not None
+            targets = Deflated(targets, Factors(kept.basis.basis, responses.loadings.T))
             if not (scale_targets and arrays.norm(responses.scale) > 0):
                 targets = responses.design  # explained responses are zero, without rounding errors
             live_rows = kept.others(columns.scale)
@@ -159,11 +160,12 @@ class Problem:
         """
         if self.target_scale is None or other.target_scale is None:
             return self.target_scale is other.target_scale
-        return entrywise.about_proportional(self.target_scale, other.target_scale, _SAME_SCALE)
+        change = np.log(arrays.to_numpy(self.target_scale) / arrays.to_numpy(other.target_scale))
+        return bool(np.all(np.abs(change - np.mean(change)) < _SAME_SCALE))
 
     def has_nearly_the_scale(self, scale: np.ndarray) -> bool:
         """Whether scales differ by too little for another fit, apart from a common factor."""
-        change = entrywise.typical_change(scale, self.target_scale)
+        change = float(np.std(np.log(scale / arrays.to_numpy(self.target_scale))))
         return change < max(self.negligible_change, _NEGLIGIBLE)
 
     def noise_matters(self, rows: int, ridge: float = 0.0) -> bool:

@@ -14,8 +14,7 @@ from thinrank.arrays import Array
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
-from thinrank.core.result import Record
-from thinrank.core.sizes import Sizes
+from thinrank.core.result import Record, Sizes
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.explained import held_out_r2
 from thinrank.estimators.family_problem import FamilyProblem, explainable

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import TABLES, Findings, table
 from thinrank.estimators.sentences import cautions, number, percent, sentences
 from thinrank.estimators.text_table import WIDTH, shortened, text_table

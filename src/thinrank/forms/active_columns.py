@@ -56,9 +56,7 @@ class ActiveColumns:
         """X[:, index] @ block."""
         places = self._indices(self._places(index))
         spread = arrays.scatter_rows(block, places, self._rows.shape[0])
-        if type(spread) is np.ndarray:  # half of the time of the product in the other order
-            return (spread.T @ self._rows).T
-        return self._rows.T @ spread
+        return arrays.transposed_product(self._rows, spread)
 
     def holds(self, index: Array) -> bool:
         """Whether all of the columns ``index`` have been copied."""
@@ -120,9 +118,8 @@ class ActiveColumns:
     def _blocks(self, positions: np.ndarray) -> Iterator[Array]:
         """Index arrays of a few positions each."""
         few = max(_BLOCK_COLUMNS, self._X.shape[1] // _PART_OF_COLUMNS)
-        width = arrays.at_once(few, self._X.prototype)
-        for first in range(0, len(positions), width):
-            yield self._indices(positions[first : first + width])
+        for first in range(0, len(positions), few):
+            yield self._indices(positions[first : first + few])
 
     def _indices(self, positions: np.ndarray) -> Array:
         return arrays.indices(positions, self._X.prototype)

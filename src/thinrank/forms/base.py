@@ -88,8 +88,7 @@ def blockwise_cross_norms(form: Any) -> tuple[Array, Array]:
 
 def target_blocks(form: Any) -> Iterator[slice]:
     """Columns of C that are computed at a time."""
-    most = arrays.at_once(_BLOCK_TARGETS, form.prototype)  # an accelerator has memory for more
-    width = min(most, max(_LEAST_TARGETS, int(form.samples) // _PART_OF_X))
+    width = min(_BLOCK_TARGETS, max(_LEAST_TARGETS, int(form.samples) // _PART_OF_X))
     for first in range(0, form.shape[1], width):
         yield slice(first, min(first + width, form.shape[1]))
 

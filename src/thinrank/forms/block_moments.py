@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.designs.row_blocks import RowBlocks
 from thinrank.forms.block_sums import (
     RowSums,
@@ -160,11 +160,13 @@ class BlockMoments:
         self.tests = [test for _, test in splits]
         self._masks, self._splits, self._disjoint = _sets_of(splits, n, weight)
         sets = 1 if self._masks is None else self._masks.shape[1]
-        memory.check_fits(
+        resources.check_fits(
             ((sets + 1) * p, k), 8, "XᵀY of row blocks", "use fewer responses at a time"
         )
         cheap = n * p * p <= _CHEAP_GRAM or p <= _GRAM_PER_TARGET * k
-        with_gram = (whole_gram or cheap) and memory.fits(_PARTS_OF_BUDGET * (sets + 1) * p * p, 8)
+        with_gram = (whole_gram or cheap) and resources.fits(
+            _PARTS_OF_BUDGET * (sets + 1) * p * p, 8
+        )
         self._lock = threading.Lock()
         self._place: dict[int, int] = {}
         shift = np.zeros(p), np.zeros(k)
@@ -260,7 +262,9 @@ class BlockMoments:
         p = self.shape[0]
         sets = 1 if self._masks is None else self._masks.shape[1]
         further = np.zeros(0, dtype=np.int64)
-        room = int(memory.budget_bytes() / (_PARTS_OF_BUDGET * 8 * (sets + 1) * p)) - len(missing)
+        room = int(resources.budget_bytes() / (_PARTS_OF_BUDGET * 8 * (sets + 1) * p)) - len(
+            missing
+        )
         if part.hint is not None and room > 0:
             others = self.unknown(part.live)
             others = np.setdiff1d(others, missing)
@@ -268,7 +272,7 @@ class BlockMoments:
             score[part.live] = part.hint
             order = np.argsort(-score[others], kind="stable")
             further = others[order[: min(max(_FURTHER, len(missing)), room)]]
-        memory.check_fits(
+        resources.check_fits(
             ((sets + 1) * len(missing), p),
             8,
             "inner products of the predictors in use",

@@ -7,7 +7,7 @@ from typing import Literal
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.designs import Transformed
@@ -82,7 +82,7 @@ class Moments:
     def cross(self) -> Array:
         """XᵀY/n, computed once and kept."""
         if self._cross is None:
-            memory.check_fits(
+            resources.check_fits(
                 self.shape,
                 arrays.itemsize(self.X.prototype),
                 "XᵀY",
@@ -97,7 +97,7 @@ class Moments:
         """The quadratic form without ridge, computed once."""
         if self._form is None:
             p, k = self.shape
-            fits = memory.fits(p * max(p, k), arrays.itemsize(self.X.prototype))
+            fits = resources.fits(p * max(p, k), arrays.itemsize(self.X.prototype))
             if self.evaluates_by_gram or (self._gram_is_quick() and fits):
                 self._hold()
             else:
@@ -126,7 +126,7 @@ class Moments:
     def hold_for_search(self) -> None:
         """Compute all of XᵀX if that saves time in a search with many fits."""
         (n, p), k = self.X.shape, self.shape[1]
-        fits = memory.fits(_PARTS_FOR_SEARCH * p * p, arrays.itemsize(self.X.prototype))
+        fits = resources.fits(_PARTS_FOR_SEARCH * p * p, arrays.itemsize(self.X.prototype))
         pays = n * p * p <= _CHEAP_FOR_SEARCH or p <= _PARTS_FOR_SEARCH * k
         if self._form is None and fits and self._gram_is_small() and pays:
             self._hold()
@@ -161,7 +161,7 @@ class Moments:
         It then takes fewer operations, p(p + 2k) < n(2p + 2k), since p is at most n.
         """
         (n, p), k = self.X.shape, self.shape[1]
-        fits = memory.fits(p * max(p, k), arrays.itemsize(self.X.prototype))
+        fits = resources.fits(p * max(p, k), arrays.itemsize(self.X.prototype))
         return max(p, k) <= n and fits
 
     def _gram_is_quick(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.core.contracts import Design
 from thinrank.forms.active_columns import ActiveColumns
 from thinrank.forms.base import AdjustableRidge, blockwise_cross_norms, plus_ridge, plus_rows
@@ -38,7 +38,7 @@ class SharedProducts:
         """Compute XᵀY/n if it is small compared with X, or on an accelerator within the budget."""
         X, m2 = self.X, self._Y.shape[1]
         little = _PART_OF_X * m2 <= self.samples or not arrays.on_host(X.prototype)
-        fits = memory.fits(X.shape[1] * m2, arrays.itemsize(X.prototype))
+        fits = resources.fits(X.shape[1] * m2, arrays.itemsize(X.prototype))
         if self.cross is None and little and fits:
             everything = arrays.indices(range(m2), X.prototype)
             self.cross = X.transposed_product(self._Y.columns(everything) / self.samples)
@@ -201,7 +201,7 @@ def dual_fits(forms: Sequence[ProductForm], rows: Array) -> tuple[Array, Array]:
     products = sum(block @ xp.matrix_transpose(block) for block in blocks())
     products = xp.astype(products, xp.float64, copy=False)
     ridges = arrays.from_numpy(np.asarray([form.samples * form.ridge for form in forms]), products)
-    identity = xp.eye(products.shape[1], dtype=xp.float64, device=arrays.device_of(rows))
+    identity = arrays.identity(products.shape[1], like=products)
     inverse = xp.linalg.inv(products + ridges[:, None, None] * identity)
     inverse = xp.astype(inverse, forms[0].prototype.dtype, copy=False)
     dual = inverse @ linalg.stacked([form.responses() for form in forms])

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
 from thinrank.estimators.findings import findings
 from thinrank.estimators.regressor import SparseReducedRankRegressor
@@ -104,7 +104,7 @@ def fitted_supports(
     """
     est = _fitted(est, X, Y)
     design = check_new_X(est, X)
-    memory.check_fits(design.shape, 8, "X as a dense matrix", "pass fewer predictors")
+    resources.check_fits(design.shape, 8, "X as a dense matrix", "pass fewer predictors")
     dense, target = _dense(design), _responses(est, Y, design.shape[0])
     _check_same_data(est, X, target)
     kept = np.asarray(est.kept_, dtype=np.int64)

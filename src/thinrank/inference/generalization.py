@@ -14,8 +14,8 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from thinrank.core.parallel_calls import parallel_calls
 from thinrank.core.progress import with_progress_bar
+from thinrank.core.resources import parallel_calls
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.frames import column_names
 from thinrank.inference.generalization_result import Generalization

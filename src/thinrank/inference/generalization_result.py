@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.inference.interval_table import listed
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import delayed
 
-from thinrank.core.parallel_calls import parallel_calls
 from thinrank.core.progress import with_progress_bar
+from thinrank.core.resources import parallel_calls
 from thinrank.inference.neighbours import find_neighbours
 from thinrank.inference.row_scores import NOISE_FLOOR
 from thinrank.inference.structure import few_responses, find_structure

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
-from thinrank.core.extras import is_installed, missing_message
 from thinrank.core.factors import Factors
+from thinrank.core.imports import is_installed, missing_message
 
 Argument = Literal["theta", "factors"]
 

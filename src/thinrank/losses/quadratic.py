@@ -6,7 +6,7 @@ import abc
 from numbers import Real
 from typing import Any
 
-from thinrank import arrays, entrywise, linalg
+from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
@@ -80,7 +80,7 @@ class Quadratic(abc.ABC):
         U, V = factors.U, factors.V
         VV = V.T @ V
         A, K, B = self.products(U, V, VV)
-        linear, quadratic = entrywise.inners((V, B), (VV, K))
+        linear, quadratic = arrays.inners((V, B), (VV, K))
         value = 0.5 * self.constant - linear + 0.5 * quadratic
         gradient_v = V @ K - B
         if self.ridge:

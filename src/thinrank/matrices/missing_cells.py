@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.memory import check_fits
+from thinrank.core.resources import check_fits
 from thinrank.designs import Dense
 from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.frames import check_columns

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thinrank import arrays, entrywise, linalg
+from thinrank import arrays, linalg
 from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import Dense, Projected
+from thinrank.designs import Deflated, Dense
 from thinrank.losses.denoising import Denoising
 from thinrank.matrices.best_subset import best_subset, few_subsets
 from thinrank.matrices.given_sizes import nearest, range_finder
@@ -107,7 +107,7 @@ def _square_root(gram: Array) -> Array:
     """A matrix B with BᵀB = gram."""
     xp = arrays.namespace(gram)
     values, vectors = xp.linalg.eigh(gram)
-    return xp.sqrt(entrywise.at_least(values, 0.0))[:, None] * vectors.T
+    return xp.sqrt(arrays.at_least(values, 0.0))[:, None] * vectors.T
 
 
 def _within(A: Design, support: Array, rank: int) -> Array:
@@ -153,7 +153,7 @@ def orthogonal_part(v: Array, Q: Array) -> Array:
 
 def without(A: Design, Q: Array) -> Design:
     """A without the projections of its rows on the orthonormal columns of Q."""
-    return A if Q.shape[1] == 0 else Projected(A, A @ Q, Q.T)
+    return A if Q.shape[1] == 0 else Deflated(A, Factors(A @ Q, Q))
 
 
 def compressed(A: Design) -> Design:

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from thinrank.core import whole_folder
-from thinrank.core.unfinished import clear_unfinished
+from thinrank.core.files import atomic_folder, clear_unfinished
 from thinrank.persistence.document import FORMAT
 from thinrank.persistence.errors import ModelFileError
 
@@ -49,8 +48,7 @@ def replaced_folder(path: Path) -> Iterator[Path]:
     If the block or the replacement fails, what was at ``path`` is there as before, and the new
     folder is deleted. Files other than those of a model stay in the folder.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_folder.replaced_folder(path) as new:
+    with atomic_folder(path) as new:
         yield new
         if path.exists():
             _keep_others(path, new)

@@ -49,7 +49,7 @@ _MODULES = {
     "core.result.Record": "thinrank.core.result",
     "core.result.Status": "thinrank.core.result",
     "selection.Criterion": "thinrank.selection.criteria",
-    "selection.Sizes": "thinrank.core.sizes",
+    "selection.Sizes": "thinrank.core.result",
     "calcium.Fluorescence": "thinrank.calcium.fluorescence",
     "calcium.Quality": "thinrank.calcium.quality",
     "rl.Fourier": "thinrank.rl.features",

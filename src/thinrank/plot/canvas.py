@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.plot.colours import GREY, INK
 
 if TYPE_CHECKING:

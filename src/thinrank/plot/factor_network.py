@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.estimators.findings import Findings
 from thinrank.plot.canvas import axes_of, check_choice, check_count, font_size, room, write_instead
 from thinrank.plot.colours import GREY, INK, by_sign

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.plot.canvas import axes_of, check_count, name_axis, room, write_instead
 from thinrank.plot.colours import CATEGORIES, DIVERGING, GREY
 from thinrank.plot.decomposition import decomposition, matrix_of

@@ -10,7 +10,7 @@ import numpy as np
 from thinrank.calcium import Scores, match_regions
 from thinrank.calcium.export import Segmentation
 from thinrank.calcium.windows import mask_of, window
-from thinrank.core.whole_file import write_text
+from thinrank.core.files import write_text
 from thinrank.report.calcium_neurons import neuron_blocks
 from thinrank.report.calcium_pictures import (
     ESTIMATED,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinrank.calcium.windows import inside
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.report.style import WIDTH
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.report.page import (
     Cell,
     Choice,

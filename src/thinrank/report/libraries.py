@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 _LIBRARIES = ("matplotlib", "jinja2")
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.core.whole_file import write_text
+from thinrank.core.files import write_text
 from thinrank.plot.fitted_model import fitted_model
 from thinrank.report.drawn_figure import drawn
 from thinrank.report.html import render_html

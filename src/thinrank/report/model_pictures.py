@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank import arrays, plot
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.plot.prediction_pairs import Pairs, prediction_pairs
 from thinrank.report.model_search import search_table
 from thinrank.report.model_tables import ModelTables, as_cell, shown_name

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinrank.core.extras import import_optional
-from thinrank.core.whole_file import whole_file
+from thinrank.core.files import atomic_file
+from thinrank.core.imports import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,9 +160,9 @@ def _reach(cluster: list[int], heights: Sequence[float], gap: float, side: int) 
 def store(figure: Figure, folder: Path, name: str) -> bytes:
     """Write ``name.png`` and ``name.svg`` into the folder and return the SVG."""
     drawing = as_svg(figure)
-    with whole_file(folder / f"{name}.svg") as place:
+    with atomic_file(folder / f"{name}.svg") as place:
         place.write_bytes(drawing)
-    with whole_file(folder / f"{name}.png") as place:
+    with atomic_file(folder / f"{name}.png") as place:
         figure.savefig(place, format="png", dpi=160, metadata={"Software": None})
     return drawing
 

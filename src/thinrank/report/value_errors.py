@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thinrank.core.whole_file import whole_file
+from thinrank.core.files import atomic_file
 from thinrank.report.statistics import Record, group, values
 from thinrank.report.style import COLOURS, MARKERS, drawing, label_ends, panels, value_scale
 
@@ -41,5 +41,5 @@ def draw_value_errors(records: list[Record], path: Path) -> None:
             axis.plot(sizes, means, color=colour, marker=_MARKERS.get(method, "o"))
             ends.append((float(sizes[-1]), means[-1], method, colour))
         label_ends(axis, ends)
-        with whole_file(path) as place:
+        with atomic_file(path) as place:
             figure.savefig(place, dpi=160)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thinrank.core.whole_file import write_text
+from thinrank.core.files import write_text
 from thinrank.report.html import render_html
 from thinrank.report.markdown import render_markdown
 from thinrank.report.page import Page

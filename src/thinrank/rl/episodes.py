@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinrank.core.records import RecordList
+from thinrank.core.result import RecordList
 
 # A misfit below this fraction of the values counts as rounding error.
 _ROUNDING = 1e-6

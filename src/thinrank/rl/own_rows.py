@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
-from thinrank.core.result import Outcome
-from thinrank.core.sizes import Sizes
+from thinrank.core.result import Outcome, Sizes
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.estimators.sizes import automatic_ridges
 from thinrank.losses import PerTask

@@ -1,6 +1,6 @@
 """Choice of the rank, the numbers of rows and columns, and the ridge."""
 
-from thinrank.core.sizes import Sizes
+from thinrank.core.result import Sizes
 from thinrank.selection.criteria import Criterion
 from thinrank.selection.predictor_path import PredictorPath, path
 from thinrank.selection.rank import estimate_rank

@@ -13,8 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from thinrank.core.result import Record
-from thinrank.core.sizes import Sizes
+from thinrank.core.result import Record, Sizes
 from thinrank.solvers.fits import Fit
 
 RefitRule = Literal["best", "one_se", "thinnest"]

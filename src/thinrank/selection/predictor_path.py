@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.core.warnings import SelectionWarning
 from thinrank.minimize import check_size
 

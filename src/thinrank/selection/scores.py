@@ -17,8 +17,8 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.core.sizes import Sizes
-from thinrank.core.stored_values import storable
+from thinrank.core.journal import storable
+from thinrank.core.result import Sizes
 from thinrank.forms.block_moments import BlockMoments, HeldOutRows
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.losses.profile import profiled

@@ -18,9 +18,8 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from thinrank.core.journal import recalled, stop_recording
-from thinrank.core.result import Callback, Record
-from thinrank.core.sizes import Sizes
-from thinrank.core.threads import one_use_of_cores
+from thinrank.core.resources import one_use_of_cores
+from thinrank.core.result import Callback, Record, Sizes
 from thinrank.selection.choice import (
     Evaluation,
     RefitRule,

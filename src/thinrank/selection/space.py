@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.core.checks import is_list
-from thinrank.core.sizes import Sizes
+from thinrank.core.result import Sizes
 from thinrank.minimize import check_size
 from thinrank.starts.elimination import numbers_of_rows
 

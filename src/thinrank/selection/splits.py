@@ -14,14 +14,14 @@ from sklearn.model_selection import KFold, check_cv
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.core.checks import is_list
 from thinrank.core.contracts import Design, QuadraticForm, Start
 from thinrank.core.factors import Factors
-from thinrank.core.sizes import Sizes
+from thinrank.core.result import Sizes
 from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_rows
 from thinrank.designs.subsets import view_rows
-from thinrank.designs.unprojected import unprojected
+from thinrank.designs.transformed import unprojected
 from thinrank.forms.block_form import BlockForm
 from thinrank.forms.products import ProductForm
 from thinrank.forms.training_rows import TrainingRows, without_rows
@@ -413,7 +413,9 @@ def _own_part(
     targets = Transformed(rows_Y, center=Y.center) if basis is None else Y.design
     rows_X = _copied_if_small(X.design, loss.X.shape[0])
     training = LeastSquares(rows_X, targets, sample_weight=weight)
-    if rows_X is not X.design and memory.fits(_PART_OF_BUDGET * loss.shape[0] * loss.shape[1], 8):
+    if rows_X is not X.design and resources.fits(
+        _PART_OF_BUDGET * loss.shape[0] * loss.shape[1], 8
+    ):
         training.moments.cross()
     if hold:
         training.hold_for_search()
@@ -446,7 +448,7 @@ def _rows(loss: LeastSquares, index: np.ndarray) -> tuple[Design, Design, Array]
 
 def _copied_if_small(X: Design, rows: int) -> Design:
     """The design as a dense array, if one with ``rows`` rows is small."""
-    if memory.fits(_PART_OF_BUDGET * rows * X.shape[1], arrays.itemsize(X.prototype)):
+    if resources.fits(_PART_OF_BUDGET * rows * X.shape[1], arrays.itemsize(X.prototype)):
         return Dense(X.columns(arrays.indices(range(X.shape[1]), X.prototype)))
     return X
 

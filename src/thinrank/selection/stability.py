@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from thinrank import arrays
-from thinrank.core.extras import import_optional
-from thinrank.core.parallel_calls import parallel_calls
+from thinrank.core.imports import import_optional
 from thinrank.core.progress import with_progress_bar
+from thinrank.core.resources import parallel_calls
 from thinrank.core.warnings import SelectionWarning
 from thinrank.minimize import check_size, seed_from
 

@@ -107,7 +107,7 @@ def _leading(symmetric: Array, most: int, size: int) -> tuple[Array, Array]:
 def _ordered(rows: Array, map: Array, weights: Array) -> Directions:
     xp = arrays.namespace(weights)
     weights = xp.astype(weights, xp.float64, copy=False)
-    explained = _running_sums(weights**2, axis=1)
+    explained = xp.cumulative_sum(weights**2, axis=1)
     order = xp.argsort(-arrays.half_the_digits(explained), axis=2)
     return Directions(rows, map, weights, order)
 
@@ -124,7 +124,7 @@ def error_tables(
     if offsets is not None:
         by_rank = by_rank + arrays.from_numpy(offsets, by_rank)
     ordered = arrays.namespace(by_rank).take_along_axis(by_rank, known.order, axis=2)
-    return arrays.to_numpy(_running_sums(ordered, axis=2))
+    return arrays.to_numpy(arrays.namespace(ordered).cumulative_sum(ordered, axis=2))
 
 
 def column_changes(W: Array, products: Array, inner: Array) -> Array:
@@ -133,13 +133,7 @@ def column_changes(W: Array, products: Array, inner: Array) -> Array:
     products, inner = (xp.astype(x, xp.float64, copy=False) for x in (products, inner))
     before = xp.tril(inner, k=-1) @ W
     diagonal = xp.linalg.diagonal(inner)[:, :, None]
-    return _running_sums(W * (diagonal * W + 2 * before - 2 * products), axis=1)
-
-
-def _running_sums(a: Array, axis: int) -> Array:
-    if type(a) is np.ndarray:
-        return np.cumsum(a, axis=axis)
-    return arrays.namespace(a).cumulative_sum(a, axis=axis)
+    return xp.cumulative_sum(W * (diagonal * W + 2 * before - 2 * products), axis=1)
 
 
 def _aligned(tables: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -76,10 +76,7 @@ def best_exchanges(
 def outside(rows: Array, size: int) -> Array:
     """The numbers below ``size`` that are not among sorted ``rows``, sorted."""
     inside = arrays.scatter_rows(arrays.namespace(rows).ones_like(rows), rows, size)
-    if arrays.on_host(rows):
-        return arrays.true_positions(inside == 0)
-    # the number of positions is known, so the host need not wait for an accelerator to count them
-    return arrays.namespace(rows).argsort(inside)[: size - rows.shape[0]]
+    return arrays.true_positions(inside == 0)
 
 
 def ascending(values: Array) -> Array:

@@ -11,7 +11,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
-from thinrank.core.stored_values import storable
+from thinrank.core.journal import storable
 
 
 @storable
@@ -88,9 +88,7 @@ class Fit:
     def factors(self) -> Factors:
         """Θ as factors, whose U has a row for every predictor."""
         V = self.Q if self.column_scale is None else self.Q / self.column_scale[:, None]
-        factors = Factors.on_rows(self.U, self.rows, self.shape[0], V).with_supports_of(self)
-        # fits of a quadratic loss leave out directions of singular value zero
-        return factors.of_full_rank() if self.column_scale is None else factors
+        return Factors.on_rows(self.U, self.rows, self.shape[0], V)
 
 
 def fit_of(

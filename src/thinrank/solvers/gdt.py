@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
-from thinrank import arrays, entrywise
-from thinrank.arrays import Array
+from thinrank import arrays
+from thinrank.arrays import Array, hard_threshold
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import StepRule, Trial
 from thinrank.core.factors import Factors
-from thinrank.core.stored_values import storable
-from thinrank.core.threshold import hard_threshold
+from thinrank.core.journal import storable
 from thinrank.solvers.sized import Sized, check_iterations, check_number
 from thinrank.solvers.steps import Safeguarded, as_step_rule, mean_curvature
 
@@ -198,7 +197,7 @@ class GDT(Sized):
 def _trial(loss: Any, before: State, after: State) -> Trial:
     delta = Factors(after.factors.U - before.factors.U, after.factors.V - before.factors.V)
 
-    u_before, v_before, u_after, v_after, u_moved, v_moved = entrywise.inners(
+    u_before, v_before, u_after, v_after, u_moved, v_moved = arrays.inners(
         (before.gradient_u, delta.U),
         (before.gradient_v, delta.V),
         (after.gradient_u, delta.U),
@@ -220,4 +219,4 @@ def _trial(loss: Any, before: State, after: State) -> Trial:
 
 def _size_squared(factors: Factors) -> float:
     """‖Z‖², Z = [U; V]."""
-    return sum(entrywise.inners((factors.U, factors.U), (factors.V, factors.V)))
+    return sum(arrays.inners((factors.U, factors.U), (factors.V, factors.V)))

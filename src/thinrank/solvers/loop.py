@@ -12,9 +12,8 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
-from thinrank.core.journal import is_recording, recalled
+from thinrank.core.journal import is_recording, recalled, storable
 from thinrank.core.result import Callback, History, Outcome, Record, Status
-from thinrank.core.stored_values import storable
 
 # A run with a journal stores its state this many times, if it takes all of its iterations: pursuit
 # after every one of its 100 iterations, which are long, gradient descent after every 100.

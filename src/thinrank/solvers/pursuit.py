@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from thinrank import arrays, entrywise, linalg
+from thinrank import arrays, linalg
 from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
@@ -310,9 +310,7 @@ class Pursuit(Sized):
         cross = form.cross_rows(rows)
         whitened = root @ cross  # (|S|, m2)
         # size of the rounding errors in the whitened matrix
-        floor = (
-            rows.shape[0] * arrays.eps(root) * entrywise.largest(root) * entrywise.largest(cross)
-        )
+        floor = rows.shape[0] * arrays.eps(root) * arrays.max_abs(root) * arrays.max_abs(cross)
         columns, Q, U, explained = self._alternated(form, root, whitened, columns, guess, floor)
         objective = 0.5 * (form.constant - explained)
         if ridged:  # then ‖V‖² belongs to another H

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from thinrank import arrays, entrywise
+from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.core.contracts import QuadraticForm, Start
 from thinrank.core.factors import Factors
 from thinrank.losses.form_loss import FormLoss
@@ -71,7 +71,7 @@ class Auto:
     def suited(self, loss: Any, rows: int) -> Start:
         """The start to use for a fit with ``rows`` rows."""
         m1, m2 = loss.shape
-        dense_fits = memory.fits(m1 * m2, arrays.itemsize(loss.prototype))
+        dense_fits = resources.fits(m1 * m2, arrays.itemsize(loss.prototype))
         if not self.exchanges_rows:
             if "quadratic" not in loss.capabilities or not dense_fits:
                 return Spectral()
@@ -131,7 +131,7 @@ def _correlated(form: QuadraticForm, rows: Array) -> bool:
     gram = form.gram(rows)
     xp = arrays.namespace(gram)
     least = xp.min(xp.linalg.diagonal(gram))
-    least, largest = arrays.to_numpy(xp.stack([least, entrywise.largest_beside_diagonal(gram)]))
+    least, largest = arrays.to_numpy(xp.stack([least, arrays.max_abs(xp.tril(gram, k=-1))]))
     # their quotient is a bound of all correlations, and equal to the largest if X is scaled
     if largest <= _MAX_CORRELATION * least:
         return False
@@ -139,4 +139,4 @@ def _correlated(form: QuadraticForm, rows: Array) -> bool:
     inverse = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
     gram *= inverse
     gram *= inverse[:, None]
-    return float(entrywise.largest(arrays.add_to_diagonal(gram, -1.0))) > _MAX_CORRELATION
+    return float(arrays.max_abs(arrays.add_to_diagonal(gram, -1.0))) > _MAX_CORRELATION

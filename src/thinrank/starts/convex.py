@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.core.contracts import require
 from thinrank.core.factors import Factors
 from thinrank.solvers.proximal import Prox, Proximal, shrink_entries, shrink_rows
@@ -52,7 +52,7 @@ class ConvexStart:
         require(loss, "full_gradient", purpose)
         require(loss, "smoothness", purpose)
         size = arrays.itemsize(loss.prototype)
-        memory.check_fits(loss.shape, size, purpose, 'use start="spectral"')
+        resources.check_fits(loss.shape, size, purpose, 'use start="spectral"')
         penalties = row_penalties(loss, self.penalty, self.prox, seed)
         solver = Proximal(self.prox, max_iter=self.max_iter, tol=self.tol)
         return solver.solve(loss, penalties)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from thinrank import arrays, linalg
 from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import QuadraticForm
-from thinrank.core.memory import budget_bytes
+from thinrank.core.resources import budget_bytes
 from thinrank.forms.products import ProductForm, dual_fits
 
 # Numbers of rows are a geometric sequence with this ratio: most rows are removed in groups, and the
@@ -138,19 +136,11 @@ def _without(stage: Stage, left: Array, kept: Array, dropped: Array) -> Stage:
     """The fits without the rows at the positions ``dropped``."""
     P, B, xp = stage.inverse, stage.coefficients, arrays.namespace(kept)
     assert P is not None
-    between = _submatrices(P, kept, dropped)
-    step = between @ xp.linalg.inv(_submatrices(P, dropped, dropped))
-    everything = xp.arange(B.shape[2], dtype=kept.dtype, device=arrays.device_of(kept))[None, :]
-    B_kept = _submatrices(B, kept, everything) - step @ _submatrices(B, dropped, everything)
-    P = _submatrices(P, kept, kept) - step @ xp.matrix_transpose(between)
-    return _stage(left, B_kept, P)
-
-
-def _submatrices(a: Array, rows: Array, columns: Array) -> Array:
-    """Rows (m, s) and columns (m, t) of matrices (m, ·, ·)."""
-    if type(a) is np.ndarray:
-        return a[np.arange(len(a))[:, None, None], rows[:, :, None], columns[:, None, :]]
-    xp = arrays.namespace(a)
-    return xp.take_along_axis(
-        xp.take_along_axis(a, rows[:, :, None], axis=1), columns[:, None, :], axis=2
+    between = arrays.submatrices(P, kept, dropped)
+    step = between @ xp.linalg.inv(arrays.submatrices(P, dropped, dropped))
+    everything = arrays.indices(range(B.shape[2]), kept)[None, :]
+    B_kept = arrays.submatrices(B, kept, everything) - step @ arrays.submatrices(
+        B, dropped, everything
     )
+    P = arrays.submatrices(P, kept, kept) - step @ xp.matrix_transpose(between)
+    return _stage(left, B_kept, P)

@@ -31,8 +31,7 @@ class PartialScreening:
     def on_picked(self, loss: Any, picked: Array, rank: int, columns: int, seed: int) -> Factors:
         """As a call, on rows that :meth:`picked_rows` has returned."""
         partial = arrays.take_rows(self._partial[0], picked)
-        factors = Factors.on_rows(-partial, picked, loss.shape[0], self._row_space[1])
-        return factors.with_supports(picked, self.known.column_support)
+        return Factors.on_rows(-partial, picked, loss.shape[0], self._row_space[1])
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""

@@ -57,10 +57,7 @@ class Screening:
         else:
             small = _leading_directions(cross, rank, seed, self.scaled)
         V = small.V if every else arrays.scatter_rows(small.V, kept_columns, loss.shape[1])
-        factors = Factors.on_rows(small.U, kept_rows, loss.shape[0], V)
-        # rows and columns with covariances are those of the first fit, also if random numbers
-        # happened to be orthogonal to one of them
-        return factors if self.fit else factors.with_supports(kept_rows, kept_columns)
+        return Factors.on_rows(small.U, kept_rows, loss.shape[0], V)
 
     def picked_rows(self, form: QuadraticForm, rows: int) -> Array:
         """The rows that are kept, sorted."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.tables.errors import TableError
 from thinrank.tables.header import column_names
 from thinrank.tables.options import ReadOptions

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
-from thinrank.core.whole_file import whole_file
+from thinrank.core.files import atomic_file
+from thinrank.core.imports import import_optional
 from thinrank.tables.text_style import TextStyle
 
 OUTPUT_SUFFIXES = (".csv", ".tsv", ".parquet", ".npy")
@@ -53,7 +53,7 @@ def write_table(
             "an NPY file has numbers only, but all columns are texts; write a CSV file"
         )
     own = (style or TextStyle()).for_suffix(suffix)
-    with whole_file(path) as place:
+    with atomic_file(path) as place:
         if suffix == ".npy":
             with place.open("wb") as file:  # np.save appends .npy to other names
                 np.save(file, np.column_stack(numbers), allow_pickle=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinrank.core.extras import import_optional
+from thinrank.core.imports import import_optional
 from thinrank.theory.certificate_words import certificate_text
 from thinrank.theory.fitted_problem import FittedProblem, fitted_problem
 from thinrank.theory.lower_bounds import LowerBound, lower_bounds

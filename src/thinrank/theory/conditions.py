@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from thinrank.arrays import hard_threshold
 from thinrank.core.factors import Factors
-from thinrank.core.threshold import hard_threshold
 from thinrank.theory.constants import Constants, as_truth
 
 

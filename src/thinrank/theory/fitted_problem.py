@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core import memory
+from thinrank.core import resources
 from thinrank.core.factors import Factors
 from thinrank.estimators.cross_validated import SparseReducedRankRegressorCV
 from thinrank.estimators.findings import findings
@@ -114,7 +114,7 @@ def fitted_problem(estimator: Any, X: Any, Y: Any, sample_weight: Any) -> Fitted
             f"X, Y and sample_weight must be those of fit, which had {estimator.n_samples_} rows "
             f"of positive weight; got {samples}"
         )
-    memory.check_fits(design.shape, 8, "X as a dense matrix", "certify a fit to fewer samples")
+    resources.check_fits(design.shape, 8, "X as a dense matrix", "certify a fit to fewer samples")
     units = estimator._target_units
     problem = Problem.prepare(
         design,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thinrank import arrays, entrywise
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
 
@@ -33,7 +33,7 @@ class Bernoulli(Family):
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """1/(1 + exp(−η)) − y."""
-        out = entrywise.expit(eta)
+        out = arrays.expit(eta)
         out -= y
         return out
 
@@ -52,7 +52,7 @@ class Bernoulli(Family):
         if not bool(arrays.namespace(y).any((y > 0) & (y < 1))):
             return 0.0
         rest = 1.0 - y
-        return y * entrywise.log_or_smallest(y) + rest * entrywise.log_or_smallest(rest)
+        return y * arrays.log_or_smallest(y) + rest * arrays.log_or_smallest(rest)
 
     def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """The value, π − y and π(1 − π), where π is the mean."""
@@ -68,13 +68,13 @@ class Bernoulli(Family):
 
     def mean(self, eta: Array) -> Array:
         """1/(1 + exp(−η))."""
-        return entrywise.expit(eta)
+        return arrays.expit(eta)
 
     def link(self, mean: Array) -> Array:
         """log(π/(1 − π)); π = 0 and π = 1 are moved to the nearest numbers with a finite link."""
         largest = 1.0 - 0.5 * arrays.eps(mean)
-        inside = entrywise.at_most(mean, largest)
-        return entrywise.log_or_smallest(inside) - arrays.namespace(mean).log1p(-inside)
+        inside = arrays.at_most(mean, largest)
+        return arrays.log_or_smallest(inside) - arrays.namespace(mean).log1p(-inside)
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Link of the weighted mean of each column, of shape (q,).
@@ -97,10 +97,10 @@ def _value(y: Array, eta: Array, decay: Array, saturated: Array | float) -> Arra
     max(η, 0) − yη is exact for y = 0 and y = 1, so that small losses have small relative errors.
     """
     xp = arrays.namespace(y, eta)
-    value = entrywise.at_least(eta, 0.0)
+    value = arrays.at_least(eta, 0.0)
     value -= y * eta
     value += xp.log1p(decay)
     if isinstance(saturated, float):
         return value
     value += saturated
-    return entrywise.at_least(value, 0.0)  # rounding errors
+    return arrays.at_least(value, 0.0)  # rounding errors

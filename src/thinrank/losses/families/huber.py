@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank import arrays, entrywise
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family
 from thinrank.losses.families.medians import weighted_median
@@ -85,7 +85,7 @@ class Huber(Family):
         """
         xp = arrays.namespace(y, eta)
         threshold = matched(self._threshold, eta)
-        weight = threshold / entrywise.at_least(xp.abs(self._residual(y, eta)), threshold)
+        weight = threshold / arrays.at_least(xp.abs(self._residual(y, eta)), threshold)
         if self.scale is not None:
             weight *= matched(self.scale**-2.0, eta)
         return weight
@@ -155,7 +155,7 @@ class Huber(Family):
     def _clipped(self, t: Array) -> Array:
         """t, moved into [−d, d]."""
         low, high = matched(-self._threshold, t), matched(self._threshold, t)
-        return entrywise.at_most(entrywise.at_least(t, low), high)
+        return arrays.at_most(arrays.at_least(t, low), high)
 
     def _inside(self, t: Array, clipped: Array) -> Array:
         inside = arrays.namespace(t).astype(t == clipped, t.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank import arrays, entrywise
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean, refuse
 
@@ -49,9 +49,9 @@ class Multinomial(Family):
     def value(self, y: Array, eta: Array) -> Array:
         """y_c·log(y_c/(m·p_c)), of shape (n, q)."""
         xp = arrays.namespace(y, eta)
-        logs = eta - entrywise.row_maxima(eta)
-        logs -= xp.log(entrywise.row_sums(xp.exp(logs)))
-        return _value(y, logs, entrywise.row_sums(y))
+        logs = eta - arrays.row_maxima(eta)
+        logs -= xp.log(arrays.row_sums(xp.exp(logs)))
+        return _value(y, logs, arrays.row_sums(y))
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """m·p − y."""
@@ -62,16 +62,16 @@ class Multinomial(Family):
     def curvature(self, y: Array, eta: Array) -> Array:
         """m·p, the diagonal of a bound of the second derivative."""
         out = self.mean(eta)
-        out *= entrywise.row_sums(y)
+        out *= arrays.row_sums(y)
         return out
 
     def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
         """The value, m·p − y and m·p, from one exponential."""
         xp = arrays.namespace(y, eta)
-        total = entrywise.row_sums(y)
-        logs = eta - entrywise.row_maxima(eta)
+        total = arrays.row_sums(y)
+        logs = eta - arrays.row_maxima(eta)
         shares = xp.exp(logs)
-        sums = entrywise.row_sums(shares)
+        sums = arrays.row_sums(shares)
         logs -= xp.log(sums)
         shares *= total / sums
         return _value(y, logs, total), shares - y, shares
@@ -79,22 +79,22 @@ class Multinomial(Family):
     def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
         """m·(p∘d − p·pᵀd) in every row, for the direction d."""
         p = self.mean(eta)
-        out = direction - entrywise.row_sums(p * direction)
+        out = direction - arrays.row_sums(p * direction)
         out *= p
-        out *= entrywise.row_sums(y)
+        out *= arrays.row_sums(y)
         return out
 
     def mean(self, eta: Array) -> Array:
         """The probabilities p, of shape (n, q); rows sum to 1."""
         xp = arrays.namespace(eta)
-        p = xp.exp(eta - entrywise.row_maxima(eta))
-        p /= entrywise.row_sums(p)
+        p = xp.exp(eta - arrays.row_maxima(eta))
+        p /= arrays.row_sums(p)
         return p
 
     def link(self, mean: Array) -> Array:
         """log(p) minus its mean over the categories, since only differences of η matter."""
-        logs = entrywise.log_or_smallest(mean)
-        return logs - entrywise.row_sums(logs) / logs.shape[1]
+        logs = arrays.log_or_smallest(mean)
+        return logs - arrays.row_sums(logs) / logs.shape[1]
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Link of the share of each category, of shape (q,).
@@ -147,7 +147,7 @@ def _value(y: Array, logs: Array, total: Array) -> Array:
     logs *= -y
     inside = (y > 0) & (y < total)
     if bool(arrays.namespace(y).any(inside)):  # otherwise every row has one category, y = m
-        logs += y * (entrywise.log_or_smallest(y) - entrywise.log_or_smallest(total))
+        logs += y * (arrays.log_or_smallest(y) - arrays.log_or_smallest(total))
     return logs
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank import arrays, entrywise
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
 from thinrank.losses.families.dispersion import fitted_dispersion
@@ -49,11 +49,11 @@ class NegativeBinomial(Family):
 
     def value(self, y: Array, eta: Array) -> Array:
         """y·log(y/μ) − (y + 1/a)·log((1 + ay)/(1 + aμ))."""
-        return self._value(y, eta, entrywise.log1p_exp(eta + self._log(eta)), self.prepared(y))
+        return self._value(y, eta, arrays.log1p_exp(eta + self._log(eta)), self.prepared(y))
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """(μ − y)/(1 + aμ)."""
-        _, share, rest = entrywise.logistic(eta + self._log(eta))
+        _, share, rest = arrays.logistic(eta + self._log(eta))
         share *= self._size(eta)
         rest *= y
         share -= rest
@@ -61,14 +61,14 @@ class NegativeBinomial(Family):
 
     def curvature(self, y: Array, eta: Array) -> Array:
         """μ(1 + ay)/(1 + aμ)²."""
-        _, share, rest = entrywise.logistic(eta + self._log(eta))
+        _, share, rest = arrays.logistic(eta + self._log(eta))
         share *= rest
         share *= y + self._size(eta)
         return share
 
     def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
         """The value, (μ − y)/(1 + aμ) and μ(1 + ay)/(1 + aμ)²."""
-        softplus, share, rest = entrywise.logistic(eta + self._log(eta))
+        softplus, share, rest = arrays.logistic(eta + self._log(eta))
         value = self._value(y, eta, softplus, self.prepared(y))
         curvature = share * rest
         size = self._size(eta)
@@ -80,7 +80,7 @@ class NegativeBinomial(Family):
 
     def weight_for_fit(self, y: Array, eta: Array) -> Array:
         """μ/(1 + aμ), the expectation of the curvature (Fisher scoring)."""
-        share = entrywise.expit(eta + self._log(eta))
+        share = arrays.expit(eta + self._log(eta))
         share *= self._size(eta)
         return share
 
@@ -88,12 +88,12 @@ class NegativeBinomial(Family):
         """y·log(y) − (y + 1/a)·log(1 + ay), the part of the value that does not depend on η."""
         saturated = arrays.namespace(y).log1p(y * matched(self._dispersion, y))
         saturated *= -(y + self._size(y))
-        saturated += y * entrywise.log_or_smallest(y)
+        saturated += y * arrays.log_or_smallest(y)
         return saturated
 
     def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """The value, (μ − y)/(1 + aμ) and μ/(1 + aμ)."""
-        softplus, share, rest = entrywise.logistic(eta + self._log(eta))
+        softplus, share, rest = arrays.logistic(eta + self._log(eta))
         value = self._value(y, eta, softplus, self.prepared(y) if prepared is None else prepared)
         share *= self._size(eta)
         rest *= y
@@ -114,7 +114,7 @@ class NegativeBinomial(Family):
 
     def link(self, mean: Array) -> Array:
         """log(μ); μ = 0 is replaced by the smallest normal number."""
-        return entrywise.log_or_smallest(mean)
+        return arrays.log_or_smallest(mean)
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Logarithm of the weighted mean of each column, of shape (q,).
@@ -157,7 +157,7 @@ class NegativeBinomial(Family):
         value = softplus * (y + self._size(eta))
         value -= y * eta
         value += saturated
-        return entrywise.at_least(value, 0.0)  # rounding errors
+        return arrays.at_least(value, 0.0)  # rounding errors
 
     @property
     def _dispersion(self) -> float | np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thinrank import arrays, entrywise
+from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
 
@@ -42,7 +42,7 @@ class Poisson(Family):
 
     def prepared(self, y: Array) -> Array:
         """log(y), of the smallest normal number for y = 0."""
-        return entrywise.log_or_smallest(y)
+        return arrays.log_or_smallest(y)
 
     def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """The value, μ − y and μ, from one exponential."""
@@ -57,7 +57,7 @@ class Poisson(Family):
 
     def link(self, mean: Array) -> Array:
         """log(μ); μ = 0 is replaced by the smallest normal number."""
-        return entrywise.log_or_smallest(mean)
+        return arrays.log_or_smallest(mean)
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Logarithm of the weighted mean of each column, of shape (q,).
@@ -77,4 +77,4 @@ def _value(y: Array, eta: Array, mean: Array, logarithm: Array) -> Array:
     value *= -y
     value += mean
     value -= y
-    return entrywise.at_least(value, 0.0)
+    return arrays.at_least(value, 0.0)

@@ -1,10 +1,13 @@
-"""X as a scipy sparse matrix or array (NumPy only)."""
+"""X as a scipy sparse matrix or array, or as a LinearOperator (NumPy only)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from thinrank.designs.subsets import BlockwiseDesign
 
 
 class Sparse:
@@ -73,3 +76,43 @@ class Sparse:
             weight_of_zeros = weights.sum() - np.bincount(entries.col, stored, minlength=p)
             squares = squares + np.maximum(weight_of_zeros, 0) * center**2
         return np.sqrt(squares).astype(self.matrix.dtype)
+
+
+class Operator(BlockwiseDesign):
+    """A design known through its products only; the operator must define its adjoint, too.
+
+    Parameters
+    ----------
+    X : LinearOperator of shape (n_samples, n_features)
+        The operator. Products are float32 if its dtype is float32, otherwise float64.
+    """
+
+    def __init__(self, X: LinearOperator) -> None:
+        self.operator = X
+        dtype = np.dtype(X.dtype if X.dtype is not None else np.float64)
+        if dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: X is an operator of dtype {dtype}")
+        if dtype not in (np.float32, np.float64):
+            dtype = np.dtype(np.float64)
+        self.prototype = np.zeros(0, dtype=dtype)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return self.operator.shape
+
+    def __matmul__(self, block: np.ndarray) -> np.ndarray:
+        product = self.operator.matvec(block) if block.ndim == 1 else self.operator.matmat(block)
+        return np.array(product, dtype=self.prototype.dtype)  # a copy, which callers may change
+
+    def transposed_product(self, block: np.ndarray) -> np.ndarray:
+        """Xᵀ @ block."""
+        X = self.operator
+        product = X.rmatvec(block) if block.ndim == 1 else X.rmatmat(block)
+        return np.array(product, dtype=self.prototype.dtype)
+
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """The columns ``index``, by products with unit vectors."""
+        units = np.zeros((self.shape[1], len(index)), dtype=self.prototype.dtype)
+        units[index, np.arange(len(index))] = 1
+        return self @ units

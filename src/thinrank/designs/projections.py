@@ -1,4 +1,4 @@
-"""Predictors that are always kept, as an orthonormal basis of the space that they span."""
+"""Designs minus a matrix of low rank, such as what predictors that are always kept explain."""
 
 from __future__ import annotations
 
@@ -8,11 +8,73 @@ from typing import Any
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
-from thinrank.designs.blockwise import column_blocks
-from thinrank.designs.projected import Projected
+from thinrank.core.factors import Factors
+from thinrank.designs.blockwise import SLICE_COLUMNS, blockwise_column_norms, column_blocks, slices
+from thinrank.designs.dense import MIN_LEFT_OVER
+from thinrank.designs.subsets import BlockwiseDesign, ColumnSubset, take_rows
 
 # Numbers computed from terms of size 1 are taken to be zero up to this number of times eps.
 _ROUNDING = 100
+
+
+class Deflated(BlockwiseDesign):
+    """The design X − UVᵀ, never formed, so that a sparse X stays sparse.
+
+    With U orthonormal with respect to the sample weights A, UᵀAU = I, and Vᵀ = UᵀAX it consists of
+    the residuals of the weighted least squares fits of the columns of X on U.
+    """
+
+    def __init__(self, base: Design, removed: Factors) -> None:
+        self.base = base
+        self.removed = removed
+        self.prototype = base.prototype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of X."""
+        return self.base.shape
+
+    def __matmul__(self, block: Array) -> Array:
+        return self.base @ block - self.removed.U @ (self.removed.V.T @ block)
+
+    def transposed_product(self, block: Array) -> Array:
+        """Transpose of this design, times block."""
+        product = self.base.transposed_product(block)
+        scores = self.removed.U.T @ block
+        if block.ndim == 1:
+            return product - self.removed.V @ scores
+        for few in slices(block.shape[1], SLICE_COLUMNS):
+            product[:, few] -= self.removed.V @ scores[:, few]
+        return product
+
+    def columns(self, index: Array) -> Array:
+        """The columns ``index``, dense."""
+        block = self.base.columns(index)  # a new array, which may be changed
+        block -= self.removed.U @ arrays.take_rows(self.removed.V, index).T
+        return block
+
+    def rows(self, index: Array) -> Deflated:
+        """The design of the rows ``index``."""
+        removed = Factors(arrays.take_rows(self.removed.U, index), self.removed.V)
+        return Deflated(take_rows(self.base, index), removed)
+
+    def column_norms(self, row_scale: Array | None = None, center: Array | None = None) -> Array:
+        """Norms of the columns of diag(row_scale)(D − 1·centerᵀ), D this design."""
+        if row_scale is not None or center is not None:
+            return super().column_norms(row_scale, center)
+        # from products, which do not form the columns, where cancellation leaves enough digits
+        xp = arrays.namespace(self.prototype)
+        U, V = self.removed.U, self.removed.V
+        inner = xp.sum(V * (V @ (U.T @ U) - 2 * self.base.transposed_product(U)), axis=1)
+        whole = self.base.column_norms() ** 2
+        squares = whole + inner
+        least = MIN_LEFT_OVER[arrays.itemsize(whole)] * whole
+        inexact = arrays.true_positions(~(squares >= least))
+        norms = xp.sqrt(arrays.at_least(squares, 0.0))
+        if inexact.shape[0]:
+            own = ColumnSubset(self, inexact)
+            norms = arrays.put_rows(norms, inexact, blockwise_column_norms(own, None, None))
+        return norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +102,13 @@ class KeptBasis:
         loadings = design.transposed_product(self.dual).T
         if arrays.itemsize(design.prototype) >= 8 or not loadings.shape[0]:
             return loadings
-        left_over = Projected(design, self.basis, loadings)
+        left_over = Deflated(design, Factors(self.basis, loadings.T))
         parts = [self.dual.T @ left_over.columns(index) for index in column_blocks(design)]
         return loadings + arrays.namespace(loadings).concat(parts, axis=1)
 
-    def project(self, design: Design) -> Projected:
+    def project(self, design: Design) -> Deflated:
         """X − B(BᵀAX): the residuals of a design of the same rows."""
-        return Projected(design, self.basis, self.loadings(design))
+        return Deflated(design, Factors(self.basis, self.loadings(design).T))
 
     def of_rows(self, Z: Array) -> Array:
         """(Z − 1·centerᵀ) T for other rows of the kept columns."""
@@ -100,17 +162,6 @@ def kept_basis(Z: Any, *, like: Array, sample_weight: Any = None, center: bool =
         None if mean is None else converted(mean),
         converted(sizes),
     )
-
-
-def project_out(
-    design: Design, Z: Any, sample_weight: Any = None, *, center: bool = False
-) -> tuple[Projected, KeptBasis]:
-    """The residuals of a design after weighted least squares on some columns.
-
-    Shapes: ``Z`` (n_samples, n_kept). ``sample_weight``: None for ones.
-    """
-    basis = kept_basis(Z, like=design.prototype, sample_weight=sample_weight, center=center)
-    return basis.project(design), basis
 
 
 def _orthonormal(Z: Array, roots: Array, floor: float) -> tuple[Array, Array]:
