@@ -20,7 +20,7 @@ from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
 from thinrank.estimators.block_fit import BlockData, described_blocks
-from thinrank.estimators.description import Description, described, in_units
+from thinrank.estimators.description import described, in_units
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import comparable, has_extreme_units
 from thinrank.estimators.fit import FitResult
@@ -129,13 +129,6 @@ class FactorModel(TransformerMixin, BaseEstimator):
         self.intercept_ = float(intercept[0]) if single_target else intercept
         self.kept_ = kept
         self.kept_coef_ = kept_coef[0, :] if single_target else kept_coef
-
-    def _keep_as(self, other: FactorModel) -> None:
-        """Store the result of a fit of another regressor."""
-        names = [*(f"{name}_" for name in Description._fields), "held_out_r2_", "warnings_"]
-        names += ["_single_target", "_target_units", "intercept_", "kept_", "kept_coef_"]
-        for name in names:
-            setattr(self, name, getattr(other, name))
 
     @property
     def coef_(self) -> Array:

@@ -14,10 +14,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.estimators.base import FactorModel
-from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
-from thinrank.estimators.family_fit import family_fit
-from thinrank.estimators.fit import whole_fit
+from thinrank.estimators.fit import fit_responses, whole_fit
 from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import plain_responses
@@ -176,10 +174,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             units = own_units(self, design, None)
             if units is not None:
                 design = units.design(design)
-            result = family_fit(self, design, responses, weight, kept)
-            data = TrainingData(
-                design, responses.Y, weight, responses.weight, result.family, units=units
-            )
+            result, data = fit_responses(self, design, responses, weight, kept, units=units)
             self._keep_result(result, data, kept, single_target=False)
             self.family_ = result.family
             keep_target_names(self, names)

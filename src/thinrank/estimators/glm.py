@@ -14,15 +14,13 @@ from thinrank.arrays import Array
 from thinrank.designs import Dense
 from thinrank.estimators.base import FactorModel
 from thinrank.estimators.deviance_score import deviance_explained
-from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import check_magnitudes, own_units
-from thinrank.estimators.family_fit import family_fit
-from thinrank.estimators.fit import least_squares_fit, whole_fit
+from thinrank.estimators.fit import fit_responses, whole_fit
 from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
 from thinrank.estimators.kinds_of_data import plain_responses
+from thinrank.estimators.noise import share_of_freedom
 from thinrank.estimators.parameters import check_parameters
-from thinrank.estimators.problem import share_of_freedom
 from thinrank.estimators.responses import Responses, check_offset, responses_of
 from thinrank.estimators.validation import (
     check_predictors,
@@ -225,16 +223,10 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             units = own_units(self, design, None)
             if units is not None:
                 design = units.design(design)
-            if responses.is_least_squares:
-                Y = responses.Y if offset is None else responses.Y - offset
-                result = least_squares_fit(self, design, Y, weight, kept)
-                data = TrainingData(design, Y, weight)
-            else:
-                result = family_fit(self, design, responses, weight, kept, offset)
-                data = TrainingData(
-                    design, responses.Y, weight, responses.weight, result.family, offset
-                )
-            self._keep_result(result, data._replace(units=units), kept, single)
+            result, data = fit_responses(
+                self, design, responses, weight, kept, offset=offset, units=units
+            )
+            self._keep_result(result, data, kept, single)
             self.family_ = result.family
             if result.family is None:  # least squares
                 self.family_ = self._noise_levels(X, responses, offset, weight)

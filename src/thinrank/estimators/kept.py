@@ -77,7 +77,7 @@ class KeptPredictors:
     index: Array  # (n_kept,) their sorted indices
     values: Array  # (n_samples, n_kept) Z
     basis: KeptBasis  # the basis of Z, centred if there is an intercept
-    # loadings of X and Y, in the user's units; None before they are computed
+    # loadings of X and, for least squares, of Y, in the user's units; None before they are computed
     loadings_x: Array | None = None
     loadings_y: Array | None = None
 
@@ -103,12 +103,13 @@ class KeptPredictors:
         others = [i for i in range(scale.shape[0]) if i not in mine]
         return arrays.indices([i for i in others if positive[i]] or others, scale)
 
-    def coefficients(self, factors: Factors) -> Array:
-        """Coefficients of shape (n_targets, n_kept), for coefficients Θ of the others."""
-        assert self.loadings_x is not None
-        assert self.loadings_y is not None
-        loadings = self.loadings_y - (self.loadings_x @ factors.U) @ factors.V.T
-        return self.basis.coefficients(loadings).T
+    def coefficients(self, factors: Factors, loadings: Any) -> Array:
+        """Coefficients of shape (n_targets, n_kept), for coefficients Θ of the others.
+
+        ``loadings`` are those of the responses, or of their linear predictors.
+        """
+        own = loadings - (self.loadings_x @ factors.U) @ factors.V.T
+        return self.basis.coefficients(own).T
 
     def at_means(self, coefficients: Array) -> Array:
         """What the kept predictors contribute at their means, of shape (n_targets,)."""
