@@ -21,12 +21,10 @@ from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
 from thinrank.estimators.block_fit import BlockData, described_blocks
 from thinrank.estimators.description import described, in_units
-from thinrank.estimators.explained import TrainingData
+from thinrank.estimators.explained import TrainingData, observed_r2
 from thinrank.estimators.extreme_units import comparable, has_extreme_units
 from thinrank.estimators.fit import FitResult
-from thinrank.estimators.frames import as_frame
-from thinrank.estimators.kinds_of_data import plain_responses
-from thinrank.estimators.observed_score import observed_r2
+from thinrank.estimators.input_types import as_frame, plain_responses
 from thinrank.estimators.validation import check_new_X
 
 if TYPE_CHECKING:

@@ -14,21 +14,20 @@ from thinrank.designs.row_blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.block_fit import BlockData, block_problem, by_moments
 from thinrank.estimators.explained import TrainingData
-from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.fit import fit_sizes, problem_of, training_data, whole_fit
-from thinrank.estimators.frames import column_names
-from thinrank.estimators.kept import check_always_keep
-from thinrank.estimators.kinds_of_data import in_memory, lazy_rows, plain_responses
-from thinrank.estimators.parameters import check_exchange
+from thinrank.estimators.input_types import in_memory
 from thinrank.estimators.problem import Problem
-from thinrank.estimators.progress import searching
 from thinrank.estimators.responses import numeric_responses
-from thinrank.estimators.sizes import Found, find_sizes
+from thinrank.estimators.sizes import Found, find_sizes, searching
 from thinrank.estimators.validation import (
+    always_kept,
+    check_exchange,
     check_loss,
     check_ridge,
     check_training_data,
+    check_types,
     check_weights,
+    in_ordinary_units,
     keep_passes,
     keep_target_names,
     passes_of,
@@ -233,17 +232,16 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         with whole_fit(
             self, X=X, y=y, sample_weight=sample_weight, groups=groups, entry_weight=entry_weight
         ):
-            X, y = lazy_rows("X", X), plain_responses(y, in_blocks=True)
+            X, y, names = check_types(X, y, in_blocks=True)
             read = passes_of(X)
             rule = check_refit_rule(self.refit_rule)
             check_exchange(self.exchange)
             solver = as_solver(self.solver, self.max_iter, self.tol)
             start = as_start(self.start, solver.exchanges_rows)
-            names = column_names(y)
             design, target = check_training_data(self, X, y, missing=True)
             weight = check_weights(sample_weight, design)
             matrix = target[:, None] if len(target.shape) == 1 else target
-            kept = check_always_keep(self)
+            kept = always_kept(self)
             shape = design.shape[1] - len(kept), matrix.shape[1]
             check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
             family = check_loss(self.loss)
@@ -263,9 +261,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
                 )
             else:
                 matrix = in_memory(matrix)
-                units = own_units(self, design, matrix)
-                if units is not None:
-                    design, matrix = units.design(design), units.responses(matrix)
+                design, matrix, units = in_ordinary_units(self, design, matrix)
                 responses = numeric_responses(matrix, entry_weight, family, names)
                 responses, weight = responses.without_empty_rows(weight)
                 problem = problem_of(self, solver, design, responses, weight, kept)

@@ -19,7 +19,7 @@ from thinrank.core.memory import explained
 from thinrank.core.result import History, Outcome, Record, Status
 from thinrank.core.threads import one_library_with_threads, one_thread_if_small
 from thinrank.core.warnings import SelectionWarning
-from thinrank.estimators.checkpoints import recorded
+from thinrank.estimators import checkpoints
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import Units
 from thinrank.estimators.noise import fit_rounds
@@ -189,9 +189,10 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
     is recorded for derivatives. Moments of the responses are computed once.
     """
     before = dict(vars(estimator))
+    path = checkpoints.PATH.get()
     try:
         with (
-            recorded(estimator, arguments),
+            nullcontext() if path is None else checkpoints.recorded(path, estimator, arguments),
             one_thread_if_small(_multiplications(**arguments)),
             one_library_with_threads(),
             _without_gradients(arguments["X"]),

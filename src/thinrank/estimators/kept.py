@@ -20,11 +20,9 @@ _NAMES_SHOWN = 5
 
 
 def check_always_keep(estimator: Any) -> np.ndarray:
-    """Sorted indices of the predictors that are always kept; empty for None."""
+    """Sorted indices of the predictors that are always kept."""
     always_keep, n_features = estimator.always_keep, estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None)
-    if always_keep is None:
-        return np.empty(0, dtype=np.int64)
     if not is_list(always_keep):
         raise ValueError(
             f"always_keep must be a list of names or indices of predictors, got {always_keep!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,9 +14,9 @@ from thinrank.arrays import Array
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
-from thinrank.core.result import Outcome, Solution
+from thinrank.core.progress import with_progress_bar
+from thinrank.core.result import Callback, Outcome, Record, Solution
 from thinrank.estimators.kept import KeptPredictors
-from thinrank.estimators.progress import shown
 from thinrank.losses.families import Family
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.minimize import check_sizes, seed_from, solution_of, solve
@@ -76,7 +77,7 @@ def fit_rounds(
     fits_left = problem.max_rounds
     while True:
         loss = problem.loss.with_ridge(ridge)
-        with shown(callback, solver.max_iter, verbose) as report:
+        with _shown(callback, solver.max_iter, verbose) as report:
             found = solve(loss, now, begin, seed_from(random_state), report)
         fits_left -= 1
         if found is None:  # nothing to fit
@@ -96,6 +97,19 @@ def fit_rounds(
             begin = Auto(solver.exchanges_rows, known=known, near=near)
         problem, now = again, bound
         del factors, found  # they may be large, and the next fit needs memory
+
+
+def _shown(
+    callback: Callback | None, limit: int, verbose: int
+) -> AbstractContextManager[Callback | None]:
+    """The callback of a fit, with a progress bar on standard error if ``verbose`` is positive."""
+
+    def text(record: Record) -> str:
+        return f"objective {record.objective:.6g}  change {record.change:.1e}"
+
+    if not verbose > 0:
+        return nullcontext(callback)
+    return with_progress_bar(callback, text, "fitting", limit, show=True)
 
 
 def _supports_of(factors: Factors) -> tuple[list[int], list[int]]:

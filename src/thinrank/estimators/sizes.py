@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,19 +12,19 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import is_auto
+from thinrank.core.checks import check_callback, is_auto
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
+from thinrank.core.progress import progress_bar
 from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.explained import held_out_r2
 from thinrank.estimators.noise import fit_rounds
 from thinrank.estimators.problem import Problem
-from thinrank.estimators.progress import searching
+from thinrank.estimators.validation import check_criterion
 from thinrank.minimize import seed_from
 from thinrank.selection.choice import Evaluation, RefitRule, check_refit_rule
-from thinrank.selection.criteria import Criterion, as_criterion
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
 from thinrank.selection.splits import (
@@ -43,8 +44,6 @@ _NOTHING_LEFT = (
     "The predictors that are always kept explain all others, or the responses: all other "
     "coefficients are zero."
 )
-# Criteria that mean the error on held-out rows.
-_HELD_OUT = ("auto", "cv")
 # Number of looks at the data, each in units of the noise that the best model of the last leaves.
 _LOOKS = 2
 # Part of a progress bar for one of them.
@@ -116,6 +115,23 @@ def chosen_sizes(
     for message in found.warnings:
         warnings.warn(message, SelectionWarning, stacklevel=4)
     return found.params, found
+
+
+@contextmanager
+def searching(
+    callback: Callable[[Any], object] | None, verbose: int
+) -> Iterator[Callable[[float, str], None] | None]:
+    """Check the callback of a search, and show a bar on standard error if ``verbose`` is positive.
+
+    Yields a function of the share of the search that is done and of a text, or None.
+    """
+    check_callback(callback)
+    if not verbose > 0:
+        yield None
+        return
+    with progress_bar("searching", 1.0, count=False, time_left=True) as update:
+        yield lambda share, text: update(share, text=text)
+        update(1.0)
 
 
 def find_sizes(
@@ -263,13 +279,6 @@ def automatic_ridges(curvatures: Array) -> list[float]:
     # few digits, so that rounding errors of the mean do not show in the ridges: the curvatures of
     # standardised predictors are 1 up to rounding, in single precision up to 1e-6
     return [0.0, *(float(f"{mean * ridge:.5g}") for ridge in np.geomspace(1e-5, 1e2, 22))]
-
-
-def check_criterion(criterion: Any) -> Criterion | None:
-    """The criterion; None for the error on held-out rows."""
-    if isinstance(criterion, str) and criterion in _HELD_OUT:
-        return None
-    return as_criterion(criterion)
 
 
 def score_name(estimator: Any) -> str:
