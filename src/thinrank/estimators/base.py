@@ -22,7 +22,7 @@ from thinrank.core.result import History, Record, Status
 from thinrank.estimators.block_fit import BlockData, described_blocks
 from thinrank.estimators.description import described, in_units
 from thinrank.estimators.explained import TrainingData, observed_r2
-from thinrank.estimators.extreme_units import comparable, has_extreme_units
+from thinrank.estimators.extreme_units import comparable
 from thinrank.estimators.fit import FitResult
 from thinrank.estimators.input_types import as_frame, plain_responses
 from thinrank.estimators.validation import check_new_X
@@ -320,10 +320,6 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         float
         """
         y = plain_responses(y)
-        truth = arrays.to_numpy(y) if arrays.is_array(y) else np.asarray(y)
-        if truth.dtype.kind == "f" and truth.itemsize not in (4, 8):  # half and extended precision
-            y = truth = truth.astype(np.float64)
-        if truth.dtype.kind != "f" or not (np.isnan(truth).any() or has_extreme_units(truth)):
-            return super().score(X, y, sample_weight)
-        truth, predicted = comparable(truth, arrays.to_numpy(self.predict(X)))
-        return observed_r2(truth, predicted, sample_weight)
+        truth = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y, dtype=np.float64)
+        predicted = arrays.to_numpy(self.predict(X)).astype(np.float64)
+        return observed_r2(*comparable(truth, predicted), sample_weight)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -269,14 +269,8 @@ def check_sample_ids(X: Any, Y: Any) -> None:
     )
 
 
-def check_feature_names(X: Any, expected: Sequence[str] | None, estimator: str) -> None:
-    """Raise a ValueError if a design names other predictors than those of the fit.
-
-    ``expected``: None if they had none.
-    """
-    names = getattr(X, "feature_names", None)
-    if names is None or expected is None:
-        return
+def check_feature_names(names: Iterable[str], expected: Iterable[str], estimator: str) -> None:
+    """Raise a ValueError if a design names other predictors than those of the fit."""
     for place, (name, wanted) in enumerate(zip(names, expected, strict=True)):
         if name != wanted:
             raise ValueError(

@@ -263,16 +263,15 @@ def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
         check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
         return as_design(X)
     design = as_design(X)
-    known, given = getattr(estimator, "feature_names_in_", None), getattr(X, "names", None)
-    if isinstance(X, RowBlocks) and known is not None and given is not None:
-        _check_names(known, given)
     if design.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {design.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input"
         )
+    names = X.names if isinstance(X, RowBlocks) else getattr(design, "feature_names", None)
     known = getattr(estimator, "feature_names_in_", None)
-    check_feature_names(design, known, type(estimator).__name__)
+    if names is not None and known is not None:
+        check_feature_names(names, known, type(estimator).__name__)
     return design
 
 
@@ -348,16 +347,6 @@ def keep_passes(estimator: Any, X: Any, before: int) -> None:
         estimator.n_passes_ = X.n_passes - before
     elif hasattr(estimator, "n_passes_"):
         del estimator.n_passes_
-
-
-def _check_names(known: np.ndarray, given: np.ndarray) -> None:
-    """Raise a ValueError if columns have other names than in fit, or another order."""
-    if len(known) == len(given) and not np.array_equal(known, given):
-        place = int(np.flatnonzero(np.asarray(known) != np.asarray(given))[0])
-        raise ValueError(
-            "X must have the columns of fit, in the same order: column "
-            f"{place} is {given[place]!r}, and was {known[place]!r} in fit"
-        )
 
 
 def keep_target_names(estimator: Any, names: np.ndarray | None) -> None:
