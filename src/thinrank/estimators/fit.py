@@ -110,6 +110,8 @@ def fit_sizes(
     """
     records, messages = ([], []) if found is None else (found.records, list(found.warnings))
     n_iter, history, last = 0, History(), problem
+    if found is not None and problem.continues_search:
+        last = found.problem
     if params["rank"] == 0 or not problem.explainable:
         null = "means" if problem.kept is None else "predictors that are always kept"
         message = f"No model is better than the {null}: the rank is 0."
@@ -119,7 +121,7 @@ def fit_sizes(
         factors = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
     else:
         solution, last = fit_rounds(
-            problem,
+            last,
             solver,
             (params["rank"], params["row_sparsity"], params["column_sparsity"]),
             params["ridge"],

@@ -70,6 +70,8 @@ class Problem:
     # number of fits, each with the responses scaled by the noise that the fit before left in them;
     # more than two further fits rarely change the supports
     max_rounds: ClassVar[int] = 3
+    # whether the final fit begins with the noise levels of the search
+    continues_search: ClassVar[bool] = False
 
     @classmethod
     def prepare(
@@ -175,6 +177,10 @@ class Problem:
     def left_by_model(self, model: Any) -> Problem | None:
         """The problem with the noise that a model leaves in held-out rows, if that is enough."""
         return None
+
+    def settled(self, fit: Any) -> Problem:
+        """The problem with the noise levels to search with, after the last of a few fits."""
+        return self
 
     def with_target_scale(self, scale: np.ndarray) -> Problem:
         """The same problem with the responses divided by other scales."""
@@ -323,6 +329,7 @@ class FamilyProblem(Problem):
     rescales: bool  # whether noise levels or dispersions are estimated from fits
 
     max_rounds: ClassVar[int] = 6
+    continues_search: ClassVar[bool] = True
 
     @classmethod
     def of(
@@ -414,6 +421,10 @@ class FamilyProblem(Problem):
         """The problem with the noise levels or dispersions that a fit leaves."""
         family = noise.family_left_by(self.loss, fit.factors, self.kept, self.deviations)
         return self._with_family(family)
+
+    def settled(self, fit: Any) -> FamilyProblem:
+        """The problem with the noise levels or dispersions that the last fit leaves."""
+        return self.left_by(fit) if fit.factors.rank else self
 
     def left_by_model(self, model: Any) -> FamilyProblem | None:
         """The problem with the noise that a model leaves in held-out rows, if that is enough."""

@@ -59,6 +59,7 @@ class Found:
     chosen: Evaluation  # the chosen model
     params: dict[str, Any]  # its sizes, as parameters of the regressor
     warnings: list[str]  # messages for the user
+    problem: Problem  # in units of the noise levels or dispersions of the last search
 
     @property
     def evaluations(self) -> list[Evaluation]:
@@ -184,7 +185,7 @@ def _searched(
     if not problem.explainable or not bool(arrays.namespace(curvatures).any(curvatures > 0)):
         null = Evaluation(Sizes(0, 0, 0, 0.0), 0.0, (0.0,), (), np.empty((0, 0)), 0.0)
         message = _NOTHING if kept is None else _NOTHING_LEFT
-        return Found(None, space, null, space.params(null.sizes), [message])
+        return Found(None, space, null, space.params(null.sizes), [message], problem)
     fits: dict[str, Any] = {
         "start": Auto(exchanges_rows=True) if isinstance(start, (Auto, Given)) else start,
         "seed": seed,
@@ -209,39 +210,43 @@ def _searched(
         "callback": estimator.callback,
         "progress": progress,
     }
-    search = _in_units_of_noise(problem, space, splits_of, options, fits)
+    search, last = _in_units_of_noise(problem, space, splits_of, options, fits)
     messages = _warnings(search, space, positive, _MEANS if kept is None else _KEPT)
     chosen = search.chosen
-    return Found(search, space, chosen, space.params(chosen.sizes), messages)
+    return Found(search, space, chosen, space.params(chosen.sizes), messages, last)
 
 
 def _in_units_of_noise(
     problem: Problem, space: Space, splits_of: Any, options: dict[str, Any], fits: dict[str, Any]
-) -> Search:
-    """A search in units of the noise in each response, which a first look estimates."""
+) -> tuple[Search, Problem]:
+    """A search in units of the noise in each response, which a first look estimates.
+
+    Returns the search and the problem in its units.
+    """
+    scaled = problem
     splits = splits_of(problem.loss)
     search = Search(splits[:1], space, part=(0.0, _LOOK), **options)
     if space.exhaustive is not None or not problem.noise_matters(0):
         search = Search(splits, space, **options)
         search.run()
-        return search
+        return search, problem
     before: Search | None = None
     for i in range(_LOOKS):
         coarse = search.first_look()
         found = search.best
         if search.stopped:
-            return _with_a_model(search, before)
+            return _with_a_model(search, before), scaled
         if found.sizes.rank == 0:
             break
-        before = search
-        splits = splits_of(_left_by(problem, found, options["solver"], fits["seed"]).loss)
+        before, scaled = search, _left_by(problem, found, options["solver"], fits["seed"])
+        splits = splits_of(scaled.loss)
         part = (i + 1) * _LOOK, (i + 2) * _LOOK
         search = Search(splits[:1], space, records=search.records, part=part, **options)
     last = found.sizes if found.sizes.rank else None
     part = _LOOKS * _LOOK, 1.0
     search = Search(splits, space, records=search.records, part=part, **options)
     search.run(coarse, last)
-    return _with_a_model(search, before)
+    return _with_a_model(search, before), scaled
 
 
 def _with_a_model(search: Search, before: Search | None) -> Search:
@@ -259,7 +264,8 @@ def _left_by(problem: Problem, found: Evaluation, solver: Any, seed: int) -> Pro
         return known
     sizes, quick = found.sizes, replace(solver, thorough=False)
     ridge, exchange = sizes.ridge, sizes.exchange
-    return fit_rounds(problem, quick, sizes[:3], ridge, exchange=exchange, random_state=seed)[1]
+    fit, last = fit_rounds(problem, quick, sizes[:3], ridge, exchange=exchange, random_state=seed)
+    return last.settled(fit)
 
 
 def automatic_ridges(curvatures: Array) -> list[float]:
