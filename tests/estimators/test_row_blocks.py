@@ -165,7 +165,7 @@ def test_names_of_parquet_files(in_blocks, data, tmp_path):
     renamed = pd.DataFrame(X, columns=[f"y_{j}" for j in range(P)])
     renamed.to_parquet(tmp_path / "renamed.parquet")
     other = Blocks(tmp_path / "renamed.parquet")
-    with pytest.raises(ValueError, match="column 0 is 'y_0', and was 'x_0' in fit"):
+    with pytest.raises(ValueError, match="predictor 0 is 'y_0' instead of 'x_0'"):
         est.predict(other)
 
 

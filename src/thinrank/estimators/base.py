@@ -20,13 +20,11 @@ from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
 from thinrank.estimators.block_fit import BlockData, described_blocks
-from thinrank.estimators.description import Description, described, in_units
-from thinrank.estimators.explained import TrainingData
-from thinrank.estimators.extreme_units import comparable, has_extreme_units
+from thinrank.estimators.description import described, in_units
+from thinrank.estimators.explained import TrainingData, observed_r2
+from thinrank.estimators.extreme_units import comparable
 from thinrank.estimators.fit import FitResult
-from thinrank.estimators.frames import as_frame
-from thinrank.estimators.kinds_of_data import plain_responses
-from thinrank.estimators.observed_score import observed_r2
+from thinrank.estimators.input_types import as_frame, plain_responses
 from thinrank.estimators.validation import check_new_X
 
 if TYPE_CHECKING:
@@ -129,13 +127,6 @@ class FactorModel(TransformerMixin, BaseEstimator):
         self.intercept_ = float(intercept[0]) if single_target else intercept
         self.kept_ = kept
         self.kept_coef_ = kept_coef[0, :] if single_target else kept_coef
-
-    def _keep_as(self, other: FactorModel) -> None:
-        """Store the result of a fit of another regressor."""
-        names = [*(f"{name}_" for name in Description._fields), "held_out_r2_", "warnings_"]
-        names += ["_single_target", "_target_units", "intercept_", "kept_", "kept_coef_"]
-        for name in names:
-            setattr(self, name, getattr(other, name))
 
     @property
     def coef_(self) -> Array:
@@ -329,10 +320,6 @@ class FactorRegressor(MultiOutputMixin, RegressorMixin, FactorModel):
         float
         """
         y = plain_responses(y)
-        truth = arrays.to_numpy(y) if arrays.is_array(y) else np.asarray(y)
-        if truth.dtype.kind == "f" and truth.itemsize not in (4, 8):  # half and extended precision
-            y = truth = truth.astype(np.float64)
-        if truth.dtype.kind != "f" or not (np.isnan(truth).any() or has_extreme_units(truth)):
-            return super().score(X, y, sample_weight)
-        truth, predicted = comparable(truth, arrays.to_numpy(self.predict(X)))
-        return observed_r2(truth, predicted, sample_weight)
+        truth = np.asarray(arrays.to_numpy(y) if arrays.is_array(y) else y, dtype=np.float64)
+        predicted = arrays.to_numpy(self.predict(X)).astype(np.float64)
+        return observed_r2(*comparable(truth, predicted), sample_weight)

@@ -12,12 +12,11 @@ from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.designs import Standardization
 from thinrank.designs.row_blocks import RowBlocks
-from thinrank.estimators.canonical import turned
-from thinrank.estimators.description import Description
+from thinrank.estimators.description import Description, turned
 from thinrank.estimators.explained import Scales, explained
-from thinrank.estimators.fit import FitResult, fit_of_problem
+from thinrank.estimators.fit import FitResult, fit_problem
 from thinrank.estimators.problem import Problem, live
-from thinrank.estimators.sizes import check_criterion
+from thinrank.estimators.validation import check_criterion
 from thinrank.forms.block_moments import BlockMoments
 from thinrank.losses.block_least_squares import BlockLeastSquares
 from thinrank.minimize import seed_from
@@ -112,7 +111,7 @@ def block_fit(
         cv=cv,
         seed=estimator.random_state,
     )
-    return fit_of_problem(estimator, problem, weight, solver), BlockData(problem.loss.moments)
+    return fit_problem(estimator, problem, weight, solver), BlockData(problem.loss.moments)
 
 
 def described_blocks(

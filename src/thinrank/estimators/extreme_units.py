@@ -147,16 +147,12 @@ def _check_magnitude(what: str, largest: float, like: Array, remedy: str) -> Non
     )
 
 
-def has_extreme_units(Y: np.ndarray) -> bool:
-    """Whether squares of responses, of one or two dimensions, may overflow or underflow."""
-    return Y.ndim in (1, 2) and bool(np.any(_of_responses(Y)))
-
-
 def comparable(Y: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Responses and predictions, both divided by powers of two if squares may overflow."""
-    if Y.shape != predicted.shape or not has_extreme_units(Y):
-        return Y, predicted
-    powers = _of_responses(Y)
+    """Responses and predictions as matrices, divided by powers of two if squares may overflow."""
+    Y, predicted = (part[:, None] if part.ndim == 1 else part for part in (Y, predicted))
+    if Y.shape != predicted.shape:
+        raise ValueError(f"y must have shape {predicted.shape}, got {Y.shape}")
+    powers = _exponents(_column_magnitudes(Y), Y)
     return np.ldexp(Y, -powers), np.ldexp(predicted, -powers)
 
 
@@ -179,10 +175,6 @@ def _of_columns(design: Design) -> np.ndarray:
         if not np.any(_exponents(moments.lengths, design.prototype, slack)):
             return np.zeros(design.shape[1], np.int64)
     return _exponents(_magnitudes(design), design.prototype)
-
-
-def _of_responses(Y: np.ndarray) -> np.ndarray:
-    return _exponents(_column_magnitudes(Y if Y.ndim == 2 else Y[:, None]), Y)
 
 
 def _magnitudes(design: Design) -> np.ndarray:
