@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 
 from thinrank.core.extras import import_optional
 from thinrank.designs.block_sources import check_matrix, read_dtype
-from thinrank.designs.row_blocks import RowBlocks, added
+from thinrank.designs.blocks import RowBlocks, added
 
 # Number of results that one task adds.
 _FAN_IN = 8
@@ -81,8 +82,8 @@ class DaskBlocks(RowBlocks):
             add = self._dask.delayed(_sum, pure=False)
             while len(parts) > 1:
                 firsts = range(0, len(parts), _FAN_IN)
-                parts = [add(*parts[first : first + _FAN_IN]) for first in firsts]
-            return added(None, self._dask.compute(parts[0])[0])
+                parts = [add(parts[first : first + _FAN_IN]) for first in firsts]
+            return _sum(self._dask.compute(parts[0]))
 
     def collect(
         self, function: Callable[..., Any], *arguments: Any, along: Sequence[Any] = ()
@@ -92,7 +93,7 @@ class DaskBlocks(RowBlocks):
         with _connected():
             groups = self._groups()
             found = self._dask.compute(*self._tasks(_listed, function, arguments, along, groups))
-        numbers = [number for group in groups for number in group.blocks]
+        numbers = itertools.chain.from_iterable(group.blocks for group in groups)
         parts = dict(zip(numbers, itertools.chain.from_iterable(found), strict=True))
         return np.concatenate([parts[number] for number in sorted(parts)])
 
@@ -101,9 +102,9 @@ class DaskBlocks(RowBlocks):
     ) -> Sequence[Any]:
         """What a function returns for the first block."""
         with _connected():
-            places = [group.worker for group in self._groups() if 0 in group.blocks]
-            task = self._tasks(_listed, function, arguments, along, [_Group([0], places[0])])[0]
-            return self._dask.compute(task)[0][0]
+            worker = next(group.worker for group in self._groups() if 0 in group.blocks)
+            tasks = self._tasks(_listed, function, arguments, along, [_Group([0], worker)])
+            return self._dask.compute(tasks[0])[0][0]
 
     def block_of(self, row: int) -> int:
         """Number of the block that a row is in."""
@@ -166,31 +167,25 @@ class DaskBlocks(RowBlocks):
         """One task per group of blocks; the arguments are sent to every worker once."""
         task = self._dask.delayed(apply, pure=False)
         shared = self._dask.delayed(_Arguments(tuple(arguments)), pure=False, traverse=False)
-        blocks = self._delayed_blocks()
-        rows = [self._rows_of(item) for item in along]
+        rows = [self._rows_of(item) for item in (self, *along)]
         tasks = []
         for group in groups:
-            own = [[blocks[i], *(item[i] for item in rows)] for i in group.blocks]
+            own = [[item[i] for item in rows] for i in group.blocks]
             # a worker that has died is replaced by others
             where = {"workers": [group.worker], "allow_other_workers": True}
             with self._dask.annotate(**(where if group.worker else {})):
                 tasks.append(task(function, self._dtype, shared, own))
         return tasks
 
-    def _delayed_blocks(self) -> list[Any]:
-        return self._data.to_delayed()[:, 0].tolist()
-
     def _rows_of(self, data: Any) -> list[Any]:
         """The rows of something that belong to each block."""
         if data is None:
             return [None] * len(self.heights)
         if isinstance(data, DaskBlocks):
-            if data.heights != self.heights:
-                data = DaskBlocks(data._data.rechunk((self.heights, -1)))
-            return data._delayed_blocks()
-        lasts = list(itertools.accumulate(self.heights))
-        firsts = [0, *lasts[:-1]]
-        return [np.asarray(data[a:b]) for a, b in zip(firsts, lasts, strict=True)]
+            rows = data._data
+            rows = rows if data.heights == self.heights else rows.rechunk((self.heights, -1))
+            return rows.to_delayed()[:, 0].tolist()
+        return np.split(np.asarray(data), np.cumsum(self.heights)[:-1])
 
 
 class _Group(NamedTuple):
@@ -220,20 +215,13 @@ def _listed(
 def _summed(
     function: Callable[..., Any], dtype: np.dtype, shared: _Arguments, group: list[list[Any]]
 ) -> list[np.ndarray]:
-    """The sum of the results of a function for some blocks."""
-    total: list[np.ndarray] | None = None
-    for pair in group:
-        total = added(total, _listed(function, dtype, shared, [pair])[0])
-    assert total is not None
-    return total
+    """The sum of the results of a function for some blocks, of which one is copied at a time."""
+    return _sum(_listed(function, dtype, shared, [pair])[0] for pair in group)
 
 
-def _sum(*parts: Sequence[Any]) -> list[np.ndarray]:
-    """The sum of some results; results of other tasks must not be overwritten."""
-    total = added(None, parts[0])
-    for part in parts[1:]:
-        total = added(total, part)
-    return total
+def _sum(parts: Iterable[Sequence[Any]]) -> list[np.ndarray]:
+    """The sum of some results, which are not overwritten."""
+    return functools.reduce(added, parts, [])
 
 
 @contextmanager

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.core.checks import is_auto
-from thinrank.core.factors import Factors
 from thinrank.designs import Standardization
-from thinrank.designs.row_blocks import RowBlocks
-from thinrank.estimators.canonical import turned
-from thinrank.estimators.description import Description
-from thinrank.estimators.explained import Scales, explained
+from thinrank.designs.blocks import RowBlocks
+from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.fit import FitResult, fit_of_problem
 from thinrank.estimators.problem import Problem, live
 from thinrank.estimators.sizes import check_criterion
 from thinrank.forms.block_moments import BlockMoments
-from thinrank.losses.block_least_squares import BlockLeastSquares
+from thinrank.losses.form_loss import FormLoss
 from thinrank.minimize import seed_from
 from thinrank.selection.splits import checked_splits, make_partitions
 from thinrank.solvers import as_solver
 from thinrank.starts.elimination import MOST_ROWS
-
-
-class BlockData(NamedTuple):
-    """The data of a fit to row blocks, in place of :class:`TrainingData`."""
-
-    moments: BlockMoments  # what is known of them
-    family: None = None  # as for least squares in ordinary units
-    units: None = None
 
 
 def block_problem(
@@ -75,7 +64,8 @@ def block_problem(
     own = part.deviation_y[targets]
     constant = not own.any() and (scale_targets or fit_intercept)
     scale = own if scale_targets and not constant else None
-    loss = BlockLeastSquares(moments, targets, own if constant else scale)
+    scales = np.ones(len(targets)) if scale is None else scale
+    loss = FormLoss(moments.form(targets, own if constant else scales), ridge=0.0)
     mean = arrays.from_numpy(part.mean_y, like) if fit_intercept else None
     shown = None if scale is None else arrays.from_numpy(scale, like)
     return Problem(
@@ -95,7 +85,7 @@ def by_moments(X: Any, Y: Any) -> TypeGuard[RowBlocks]:
 
 def block_fit(
     estimator: Any, X: RowBlocks, Y: Any, weight: np.ndarray | None
-) -> tuple[FitResult, BlockData]:
+) -> tuple[FitResult, TrainingData]:
     """Choose the sizes of an estimator that are "auto", and fit data in row blocks."""
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
     sizes = estimator.rank, estimator.row_sparsity, estimator.column_sparsity
@@ -112,64 +102,7 @@ def block_fit(
         cv=cv,
         seed=estimator.random_state,
     )
-    return fit_of_problem(estimator, problem, weight, solver), BlockData(problem.loss.moments)
-
-
-def described_blocks(
-    data: BlockData,
-    factors: Factors,
-    intercept: Any,
-    kept: np.ndarray,
-    kept_coef: Any,
-    *,
-    fit_intercept: bool,
-    standardize: bool,
-    feature_scale: Any = None,
-) -> Description:
-    """Canonical factors, scales and shares explained of a fit, from the moments.
-
-    The parameters are those of :func:`thinrank.estimators.description.described`.
-    """
-    moments = data.moments
-    part, weight = moments.whole, moments.weight
-    varies = part.deviation_y > 0
-    deviations = np.where(varies, part.deviation_y, 1.0)
-    totals = np.where(varies, part.squares_y, 0.0)
-    scale = deviations if standardize else np.ones(len(deviations))
-    known = Scales(deviations, scale, totals)
-    means, variances, gains = np.zeros(0), np.zeros(0), 0 * totals
-    if factors.rank:
-        factors, variances = _canonical(moments, factors, scale)
-        U, V = (np.asarray(x, dtype=np.float64) for x in (factors.U, factors.V))
-        cross = part.cross.T @ U
-        gains = 2 * np.sum(V * cross, axis=1) - (V**2) @ (part.weight * variances)
-        means = part.mean_x @ U if fit_intercept else np.zeros(factors.rank)
-    found = explained(data, totals - gains, known, None, center=fit_intercept)  # type: ignore[arg-type]
-    total = variances.sum()
-    return Description(
-        factors,
-        arrays.from_numpy(means, factors.U),
-        np.sqrt(variances),
-        found.by_factors * (variances / total if total > 0 else variances),
-        found.r2,
-        moments.X.shape[0] if weight is None else int(np.count_nonzero(weight)),
-        part.deviation_x,
-        deviations,
-    )
-
-
-def _canonical(
-    moments: BlockMoments, factors: Factors, scale: np.ndarray
-) -> tuple[Factors, np.ndarray]:
-    """Canonical factors, and the variances of the scores."""
-    part = moments.whole
-    rows = factors.row_support
-    places = moments.known(rows, part)
-    within = np.searchsorted(part.live, rows)
-    gram = part.rows[np.ix_(places, within)].astype(np.float64)
-    inverse = part.inverse_scale[rows]
-    U = np.asarray(factors.U[rows], dtype=np.float64) / inverse[:, None]
-    values, vectors = np.linalg.eigh(part.weight * (U.T @ gram @ U))
-    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    found, _, squares = turned(factors, root.astype(factors.U.dtype), scale)
-    return found, squares / part.weight
+    result = fit_of_problem(estimator, problem, weight, solver)
+    moments = problem.loss.quadratic()
+    result = result._replace(feature_scale=moments.part.deviation_x)
+    return result, TrainingData(X, Y, weight, moments=moments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,13 +11,16 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 
+if TYPE_CHECKING:
+    from thinrank.forms.block_moments import BlockForm
+
 
 class Canonical(NamedTuple):
     """Canonical factors of a coefficient matrix."""
 
     factors: Factors  # U and V
     means: Array  # (rank,) means of XU over the training rows; zeros without centring
-    scores: Array  # (n_samples, rank) XU minus the means
+    scores: Array | None  # (n_samples, rank) XU minus the means, if X is in memory
     # (rank,) variances of the scores, decreasing. They are those of the part of the fit that
     # belongs to each factor, summed over the scaled responses
     variances: np.ndarray
@@ -56,6 +59,21 @@ def canonical(
     root = linalg.tall_qr(_tall(root))[1]
     found, turn, squares = turned(factors, root, scale)
     return Canonical(found, means @ turn, scores @ turn, squares / total)
+
+
+def canonical_by_moments(
+    factors: Factors, moments: BlockForm, scale: Array
+) -> tuple[Canonical, np.ndarray]:
+    """Canonical factors without the rows of X, and inner products of the scores with responses."""
+    U = np.asarray(factors.rows_in_use, dtype=np.float64)
+    inner, products, means = moments.of_scores(factors.row_support, U)
+    if factors.rank == 0:
+        return Canonical(factors, means, None, np.zeros(0)), products
+    values, vectors = np.linalg.eigh(inner)
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    found, turn, squares = turned(factors, root.astype(factors.U.dtype), scale)
+    means = (means @ turn).astype(factors.U.dtype)
+    return Canonical(found, means, None, squares / moments.samples), products @ turn
 
 
 def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array, np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from thinrank.core.warnings import SelectionWarning
-from thinrank.designs.row_blocks import RowBlocks
+from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.block_fit import block_problem, by_moments
 from thinrank.estimators.explained import TrainingData

@@ -12,7 +12,7 @@ from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Sparse
 from thinrank.designs.blockwise import column_means
-from thinrank.estimators.canonical import canonical
+from thinrank.estimators.canonical import canonical, canonical_by_moments
 from thinrank.estimators.explained import TrainingData, errors, explained, gains, scales
 from thinrank.estimators.extreme_units import Units
 from thinrank.estimators.validation import rows_of_data
@@ -49,12 +49,15 @@ def described(
     design, weight = data.design, data.sample_weight
     known = scales(data, center=fit_intercept, standardize=standardize)
     scale = arrays.from_numpy(known.canonical, factors.V)
-    turned = canonical(factors, design, weight, scale, center=fit_intercept, known=data.scores)
-    values = None
+    values = products = None
+    if data.moments is None:
+        turned = canonical(factors, design, weight, scale, center=fit_intercept, known=data.scores)
+    else:
+        turned, products = canonical_by_moments(factors, data.moments, scale)
     if len(kept):
         values = design.columns(arrays.indices(kept.tolist(), design.prototype))
     if data.family is None and values is None:
-        left = known.totals - gains(data, turned)
+        left = known.totals - gains(data, turned, products)
     else:
         linear = turned.scores @ turned.factors.V.T + turned.factors.V @ turned.means + intercept
         left = errors(data, linear if values is None else linear + values @ kept_coef.T)

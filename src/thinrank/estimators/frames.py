@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.core.extras import import_optional
-from thinrank.designs.row_blocks import RowBlocks
+from thinrank.designs.blocks import RowBlocks
 
 # Names that a message lists.
 _MOST_NAMED = 5

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.block_fit import BlockData, block_fit, by_moments
+from thinrank.estimators.block_fit import block_fit, by_moments
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.fit import least_squares_fit, whole_fit
@@ -341,7 +341,6 @@ default="auto"
             check_parameters(self, design, target.shape[1], weight, kept)
             family = check_loss(self.loss)
             complete = family is None and entry_weight is None
-            data: TrainingData | BlockData
             if complete and not len(kept) and by_moments(design, target):
                 result, data = block_fit(self, design, target, weight)
             else:

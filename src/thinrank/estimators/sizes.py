@@ -164,7 +164,7 @@ def find_sizes(
         own = own[1:]  # without ridge probabilities and counts may have no optimum
     known = check_criterion(criterion)
     numbers = None if weight is None else arrays.to_numpy(weight)
-    n = loss.X.shape[0]
+    n = problem.columns.design.shape[0]
     partitions = [] if known is not None else make_partitions(cv, numbers, n, seed, groups)
     partitions = [checked_splits(indices, n) for indices in partitions]
     if general:

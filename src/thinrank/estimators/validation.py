@@ -19,7 +19,7 @@ from thinrank.arrays import Array
 from thinrank.core.checks import check_finite, check_flags, check_range, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
-from thinrank.designs.row_blocks import RowBlocks
+from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.extreme_units import check_magnitudes, needs_double
 from thinrank.estimators.finite import check_finite_predictors
 from thinrank.estimators.frames import check_columns, check_row_names
