@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from thinrank.designs.blocks import RowBlocks, added
 
 # Number of results that one task adds.
 _FAN_IN = 8
+
+_Group = tuple[list[int], str | None]
 
 
 class DaskBlocks(RowBlocks):
@@ -93,7 +95,7 @@ class DaskBlocks(RowBlocks):
         with _connected():
             groups = self._groups()
             found = self._dask.compute(*self._tasks(_listed, function, arguments, along, groups))
-        numbers = itertools.chain.from_iterable(group.blocks for group in groups)
+        numbers = itertools.chain.from_iterable(blocks for blocks, _ in groups)
         parts = dict(zip(numbers, itertools.chain.from_iterable(found), strict=True))
         return np.concatenate([parts[number] for number in sorted(parts)])
 
@@ -102,8 +104,7 @@ class DaskBlocks(RowBlocks):
     ) -> Sequence[Any]:
         """What a function returns for the first block."""
         with _connected():
-            worker = next(group.worker for group in self._groups() if 0 in group.blocks)
-            tasks = self._tasks(_listed, function, arguments, along, [_Group([0], worker)])
+            tasks = self._tasks(_listed, function, arguments, along, [([0], None)])
             return self._dask.compute(tasks[0])[0][0]
 
     def block_of(self, row: int) -> int:
@@ -123,15 +124,14 @@ class DaskBlocks(RowBlocks):
             return DaskBlocks(array.persist(), name="Y")
 
     def _groups(self) -> list[_Group]:
-        """The blocks that one task works on.
+        """Numbers of the blocks that one task works on, and the worker that has them, if one has.
 
         Blocks that are in the memory of workers are grouped by worker, with one group for each of
         its threads: a worker with no more tasks than threads is not relieved of any by others, to
         which the blocks would have to be sent. Blocks that are loaded in every pass are groups of
         their own, so that only one per thread is in memory.
         """
-        count = len(self.heights)
-        alone = [_Group([number], None) for number in range(count)]
+        alone: list[_Group] = [([number], None) for number in range(len(self.heights))]
         distributed = sys.modules.get("distributed")
         if distributed is None:
             return alone
@@ -150,7 +150,7 @@ class DaskBlocks(RowBlocks):
             by_worker.setdefault(holders[0] if holders else None, []).append(number)
         threads = client.nthreads()
         return [
-            _Group(numbers[start::step], worker)
+            (numbers[start::step], worker)
             for worker, numbers in by_worker.items()
             for step in [min(threads.get(worker, 1), len(numbers))]
             for start in range(step)
@@ -166,15 +166,16 @@ class DaskBlocks(RowBlocks):
     ) -> list[Any]:
         """One task per group of blocks; the arguments are sent to every worker once."""
         task = self._dask.delayed(apply, pure=False)
-        shared = self._dask.delayed(_Arguments(tuple(arguments)), pure=False, traverse=False)
+        call = _Call(function, self._dtype, tuple(arguments))
+        shared = self._dask.delayed(call, pure=False, traverse=False)
         rows = [self._rows_of(item) for item in (self, *along)]
         tasks = []
-        for group in groups:
-            own = [[item[i] for item in rows] for i in group.blocks]
+        for blocks, worker in groups:
+            own = [[item[i] for item in rows] for i in blocks]
             # a worker that has died is replaced by others
-            where = {"workers": [group.worker], "allow_other_workers": True}
-            with self._dask.annotate(**(where if group.worker else {})):
-                tasks.append(task(function, self._dtype, shared, own))
+            where = {"workers": [worker], "allow_other_workers": True}
+            with self._dask.annotate(**(where if worker else {})):
+                tasks.append(task(shared, own))
         return tasks
 
     def _rows_of(self, data: Any) -> list[Any]:
@@ -188,35 +189,24 @@ class DaskBlocks(RowBlocks):
         return np.split(np.asarray(data), np.cumsum(self.heights)[:-1])
 
 
-class _Group(NamedTuple):
-    """Numbers of blocks that one task works on, and the worker that has them, if one has."""
+class _Call:
+    """A function and its further arguments as one object, so that Dask sends them together."""
 
-    blocks: list[int]
-    worker: str | None
-
-
-class _Arguments:
-    """Arguments of a function as one object, so that Dask sends them together."""
-
-    def __init__(self, values: tuple[Any, ...]) -> None:
-        self.values = values
+    def __init__(self, function: Callable[..., Any], dtype: np.dtype, arguments: Any) -> None:
+        self.function, self.dtype, self.arguments = function, dtype, arguments
 
 
-def _listed(
-    function: Callable[..., Any], dtype: np.dtype, shared: _Arguments, group: list[list[Any]]
-) -> list[Any]:
+def _listed(call: _Call, group: list[list[Any]]) -> list[Any]:
     """The results of a function for some blocks; it may overwrite the copies that it gets."""
     return [
-        function(np.array(block, dtype=dtype, order="C"), *rows, *shared.values)
+        call.function(np.array(block, dtype=call.dtype, order="C"), *rows, *call.arguments)
         for block, *rows in group
     ]
 
 
-def _summed(
-    function: Callable[..., Any], dtype: np.dtype, shared: _Arguments, group: list[list[Any]]
-) -> list[np.ndarray]:
+def _summed(call: _Call, group: list[list[Any]]) -> list[np.ndarray]:
     """The sum of the results of a function for some blocks, of which one is copied at a time."""
-    return _sum(_listed(function, dtype, shared, [pair])[0] for pair in group)
+    return _sum(_listed(call, [pair])[0] for pair in group)
 
 
 def _sum(parts: Iterable[Sequence[Any]]) -> list[np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.fit import FitResult, fit_of_problem
 from thinrank.estimators.problem import Problem, live
 from thinrank.estimators.sizes import check_criterion
-from thinrank.forms.block_moments import BlockMoments
+from thinrank.forms.block_moments import BlockForm, BlockMoments
 from thinrank.losses.form_loss import FormLoss
 from thinrank.minimize import seed_from
 from thinrank.selection.splits import checked_splits, make_partitions
@@ -65,22 +65,12 @@ def block_problem(
     constant = not own.any() and (scale_targets or fit_intercept)
     scale = own if scale_targets and not constant else None
     scales = np.ones(len(targets)) if scale is None else scale
-    loss = FormLoss(moments.form(targets, own if constant else scales), ridge=0.0)
+    loss = FormLoss(BlockForm(moments, part, targets, own if constant else scales), ridge=0.0)
     mean = arrays.from_numpy(part.mean_y, like) if fit_intercept else None
     shown = None if scale is None else arrays.from_numpy(scale, like)
     return Problem(
         loss, columns, mean, shown, shown, live_rows, live_columns, (X.shape[1], Y.shape[1])
     )
-
-
-def by_moments(X: Any, Y: Any) -> TypeGuard[RowBlocks]:
-    """Whether a least squares fit can be made from moments of row blocks.
-
-    Missing entries of Y are known if it is an array; row blocks of Y must be complete.
-    """
-    if not isinstance(X, RowBlocks):
-        return False
-    return isinstance(Y, RowBlocks) or not bool(np.isnan(Y).any())
 
 
 def block_fit(

@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from thinrank.core.warnings import SelectionWarning
 from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.block_fit import block_problem, by_moments
+from thinrank.estimators.block_fit import block_problem
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.family_fit import final_family_fit
@@ -20,7 +20,7 @@ from thinrank.estimators.family_problem import FamilyProblem
 from thinrank.estimators.fit import whole_fit
 from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
-from thinrank.estimators.kinds_of_data import in_memory, lazy_rows, plain_responses
+from thinrank.estimators.kinds_of_data import by_moments, in_memory, lazy_rows, plain_responses
 from thinrank.estimators.parameters import check_exchange
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.progress import searching

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from scipy.sparse import issparse
@@ -94,6 +94,16 @@ def lazy_rows(name: str, data: Any) -> Any:
 def in_memory(Y: Any) -> Any:
     """Responses in row blocks as one array; anything else as it is."""
     return Y.everything() if isinstance(Y, RowBlocks) else Y
+
+
+def by_moments(X: Any, Y: Any) -> TypeGuard[RowBlocks]:
+    """Whether a least squares fit can be made from moments of row blocks.
+
+    Missing entries of Y are known if it is an array; row blocks of Y must be complete.
+    """
+    if not isinstance(X, RowBlocks):
+        return False
+    return isinstance(Y, RowBlocks) or not bool(np.isnan(Y).any())
 
 
 def reads_in_blocks(X: RowBlocks) -> bool:

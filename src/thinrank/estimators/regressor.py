@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.block_fit import block_fit, by_moments
+from thinrank.estimators.block_fit import block_fit
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import own_units
 from thinrank.estimators.fit import least_squares_fit, whole_fit
 from thinrank.estimators.frames import column_names
 from thinrank.estimators.kept import check_always_keep
-from thinrank.estimators.kinds_of_data import in_memory, lazy_rows, plain_responses
+from thinrank.estimators.kinds_of_data import by_moments, in_memory, lazy_rows, plain_responses
 from thinrank.estimators.parameters import check_parameters
 from thinrank.estimators.validation import (
     check_loss,

@@ -141,10 +141,6 @@ class BlockMoments:
         if with_gram:
             self._add(np.arange(p), found[6])
 
-    def form(self, targets: np.ndarray, scale: np.ndarray) -> BlockForm:
-        """The form of all rows, for some responses divided by scales."""
-        return BlockForm(self, self.whole, targets, scale)
-
     def known(self, columns: np.ndarray, part: RowPart) -> np.ndarray:
         """Places of the rows of XᵀX of some predictors, after a pass for those not known yet."""
         with self._lock:
