@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -35,12 +36,13 @@ class RowBlocks(abc.ABC):
     n_passes: int  # number of passes over the data so far
     is_local: ClassVar[bool] = True  # whether the blocks are read by this process
 
+    _shape: tuple[int, int]
+
     @property
-    @abc.abstractmethod
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_features)."""
+        return self._shape
 
-    @abc.abstractmethod
     def reduce(
         self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
     ) -> list[np.ndarray]:
@@ -51,8 +53,9 @@ class RowBlocks(abc.ABC):
         design, such as responses and weights (arrays, RowBlocks or None): each call gets the rows
         of its block, and None for None.
         """
+        self.n_passes += 1
+        return self._total(function, arguments, along)
 
-    @abc.abstractmethod
     def collect(
         self, function: Callable[..., Any], *arguments: Any, along: Sequence[Any] = ()
     ) -> np.ndarray:
@@ -60,6 +63,26 @@ class RowBlocks(abc.ABC):
 
         The function returns one array with as many rows as the block.
         """
+        self.n_passes += 1
+        result, last = np.empty(0), 0
+        for part in self._results(function, arguments, along):
+            if last == 0:
+                result = np.empty((self.shape[0], *part.shape[1:]), dtype=part.dtype)
+            result[last : last + len(part)] = part
+            last += len(part)
+        return result
+
+    @abc.abstractmethod
+    def _results(
+        self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
+    ) -> Iterable[Any]:
+        """What a function returns for each block, in order."""
+
+    def _total(
+        self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
+    ) -> list[np.ndarray]:
+        """The sum of what a function returns for each block."""
+        return functools.reduce(added, self._results(function, arguments, along), [])
 
     @abc.abstractmethod
     def first(
@@ -166,14 +189,9 @@ class Blocks(RowBlocks):
             if not whole or block_rows < 1:
                 raise ValueError(f"block_rows must be an integer of at least 1, got {block_rows!r}")
         self._given_rows = block_rows
-        self.prototype = np.zeros(0, dtype=self._source.dtype)
+        self._shape, self.prototype = self._source.shape, np.zeros(0, dtype=self._source.dtype)
         self.names = self._source.names
         self.n_passes = self._source.scans
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self._source.shape
 
     @property
     def dtype(self) -> np.dtype:
@@ -199,27 +217,6 @@ class Blocks(RowBlocks):
         """The blocks; this does not count as a pass."""
         return self._source.read(self.block_rows)
 
-    def reduce(
-        self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
-    ) -> list[np.ndarray]:
-        """Sums of what a function returns for each block; see :class:`RowBlocks`."""
-        total: list[np.ndarray] = []
-        for part in self._each(function, arguments, along):
-            total = added(total, part)
-        return total
-
-    def collect(
-        self, function: Callable[..., Any], *arguments: Any, along: Sequence[Any] = ()
-    ) -> np.ndarray:
-        """What a function returns for each block, one below the other."""
-        result, last = np.empty(0), 0
-        for part in self._each(function, arguments, along):
-            if last == 0:
-                result = np.empty((self.shape[0], *part.shape[1:]), dtype=part.dtype)
-            result[last : last + len(part)] = part
-            last += len(part)
-        return result
-
     def first(
         self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
     ) -> Sequence[Any]:
@@ -236,10 +233,9 @@ class Blocks(RowBlocks):
                 return i
         raise IndexError(f"there are {last} rows, got row {row}")
 
-    def _each(
+    def _results(
         self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
     ) -> Iterator[Any]:
-        self.n_passes += 1
         for block, rows in prefetched(self._with_rows(along)):
             yield function(block, *rows, *arguments)
 

@@ -65,20 +65,13 @@ class DaskBlocks(RowBlocks):
         self.n_passes = 0
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self._shape
-
-    @property
     def heights(self) -> tuple[int, ...]:
         """Numbers of rows of the blocks."""
         return tuple(int(height) for height in self._data.chunks[0])
 
-    def reduce(
-        self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
+    def _total(
+        self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
     ) -> list[np.ndarray]:
-        """Sums of what a function returns for each block; see :class:`RowBlocks`."""
-        self.n_passes += 1
         with _connected():
             parts = self._tasks(_summed, function, arguments, along, self._groups())
             add = self._dask.delayed(_sum, pure=False)
@@ -87,17 +80,15 @@ class DaskBlocks(RowBlocks):
                 parts = [add(parts[first : first + _FAN_IN]) for first in firsts]
             return _sum(self._dask.compute(parts[0]))
 
-    def collect(
-        self, function: Callable[..., Any], *arguments: Any, along: Sequence[Any] = ()
-    ) -> np.ndarray:
-        """What a function returns for each block, one below the other."""
-        self.n_passes += 1
+    def _results(
+        self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
+    ) -> list[Any]:
         with _connected():
             groups = self._groups()
             found = self._dask.compute(*self._tasks(_listed, function, arguments, along, groups))
         numbers = itertools.chain.from_iterable(blocks for blocks, _ in groups)
         parts = dict(zip(numbers, itertools.chain.from_iterable(found), strict=True))
-        return np.concatenate([parts[number] for number in sorted(parts)])
+        return [parts[number] for number in sorted(parts)]
 
     def first(
         self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
