@@ -16,7 +16,7 @@ from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Standardization, standardize
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import check_magnitudes
-from thinrank.estimators.kinds_of_data import plain_responses
+from thinrank.estimators.input_types import plain_responses
 from thinrank.estimators.validation import check_training_data, check_weights
 from thinrank.solvers.reduced_rank import ThinSVD, reduced_rank_from_svd, thin_svd
 

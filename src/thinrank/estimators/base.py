@@ -19,13 +19,11 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
-from thinrank.estimators.description import Description, described, in_units
-from thinrank.estimators.explained import TrainingData
+from thinrank.estimators.description import described, in_units
+from thinrank.estimators.explained import TrainingData, observed_r2
 from thinrank.estimators.extreme_units import comparable, has_extreme_units
 from thinrank.estimators.fit import FitResult
-from thinrank.estimators.frames import as_frame
-from thinrank.estimators.kinds_of_data import plain_responses
-from thinrank.estimators.observed_score import observed_r2
+from thinrank.estimators.input_types import as_frame, plain_responses
 from thinrank.estimators.validation import check_new_X
 
 if TYPE_CHECKING:
@@ -127,13 +125,6 @@ class FactorModel(TransformerMixin, BaseEstimator):
         self.intercept_ = float(intercept[0]) if single_target else intercept
         self.kept_ = kept
         self.kept_coef_ = kept_coef[0, :] if single_target else kept_coef
-
-    def _keep_as(self, other: FactorModel) -> None:
-        """Store the result of a fit of another regressor."""
-        names = [*(f"{name}_" for name in Description._fields), "held_out_r2_", "warnings_"]
-        names += ["_single_target", "_target_units", "intercept_", "kept_", "kept_coef_"]
-        for name in names:
-            setattr(self, name, getattr(other, name))
 
     @property
     def coef_(self) -> Array:

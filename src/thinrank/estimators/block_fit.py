@@ -12,9 +12,9 @@ from thinrank.core.checks import is_auto
 from thinrank.designs import Standardization
 from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.explained import TrainingData
-from thinrank.estimators.fit import FitResult, fit_of_problem
+from thinrank.estimators.fit import FitResult, fit_problem
 from thinrank.estimators.problem import Problem, live
-from thinrank.estimators.sizes import check_criterion
+from thinrank.estimators.validation import check_criterion
 from thinrank.forms.block_moments import BlockForm, BlockMoments
 from thinrank.losses.form_loss import FormLoss
 from thinrank.minimize import seed_from
@@ -92,7 +92,5 @@ def block_fit(
         cv=cv,
         seed=estimator.random_state,
     )
-    result = fit_of_problem(estimator, problem, weight, solver)
-    moments = problem.loss.quadratic()
-    result = result._replace(feature_scale=moments.part.deviation_x)
-    return result, TrainingData(X, Y, weight, moments=moments)
+    result = fit_problem(estimator, problem, weight, solver)
+    return result, TrainingData(X, Y, weight, moments=problem.loss.quadratic())

@@ -14,18 +14,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.estimators.base import FactorModel
-from thinrank.estimators.explained import TrainingData
-from thinrank.estimators.extreme_units import own_units
-from thinrank.estimators.family_fit import family_fit
-from thinrank.estimators.fit import whole_fit
-from thinrank.estimators.frames import column_names
-from thinrank.estimators.kept import check_always_keep
-from thinrank.estimators.kinds_of_data import plain_responses
-from thinrank.estimators.parameters import check_parameters
+from thinrank.estimators.fit import fit_responses, whole_fit
 from thinrank.estimators.responses import Responses, numeric_responses
 from thinrank.estimators.validation import (
+    check_parameters,
     check_predictors,
+    check_types,
     check_weights,
+    in_ordinary_units,
     keep_target_names,
 )
 from thinrank.losses.families import Bernoulli, Family, Multinomial
@@ -163,23 +159,16 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             The fitted estimator.
         """
         with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
-            y = plain_responses(y)
-            names = column_names(y)
+            X, y, names = check_types(X, y)
             design = check_predictors(self, X, y)
             weight = check_weights(sample_weight, design)
             responses, self.classes_, self._labels = _encoded(
                 y, entry_weight, names, design.prototype
             )
             responses, weight = responses.without_empty_rows(weight)
-            kept = check_always_keep(self)
-            check_parameters(self, design, responses.Y.shape[1], weight, kept)
-            units = own_units(self, design, None)
-            if units is not None:
-                design = units.design(design)
-            result = family_fit(self, design, responses, weight, kept)
-            data = TrainingData(
-                design, responses.Y, weight, responses.weight, result.family, units=units
-            )
+            kept = check_parameters(self, design, responses.Y.shape[1], weight)
+            design, _, units = in_ordinary_units(self, design)
+            result, data = fit_responses(self, design, responses, weight, kept, units=units)
             self._keep_result(result, data, kept, single_target=False)
             self.family_ = result.family
             keep_target_names(self, names)

@@ -14,30 +14,25 @@ from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.block_fit import block_problem
 from thinrank.estimators.explained import TrainingData
-from thinrank.estimators.extreme_units import own_units
-from thinrank.estimators.family_fit import final_family_fit
-from thinrank.estimators.family_problem import FamilyProblem
-from thinrank.estimators.fit import whole_fit
-from thinrank.estimators.frames import column_names
-from thinrank.estimators.kept import check_always_keep
-from thinrank.estimators.kinds_of_data import by_moments, in_memory, lazy_rows, plain_responses
-from thinrank.estimators.parameters import check_exchange
+from thinrank.estimators.fit import fit_sizes, problem_of, training_data, whole_fit
+from thinrank.estimators.input_types import in_memory
 from thinrank.estimators.problem import Problem
-from thinrank.estimators.progress import searching
-from thinrank.estimators.regressor import SparseReducedRankRegressor
 from thinrank.estimators.responses import numeric_responses
-from thinrank.estimators.sizes import Found, find_sizes
+from thinrank.estimators.sizes import Found, find_sizes, searching
 from thinrank.estimators.validation import (
+    always_kept,
+    by_moments,
+    check_exchange,
     check_loss,
     check_ridge,
     check_training_data,
+    check_types,
     check_weights,
-    has_missing,
+    in_ordinary_units,
     keep_passes,
     keep_target_names,
     passes_of,
 )
-from thinrank.losses.families import Gaussian
 from thinrank.minimize import seed_from
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.space import as_choices, check_axes
@@ -238,55 +233,39 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         with whole_fit(
             self, X=X, y=y, sample_weight=sample_weight, groups=groups, entry_weight=entry_weight
         ):
-            X, y = lazy_rows("X", X), plain_responses(y, in_blocks=True)
+            X, y, names = check_types(X, y, in_blocks=True)
             read = passes_of(X)
             rule = check_refit_rule(self.refit_rule)
             check_exchange(self.exchange)
             solver = as_solver(self.solver, self.max_iter, self.tol)
             start = as_start(self.start, solver.exchanges_rows)
-            names = column_names(y)
             design, target = check_training_data(self, X, y, missing=True)
             weight = check_weights(sample_weight, design)
             matrix = target[:, None] if len(target.shape) == 1 else target
-            kept = check_always_keep(self)
+            kept = always_kept(self)
             shape = design.shape[1] - len(kept), matrix.shape[1]
             check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
             family = check_loss(self.loss)
-            general = family is not None or entry_weight is not None
-            in_blocks = not general and not len(kept) and by_moments(design, matrix)
-            units = None
-            if not in_blocks:
-                matrix = in_memory(matrix)
-                general = general or has_missing(matrix)
-                units = own_units(self, design, matrix)
-            if units is not None:
-                design, matrix = units.design(design), units.responses(matrix)
-            scaling: dict[str, Any] = {
-                "fit_intercept": self.fit_intercept,
-                "standardize_columns": self.standardize,
-            }
-            problem: Any
-            if general:
-                responses = numeric_responses(matrix, entry_weight, family or Gaussian(), names)
-                responses, weight = responses.without_empty_rows(weight)
-                if responses.is_least_squares and entry_weight is None:
-                    general, matrix = False, responses.Y
-            if general:
-                problem = FamilyProblem.prepare(design, responses, weight, keep=kept, **scaling)
-            elif in_blocks:
+            plain = family is None and entry_weight is None and not len(kept)
+            in_blocks = plain and by_moments(design, matrix)
+            problem: Problem
+            if in_blocks:
                 problem = block_problem(
                     cast(RowBlocks, design),
                     matrix,
                     weight,
-                    scale_targets=self.standardize,
+                    fit_intercept=self.fit_intercept,
+                    standardize_columns=self.standardize,
+                    scale_targets=self.standardize and solver.adapts_to_units,
                     cv=self.cv,
                     seed=self.random_state,
-                    **scaling,
                 )
             else:
-                problem = Problem.prepare(
-                    design, matrix, weight, scale_targets=self.standardize, keep=kept, **scaling
-                )
+                matrix = in_memory(matrix)
+                design, matrix, units = in_ordinary_units(self, design, matrix)
+                responses = numeric_responses(matrix, entry_weight, family, names)
+                responses, weight = responses.without_empty_rows(weight)
+                problem = problem_of(self, solver, design, responses, weight, kept)
             with searching(self.callback, self.verbose) as progress:
                 options: dict[str, Any] = {
                     "exchange": self.exchange,
@@ -312,25 +291,13 @@ class SparseReducedRankRegressorCV(FactorRegressor):
                 )
             for message in found.warnings:
                 warnings.warn(message, SelectionWarning, stacklevel=2)
-            self.search_ = found.records
             self._keep_results(found)
-            if general:
-                result = final_family_fit(
-                    problem,
-                    self.best_params_,
-                    found,
-                    solver=solver,
-                    start=self.start,
-                    random_state=self.random_state,
-                    callback=None,
-                    verbose=0,
-                )
-                data = TrainingData(design, responses.Y, weight, responses.weight, result.family)
-                self._keep_result(result, data._replace(units=units), kept, len(target.shape) == 1)
+            result = fit_sizes(self, problem, solver, self.best_params_, found)
+            if in_blocks:
+                data = TrainingData(design, matrix, weight, moments=problem.loss.quadratic())
             else:
-                self._refit(X, y, sample_weight)
-                self.warnings_ = [*found.warnings, *self.warnings_]
-                self.held_out_r2_ = found.held_out_r2(problem)
+                data = training_data(design, responses, weight, result, units=units)
+            self._keep_result(result, data, kept, len(target.shape) == 1)
             keep_passes(self, X, read)
             keep_target_names(self, names)
         return self
@@ -364,18 +331,3 @@ class SparseReducedRankRegressorCV(FactorRegressor):
         self.best_index_ = next(i for i, e in enumerate(evaluations) if e.sizes == chosen)
         self.best_params_ = params[self.best_index_]
         self.best_score_ = float(mean[self.best_index_])
-
-    def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        final = SparseReducedRankRegressor(
-            **self.best_params_,
-            always_keep=self.always_keep,
-            standardize=self.standardize,
-            solver=self.solver,
-            start=self.start,
-            fit_intercept=self.fit_intercept,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=self.random_state,
-        ).fit(X, y, sample_weight)
-        self._keep_as(final)
-        self.n_iter_, self.status_, self.history_ = final.n_iter_, final.status_, final.history_

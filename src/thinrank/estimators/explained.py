@@ -1,22 +1,28 @@
-"""How much of every response a fit explains, in the training rows and in held-out rows."""
+"""How much of every response predictions explain: in training rows, in held-out rows, in scores."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import _check_sample_weight
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.designs.dense import Dense
 from thinrank.designs.kept_basis import kept_basis
-from thinrank.estimators.canonical import Canonical
 from thinrank.estimators.extreme_units import Units
+from thinrank.estimators.responses import Responses
+from thinrank.losses.families import Family, Gaussian
+from thinrank.losses.profile import profiled
 
 if TYPE_CHECKING:
+    from thinrank.estimators.description import Canonical
     from thinrank.forms.block_moments import BlockForm
-    from thinrank.losses.families import Family
 
 
 class TrainingData(NamedTuple):
@@ -72,8 +78,6 @@ def scales(data: TrainingData, *, center: bool, standardize: bool) -> Scales:
         totals, deviations = _moments(data, center)
         ones = np.ones(k)
         return Scales(deviations, deviations if standardize else ones, totals)
-    from thinrank.losses.profile import profiled  # not needed for least squares
-
     xp, weights = arrays.namespace(data.Y), data.weights
     free = arrays.zeros((data.Y.shape[0], 1), data.Y) + 1 if center else None
     start = data.Y * 0 if data.offset is None else data.offset
@@ -194,9 +198,6 @@ def errors(data: TrainingData, linear: Array) -> np.ndarray:
 
 def _left_by_kept(data: TrainingData, kept: Array, center: bool) -> np.ndarray:
     """Squared errors, or half deviances, of the best fit on the predictors that are always kept."""
-    from thinrank.losses.families import Gaussian  # not needed without such predictors
-    from thinrank.losses.profile import profiled
-
     basis = kept_basis(
         kept, like=data.design.prototype, sample_weight=data.sample_weight, center=center
     ).basis
@@ -227,3 +228,65 @@ def _by_block(family: Family, values: np.ndarray) -> np.ndarray:
 
 def _to_float(x: Array) -> np.ndarray:
     return arrays.to_numpy(x).astype(np.float64)
+
+
+def observed_r2(y: np.ndarray, predicted: np.ndarray, sample_weight: Any = None) -> float:
+    """Coefficient of determination of the observed entries, averaged over the responses."""
+    if y.ndim == 1:
+        y, predicted = y[:, None], predicted[:, None]
+    if y.shape != predicted.shape:
+        raise ValueError(f"y must have shape {predicted.shape}, got {y.shape}")
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    # all complete responses in one call, which is much faster if there are thousands
+    full = ~np.isnan(y).any(axis=0) if len(y) > 1 else np.zeros(y.shape[1], dtype=bool)
+    scores: list[float] = []
+    if full.any():
+        scores += r2_score(
+            y[:, full], predicted[:, full], sample_weight=weight, multioutput="raw_values"
+        ).tolist()
+    for own, fitted in zip(y[:, ~full].T, predicted[:, ~full].T, strict=True):
+        seen = ~np.isnan(own)
+        if np.count_nonzero(seen) > 1:
+            weights = None if weight is None else weight[seen]
+            scores.append(r2_score(own[seen], fitted[seen], sample_weight=weights))
+    if scores:
+        return float(np.mean(scores))
+    warnings.warn(
+        "R² is nan: no response in y has two observed entries.",
+        UndefinedMetricWarning,
+        stacklevel=3,
+    )
+    return float("nan")
+
+
+def deviance_explained(
+    family: Family,
+    responses: Responses,
+    linear: Array,
+    sample_weight: Any = None,
+    offset: Array | None = None,
+) -> float:
+    """1 − deviance/null deviance of the observed entries.
+
+    Shapes: ``linear`` (n_samples, n_columns).
+    """
+    Y, weight = responses.Y, responses.weight
+    xp = arrays.namespace(Y)
+    if tuple(Y.shape) != tuple(linear.shape):
+        raise ValueError(
+            f"X and Y must have the same number of rows, and Y the columns that fit had: the "
+            f"predictions have shape {tuple(linear.shape)}, Y has {tuple(Y.shape)}"
+        )
+    weight = Y * 0 + 1 if weight is None else weight
+    if sample_weight is not None:
+        given = _check_sample_weight(
+            sample_weight, np.empty((Y.shape[0], 0)), dtype=np.float64, ensure_non_negative=True
+        )
+        weight = weight * arrays.from_numpy(given, Y)[:, None]
+    total = 2 * float(xp.sum(family.value(Y, linear) * weight))
+    ones = arrays.zeros((Y.shape[0], 1), Y) + 1
+    base = Y * 0 if offset is None else offset
+    null = 2 * float(xp.sum(profiled(family, Y, weight, base, ones, None)[2]))
+    if null <= 0:
+        return 1.0 if total <= 0 else 0.0
+    return 1.0 - total / null

@@ -18,43 +18,107 @@ from thinrank.core.factors import Factors
 from thinrank.core.memory import explained
 from thinrank.core.result import History, Outcome, Record, Status
 from thinrank.core.threads import one_library_with_threads, one_thread_if_small
-from thinrank.estimators.checkpoints import recorded
-from thinrank.estimators.problem import Problem
-from thinrank.estimators.rounds import fit_in_rounds
-from thinrank.estimators.sizes import chosen_sizes
+from thinrank.core.warnings import SelectionWarning
+from thinrank.estimators import checkpoints
+from thinrank.estimators.explained import TrainingData
+from thinrank.estimators.extreme_units import Units
+from thinrank.estimators.noise import fit_rounds
+from thinrank.estimators.problem import Problem, prepared
+from thinrank.estimators.responses import Responses
+from thinrank.estimators.sizes import Found, chosen_sizes
 from thinrank.solvers import as_solver
 
 
-def least_squares_fit(
-    estimator: Any, design: Design, Y: Array, weight: Array | None, kept: np.ndarray
-) -> FitResult:
-    """Choose the sizes of an estimator that are "auto", and fit."""
+def fit_responses(
+    estimator: Any,
+    design: Design,
+    responses: Responses,
+    weight: Array | None,
+    kept: np.ndarray,
+    *,
+    offset: Array | None = None,
+    units: Units | None = None,
+) -> tuple[FitResult, TrainingData]:
+    """Choose the sizes of an estimator that are "auto", and fit; also the data, for what is kept.
+
+    ``units`` is what the columns of the data were divided by.
+    """
     solver = as_solver(estimator.solver, estimator.max_iter, estimator.tol)
-    problem = Problem.prepare(
+    problem = problem_of(estimator, solver, design, responses, weight, kept, offset)
+    result = fit_problem(estimator, problem, weight, solver)
+    return result, training_data(design, responses, weight, result, offset, units)
+
+
+def problem_of(
+    estimator: Any,
+    solver: Solver,
+    design: Design,
+    responses: Responses,
+    weight: Array | None,
+    kept: np.ndarray,
+    offset: Array | None = None,
+) -> Problem:
+    """The problem of an estimator."""
+    return prepared(
         design,
-        Y,
+        responses,
         weight,
+        offset=offset,
         fit_intercept=estimator.fit_intercept,
         standardize_columns=estimator.standardize,
         scale_targets=estimator.standardize and solver.adapts_to_units,
         keep=kept,
     )
-    return fit_of_problem(estimator, problem, weight, solver)
 
 
-def fit_of_problem(
+def training_data(
+    design: Design,
+    responses: Responses,
+    weight: Array | None,
+    result: FitResult,
+    offset: Array | None = None,
+    units: Units | None = None,
+) -> TrainingData:
+    """The data of a fit, with the family that it found."""
+    Y, entries, family = responses.Y, responses.weight, result.family
+    if family is None and offset is not None:  # least squares
+        Y, offset = Y - offset, None
+    return TrainingData(design, Y, weight, entries, family, offset, units, result.scores)
+
+
+def fit_problem(
     estimator: Any, problem: Problem, weight: Array | None, solver: Solver
 ) -> FitResult:
     """Choose the sizes of an estimator that are "auto", and fit a problem."""
     params, found = chosen_sizes(estimator, problem, weight, solver)
+    shown = {"callback": estimator.callback, "verbose": estimator.verbose}
+    return fit_sizes(estimator, problem, solver, params, found, **shown)
+
+
+def fit_sizes(
+    estimator: Any,
+    problem: Problem,
+    solver: Solver,
+    params: dict[str, Any],
+    found: Found | None,
+    callback: Any = None,
+    verbose: int = 0,
+) -> FitResult:
+    """Fit a problem with given sizes.
+
+    ``found``: None if the sizes were not chosen.
+    """
     records, messages = ([], []) if found is None else (found.records, list(found.warnings))
     n_iter, history, last = 0, History(), problem
-    if params["rank"] == 0:
+    if params["rank"] == 0 or not problem.explainable:
         null = "means" if problem.kept is None else "predictors that are always kept"
-        status = Status(Outcome.ZERO, f"No model is better than the {null}: the rank is 0.")
+        message = f"No model is better than the {null}: the rank is 0."
+        if params["rank"]:
+            message = f"The {null} explain the responses: the rank is 0."
+        status = Status(Outcome.ZERO, message)
         factors = Factors.zero(problem.loss.shape, like=problem.loss.prototype)
     else:
-        solution, last = fit_in_rounds(
+        solution, last = fit_rounds(
             problem,
             solver,
             (params["rank"], params["row_sparsity"], params["column_sparsity"]),
@@ -62,19 +126,22 @@ def fit_of_problem(
             exchange=params["exchange"],
             start=estimator.start,
             random_state=estimator.random_state,
-            callback=estimator.callback,
-            verbose=estimator.verbose,
+            callback=callback,
+            verbose=verbose,
         )
         factors, n_iter = solution.factors, solution.n_iter
         status, history = solution.status, solution.history
         del solution  # its factors may be large
         if status.outcome in (Outcome.ITERATION_LIMIT, Outcome.DIVERGED):
             messages.append(status.message)
-            warnings.warn(status.message, ConvergenceWarning, stacklevel=3)
-    user = problem.to_user(factors)
+            warnings.warn(status.message, ConvergenceWarning, stacklevel=4)
+        for message in last.doubts(factors):
+            messages.append(message)
+            warnings.warn(message, SelectionWarning, stacklevel=4)
+    user = last.to_user(factors)
     return FitResult(
         *user,
-        None,
+        last.family_left_by(factors),
         params,
         records,
         n_iter,
@@ -84,7 +151,7 @@ def fit_of_problem(
         problem.feature_scale,
         None if found is None else found.held_out_r2(problem),
         last.target_units(),
-        problem.scores(factors, user[0]),
+        last.scores(factors, user[0]),
     )
 
 
@@ -122,9 +189,10 @@ def whole_fit(estimator: Any, **arguments: Any) -> Iterator[None]:
     is recorded for derivatives. Moments of the responses are computed once.
     """
     before = dict(vars(estimator))
+    path = checkpoints.PATH.get()
     try:
         with (
-            recorded(estimator, arguments),
+            nullcontext() if path is None else checkpoints.recorded(path, estimator, arguments),
             one_thread_if_small(_multiplications(**arguments)),
             one_library_with_threads(),
             _without_gradients(arguments["X"]),

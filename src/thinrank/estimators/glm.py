@@ -13,20 +13,18 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.designs import Dense
 from thinrank.estimators.base import FactorModel
-from thinrank.estimators.deviance_score import deviance_explained
-from thinrank.estimators.explained import TrainingData
-from thinrank.estimators.extreme_units import check_magnitudes, own_units
-from thinrank.estimators.family_fit import family_fit
-from thinrank.estimators.fit import least_squares_fit, whole_fit
-from thinrank.estimators.frames import column_names
-from thinrank.estimators.kept import check_always_keep
-from thinrank.estimators.kinds_of_data import plain_responses
-from thinrank.estimators.parameters import check_parameters
-from thinrank.estimators.problem import share_of_freedom
+from thinrank.estimators.explained import deviance_explained
+from thinrank.estimators.extreme_units import check_magnitudes
+from thinrank.estimators.fit import fit_responses, whole_fit
+from thinrank.estimators.input_types import column_names, plain_responses
+from thinrank.estimators.noise import share_of_freedom
 from thinrank.estimators.responses import Responses, check_offset, responses_of
 from thinrank.estimators.validation import (
+    check_parameters,
     check_predictors,
+    check_types,
     check_weights,
+    in_ordinary_units,
     keep_target_names,
 )
 from thinrank.losses.families import Family
@@ -211,30 +209,20 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         with whole_fit(
             self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight, offset=offset
         ):
-            y = plain_responses(y)
-            names = column_names(y)
+            X, y, names = check_types(X, y)
             design = check_predictors(self, X, y)
             weight = check_weights(sample_weight, design)
             responses = responses_of(y, self.family, entry_weight, names, design.prototype)
             single = _is_vector(y) and responses.Y.shape[1] == 1
-            kept = check_always_keep(self)
-            check_parameters(self, design, responses.Y.shape[1], weight, kept)
+            kept = check_parameters(self, design, responses.Y.shape[1], weight)
             offset = check_offset(offset, responses.Y.shape, design.prototype)
             responses, weight = responses.without_empty_rows(weight)
             check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
-            units = own_units(self, design, None)
-            if units is not None:
-                design = units.design(design)
-            if responses.is_least_squares:
-                Y = responses.Y if offset is None else responses.Y - offset
-                result = least_squares_fit(self, design, Y, weight, kept)
-                data = TrainingData(design, Y, weight)
-            else:
-                result = family_fit(self, design, responses, weight, kept, offset)
-                data = TrainingData(
-                    design, responses.Y, weight, responses.weight, result.family, offset
-                )
-            self._keep_result(result, data._replace(units=units), kept, single)
+            design, _, units = in_ordinary_units(self, design)
+            result, data = fit_responses(
+                self, design, responses, weight, kept, offset=offset, units=units
+            )
+            self._keep_result(result, data, kept, single)
             self.family_ = result.family
             if result.family is None:  # least squares
                 self.family_ = self._noise_levels(X, responses, offset, weight)

@@ -20,11 +20,9 @@ _NAMES_SHOWN = 5
 
 
 def check_always_keep(estimator: Any) -> np.ndarray:
-    """Sorted indices of the predictors that are always kept; empty for None."""
+    """Sorted indices of the predictors that are always kept."""
     always_keep, n_features = estimator.always_keep, estimator.n_features_in_
     names = getattr(estimator, "feature_names_in_", None)
-    if always_keep is None:
-        return np.empty(0, dtype=np.int64)
     if not is_list(always_keep):
         raise ValueError(
             f"always_keep must be a list of names or indices of predictors, got {always_keep!r}"
@@ -77,7 +75,7 @@ class KeptPredictors:
     index: Array  # (n_kept,) their sorted indices
     values: Array  # (n_samples, n_kept) Z
     basis: KeptBasis  # the basis of Z, centred if there is an intercept
-    # loadings of X and Y, in the user's units; None before they are computed
+    # loadings of X and, for least squares, of Y, in the user's units; None before they are computed
     loadings_x: Array | None = None
     loadings_y: Array | None = None
 
@@ -103,12 +101,13 @@ class KeptPredictors:
         others = [i for i in range(scale.shape[0]) if i not in mine]
         return arrays.indices([i for i in others if positive[i]] or others, scale)
 
-    def coefficients(self, factors: Factors) -> Array:
-        """Coefficients of shape (n_targets, n_kept), for coefficients Θ of the others."""
-        assert self.loadings_x is not None
-        assert self.loadings_y is not None
-        loadings = self.loadings_y - (self.loadings_x @ factors.U) @ factors.V.T
-        return self.basis.coefficients(loadings).T
+    def coefficients(self, factors: Factors, loadings: Any) -> Array:
+        """Coefficients of shape (n_targets, n_kept), for coefficients Θ of the others.
+
+        ``loadings`` are those of the responses, or of their linear predictors.
+        """
+        own = loadings - (self.loadings_x @ factors.U) @ factors.V.T
+        return self.basis.coefficients(own).T
 
     def at_means(self, coefficients: Array) -> Array:
         """What the kept predictors contribute at their means, of shape (n_targets,)."""

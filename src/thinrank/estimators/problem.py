@@ -1,10 +1,9 @@
-"""A regression in the units of the solver, and the conversion to those of the user."""
+"""A regression under any family in the units of the solver, and the conversion to the user's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,24 +19,29 @@ from thinrank.designs import (
     Transformed,
     standardize,
 )
+from thinrank.estimators import noise
 from thinrank.estimators.kept import KeptPredictors
+from thinrank.estimators.responses import Responses
 from thinrank.losses import LeastSquares
+from thinrank.losses.families import Family, Gaussian, combined
+from thinrank.losses.generalized_linear import GeneralizedLinear
 
-# The noise in a response is taken to be at least this fraction of its standard deviation, so that
-# a response that is explained almost completely does not outweigh all others. Rule of thumb.
-MIN_NOISE = 0.1
-# With this many degrees of freedom an estimate of the noise has the same weight as the standard
-# deviation of the response. Rule of thumb.
-PRIOR_FREEDOM = 2.0
+# Ridge where none is asked for, for families with probabilities or means: without it separated
+# classes and counts that are all zero in a part of the data have no finite optimum. It changes
+# coefficients that are determined by the data by about this relative amount.
+_LEAST_RIDGE = 1e-8
 # Scales are about the same if their logarithms differ by less than this. Rule of thumb.
 _SAME_SCALE = 0.1
 # Typical relative changes of scales that are never worth another fit.
 _NEGLIGIBLE = 0.005
+# A linear predictor of an observed entry beyond this, a probability below 1e-9 or a mean below
+# 1e-9, means that the fit would have gone on to infinity.
+_SEPARATED = 20.0
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Centred, scaled and weighted data as a loss.
+    """Centred, scaled and weighted data as a loss; here least squares of complete responses.
 
     With ``standardize_columns`` the predictors and responses that are constant are left out, and
     every response is divided by a scale of its own. So nothing depends on the units of any
@@ -51,14 +55,21 @@ class Problem:
     loss: Any
     columns: Standardization  # what was done to X
     target_mean: Array | None  # (k,) what was taken out of Y
-    target_scale: Array | None  # (n_live_targets,) what the responses were divided by
-    deviations: Array | None  # (n_live_targets,) standard deviations of the responses
+    # (n_live_targets,) what the responses were divided by, and their standard deviations; None if
+    # they are not scaled
+    target_scale: Any
+    deviations: Any
     # predictors and responses that are not constant, nor explained by those that are always kept;
     # None for all
     live_rows: Array | None
     live_columns: Array | None
     shape: tuple[int, int]  # shape of Θ in the user's units, (p, k)
     kept: KeptPredictors | None = None  # the predictors that are always kept
+    family: Family | None = None  # the family of all responses; None for least squares
+
+    # number of fits, each with the responses scaled by the noise that the fit before left in them;
+    # more than two further fits rarely change the supports
+    max_rounds: ClassVar[int] = 3
 
     @classmethod
     def prepare(
@@ -70,36 +81,25 @@ class Problem:
         fit_intercept: bool,
         standardize_columns: bool,
         scale_targets: bool,
-        make_loss: Callable[..., Any] = LeastSquares,
         keep: np.ndarray | None = None,
     ) -> Problem:
         """Take means and scales out of the data, without copying X."""
         shape = (design.shape[1], Y.shape[1])
-        kept, basis = None, None
-        if keep is not None and len(keep):
-            kept = KeptPredictors.of(design, keep, weight, center=fit_intercept)
-            basis = kept.basis
-        columns = standardize(
-            design,
-            sample_weight=weight,
-            center=fit_intercept,
-            scale=standardize_columns,
-            kept=basis,
+        X, columns, live_rows, kept = _predictors(
+            design, weight, fit_intercept, standardize_columns, keep
         )
+        basis = None if kept is None else kept.basis
         dense = Dense(Y)
         responses = standardize(
             dense, sample_weight=weight, center=fit_intercept, scale=scale_targets, kept=basis
         )
         targets: Design = Transformed(dense, center=responses.center)
-        live_rows = live(columns.scale) if standardize_columns else None
         if kept is not None:
-            kept = replace(kept, loadings_x=columns.loadings, loadings_y=responses.loadings)
+            kept = replace(kept, loadings_y=responses.loadings)
             targets = Projected(targets, kept.basis.basis, responses.loadings)
             if not (scale_targets and arrays.norm(responses.scale) > 0):
                 targets = responses.design  # explained responses are zero, without rounding errors
-            live_rows = kept.others(columns.scale)
         live_columns = live(responses.scale) if scale_targets else None
-        X = columns.design if live_rows is None else ColumnSubset(columns.design, live_rows)
         scale = responses.scale if scale_targets else None
         if live_columns is not None:
             targets = ColumnSubset(targets, live_columns)
@@ -113,58 +113,31 @@ class Problem:
             targets = responses.design  # with norms that are known
         else:
             targets = _divided(targets, scale)
-        loss = make_loss(X, targets, sample_weight=weight)
+        loss = LeastSquares(X, targets, sample_weight=weight)
         mean = responses.center
         return cls(loss, columns, mean, scale, scale, live_rows, live_columns, shape, kept)
 
-    def with_ridge(self, ridge: float) -> Problem:
-        """The same problem with another ridge; nothing is computed again."""
-        return replace(self, loss=self.loss.with_ridge(ridge))
+    # ------------------------------------------------------------------ what a search asks
 
-    def with_noise(self, noise: Array) -> Problem:
-        """The same problem with every response divided by the noise in it.
-
-        Shapes: ``noise`` (n_live_targets,).
-        """
-        return self if self.target_scale is None else self.with_target_scale(self.scale_of(noise))
-
-    def scale_of(self, noise: Array) -> np.ndarray:
-        """What :meth:`with_noise` divides the responses by."""
-        assert self.target_scale is not None
-        assert self.deviations is not None
-        own, deviations = arrays.to_numpy(self.target_scale), arrays.to_numpy(self.deviations)
-        return np.maximum(arrays.to_numpy(noise) * own, MIN_NOISE * deviations)
-
-    def with_target_scale(self, scale: np.ndarray) -> Problem:
-        """The same problem with the responses divided by other scales."""
-        moved = arrays.from_numpy(scale, self.loss.prototype)
-        scale = arrays.to_numpy(moved)  # in the dtype of the data
-        loss = self.loss.with_target_scale(scale / arrays.to_numpy(self.target_scale))
-        return replace(self, loss=loss, target_scale=moved)
+    def hold_for_search(self) -> None:
+        """Compute what saves time in a search with many fits."""
+        self.loss.hold_for_search()
 
     @property
-    def negligible_change(self) -> float:
-        """Relative changes of the scales of responses that cannot matter.
+    def explainable(self) -> bool:
+        """Whether the responses differ from their predictions without predictors."""
+        return self.loss.constant > 0
 
-        It is a tenth of the standard error of a noise level. Changes of about the standard error
-        do matter: with them other predictors are chosen among correlated ones.
-        """
-        return 0.1 * float((2 * self.loss.samples) ** -0.5)
+    @property
+    def needs_ridge(self) -> bool:
+        """Whether there may be no optimum without ridge, as for probabilities and counts."""
+        return False
 
-    def has_about_the_scales_of(self, other: Problem) -> bool:
-        """Whether the scales of the responses are those of another problem times one number.
+    def alone_in_class(self, weight: np.ndarray | None) -> np.ndarray | None:
+        """Whether a row is the only one of positive weight in a category; None if none can be."""
+        return None
 
-        All relative differences must be below a tenth, apart from a common factor, which does not
-        change which coefficients are the best.
-        """
-        if self.target_scale is None or other.target_scale is None:
-            return self.target_scale is other.target_scale
-        return entrywise.about_proportional(self.target_scale, other.target_scale, _SAME_SCALE)
-
-    def has_nearly_the_scale(self, scale: np.ndarray) -> bool:
-        """Whether scales differ by too little for another fit, apart from a common factor."""
-        change = entrywise.typical_change(scale, self.target_scale)
-        return change < max(self.negligible_change, _NEGLIGIBLE)
+    # ------------------------------------------------------------------ scales of the responses
 
     def noise_matters(self, rows: int, ridge: float = 0.0) -> bool:
         """Whether to weight the responses by the noise, estimated from a fit with ``rows`` rows.
@@ -176,50 +149,54 @@ class Problem:
         few = ridge > 0 or 2 * rows <= self.loss.samples
         return able and self.target_scale is not None and few
 
-    @property
-    def weights_by_noise(self) -> bool:
-        """Whether a search weights the responses by the noise in them."""
-        return self.noise_matters(0)
+    def left_by(self, fit: Any, rows: int, ridge: float) -> Problem:
+        """The problem with every response divided by the noise that a fit leaves in it.
 
-    def left_by(self, fit: Any) -> np.ndarray | None:
-        """The part of the squares of each response that a fit without ridge leaves, if known."""
-        explained = getattr(fit, "explained", None)
-        if explained is None:
-            return None
-        return 1 - self.loss.samples * arrays.to_numpy(explained) / self.loss.target_squares()
-
-    def noise(
-        self, factors: Factors, left: np.ndarray | None = None, shrunk: float = 0.0
-    ) -> np.ndarray:
-        """Standard deviations of the noise in the responses, in the units of the loss.
-
-        They are estimated from the residuals of a fit. The sums of squares are divided by
-        ν = n − 1 − q − (s₁ + s₂ − r)·r/s₂, where q is the number of predictors that are always
-        kept and the last term is the share of a response in use in the degrees of freedom of the
-        fit, but not by less than n/2. As the estimate is uncertain
-        with few samples, it is averaged on the logarithmic scale with the standard deviation of
-        the response, with weights ν/(ν + 2) and 2/(ν + 2).
-
-        Shapes: ``left`` (n_live_targets,), result (n_live_targets,).
+        The same problem if the noise differs too little, apart from a common factor, for another
+        fit: by a tenth of the standard error of a noise level. Changes of about the standard error
+        do matter: with them other predictors are chosen among correlated ones.
         """
-        # few numbers, many operations: on the host
+        explained = None if ridge else getattr(fit, "explained", None)
         total, n = self.loss.target_squares(), self.loss.samples
-        residual = self.loss.residual_squares(factors) if left is None else left * total
-        squares = np.maximum(arrays.to_numpy(residual), 0.0)
-        used = np.zeros_like(squares)
-        used[arrays.to_numpy(factors.column_support)] = share_of_freedom(factors, shrunk)
+        if explained is None:
+            squares = arrays.to_numpy(self.loss.residual_squares(fit.factors))
+        else:
+            squares = total - n * arrays.to_numpy(explained)
         taken = 1 if self.kept is None else 1 + self.kept.rank
-        freedom = np.maximum(n - taken - used, n / 2)
-        trust = freedom / (freedom + PRIOR_FREEDOM)
-        noise, deviation = np.sqrt(squares / freedom), np.sqrt(total / n)
-        return noise**trust * deviation ** (1 - trust)
+        shrunk = noise.ridge_freedom(fit, ridge) if 2 * rows > n else 0.0
+        found = noise.of_squares(fit.factors, squares, total, n, taken, shrunk)
+        own, deviations = arrays.to_numpy(self.target_scale), arrays.to_numpy(self.deviations)
+        scale = np.maximum(found * own, noise.LEAST * deviations)
+        change = entrywise.typical_change(scale, self.target_scale)
+        if change < max(0.1 * float((2 * n) ** -0.5), _NEGLIGIBLE):
+            return self
+        return self.with_target_scale(scale)
+
+    def left_by_model(self, model: Any) -> Problem | None:
+        """The problem with the noise that a model leaves in held-out rows, if that is enough."""
+        return None
+
+    def with_target_scale(self, scale: np.ndarray) -> Problem:
+        """The same problem with the responses divided by other scales."""
+        moved = arrays.from_numpy(scale, self.loss.prototype)
+        scale = arrays.to_numpy(moved)  # in the dtype of the data
+        loss = self.loss.with_target_scale(scale / arrays.to_numpy(self.target_scale))
+        return replace(self, loss=loss, target_scale=moved)
+
+    def has_about_the_scales_of(self, other: Problem) -> bool:
+        """Whether the scales of the responses are those of another problem times one number.
+
+        All relative differences must be below a tenth, apart from a common factor, which does not
+        change which coefficients are the best.
+        """
+        return entrywise.about_proportional(self.target_scale, other.target_scale, _SAME_SCALE)
 
     def in_units_of(self, other: Problem, factors: Factors) -> Factors:
         """Convert coefficients to the units of a problem with other scales of the responses.
 
         They are not balanced, unless the units are the same.
         """
-        if self is other or self.target_scale is None or other.target_scale is None:
+        if self is other:
             return factors
         return factors.with_column_units(self.target_scale / other.target_scale)
 
@@ -241,6 +218,8 @@ class Problem:
         if self.live_columns is not None:
             units = units[arrays.to_numpy(self.live_columns)]
         return self.with_target_scale(units)
+
+    # ------------------------------------------------------------------ the user's units
 
     @property
     def feature_scale(self) -> Array | None:
@@ -268,15 +247,20 @@ class Problem:
         if self.live_columns is not None:
             user = Factors(user.U, arrays.scatter_rows(user.V, self.live_columns, self.shape[1]))
         user = user.with_units(self.columns.inverse_scale)
+        mean, loadings = self._free_coefficients(factors)
         intercept = arrays.zeros((user.shape[1],), like=user.V)
-        if self.target_mean is not None:
-            intercept = self.target_mean - user.V @ self._mean_scores(user)
+        if mean is not None:
+            intercept = mean - user.V @ self._mean_scores(user)
         if self.kept is None:
             return user, intercept, None
-        kept = self.kept.coefficients(user)
-        if self.target_mean is not None:
+        kept = self.kept.coefficients(user, loadings)
+        if mean is not None:
             intercept = intercept - self.kept.at_means(kept)
         return user, intercept, kept
+
+    def _free_coefficients(self, factors: Factors) -> tuple[Array | None, Array | None]:
+        """Intercepts of centred predictors, and loadings of the kept ones; None for none."""
+        return self.target_mean, None if self.kept is None else self.kept.loadings_y
 
     def scores(self, factors: Factors, user: Factors) -> tuple[Array, Array] | None:
         """XU minus its means, and these means, from what a fit holds; None if too little."""
@@ -314,19 +298,261 @@ class Problem:
             block = arrays.take_rows(block, self.live_columns)
         return block if self.target_scale is None else block / self.target_scale[:, None]
 
+    # ------------------------------------------------------------------ the fitted family
 
-def share_of_freedom(factors: Factors, shrunk: float = 0.0) -> float:
-    """Degrees of freedom of a fit per response in use: (s₁ + s₂ − r)·r/s₂, 0 for rank 0."""
-    rows, columns = factors.row_support.shape[0] - shrunk, factors.column_support.shape[0]
-    if not columns:
-        return 0.0
-    return (rows + columns - factors.rank) * factors.rank / columns
+    def family_left_by(self, factors: Factors) -> Family | None:
+        """The family of all responses with the parameters that a fit leaves."""
+        return None
+
+    def doubts(self, factors: Factors) -> list[str]:
+        """What the user is to be warned of after a fit."""
+        return []
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FamilyProblem(Problem):
+    """The problem of responses of any family, with missing entries, weights and offsets.
+
+    Responses that are constant are left out and predicted by their intercept. The columns of Θ are
+    in units of the information that an entry of their response has without predictors, so that
+    nothing depends on the units of any predictor or response.
+    """
+
+    family: Family
+    intercepts: Array  # (n_columns,) linear predictors of responses that are constant
+    rescales: bool  # whether noise levels or dispersions are estimated from fits
+
+    max_rounds: ClassVar[int] = 6
+
+    @classmethod
+    def of(
+        cls,
+        design: Design,
+        responses: Responses,
+        weight: Array | None,
+        *,
+        offset: Array | None = None,
+        fit_intercept: bool,
+        standardize_columns: bool,
+        keep: np.ndarray | None = None,
+    ) -> FamilyProblem:
+        """Take means and scales out of the predictors, without copying X."""
+        X, columns, live_rows, kept = _predictors(
+            design, weight, fit_intercept, standardize_columns, keep
+        )
+        Y, entries, family = responses.Y, responses.weight, responses.family
+        intercepts = family.null_link(Y, entries)
+        # with offsets a response that is constant has no constant linear predictor
+        live_columns = None if offset is not None else _varying(Y, entries, family)
+        if live_columns is not None:
+            Y, family = arrays.take_columns(Y, live_columns), family.take(live_columns)
+            entries = None if entries is None else arrays.take_columns(entries, live_columns)
+        loss = GeneralizedLinear(
+            X,
+            Y,
+            family,
+            entry_weight=entries,
+            sample_weight=weight,
+            offset=offset,
+            free=_free(design, fit_intercept, None if kept is None else kept.basis.basis),
+            least_ridge=0.0 if bool(np.all(family.units_of(Y.shape[1]))) else _LEAST_RIDGE,
+        )
+        # squared errors in the user's units, as in least squares
+        plain = type(family) is Gaussian and family.scale is None and not standardize_columns
+        deviations = np.ones(loss.shape[1])
+        rescales = family.has_parameters and not plain
+        if rescales:
+            freedom = noise.freedom(loss, loss.null.factors, kept)
+            family = family.fitted_to(Y, loss.null.linear, noise.relative_weights(loss), freedom)
+            deviations = family.scale_of(loss.shape[1])
+            loss = loss.with_family(family, None)
+        if not plain:
+            loss = noise.in_own_units(loss)
+        return cls(
+            loss,
+            columns,
+            None,
+            loss.unit,
+            deviations,
+            live_rows,
+            live_columns,
+            (design.shape[1], responses.Y.shape[1]),
+            kept,
+            family=responses.family,
+            intercepts=intercepts,
+            rescales=rescales,
+        )
+
+    def hold_for_search(self) -> None:
+        """Nothing: every fit has its own weights."""
+
+    @property
+    def explainable(self) -> bool:
+        """Whether the responses differ from their predictions without predictors."""
+        size = arrays.norm(self.loss.null.derivative * self.loss.unit)
+        return size > 1e3 * arrays.eps(self.loss.prototype) * self.loss.observations**0.5
+
+    @property
+    def needs_ridge(self) -> bool:
+        """Whether there are probabilities or counts, which may have no optimum."""
+        return not np.all(self.loss.family.units_of(self.loss.shape[1]))
+
+    def alone_in_class(self, weight: np.ndarray | None) -> np.ndarray | None:
+        """Whether a row is the only one of positive weight in its category of a response."""
+        alone = np.zeros(self.loss.X.shape[0], dtype=bool)
+        for block in self.loss.family.blocks(self.loss.shape[1]):
+            member = arrays.to_numpy(self.loss.Y)[:, block] > 0
+            member &= True if weight is None else (weight > 0)[:, None]
+            alone |= np.any(member[:, member.sum(axis=0) == 1], axis=1)
+        return alone
+
+    def noise_matters(self, rows: int, ridge: float = 0.0) -> bool:
+        """Whether to estimate noise levels or dispersions from a fit with ``rows`` rows."""
+        return self.rescales and 2 * rows <= self.loss.observations / self.loss.shape[1]
+
+    def left_by(self, fit: Any, rows: int = 0, ridge: float = 0.0) -> FamilyProblem:
+        """The problem with the noise levels or dispersions that a fit leaves."""
+        family = noise.family_left_by(self.loss, fit.factors, self.kept, self.deviations)
+        return self._with_family(family)
+
+    def left_by_model(self, model: Any) -> FamilyProblem | None:
+        """The problem with the noise that a model leaves in held-out rows, if that is enough."""
+        if not self.loss.nearly_quadratic or model.responses is None:
+            return None
+        scale = np.maximum(model.responses.noise, noise.LEAST) * self.deviations
+        return self._with_family(self.loss.family.with_scale(scale))
+
+    def _with_family(self, family: Family) -> FamilyProblem:
+        loss = noise.in_own_units(self.loss.with_family(family, None))
+        return replace(self, loss=loss, target_scale=loss.unit)
+
+    def target_units(self) -> None:
+        """None: the units of the columns are those of the linear predictors."""
+        return
+
+    def to_user(self, factors: Factors) -> tuple[Factors, Array, Array | None]:
+        """Coefficients, intercepts and coefficients of the kept predictors, in the user's units."""
+        user, intercept, kept = super().to_user(factors)
+        for block in self.family.blocks(self.shape[1]):
+            # only differences between categories matter
+            index = arrays.indices(block, intercept)
+            own = _centred(arrays.take_rows(intercept, index))
+            intercept = arrays.put_rows(intercept, index, own)
+            if kept is not None:
+                rows = _centred(arrays.take_rows(kept, index))
+                kept = arrays.put_rows(kept, index, rows)
+        if self.live_columns is not None:
+            ones = arrays.zeros((self.live_columns.shape[0],), intercept) + 1
+            alive = arrays.scatter_rows(ones, self.live_columns, self.shape[1]) > 0
+            intercept = arrays.namespace(intercept).where(alive, intercept, self.intercepts)
+        return user, intercept, kept
+
+    def _free_coefficients(self, factors: Factors) -> tuple[Array | None, Array | None]:
+        """Intercepts of centred predictors, and loadings of the kept ones; None for none."""
+        free = self.loss.at(factors if factors.rank else self.loss.null.factors).free
+        if self.live_columns is not None:
+            free = arrays.scatter_rows(free.T, self.live_columns, self.shape[1]).T
+        if self.columns.center is None:
+            return None, free
+        return free[0, :], free[1:, :]
+
+    def family_left_by(self, factors: Factors) -> Family:
+        """The family of all responses with the parameters that a fit leaves."""
+        family = self.loss.family
+        if self.rescales and factors.rank:
+            family = noise.family_left_by(self.loss, factors, self.kept, self.deviations)
+        if self.live_columns is None:
+            return family
+        index = arrays.to_numpy(self.live_columns).tolist()
+        rest = [j for j in range(self.shape[1]) if j not in set(index)]
+        return combined([family, self.family.take(rest)], [index, rest])
+
+    def doubts(self, factors: Factors) -> list[str]:
+        """That fitted probabilities or means are 0 or 1 up to rounding."""
+        if factors.rank == 0 or not self.needs_ridge:
+            return []
+        loss = self.loss
+        xp = arrays.namespace(loss.prototype)
+        # of the predictors in use, without intercept and offset
+        linear = loss.at(factors).scores @ (factors.V * loss.unit[:, None]).T
+        plain = (~loss.family.units_of(loss.shape[1])).astype(float)
+        weight = arrays.from_numpy(plain, loss.prototype) * loss.weights()
+        beyond = xp.astype(xp.abs(linear) > _SEPARATED, loss.prototype.dtype)
+        extreme = int(xp.count_nonzero(beyond * weight))
+        if not extreme:
+            return []
+        return [
+            f"The fit predicts some responses perfectly ({extreme} entries have a fitted "
+            "probability or mean that is 0 up to rounding), so that without a ridge their "
+            "coefficients have no finite optimum. Use a larger ridge if their size matters."
+        ]
+
+
+def prepared(
+    design: Design,
+    responses: Responses,
+    weight: Array | None,
+    *,
+    offset: Array | None = None,
+    scale_targets: bool,
+    **options: Any,
+) -> Problem:
+    """The problem of responses of any family; the options are those of both kinds."""
+    if not responses.is_least_squares:
+        return FamilyProblem.of(design, responses, weight, offset=offset, **options)
+    Y = responses.Y if offset is None else responses.Y - offset
+    return Problem.prepare(design, Y, weight, scale_targets=scale_targets, **options)
 
 
 def live(scale: Array) -> Array | None:
     """Indices where a scale is not zero; None when that is everywhere or nowhere."""
     live = np.flatnonzero(arrays.to_numpy(scale) > 0)
     return None if len(live) in (0, scale.shape[0]) else arrays.indices(live, scale)
+
+
+def _predictors(
+    design: Design, weight: Array | None, center: bool, scale: bool, keep: np.ndarray | None
+) -> tuple[Design, Standardization, Array | None, KeptPredictors | None]:
+    """X in the solver's units, what was done to it, its columns in use, and the kept predictors."""
+    kept = None
+    if keep is not None and len(keep):
+        kept = KeptPredictors.of(design, keep, weight, center=center)
+    basis = None if kept is None else kept.basis
+    columns = standardize(design, sample_weight=weight, center=center, scale=scale, kept=basis)
+    used = live(columns.scale) if scale else None
+    if kept is not None:
+        kept = replace(kept, loadings_x=columns.loadings)
+        used = kept.others(columns.scale)
+    X = columns.design if used is None else ColumnSubset(columns.design, used)
+    return X, columns, used, kept
+
+
+def _varying(Y: Array, weight: Array | None, family: Family) -> Array | None:
+    """Columns whose observed entries are not all equal; None for all columns, or for none.
+
+    Categories of a response with others that vary are kept.
+    """
+    numbers = arrays.to_numpy(Y)
+    observed = np.ones(numbers.shape, dtype=bool)
+    if weight is not None:
+        observed = arrays.to_numpy(weight) > 0
+    low = np.where(observed, numbers, np.inf).min(axis=0)
+    high = np.where(observed, numbers, -np.inf).max(axis=0)
+    found = family.whole(np.flatnonzero(high > low), numbers.shape[1])
+    if len(found) in (0, numbers.shape[1]):
+        return None
+    return arrays.indices(found, Y)
+
+
+def _free(design: Design, intercept: bool, basis: Array | None) -> Array | None:
+    """The column of ones and the basis of the kept predictors."""
+    ones = [arrays.zeros((design.shape[0], 1), design.prototype) + 1] if intercept else []
+    parts = ones if basis is None else [*ones, basis]
+    return arrays.namespace(design.prototype).concat(parts, axis=1) if parts else None
+
+
+def _centred(values: Array) -> Array:
+    return values - arrays.namespace(values).mean(values, axis=0)
 
 
 def _all_constant(Y: Array, weight: Array | None) -> bool:

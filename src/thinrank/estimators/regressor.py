@@ -7,18 +7,18 @@ from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.block_fit import block_fit
-from thinrank.estimators.explained import TrainingData
-from thinrank.estimators.extreme_units import own_units
-from thinrank.estimators.fit import least_squares_fit, whole_fit
-from thinrank.estimators.frames import column_names
-from thinrank.estimators.kept import check_always_keep
-from thinrank.estimators.kinds_of_data import by_moments, in_memory, lazy_rows, plain_responses
-from thinrank.estimators.parameters import check_parameters
+from thinrank.estimators.fit import fit_responses, whole_fit
+from thinrank.estimators.input_types import in_memory
+from thinrank.estimators.responses import numeric_responses
 from thinrank.estimators.validation import (
+    by_moments,
     check_loss,
+    check_parameters,
     check_training_data,
+    check_types,
     check_weights,
-    has_missing,
+    in_ordinary_units,
+    is_plain,
     keep_passes,
     keep_target_names,
     passes_of,
@@ -329,36 +329,24 @@ default="auto"
             The fitted estimator.
         """
         with whole_fit(self, X=X, y=y, sample_weight=sample_weight, entry_weight=entry_weight):
-            X, y = lazy_rows("X", X), plain_responses(y, in_blocks=True)
+            X, y, names = check_types(X, y, in_blocks=True)
             read = passes_of(X)
-            names = column_names(y)
             design, target = check_training_data(self, X, y, missing=True)
             weight = check_weights(sample_weight, design)
             single = len(target.shape) == 1
             if single:
                 target = target[:, None]
-            kept = check_always_keep(self)
-            check_parameters(self, design, target.shape[1], weight, kept)
+            kept = check_parameters(self, design, target.shape[1], weight)
             family = check_loss(self.loss)
-            complete = family is None and entry_weight is None
-            if complete and not len(kept) and by_moments(design, target):
+            plain = family is None and entry_weight is None and not len(kept)
+            if plain and by_moments(design, target):
                 result, data = block_fit(self, design, target, weight)
             else:
-                target = in_memory(target)
-                units = own_units(self, design, target)
-                if units is not None:
-                    design, target = units.design(design), units.responses(target)
-                if complete and not has_missing(target):
-                    result = least_squares_fit(self, design, target, weight, kept)
-                    data = TrainingData(design, target, weight, units=units, scores=result.scores)
-                else:
-                    # imported on first use: most fits are least squares on complete data
-                    from thinrank.estimators.family_fit import numeric_fit
-
-                    result, data = numeric_fit(
-                        self, design, target, entry_weight, family, names, weight, kept
-                    )
-                    data = data._replace(units=units)
+                target = target if is_plain(target) else in_memory(target)
+                design, target, units = in_ordinary_units(self, design, target)
+                responses = numeric_responses(target, entry_weight, family, names)
+                responses, weight = responses.without_empty_rows(weight)
+                result, data = fit_responses(self, design, responses, weight, kept, units=units)
             self._keep_result(result, data, kept, single)
             keep_passes(self, X, read)
             keep_target_names(self, names)

@@ -14,6 +14,7 @@ from thinrank.arrays import Array
 from thinrank.core.checks import check_range, is_list
 from thinrank.designs import Dense
 from thinrank.estimators.extreme_units import check_magnitudes
+from thinrank.estimators.validation import has_missing
 from thinrank.losses.families import Family, Gaussian, Multinomial, as_family, combined
 
 
@@ -53,14 +54,18 @@ class Responses:
 
 
 def numeric_responses(
-    Y: Array, entry_weight: Any, family: Family, names: Iterable[str] | None
+    Y: Array, entry_weight: Any, family: Family | None, names: Iterable[str] | None
 ) -> Responses:
     """Responses that are numbers, with NaN where an entry is missing.
 
-    ``names``: None for "0", "1" and so on.
+    ``family``: None for squared errors. ``names``: None for "0", "1" and so on.
     """
     xp = arrays.namespace(Y)
     labels = [str(j) for j in range(Y.shape[1])] if names is None else [str(x) for x in names]
+    if family is None:
+        family = Gaussian()
+        if entry_weight is None and not has_missing(Y):
+            return Responses(Y, None, family, labels, [None] * Y.shape[1])
     observed = ~xp.isnan(Y)
     weight = check_entry_weight(entry_weight, Y)
     if weight is not None:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import is_auto
+from thinrank.core.checks import check_callback, is_auto
 from thinrank.core.contracts import Solver
 from thinrank.core.factors import Factors
+from thinrank.core.progress import progress_bar
 from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
 from thinrank.core.warnings import SelectionWarning
 from thinrank.estimators.explained import held_out_r2
-from thinrank.estimators.family_problem import FamilyProblem, explainable
+from thinrank.estimators.noise import fit_rounds
 from thinrank.estimators.problem import Problem
-from thinrank.estimators.progress import searching
-from thinrank.estimators.rounds import fit_in_rounds
-from thinrank.losses.generalized_linear import GeneralizedLinear
-from thinrank.minimize import seed_from, solve
+from thinrank.estimators.validation import check_criterion
+from thinrank.minimize import seed_from
 from thinrank.selection.choice import Evaluation, RefitRule, check_refit_rule
-from thinrank.selection.criteria import Criterion, as_criterion
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
 from thinrank.selection.splits import (
@@ -34,13 +33,9 @@ from thinrank.selection.splits import (
     held_out_splits,
     make_partitions,
 )
-from thinrank.solvers.filled_pursuit import FilledPursuit
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, Given, as_start
 from thinrank.starts.elimination import MOST_ROWS, most_at_once
-
-if TYPE_CHECKING:
-    from thinrank.losses.families import Family
 
 _NOTHING = "The predictors or the responses are constant: all coefficients are zero."
 _MEANS = "the means of the responses"
@@ -49,10 +44,6 @@ _NOTHING_LEFT = (
     "The predictors that are always kept explain all others, or the responses: all other "
     "coefficients are zero."
 )
-# Criteria that mean the error on held-out rows.
-_HELD_OUT = ("auto", "cv")
-# Largest number of fits from which the dispersions of a family are estimated.
-_MAX_FITS = 3
 # Number of looks at the data, each in units of the noise that the best model of the last leaves.
 _LOOKS = 2
 # Part of a progress bar for one of them.
@@ -68,7 +59,6 @@ class Found:
     chosen: Evaluation  # the chosen model
     params: dict[str, Any]  # its sizes, as parameters of the regressor
     warnings: list[str]  # messages for the user
-    loss: Any  # the loss with the noise levels or dispersions of the last search
 
     @property
     def evaluations(self) -> list[Evaluation]:
@@ -80,22 +70,21 @@ class Found:
         """One record per model that was tried."""
         return [] if self.search is None else self.search.records
 
-    def held_out_r2(self, problem: Any, family: Family | None = None) -> np.ndarray | None:
+    def held_out_r2(self, problem: Problem) -> np.ndarray | None:
         """Share of each response that the chosen model explains in held-out rows.
 
-        None if there were no held-out rows. The problem knows the responses that are not constant;
-        the family is that of all responses, None for least squares.
+        None if there were no held-out rows.
         """
         known = self.chosen.responses
         if known is None:
             return None
         live, count = problem.live_columns, problem.shape[1]
         places = np.arange(count) if live is None else arrays.to_numpy(live)
-        return held_out_r2(known.errors, known.totals, family, places, count)
+        return held_out_r2(known.errors, known.totals, problem.family, places, count)
 
 
 def chosen_sizes(
-    estimator: Any, problem: Problem | FamilyProblem, weight: Array | None, solver: Solver
+    estimator: Any, problem: Problem, weight: Array | None, solver: Solver
 ) -> tuple[dict[str, Any], Found | None]:
     """The sizes as given, with those that are "auto" chosen; None if all sizes were given."""
     names = ("rank", "row_sparsity", "column_sparsity", "ridge")
@@ -128,8 +117,25 @@ def chosen_sizes(
     return found.params, found
 
 
+@contextmanager
+def searching(
+    callback: Callable[[Any], object] | None, verbose: int
+) -> Iterator[Callable[[float, str], None] | None]:
+    """Check the callback of a search, and show a bar on standard error if ``verbose`` is positive.
+
+    Yields a function of the share of the search that is done and of a text, or None.
+    """
+    check_callback(callback)
+    if not verbose > 0:
+        yield None
+        return
+    with progress_bar("searching", 1.0, count=False, time_left=True) as update:
+        yield lambda share, text: update(share, text=text)
+        update(1.0)
+
+
 def find_sizes(
-    problem: Problem | FamilyProblem,
+    problem: Problem,
     weight: Any,
     ranks: Sequence[Any] | None,
     rows: Sequence[Any] | None,
@@ -155,25 +161,23 @@ def find_sizes(
     ``ranks``, ``rows``, ``columns``, ``ridges``: None for all that make sense.
     """
     loss: Any = problem.loss
-    general = isinstance(loss, GeneralizedLinear)
-    if not general:
-        loss.hold_for_search()
-    curvatures = loss.row_scales() ** 2 if general else loss.quadratic().diagonal()
+    problem.hold_for_search()
+    curvatures = loss.row_scales() ** 2
     own = automatic_ridges(curvatures)
-    if general and not np.all(loss.family.units_of(loss.shape[1])):
-        own = own[1:]  # without ridge probabilities and counts may have no optimum
+    if problem.needs_ridge:
+        own = own[1:]
     known = check_criterion(criterion)
     numbers = None if weight is None else arrays.to_numpy(weight)
     n = problem.columns.design.shape[0]
     partitions = [] if known is not None else make_partitions(cv, numbers, n, seed, groups)
     partitions = [checked_splits(indices, n) for indices in partitions]
-    if general:
-        alone = _alone_in_class(loss, numbers)
+    alone = problem.alone_in_class(numbers)
+    if alone is not None:
         partitions = [_never_held_out(alone, indices) for indices in partitions]
     positive = _least_positive(numbers, n, partitions)
     kept = problem.kept
     small = min(n, loss.shape[0]) <= MOST_ROWS
-    form = None if small else (loss.majorizer(loss.null.factors) if general else loss.quadratic())
+    form = None if small else loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
     p, k = loss.shape
     space = make_space(
         loss.shape,
@@ -186,11 +190,10 @@ def find_sizes(
         most_rows=None if form is None else most_at_once(form),
         exchanges=(False, True) if is_auto(exchange) else (bool(exchange),),
     )
-    constant = not explainable(loss) if general else loss.constant <= 0
-    if constant or not bool(arrays.namespace(curvatures).any(curvatures > 0)):
+    if not problem.explainable or not bool(arrays.namespace(curvatures).any(curvatures > 0)):
         null = Evaluation(Sizes(0, 0, 0, 0.0), 0.0, (0.0,), (), np.empty((0, 0)), 0.0)
         message = _NOTHING if kept is None else _NOTHING_LEFT
-        return Found(None, space, null, space.params(null.sizes), [message], loss)
+        return Found(None, space, null, space.params(null.sizes), [message])
     fits: dict[str, Any] = {
         "start": Auto(exchanges_rows=True) if isinstance(start, (Auto, Given)) else start,
         "seed": seed,
@@ -214,43 +217,39 @@ def find_sizes(
         "callback": callback,
         "progress": progress,
     }
-    search, loss = _in_units_of_noise(problem, space, splits_of, options, fits)
+    search = _in_units_of_noise(problem, space, splits_of, options, fits)
     messages = _warnings(search, space, positive, _MEANS if kept is None else _KEPT)
     chosen = search.chosen
-    return Found(search, space, chosen, space.params(chosen.sizes), messages, loss)
+    return Found(search, space, chosen, space.params(chosen.sizes), messages)
 
 
 def _in_units_of_noise(
-    problem: Any, space: Space, splits_of: Any, options: dict[str, Any], fits: dict[str, Any]
-) -> tuple[Search, Any]:
-    """A search in units of the noise in each response, which a first look estimates.
-
-    Returns the search and the loss in its units.
-    """
-    loss = problem.loss
-    splits = splits_of(loss)
+    problem: Problem, space: Space, splits_of: Any, options: dict[str, Any], fits: dict[str, Any]
+) -> Search:
+    """A search in units of the noise in each response, which a first look estimates."""
+    splits = splits_of(problem.loss)
     search = Search(splits[:1], space, part=(0.0, _LOOK), **options)
-    if space.exhaustive is not None or not problem.weights_by_noise:
+    if space.exhaustive is not None or not problem.noise_matters(0):
         search = Search(splits, space, **options)
         search.run()
-        return search, loss
+        return search
     before: Search | None = None
     for i in range(_LOOKS):
         coarse = search.first_look()
         found = search.best
         if search.stopped:
-            return _with_a_model(search, before), loss
+            return _with_a_model(search, before)
         if found.sizes.rank == 0:
             break
-        before, loss = search, _units_left_by(problem, found, options["solver"], fits)
-        splits = splits_of(loss)
+        before = search
+        splits = splits_of(_left_by(problem, found, options["solver"], fits["seed"]).loss)
         part = (i + 1) * _LOOK, (i + 2) * _LOOK
         search = Search(splits[:1], space, records=search.records, part=part, **options)
     last = found.sizes if found.sizes.rank else None
     part = _LOOKS * _LOOK, 1.0
     search = Search(splits, space, records=search.records, part=part, **options)
     search.run(coarse, last)
-    return _with_a_model(search, before), loss
+    return _with_a_model(search, before)
 
 
 def _with_a_model(search: Search, before: Search | None) -> Search:
@@ -261,39 +260,14 @@ def _with_a_model(search: Search, before: Search | None) -> Search:
     return search
 
 
-def _units_left_by(
-    problem: Problem | FamilyProblem, found: Evaluation, solver: Any, fits: dict[str, Any]
-) -> Any:
-    """The loss with the noise levels or dispersions that fits of a model to all rows leave."""
-    loss, sizes = problem.loss, found.sizes
-    if isinstance(problem, Problem):
-        _, scaled = fit_in_rounds(
-            problem,
-            replace(solver, thorough=False),
-            sizes[:3],
-            sizes.ridge,
-            exchange=sizes.exchange,
-            start="auto",
-            random_state=fits["seed"],
-            callback=None,
-            verbose=0,
-        )
-        return scaled.loss
-    if loss.nearly_quadratic and found.responses is not None:
-        return problem.with_noise(found.responses.noise)
-    pursuit = (FilledPursuit if loss.nearly_quadratic else Pursuit)(thorough=False)
-    for _ in range(_MAX_FITS):
-        shrunk = loss.with_ridge(sizes.ridge)
-        bound = pursuit.sized(*sizes[:3])
-        result = solve(shrunk, bound, Auto(exchanges_rows=True), fits["seed"], records=False)
-        factors = Factors.zero(loss.shape, loss.prototype, rank=1)
-        if result is not None and result.state.factors.rank:
-            factors = result.state.factors
-        before, loss = loss, problem.left_by(loss, factors)
-        levels = [arrays.to_numpy(each.unit).astype(np.float64) for each in (before, loss)]
-        if np.all(np.abs(np.log(levels[1] / levels[0])) < np.log(1.1)):
-            break
-    return loss
+def _left_by(problem: Problem, found: Evaluation, solver: Any, seed: int) -> Problem:
+    """The problem with the noise levels or dispersions that a model leaves."""
+    known = problem.left_by_model(found)
+    if known is not None:
+        return known
+    sizes, quick = found.sizes, replace(solver, thorough=False)
+    ridge, exchange = sizes.ridge, sizes.exchange
+    return fit_rounds(problem, quick, sizes[:3], ridge, exchange=exchange, random_state=seed)[1]
 
 
 def automatic_ridges(curvatures: Array) -> list[float]:
@@ -305,13 +279,6 @@ def automatic_ridges(curvatures: Array) -> list[float]:
     # few digits, so that rounding errors of the mean do not show in the ridges: the curvatures of
     # standardised predictors are 1 up to rounding, in single precision up to 1e-6
     return [0.0, *(float(f"{mean * ridge:.5g}") for ridge in np.geomspace(1e-5, 1e2, 22))]
-
-
-def check_criterion(criterion: Any) -> Criterion | None:
-    """The criterion; None for the error on held-out rows."""
-    if isinstance(criterion, str) and criterion in _HELD_OUT:
-        return None
-    return as_criterion(criterion)
 
 
 def score_name(estimator: Any) -> str:
@@ -327,16 +294,6 @@ def _least_positive(weight: np.ndarray | None, rows: int, partitions: Sequence[A
     positive = np.ones(rows, dtype=bool) if weight is None else weight > 0
     parts = [train for splits in partitions for train, _ in splits]
     return min((int(np.count_nonzero(positive[part])) for part in parts), default=positive.sum())
-
-
-def _alone_in_class(loss: GeneralizedLinear, weight: np.ndarray | None) -> np.ndarray:
-    """Whether a row is the only one of positive weight in its category of a response."""
-    alone = np.zeros(loss.X.shape[0], dtype=bool)
-    for block in loss.family.blocks(loss.shape[1]):
-        member = arrays.to_numpy(loss.Y)[:, block] > 0
-        member &= True if weight is None else (weight > 0)[:, None]
-        alone |= np.any(member[:, member.sum(axis=0) == 1], axis=1)
-    return alone
 
 
 def _never_held_out(alone: np.ndarray, splits: Sequence[Any]) -> list[Any]:

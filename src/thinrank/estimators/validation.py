@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -16,19 +19,31 @@ from sklearn.utils.validation import (
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.core.checks import check_finite, check_flags, check_range, is_auto
+from thinrank.core.checks import check_callback, check_finite, check_flags, check_range, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
 from thinrank.designs.blocks import RowBlocks
-from thinrank.estimators.extreme_units import check_magnitudes, needs_double
-from thinrank.estimators.finite import check_finite_predictors
-from thinrank.estimators.frames import check_columns, check_row_names
-from thinrank.estimators.kinds_of_data import check_kind, in_memory, lazy_rows, reads_in_blocks
-from thinrank.estimators.sample_ids import check_feature_names, check_sample_ids
+from thinrank.estimators.extreme_units import Units, check_magnitudes, needs_double, own_units
+from thinrank.estimators.input_types import (
+    check_columns,
+    check_feature_names,
+    check_kind,
+    check_row_names,
+    check_sample_ids,
+    column_names,
+    in_memory,
+    lazy_rows,
+    plain_responses,
+    reads_in_blocks,
+)
+from thinrank.estimators.kept import check_always_keep
 from thinrank.minimize import check_size, check_sizes
+from thinrank.selection.choice import check_refit_rule
+from thinrank.selection.criteria import Criterion, as_criterion
 
 if TYPE_CHECKING:
     from thinrank.losses.families import Family
+
 
 _FLOATS = (np.float64, np.float32)
 # Options of scikit-learn's validation of X. That it is finite is checked afterwards, to name the
@@ -38,6 +53,50 @@ _PREDICTORS: dict[str, Any] = {
     "dtype": _FLOATS,
     "ensure_all_finite": False,
 }
+
+
+def is_plain(*data: Any) -> bool:
+    """Whether data are arrays of NumPy, of numbers, with nothing to ask about their type."""
+    return all(type(each) is np.ndarray and each.dtype.kind in "biuf" for each in data)
+
+
+def check_types(X: Any, y: Any, *, in_blocks: bool = False) -> tuple[Any, Any, np.ndarray | None]:
+    """Lazy X as row blocks, y with NaN for masked cells, and the names of its columns."""
+    if is_plain(X, y):
+        return X, y, None
+    y = plain_responses(y, in_blocks=in_blocks)
+    return lazy_rows("X", X), y, column_names(y)
+
+
+def in_ordinary_units(
+    estimator: Any, design: Design, Y: Array | None = None
+) -> tuple[Design, Any, Units | None]:
+    """X and Y, divided by powers of two if their units are extreme, and these powers.
+
+    ``Y``: None if it is not to be divided.
+    """
+    parts = [design] if Y is None else [design, Dense(Y)]
+    units = None if all(map(_is_ordinary, parts)) else own_units(estimator, design, Y)
+    if units is None:
+        return design, Y, None
+    return units.design(design), None if Y is None else units.responses(Y), units
+
+
+def _is_ordinary(design: Design) -> bool:
+    """Whether squares of the entries are surely far from overflow, and columns of similar size."""
+    moments = getattr(design, "column_moments", None)
+    if moments is None or arrays.itemsize(design.prototype) < 8:
+        return False
+    lengths = moments.lengths[moments.lengths > 0]
+    low, high = lengths.min(initial=1.0), lengths.max(initial=1.0)
+    return bool(low >= 2.0**-100 and high <= 2.0**100 and high <= 2.0**20 * low)
+
+
+def always_kept(estimator: Any) -> np.ndarray:
+    """Sorted indices of the predictors that are always kept."""
+    if estimator.always_keep is None:
+        return np.empty(0, dtype=np.int64)
+    return check_always_keep(estimator)
 
 
 def check_training_data(
@@ -51,14 +110,7 @@ def check_training_data(
     Arrays, data frames and sparse matrices are validated by scikit-learn; operators, Designs and
     arrays of other libraries are validated here.
     """
-    check_flags(estimator)
-    if Y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
-        )
-    X = lazy_rows("X", X)
-    check_kind("X", X)
-    _check_rows(X, Y)
+    X = _with_rows_of(estimator, X, Y)
     if _is_ours(X):
         design = _own_design(estimator, X)
         if isinstance(Y, RowBlocks) and isinstance(design, RowBlocks):
@@ -72,9 +124,10 @@ def check_training_data(
         if target.ndim not in (1, 2):
             raise ValueError(f"Y must have one or two dimensions, got {target.ndim}")
         return design, arrays.from_numpy(target, design.prototype)
-    Y = in_memory(Y)
-    check_columns("X", X)
-    check_columns("Y", Y)
+    if not is_plain(X, Y):
+        Y = in_memory(Y)
+        check_columns("X", X)
+        check_columns("Y", Y)
     finite = "allow-nan" if missing else True
     X, Y = validate_data(
         estimator,
@@ -107,18 +160,12 @@ def check_matrix(estimator: BaseEstimator, X: Any) -> Design:
 
 def check_predictors(estimator: BaseEstimator, X: Any, Y: Any) -> Design:
     """X as a Design, with as many rows as Y, which is not checked otherwise."""
-    check_flags(estimator)
-    if Y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
-        )
-    X = lazy_rows("X", X)
-    check_kind("X", X)
-    _check_rows(X, Y)
+    X = _with_rows_of(estimator, X, Y)
     if _is_ours(X):
         return _own_design(estimator, X)
-    check_columns("X", X)
-    check_columns("Y", Y, numeric=False)
+    if not is_plain(X, Y):
+        check_columns("X", X)
+        check_columns("Y", Y, numeric=False)
     X = validate_data(estimator, X, **_PREDICTORS)
     check_consistent_length(X, Y)
     X = _precise(X, np.asarray(Y))
@@ -206,10 +253,12 @@ def _check_not_infinite(Y: Array) -> None:
 
 def check_new_X(estimator: BaseEstimator, X: Any) -> Design:
     """X for predict and transform as a Design, with the number of columns of fit."""
-    X = lazy_rows("X", X)
-    check_kind("X", X)
+    if not is_plain(X):
+        X = lazy_rows("X", X)
+        check_kind("X", X)
     if not _is_ours(X):
-        check_columns("X", X)
+        if not is_plain(X):
+            check_columns("X", X)
         X = validate_data(estimator, X, reset=False, **_PREDICTORS)
         check_finite_predictors(X, getattr(estimator, "feature_names_in_", None))
         return as_design(X)
@@ -288,6 +337,16 @@ def rows_of_data(design: Design, weight: Any) -> int:
     return int(arrays.namespace(weight).count_nonzero(weight))
 
 
+def by_moments(X: Any, Y: Any) -> TypeGuard[RowBlocks]:
+    """Whether a least squares fit can be made from moments of row blocks.
+
+    Missing entries of Y are known if it is an array; row blocks of Y must be complete.
+    """
+    if not isinstance(X, RowBlocks):
+        return False
+    return isinstance(Y, RowBlocks) or not bool(np.isnan(Y).any())
+
+
 def passes_of(X: Any) -> int:
     """Number of passes over X so far, if it is in row blocks."""
     return X.n_passes if isinstance(X, RowBlocks) else 0
@@ -324,12 +383,109 @@ def _is_ours(X: Any) -> bool:
     return isinstance(X, LinearOperator) or is_design(X) or foreign
 
 
-def _check_rows(X: Any, Y: Any) -> None:
-    """Raise an error that names X and Y, which the one of scikit-learn does not."""
-    check_sample_ids(X, Y)
+def _with_rows_of(estimator: BaseEstimator, X: Any, Y: Any) -> Any:
+    """X, no longer lazy, with as many rows as Y; errors name X and Y, as scikit-learn's do not."""
+    check_flags(estimator)
+    if Y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+    if not is_plain(X):
+        X = lazy_rows("X", X)
+        check_kind("X", X)
+        check_sample_ids(X, Y)
     rows_x, rows_y = getattr(X, "shape", None), getattr(Y, "shape", None)
     if rows_x and rows_y and rows_x[0] != rows_y[0]:
         raise ValueError(
             f"X and Y must have the same number of rows: X has {rows_x[0]}, Y has {rows_y[0]}"
         )
-    check_row_names(X, Y)
+    if not is_plain(X, Y):
+        check_row_names(X, Y)
+    return X
+
+
+# Columns that the message names.
+_MOST_NAMED = 5
+_REMEDIES = (
+    "Fill them in, for example with make_pipeline(SimpleImputer(), estimator) of scikit-learn, or "
+    "drop these columns or rows. (Missing entries are allowed in Y, not in X.)"
+)
+
+
+def check_finite_predictors(X: Any, names: Any = None) -> None:
+    """Raise a ValueError that names the columns of X with NaN or infinite cells.
+
+    ``names``: None for indices.
+    """
+    if get_config()["assume_finite"] or _all_finite(X):
+        return
+    missing, infinite = _bad_cells(X)
+    bad = missing + infinite
+    columns = np.flatnonzero(bad)
+    named = [
+        f"{j if names is None else repr(str(names[j]))} ({bad[j]})" for j in columns[:_MOST_NAMED]
+    ]
+    more = f" and {len(columns) - _MOST_NAMED} more columns" if len(columns) > _MOST_NAMED else ""
+    counts = (("NaN", int(missing.sum())), ("infinity", int(infinite.sum())))
+    what = [f"{kind} in {n} cell{'s' * (n > 1)}" for kind, n in counts if n]
+    where = "column" if len(columns) == 1 else "columns"
+    raise ValueError(
+        f"Input X contains {' and '.join(what)}, in {where} {', '.join(named)}{more} "
+        f"(with the number of such cells in each). {_REMEDIES}"
+    )
+
+
+def _all_finite(X: Any) -> bool:
+    values = X.data if issparse(X) else X
+    xp = arrays.namespace(values)
+    if xp.isdtype(values.dtype, ("bool", "integral")):
+        return True
+    with arrays.without_overflow_warnings():
+        total = xp.sum(values)  # without a copy; it is finite in nearly all cases
+    return math.isfinite(total) or bool(xp.all(xp.isfinite(values)))
+
+
+def _bad_cells(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of NaN and of infinite cells in each column."""
+    if issparse(X):
+        entries = X.tocoo()
+        values, columns, count = entries.data, entries.col, X.shape[1]
+        return (
+            np.bincount(columns[np.isnan(values)], minlength=count),
+            np.bincount(columns[np.isinf(values)], minlength=count),
+        )
+    numbers = arrays.to_numpy(X)
+    return np.isnan(numbers).sum(axis=0), np.isinf(numbers).sum(axis=0)
+
+
+def check_parameters(estimator: Any, design: Design, targets: int, weight: Any) -> np.ndarray:
+    """Check the callback, sizes, ridge and how they are chosen, before any computation.
+
+    Returns the sorted indices of the predictors that are always kept.
+    """
+    kept = always_kept(estimator)
+    check_callback(estimator.callback)
+    check_criterion(estimator.criterion)
+    check_refit_rule(estimator.refit_rule)
+    check_exchange(estimator.exchange)
+    if not is_auto(estimator.ridge):
+        check_ridge("ridge", estimator.ridge, 'a finite non-negative number or "auto"')
+    sizes = estimator.rank, estimator.row_sparsity, estimator.column_sparsity
+    if is_nothing(*sizes):
+        return kept
+    shape, samples = (design.shape[1] - len(kept), targets), rows_of_data(design, weight)
+    check_automatic_sizes(shape, samples, *sizes)
+    return kept
+
+
+def check_criterion(criterion: Any) -> Criterion | None:
+    """The criterion; None for the error on held-out rows."""
+    if isinstance(criterion, str) and criterion in ("auto", "cv"):
+        return None
+    return as_criterion(criterion)
+
+
+def check_exchange(exchange: Any) -> None:
+    """Raise a ValueError unless the parameter is True, False or "auto"."""
+    if not is_auto(exchange) and not isinstance(exchange, (bool, np.bool_)):
+        raise ValueError(f'exchange must be True, False or "auto", got {exchange!r}')

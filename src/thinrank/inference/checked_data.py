@@ -10,9 +10,14 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from thinrank import arrays
-from thinrank.estimators.finite import check_finite_predictors
-from thinrank.estimators.frames import check_columns, check_row_names, column_names
-from thinrank.estimators.kinds_of_data import check_kind, plain_responses
+from thinrank.estimators.input_types import (
+    check_columns,
+    check_kind,
+    check_row_names,
+    column_names,
+    plain_responses,
+)
+from thinrank.estimators.validation import check_finite_predictors
 
 # A column whose deviations from its mean are below this fraction of its largest entry is constant:
 # they are rounding errors.

@@ -17,7 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 from thinrank.core.parallel_calls import parallel_calls
 from thinrank.core.progress import with_progress_bar
 from thinrank.core.warnings import SelectionWarning
-from thinrank.estimators.frames import column_names
+from thinrank.estimators.input_types import column_names
 from thinrank.inference.generalization_result import Generalization
 from thinrank.inference.nested_errors import NestedErrors, left_out_folds, nested_interval
 from thinrank.inference.nested_partitions import group_numbers, partitions_of_rows

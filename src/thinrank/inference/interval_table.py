@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from thinrank.core.extras import import_optional
-from thinrank.estimators.text_table import text_table
+from thinrank.estimators.summary import text_table
 
 if TYPE_CHECKING:
     import pandas as pd

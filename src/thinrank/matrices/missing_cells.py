@@ -14,8 +14,7 @@ from thinrank.arrays import Array
 from thinrank.core.memory import check_fits
 from thinrank.designs import Dense
 from thinrank.estimators.extreme_units import check_magnitudes
-from thinrank.estimators.frames import check_columns
-from thinrank.estimators.kinds_of_data import check_kind, without_mask
+from thinrank.estimators.input_types import check_columns, check_kind, without_mask
 from thinrank.matrices.cell_centre import Centre
 from thinrank.matrices.observed_cells import ObservedCells
 

@@ -12,8 +12,7 @@ from sklearn.utils.validation import validate_data
 from thinrank import arrays
 from thinrank.designs import Dense
 from thinrank.estimators.extreme_units import check_magnitudes
-from thinrank.estimators.frames import check_columns
-from thinrank.estimators.kinds_of_data import check_kind, without_mask
+from thinrank.estimators.input_types import check_columns, check_kind, without_mask
 from thinrank.matrices.pairs import Pairs
 
 KINDS = ("adjacency", "covariance", "correlation")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinrank.estimators.findings import Findings
-from thinrank.estimators.sentences import percent
+from thinrank.estimators.summary import percent
 from thinrank.plot.canvas import (
     axes_of,
     check_count,

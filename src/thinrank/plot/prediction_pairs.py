@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from thinrank import arrays
-from thinrank.estimators.frames import column_names
+from thinrank.estimators.input_types import column_names
 from thinrank.estimators.responses import responses_of
 from thinrank.losses.families import Bernoulli, Mixed, Multinomial
 from thinrank.plot.fitted_model import fitted_model

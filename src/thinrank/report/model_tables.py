@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from thinrank.estimators.findings import Findings
-from thinrank.estimators.sentences import percent
-from thinrank.estimators.summary import Summary
+from thinrank.estimators.summary import Summary, percent
 from thinrank.plot.fitted_model import fitted_model, selected
 from thinrank.plot.labels import shorten
 from thinrank.report.page import Cell, Number, Table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinrank.estimators.text_table import WIDTH, text_table
+from thinrank.estimators.summary import WIDTH, text_table
 from thinrank.theory.fitted_problem import FittedProblem
 from thinrank.theory.margins import Margins
 

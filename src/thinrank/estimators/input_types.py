@@ -1,0 +1,289 @@
+"""Data that are no plain arrays: frames, masked, sparse and lazy data, designs with names."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from thinrank import arrays
+from thinrank.core import memory
+from thinrank.core.checks import check_range
+from thinrank.core.extras import import_optional
+from thinrank.designs.blocks import RowBlocks
+from thinrank.starts.elimination import MOST_ROWS
+
+# Data in blocks are read into memory, once, if they fit this number of times into the memory
+# budget.
+_PART_OF_BUDGET = 64
+# Classes of lazy data by the package that they are from, and what makes data of them.
+_LAZY = {
+    "polars": (("LazyFrame",), "collect()"),
+    "dask": (("DataFrame", "Series", "Array"), "compute()"),
+    "dask_expr": (("DataFrame", "Series"), "compute()"),
+}
+
+
+def check_kind(name: str, data: Any) -> None:
+    """Raise an error if data are lazy, masked in some entries, or too large for floats."""
+    package = type(data).__module__.partition(".")[0]
+    kinds, method = _LAZY.get(package, ((), ""))
+    kind = type(data).__name__
+    if kind in kinds:
+        article = "an" if kind[0] == "A" else "a"
+        raise TypeError(
+            f"{name} is {article} {kind} of {package}, which does not hold its data; pass "
+            f"{name}.{method}"
+        )
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        count = int(np.count_nonzero(np.ma.getmaskarray(data)))
+        raise ValueError(
+            f"{name} is a masked array with {count} masked cell{'s' * (count > 1)}. Fill them in, "
+            "for example with SimpleImputer of scikit-learn, or drop these columns or rows. "
+            "(Masked cells are allowed in Y, where they count as missing, not in X.)"
+        )
+    check_range(name, data)
+
+
+def without_mask(data: Any) -> Any:
+    """A masked array as an array with NaN for masked cells; anything else as it is."""
+    if not isinstance(data, np.ma.MaskedArray):
+        return data
+    if not np.ma.is_masked(data):
+        return data.data
+    texts = data.dtype.kind in "OSU"
+    numbers = data.data.astype(object) if texts else data.data
+    return np.where(np.ma.getmaskarray(data), np.nan, numbers)
+
+
+def plain_responses(Y: Any, *, in_blocks: bool = False) -> Any:
+    """Responses with NaN for masked cells; an error if they are sparse, complex or lazy."""
+    if issparse(Y):
+        raise TypeError(
+            "Sparse data was passed for Y, but dense data is required, because zeros in Y are "
+            "values like others; pass Y.toarray()"
+        )
+    Y = lazy_rows("Y", Y)
+    if isinstance(Y, RowBlocks):
+        return Y if in_blocks else Y.everything()
+    if type(Y).__module__.partition(".")[0] == "dask" and type(Y).__name__ == "Array":
+        return np.asarray(Y)
+    if isinstance(Y, np.ma.MaskedArray):
+        return without_mask(Y)
+    check_kind("Y", Y)
+    if arrays.is_array(Y) and not isinstance(Y, np.ndarray):
+        xp = arrays.namespace(Y)
+        if xp.isdtype(Y.dtype, "complex floating"):
+            raise ValueError(f"Complex data not supported: Y has dtype {Y.dtype}")
+    elif getattr(getattr(Y, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: Y has dtype {Y.dtype}")
+    return Y
+
+
+def lazy_rows(name: str, data: Any) -> Any:
+    """Arrays and data frames of Dask as row blocks; anything else as it is."""
+    if type(data).__module__.partition(".")[0] not in ("dask", "dask_expr"):
+        return data
+    if getattr(data, "ndim", 0) != 2:
+        return data
+    from thinrank.designs.dask_blocks import DaskBlocks  # imports Dask
+
+    return DaskBlocks(data, name=name)
+
+
+def in_memory(Y: Any) -> Any:
+    """Responses in row blocks as one array; anything else as it is."""
+    return Y.everything() if isinstance(Y, RowBlocks) else Y
+
+
+def reads_in_blocks(X: RowBlocks) -> bool:
+    """Whether X stays in blocks; small data, and data with few rows, are read into memory.
+
+    With at most 2000 rows models with more predictors than rows are compared, which need inner
+    products of rows.
+    """
+    (n, p), size = X.shape, X.prototype.itemsize
+    small = X.is_local and memory.fits(_PART_OF_BUDGET * n * p, size)
+    return n > MOST_ROWS and not small
+
+
+# Names that a message lists.
+_MOST_NAMED = 5
+
+
+def column_names(Y: Any) -> np.ndarray | None:
+    """Names of the columns of a data frame, or of a series, if they are all strings."""
+    if isinstance(Y, RowBlocks):
+        return Y.names
+    columns = getattr(Y, "columns", None)
+    if columns is None and len(getattr(Y, "shape", ())) == 1:
+        name = getattr(Y, "name", None)  # of a series; polars has "" for none
+        columns = [name] if name else None
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(list(columns), dtype=object)
+
+
+def check_columns(argument: str, X: Any, *, numeric: bool = True) -> None:
+    """Raise a ValueError about columns of a data frame with one name, or that are no numbers."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    names, dtypes = list(X.columns), list(X.dtypes)
+    _check_distinct(argument, names)
+    bad = [
+        (name, dtype)
+        for j, (name, dtype) in enumerate(zip(names, dtypes, strict=True))
+        if not _is_numeric(X, j, dtype)
+    ]
+    if not (bad and numeric):
+        return
+    shown = ", ".join(f"{name!r} ({_kind(dtype)})" for name, dtype in bad[:_MOST_NAMED])
+    more = f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
+    remedy = (
+        "Encode categories as columns of zeros and ones, with pandas.get_dummies(X) or, in a "
+        "pipeline, with OneHotEncoder in a ColumnTransformer; drop columns that are identifiers."
+    )
+    if argument == "Y":
+        remedy = (
+            "Drop these columns; for categories use SparseReducedRankClassifier or "
+            'SparseReducedRankGLM(family="multinomial").'
+        )
+    raise ValueError(
+        f"{argument} must contain numbers, but could not convert {len(bad)} of its {len(names)} "
+        f"columns: {shown}{more}. {remedy}"
+    )
+
+
+def check_row_names(X: Any, Y: Any) -> None:
+    """Raise a ValueError if X and Y have the same row names in another order.
+
+    Rows are matched by position, as in scikit-learn, so that the responses would be those of other
+    samples. If the names are different texts, a warning is issued.
+    """
+    if not (hasattr(X, "iloc") and hasattr(Y, "iloc")):  # polars has no row names
+        return
+    names_x, names_y = X.index, Y.index
+    if len(names_x) != len(names_y) or names_x.equals(names_y):
+        return
+    if names_x.is_unique and names_y.is_unique and names_x.isin(names_y).all():
+        raise ValueError(
+            "the rows of X and Y have the same names in another order, and are matched by "
+            "position; pass Y.loc[X.index], or, if the order is right, Y.set_axis(X.index)"
+        )
+    if all(isinstance(names[0], str) for names in (names_x, names_y)):
+        place = next(i for i, (a, b) in enumerate(zip(names_x, names_y, strict=True)) if a != b)
+        warnings.warn(
+            f"the rows of X and Y have different names, such as {names_x[place]!r} and "
+            f"{names_y[place]!r} in row {place}; they are matched by position",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _check_distinct(argument: str, names: list[Any]) -> None:
+    counts = Counter(names)
+    repeated = [name for name, count in counts.items() if count > 1]
+    if repeated:
+        shown = ", ".join(f"{name!r} ({counts[name]} times)" for name in repeated[:_MOST_NAMED])
+        more = f" and {len(repeated) - _MOST_NAMED} more" if len(repeated) > _MOST_NAMED else ""
+        raise ValueError(
+            f"{argument} must have columns with different names, got {shown}{more}; rename the "
+            f"columns, or pass {argument}.to_numpy(), which has no names"
+        )
+
+
+def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
+    kind = getattr(dtype, "kind", None)
+    if kind is None:  # polars
+        numeric = getattr(dtype, "is_numeric", None)
+        return numeric is None or bool(numeric()) or str(dtype) in ("Boolean", "Null")
+    if str(dtype) == "category":
+        return False
+    if kind in "biufc":
+        return True
+    if kind != "O" or not hasattr(X, "iloc"):
+        return kind not in "OMmSU"
+    try:  # numbers may be held as objects
+        np.asarray(X.iloc[:, j].array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        column = X.iloc[:, j]
+        return _is_missing_or_number(column)
+    return True
+
+
+def _is_missing_or_number(column: Any) -> bool:
+    """Whether every entry of a column of objects is a number or missing."""
+    try:
+        np.asarray(column.dropna(), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _kind(dtype: Any) -> str:
+    """What a column contains, in words."""
+    text = str(dtype).lower()
+    if text.startswith(("cat", "enum")):
+        return "categories"
+    if text.startswith(("date", "time", "duration")):
+        return "dates or times"
+    return "text" if text in ("object", "str", "string", "utf8") else text
+
+
+def as_frame(values: np.ndarray, names: list[str], like: Any) -> Any:
+    """Predictions as a data frame of the library of ``like``, with its index."""
+    if values.ndim == 1:
+        values = values[:, None]
+    if type(like).__module__.partition(".")[0] == "polars":
+        polars = import_optional("polars")
+        return polars.DataFrame({name: values[:, j] for j, name in enumerate(names)})
+    return import_optional("pandas").DataFrame(
+        values, columns=names, index=getattr(like, "index", None)
+    )
+
+
+def check_sample_ids(X: Any, Y: Any) -> None:
+    """Raise a ValueError if the row names of Y are not the samples of X, in the same order."""
+    ids = getattr(X, "sample_ids", None)
+    if ids is None or not hasattr(Y, "iloc"):
+        return
+    names = list(Y.index)
+    if not names or not all(isinstance(name, str) for name in names) or names == list(ids):
+        return
+    known = set(ids)
+    unknown = [name for name in names if name not in known]
+    if not unknown:
+        raise ValueError(
+            f"the {len(names)} rows of Y are not the {len(ids)} samples of X in the same order; "
+            "pass X.for_samples(Y.index)"
+        )
+    raise ValueError(
+        f"{len(unknown)} of the {len(names)} rows of Y are not samples of X, such as "
+        f"{_some(unknown)}; the samples of X are named like {_some(ids)}. Pass "
+        "X.for_samples(names) and Y.loc[names] with the names that both have, or, if the rows are "
+        "in the same order, Y.to_numpy()"
+    )
+
+
+def check_feature_names(X: Any, expected: Sequence[str] | None, estimator: str) -> None:
+    """Raise a ValueError if a design names other predictors than those of the fit.
+
+    ``expected``: None if they had none.
+    """
+    names = getattr(X, "feature_names", None)
+    if names is None or expected is None:
+        return
+    for place, (name, wanted) in enumerate(zip(names, expected, strict=True)):
+        if name != wanted:
+            raise ValueError(
+                f"X must have the predictors that {estimator} was fitted to, in the same order; "
+                f"predictor {place} is {name!r} instead of {wanted!r}"
+            )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(repr(str(name)) for name in names[:3])
