@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
-from thinrank.core.warnings import SelectionWarning
-from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.block_fit import block_problem
-from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.fit import fit_sizes, problem_of, training_data, whole_fit
 from thinrank.estimators.input_types import in_memory
-from thinrank.estimators.problem import Problem
 from thinrank.estimators.responses import numeric_responses
-from thinrank.estimators.sizes import Found, find_sizes, searching
+from thinrank.estimators.sizes import Found, find_sizes
 from thinrank.estimators.validation import (
     always_kept,
     by_moments,
@@ -33,7 +27,6 @@ from thinrank.estimators.validation import (
     keep_target_names,
     passes_of,
 )
-from thinrank.minimize import seed_from
 from thinrank.selection.choice import check_refit_rule
 from thinrank.selection.space import as_choices, check_axes
 from thinrank.solvers import as_solver
@@ -238,7 +231,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             rule = check_refit_rule(self.refit_rule)
             check_exchange(self.exchange)
             solver = as_solver(self.solver, self.max_iter, self.tol)
-            start = as_start(self.start, solver.exchanges_rows)
+            as_start(self.start, solver.exchanges_rows)  # an error before any computation
             design, target = check_training_data(self, X, y, missing=True)
             weight = check_weights(sample_weight, design)
             matrix = target[:, None] if len(target.shape) == 1 else target
@@ -247,56 +240,23 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
             family = check_loss(self.loss)
             plain = family is None and entry_weight is None and not len(kept)
-            in_blocks = plain and by_moments(design, matrix)
-            problem: Problem
-            if in_blocks:
-                problem = block_problem(
-                    cast(RowBlocks, design),
-                    matrix,
-                    weight,
-                    fit_intercept=self.fit_intercept,
-                    standardize_columns=self.standardize,
-                    scale_targets=self.standardize and solver.adapts_to_units,
-                    cv=self.cv,
-                    seed=self.random_state,
-                )
-            else:
+            units = None
+            if not (plain and by_moments(design, matrix)):
                 matrix = in_memory(matrix)
                 design, matrix, units = in_ordinary_units(self, design, matrix)
-                responses = numeric_responses(matrix, entry_weight, family, names)
-                responses, weight = responses.without_empty_rows(weight)
-                problem = problem_of(self, solver, design, responses, weight, kept)
-            with searching(self.callback, self.verbose) as progress:
-                options: dict[str, Any] = {
-                    "exchange": self.exchange,
-                    "criterion": "cv",
-                    "cv": self.cv,
-                    "rule": rule,
-                    "center": self.fit_intercept,
-                    "scale": self.standardize,
-                    "seed": seed_from(self.random_state),
-                    "solver": solver,
-                    "start": start,
-                    "n_jobs": self.n_jobs,
-                    "callback": self.callback,
-                    "progress": progress,
-                    "groups": groups,
-                }
-                grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
-                found = find_sizes(problem, weight, *grid, **options)
+            responses = numeric_responses(matrix, entry_weight, family, names)
+            responses, weight = responses.without_empty_rows(weight)
+            problem = problem_of(self, solver, design, responses, weight, kept)
+            grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
+            found = find_sizes(self, problem, weight, solver, grid, "cv", groups)
             self.n_splits_ = len(found.evaluations[0].parts)
             if rule == "one_se" and self.n_splits_ < 2:
                 raise ValueError(
                     f'refit_rule="one_se" needs at least two splits, but cv has {self.n_splits_}'
                 )
-            for message in found.warnings:
-                warnings.warn(message, SelectionWarning, stacklevel=2)
             self._keep_results(found)
             result = fit_sizes(self, problem, solver, self.best_params_, found)
-            if in_blocks:
-                data = TrainingData(design, matrix, weight, moments=problem.loss.quadratic())
-            else:
-                data = training_data(design, responses, weight, result, units=units)
+            data = training_data(design, responses, weight, result, units=units)
             self._keep_result(result, data, kept, len(target.shape) == 1)
             keep_passes(self, X, read)
             keep_target_names(self, names)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.block_fit import block_fit
 from thinrank.estimators.fit import fit_responses, whole_fit
 from thinrank.estimators.input_types import in_memory
 from thinrank.estimators.responses import numeric_responses
@@ -339,14 +338,13 @@ default="auto"
             kept = check_parameters(self, design, target.shape[1], weight)
             family = check_loss(self.loss)
             plain = family is None and entry_weight is None and not len(kept)
-            if plain and by_moments(design, target):
-                result, data = block_fit(self, design, target, weight)
-            else:
+            units = None
+            if not (plain and by_moments(design, target)):
                 target = target if is_plain(target) else in_memory(target)
                 design, target, units = in_ordinary_units(self, design, target)
-                responses = numeric_responses(target, entry_weight, family, names)
-                responses, weight = responses.without_empty_rows(weight)
-                result, data = fit_responses(self, design, responses, weight, kept, units=units)
+            responses = numeric_responses(target, entry_weight, family, names)
+            responses, weight = responses.without_empty_rows(weight)
+            result, data = fit_responses(self, design, responses, weight, kept, units=units)
             self._keep_result(result, data, kept, single)
             keep_passes(self, X, read)
             keep_target_names(self, names)

@@ -24,7 +24,7 @@ from thinrank.estimators.noise import fit_rounds
 from thinrank.estimators.problem import Problem
 from thinrank.estimators.validation import check_criterion
 from thinrank.minimize import seed_from
-from thinrank.selection.choice import Evaluation, RefitRule, check_refit_rule
+from thinrank.selection.choice import Evaluation, check_refit_rule
 from thinrank.selection.search import Search
 from thinrank.selection.space import Space, make_space
 from thinrank.selection.splits import (
@@ -94,31 +94,33 @@ def chosen_sizes(
             given["ridge"] = 0.0
         given["exchange"] = is_auto(estimator.exchange) or estimator.exchange
         return given, None
-    with searching(estimator.callback, estimator.verbose) as progress:
-        found = find_sizes(
-            problem,
-            weight,
-            *(None if is_auto(value) else [value] for value in given.values()),
-            exchange=estimator.exchange,
-            criterion=estimator.criterion,
-            cv=estimator.cv,
-            rule=check_refit_rule(estimator.refit_rule),
-            center=estimator.fit_intercept,
-            scale=estimator.standardize,
-            seed=seed_from(estimator.random_state),
-            solver=solver,
-            start=as_start(estimator.start, solver.exchanges_rows),
-            n_jobs=estimator.n_jobs,
-            callback=estimator.callback,
-            progress=progress,
-        )
-    for message in found.warnings:
-        warnings.warn(message, SelectionWarning, stacklevel=4)
+    grid = [None if is_auto(value) else [value] for value in given.values()]
+    found = find_sizes(estimator, problem, weight, solver, grid, estimator.criterion)
     return found.params, found
 
 
+def find_sizes(
+    estimator: Any,
+    problem: Problem,
+    weight: Array | None,
+    solver: Solver,
+    grid: Sequence[Sequence[Any] | None],
+    criterion: Any,
+    groups: Any = None,
+) -> Found:
+    """Search for sizes, by held-out error or by a criterion, and warn of what is doubtful.
+
+    ``grid``: ranks, numbers of rows, of columns, and ridges; None for all that make sense.
+    """
+    with _progress(estimator.callback, estimator.verbose) as progress:
+        found = _searched(estimator, problem, weight, solver, grid, criterion, groups, progress)
+    for message in found.warnings:
+        warnings.warn(message, SelectionWarning, stacklevel=4)
+    return found
+
+
 @contextmanager
-def searching(
+def _progress(
     callback: Callable[[Any], object] | None, verbose: int
 ) -> Iterator[Callable[[float, str], None] | None]:
     """Check the callback of a search, and show a bar on standard error if ``verbose`` is positive.
@@ -134,32 +136,19 @@ def searching(
         update(1.0)
 
 
-def find_sizes(
+def _searched(
+    estimator: Any,
     problem: Problem,
-    weight: Any,
-    ranks: Sequence[Any] | None,
-    rows: Sequence[Any] | None,
-    columns: Sequence[Any] | None,
-    ridges: Sequence[float] | None,
-    *,
-    exchange: Any,
+    weight: Array | None,
+    solver: Solver,
+    grid: Sequence[Sequence[Any] | None],
     criterion: Any,
-    cv: Any,
-    rule: RefitRule,
-    center: bool,
-    scale: bool,
-    seed: int,
-    solver: Any,
-    start: Any,
-    n_jobs: int | None,
-    callback: Any,
-    progress: Any = None,
-    groups: Any = None,
+    groups: Any,
+    progress: Any,
 ) -> Found:
-    """Search for sizes, by held-out error or by a criterion.
-
-    ``ranks``, ``rows``, ``columns``, ``ridges``: None for all that make sense.
-    """
+    ranks, rows, columns, ridges = grid
+    seed = seed_from(estimator.random_state)
+    start = as_start(estimator.start, solver.exchanges_rows)
     loss: Any = problem.loss
     problem.hold_for_search()
     curvatures = loss.row_scales() ** 2
@@ -169,7 +158,9 @@ def find_sizes(
     known = check_criterion(criterion)
     numbers = None if weight is None else arrays.to_numpy(weight)
     n = problem.columns.design.shape[0]
-    partitions = [] if known is not None else make_partitions(cv, numbers, n, seed, groups)
+    partitions = (
+        [] if known is not None else make_partitions(estimator.cv, numbers, n, seed, groups)
+    )
     partitions = [checked_splits(indices, n) for indices in partitions]
     alone = problem.alone_in_class(numbers)
     if alone is not None:
@@ -188,7 +179,7 @@ def find_sizes(
         ridges=own if ridges is None else ridges,
         thick=known is None,
         most_rows=None if form is None else most_at_once(form),
-        exchanges=(False, True) if is_auto(exchange) else (bool(exchange),),
+        exchanges=(False, True) if is_auto(estimator.exchange) else (bool(estimator.exchange),),
     )
     if not problem.explainable or not bool(arrays.namespace(curvatures).any(curvatures > 0)):
         null = Evaluation(Sizes(0, 0, 0, 0.0), 0.0, (0.0,), (), np.empty((0, 0)), 0.0)
@@ -203,18 +194,19 @@ def find_sizes(
     def splits_of(loss: Any) -> list[Any]:
         if known is not None:
             return [[criterion_split(loss, known, *selects, **fits)]]
-        forced = None if kept is None else kept.values
-        return [
-            held_out_splits(loss, indices, center=center, scale=scale, forced=forced, **fits)
-            for indices in partitions
-        ]
+        training = {
+            "center": estimator.fit_intercept,
+            "scale": estimator.standardize,
+            "forced": None if kept is None else kept.values,
+        }
+        return [held_out_splits(loss, indices, **training, **fits) for indices in partitions]
 
     options = {
-        "rule": rule,
+        "rule": check_refit_rule(estimator.refit_rule),
         "rows": n,
         "solver": solver if isinstance(solver, Pursuit) else Pursuit(),
-        "n_jobs": n_jobs,
-        "callback": callback,
+        "n_jobs": estimator.n_jobs,
+        "callback": estimator.callback,
         "progress": progress,
     }
     search = _in_units_of_noise(problem, space, splits_of, options, fits)

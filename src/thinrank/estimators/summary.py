@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -408,83 +408,107 @@ default="coefficients"
         lines[0] += f", {_counted(p, 'predictor')}, {_counted(k, found.noun)}"
         lines.append("")
         lines += _wrapped(self.sentences)
-        blocks = [self._factors(), self._responses(), self._predictors(), self._coefficients()]
-        for block in blocks:
-            if block:
-                lines += ["", *block]
+        tables = self._factors(), self._responses(), self._predictors(), self._coefficients()
+        for shown in tables:
+            if shown is not None:
+                lines += ["", *shown.text()]
         if self.cautions:
             lines += ["", "What to distrust", *_wrapped(self.cautions, "- ")]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return summary_html(self)
+        """Sentences, tables of factors and responses, and what to distrust."""
+        parts = [f"<p>{escape(sentence)}</p>" for sentence in self.sentences]
+        parts += [shown.html() for shown in (self._factors(), self._responses()) if shown]
+        if self.cautions:
+            items = "".join(f"<li>{escape(caution)}</li>" for caution in self.cautions)
+            parts.append(f"<p><b>What to distrust</b></p><ul>{items}</ul>")
+        return f'{_STYLE}<div class="thinrank-found">{"".join(parts)}</div>'
 
-    # ------------------------------------------------------------------ blocks of the text
-
-    def _factors(self) -> list[str]:
+    def _factors(self) -> _Table | None:
         if not self.rank or len(self.response_names) == 1:
-            return []
-        columns = self.table("factors", self._max_rows)
+            return None
         rows = [
             (str(j), percent(share), _as_fits(predictors), _as_fits(responses))
-            for j, share, predictors, responses in zip(*columns.values(), strict=True)
+            for j, share, predictors, responses in self._rows("factors")
         ]
-        headers = ("factor", "share", "predictors", "responses")
-        return [
-            f"Factors, with the share of the {self._found.share_of} that each explains",
-            *text_table(headers, rows, (0, 1)),
-            *_more(self.rank - len(rows), "factor"),
-        ]
+        title = f"Factors, with the share of the {self._found.share_of} that each explains"
+        return _Table(title, "factor share predictors responses", rows, (0, 1), self.rank)
 
-    def _responses(self) -> list[str]:
-        columns = self.table("responses", self._max_rows)
-        held_out = self._found.held_out_r2 is not None
-        rows = []
-        for name, r2, outside, count in zip(*columns.values(), strict=True):
-            cells = [name, number(r2), number(outside), str(count)]
-            rows.append(cells if held_out else [*cells[:2], cells[3]])
-        headers = ["response", "training", "held out", "predictors"]
-        if not held_out:
-            headers.remove("held out")
+    def _responses(self) -> _Table:
+        rows: list[tuple[str, ...]] = [
+            (name, number(r2), number(outside), str(count))
+            for name, r2, outside, count in self._rows("responses")
+        ]
+        headers = "response training held_out predictors"
+        if self._found.held_out_r2 is None:
+            rows = [(*row[:2], row[3]) for row in rows]
+            headers = "response training predictors"
         title = f"{self.measure[0].upper()}{self.measure[1:]} of the {_nouns(self._found.noun)}"
-        return [
-            title,
-            *text_table(headers, rows, range(1, len(headers))),
-            *_more(len(self.response_names) - len(rows), "response"),
-        ]
+        numbers = range(1, len(headers.split()))
+        return _Table(title, headers, rows, numbers, len(self.response_names))
 
-    def _predictors(self) -> list[str]:
+    def _predictors(self) -> _Table | None:
         used = len(self._found.used)
         if not used or len(self.response_names) == 1:
-            return []
-        columns = self.table("predictors", self._max_rows)
+            return None
         rows = [
             (name + " (always kept)" * kept, number(strength), str(count))
-            for name, strength, count, kept in zip(*columns.values(), strict=True)
+            for name, strength, count, kept in self._rows("predictors")
         ]
-        return [
-            "Predictors in use",
-            *text_table(("predictor", "strength", "responses"), rows, (1, 2)),
-            *_more(used - len(rows), "predictor"),
-        ]
+        return _Table("Predictors in use", "predictor strength responses", rows, (1, 2), used)
 
-    def _coefficients(self) -> list[str]:
+    def _coefficients(self) -> _Table | None:
         total = int((self._found.coefficients != 0).sum())
         if not total:
-            return []
-        columns = self.table("coefficients", self._max_rows)
+            return None
         rows = [
             (predictor, response, f"{coefficient:.4g}", number(standardized))
-            for predictor, response, coefficient, standardized in zip(
-                *columns.values(), strict=True
-            )
+            for predictor, response, coefficient, standardized in self._rows("coefficients")
         ]
-        headers = ("predictor", "response", "coefficient", "standardized")
-        return [
-            "Coefficients, the largest (standardized) first",
-            *text_table(headers, rows, (2, 3)),
-            *_more(total - len(rows), "coefficient"),
-        ]
+        title = "Coefficients, the largest (standardized) first"
+        headers = "predictor response coefficient standardized"
+        return _Table(title, headers, rows, (2, 3), total)
+
+    def _rows(self, name: str) -> Iterable[tuple[Any, ...]]:
+        return zip(*self.table(name, self._max_rows).values(), strict=True)
+
+
+class _Table(NamedTuple):
+    """A table that is shown, with the first of its rows."""
+
+    title: str
+    headers: str  # separated by spaces, with underscores for spaces; the first names the rows
+    rows: Sequence[Sequence[str]]
+    numbers: Sequence[int]  # the columns with numbers
+    total: int  # number of rows in full
+
+    def _texts(self) -> tuple[list[str], str]:
+        """The headers, and how many rows are not shown."""
+        headers, count = self.headers.split(), self.total - len(self.rows)
+        noun = "coefficient" if "coefficient" in headers else headers[0]
+        more = f"… and {count} more {noun}{'s' * (count > 1)}" if count > 0 else ""
+        return [header.replace("_", " ") for header in headers], more
+
+    def text(self) -> list[str]:
+        headers, more = self._texts()
+        lines = [self.title, *text_table(headers, self.rows, self.numbers)]
+        return [*lines, f"  {more}"] if more else lines
+
+    def html(self) -> str:
+        headers, more = self._texts()
+        kinds = [' class="number"' * (j in self.numbers) for j in range(len(headers))]
+
+        def cells(tag: str, row: Sequence[str]) -> str:
+            pairs = zip(kinds, row, strict=True)
+            return "".join(f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in pairs)
+
+        body = "".join(f"<tr>{cells('td', row)}</tr>" for row in self.rows)
+        return (
+            f"<table><caption>{escape(self.title)}</caption><thead><tr>"
+            f"{cells('th', headers)}</tr></thead><tbody>{body}</tbody></table>"
+            f"{f'<p>{more}</p>' * bool(more)}"
+        )
 
 
 def _counted(count: int, noun: str) -> str:
@@ -505,10 +529,6 @@ def _as_fits(text: str) -> str:
     return f"{shortened(', '.join(names), _NAMES_WIDTH - 3)}, …"
 
 
-def _more(count: int, noun: str) -> list[str]:
-    return [f"  … and {count} more {noun}{'s' * (count > 1)}"] if count > 0 else []
-
-
 def _wrapped(texts: list[str], mark: str = "") -> list[str]:
     lines: list[str] = []
     for text in texts:
@@ -522,8 +542,6 @@ def _wrapped(texts: list[str], mark: str = "") -> list[str]:
     return lines
 
 
-# Rows of the tables in a notebook.
-_MAX_ROWS = 10
 _STYLE = (
     "<style>.thinrank-found{font-size:90%;line-height:1.4;max-width:60em}"
     ".thinrank-found table{border-collapse:collapse;margin:.5em 0}"
@@ -532,52 +550,3 @@ _STYLE = (
     ".thinrank-found .number{text-align:right}"
     ".thinrank-found p{margin:.3em 0}</style>"
 )
-
-
-def summary_html(summary: Summary) -> str:
-    """Sentences, tables of factors and responses, and what to distrust."""
-    parts = [f"<p>{escape(sentence)}</p>" for sentence in summary.sentences]
-    if summary.rank and len(summary.response_names) > 1:
-        columns = summary.table("factors", _MAX_ROWS)
-        rows = [
-            (str(j), percent(share), predictors, responses)
-            for j, share, predictors, responses in zip(*columns.values(), strict=True)
-        ]
-        headers = ("factor", "share", "predictors", "responses")
-        parts.append(_table("Factors", headers, rows, (0, 1), summary.rank))
-    columns = summary.table("responses", _MAX_ROWS)
-    rows = [
-        (name, number(r2), number(outside), str(count))
-        for name, r2, outside, count in zip(*columns.values(), strict=True)
-    ]
-    headers = ("response", "training", "held out", "predictors")
-    caption = f"{summary.measure[0].upper()}{summary.measure[1:]} of the responses"
-    parts.append(_table(caption, headers, rows, (1, 2, 3), len(summary.response_names)))
-    if summary.cautions:
-        items = "".join(f"<li>{escape(caution)}</li>" for caution in summary.cautions)
-        parts.append(f"<p><b>What to distrust</b></p><ul>{items}</ul>")
-    return f'{_STYLE}<div class="thinrank-found">{"".join(parts)}</div>'
-
-
-def _table(
-    caption: str,
-    headers: Iterable[str],
-    rows: Sequence[Sequence[str]],
-    numbers: tuple[int, ...],
-    total: int,
-) -> str:
-    head = "".join(_cell("th", text, j in numbers) for j, text in enumerate(headers))
-    body = "".join(
-        f"<tr>{''.join(_cell('td', text, j in numbers) for j, text in enumerate(row))}</tr>"
-        for row in rows
-    )
-    more = f"<p>… and {total - len(rows)} more</p>" if total > len(rows) else ""
-    return (
-        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>{more}"
-    )
-
-
-def _cell(tag: str, text: str, number: bool) -> str:
-    kind = ' class="number"' if number else ""
-    return f"<{tag}{kind}>{escape(text)}</{tag}>"

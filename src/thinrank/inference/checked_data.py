@@ -10,13 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from thinrank import arrays
-from thinrank.estimators.input_types import (
-    check_columns,
-    check_kind,
-    check_row_names,
-    column_names,
-    plain_responses,
-)
+from thinrank.estimators import input_types
 from thinrank.estimators.validation import check_finite_predictors
 
 # A column whose deviations from its mean are below this fraction of its largest entry is constant:
@@ -38,12 +32,12 @@ class Sample:
 
 def as_sample(X: Any, Y: Any) -> Sample:
     """Check predictors and responses, and centre and scale them."""
-    check_kind("X", X)
-    Y = plain_responses(Y)
-    check_columns("X", X)
-    check_columns("Y", Y)
-    check_row_names(X, Y)
-    found = column_names(X)
+    input_types.check_kind("X", X)
+    Y = input_types.plain_responses(Y)
+    input_types.check_columns("X", X)
+    input_types.check_columns("Y", Y)
+    input_types.check_row_names(X, Y)
+    found = input_types.column_names(X)
     predictors = _as_numbers("X", X.toarray() if issparse(X) else X)
     check_finite_predictors(predictors, found)
     responses = _responses(Y)
