@@ -22,8 +22,8 @@ from thinrank.core.sizes import Sizes
 from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_rows
 from thinrank.designs.subsets import view_rows
 from thinrank.designs.unprojected import unprojected
-from thinrank.forms.moments import TrainingRows, without_rows
 from thinrank.forms.products import ProductForm
+from thinrank.forms.training_rows import TrainingRows, without_rows
 from thinrank.losses import LeastSquares
 from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.generalized_linear import GeneralizedLinear
