@@ -152,10 +152,10 @@ def test_files_that_cannot_be_read(X, tmp_path):
     np.save(tmp_path / "x.npy", X)
     whole = (tmp_path / "x.npy").read_bytes()
     (tmp_path / "x.npy").write_bytes(whole[:-8])
-    with pytest.raises(ValueError, match=r"x\.npy ends early: 53 rows of 7 columns.*need \d+ by"):
+    with pytest.raises(ValueError, match=r"x\.npy cannot be read as an NPY file: .*file size"):
         Blocks(tmp_path / "x.npy")
     (tmp_path / "y.npy").write_bytes(b"something else")
-    with pytest.raises(ValueError, match=r"y\.npy is no NPY file"):
+    with pytest.raises(ValueError, match=r"y\.npy cannot be read as an NPY file"):
         Blocks(tmp_path / "y.npy")
     with pytest.raises(FileNotFoundError, match=r"no file or folder .*z\.npy"):
         Blocks(tmp_path / "z.npy")

@@ -103,6 +103,9 @@ class Loss(Protocol):
         ``residual_squares(factors) -> array (m2,)``: what a fit leaves of it.
     ``folds``
         ``folds(count, seed) -> list of (training loss, held-out loss)``.
+    ``splits``
+        ``splits(pairs) -> list of (training loss, held-out loss)`` of positions of rows; the
+        held-out rows are about the means and in the scales of the training rows.
 
     Attributes
     ----------

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from thinrank.core.imports import import_optional
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+# The name that pandas gives to columns that hold row names.
+_ROW_NAMES = "__index_level_"
 
 
-class Source(Protocol):
+@dataclass
+class Source:
     """Rows that can be read again and again, in order."""
 
+    label: str  # what messages call the data
     shape: tuple[int, int]  # number of rows and of columns
     dtype: np.dtype  # the dtype in which blocks are returned, float32 or float64
-    names: np.ndarray | None  # names of the columns
-    scans: int  # number of passes that were needed to find the shape
-    chunk_rows: int | None  # number of rows that are stored together
-    label: str  # what messages call the data
-
-    def blocks(self, height: int) -> Iterator[np.ndarray]:
-        """All rows, in new arrays of at most ``height`` rows (or as the data define it)."""
-        ...
+    # all rows, in new arrays of at most so many rows (or as the data define it)
+    read: Callable[[int], Iterator[np.ndarray]]
+    names: np.ndarray | None = None  # names of the columns
+    scans: int = 0  # number of passes that were needed to find the shape
+    chunk_rows: int | None = None  # number of rows that are stored together
 
 
 def as_source(data: Any, dataset: str | None) -> Source:
@@ -39,13 +41,11 @@ def as_source(data: Any, dataset: str | None) -> Source:
             f"dataset={dataset!r} with a {type(data).__name__}"
         )
     if isinstance(data, np.memmap) and isinstance(data.base, mmap.mmap) and data.filename:
-        if data.ndim == 2 and data.flags.c_contiguous:
-            return RawFile(Path(data.filename), data.shape, data.dtype, data.offset)
-        return StoredArray(data, "a memory-mapped array")
+        return _mapped(data, str(data.filename))
     if hasattr(data, "shape") and hasattr(data, "dtype") and hasattr(data, "__getitem__"):
-        return StoredArray(data, f"a {type(data).__name__}")
+        return _stored(data, f"a {type(data).__name__}")
     if isinstance(data, Iterable):
-        return Iterated(data)
+        return _iterated(data)
     raise TypeError(
         "data must be a path, an array (NumPy, Zarr, HDF5) or an iterable of two-dimensional "
         f"blocks, got a {type(data).__name__}"
@@ -57,18 +57,20 @@ def _from_path(path: Path, dataset: str | None) -> Source:
         raise FileNotFoundError(f"there is no file or folder {path}")
     kind = path.suffix.lower()
     if kind in (".h5", ".hdf5", ".hdf", ".nwb"):
-        return Hdf5Data(path, dataset)
+        return _hdf5(path, dataset)
     if dataset is not None:
         raise ValueError(f"dataset is used for HDF5 files (.h5, .hdf5) only, got it with {path}")
     if kind == ".npy":
-        return npy_file(path)
+        try:
+            data = np.lib.format.open_memmap(path, mode="r")
+        except (ValueError, EOFError) as error:
+            raise ValueError(f"{path} cannot be read as an NPY file: {error}") from error
+        return _mapped(data, str(path))
     if path.is_dir() and any((path / name).exists() for name in ("zarr.json", ".zarray")):
         zarr = import_optional("zarr")
-        return StoredArray(zarr.open_array(str(path), mode="r"), f"the Zarr array {path}")
+        return _stored(zarr.open_array(str(path), mode="r"), f"the Zarr array {path}")
     if kind == ".parquet" or (path.is_dir() and any(path.glob("*.parquet"))):
-        from thinrank.designs.parquet_source import ParquetRows  # imports pyarrow
-
-        return ParquetRows(path)
+        return _parquet(path)
     raise ValueError(
         f"{path} is not one of: an NPY file (.npy), an HDF5 file (.h5, .hdf5), a Parquet file "
         "(.parquet) or a folder of them, a Zarr array"
@@ -93,191 +95,166 @@ def check_matrix(shape: tuple[int, ...], label: str) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-class StoredArray:
+def _stored(data: Any, label: str) -> Source:
     """An array whose rows can be sliced: NumPy, Zarr, an open HDF5 data set."""
+    shape, dtype = check_matrix(data.shape, label), read_dtype(np.dtype(data.dtype), label)
+    chunks = getattr(data, "chunks", None)
 
-    names: np.ndarray | None = None
-    scans = 0
+    def read(height: int) -> Iterator[np.ndarray]:
+        for first in range(0, shape[0], height):
+            rows = data[first : min(first + height, shape[0])]
+            yield np.array(rows, dtype=dtype, order="C")
 
-    def __init__(self, data: Any, label: str) -> None:
-        self.label = label
-        self.shape = check_matrix(data.shape, label)
-        self.dtype = read_dtype(np.dtype(data.dtype), label)
-        chunks = getattr(data, "chunks", None)
-        self.chunk_rows = int(chunks[0]) if isinstance(chunks, tuple) and chunks else None
-        self._data = data
-
-    def blocks(self, height: int) -> Iterator[np.ndarray]:
-        """Slices of rows, as new arrays."""
-        for first in range(0, self.shape[0], height):
-            rows = self._data[first : min(first + height, self.shape[0])]
-            yield np.array(rows, dtype=self.dtype, order="C")
+    rows = int(chunks[0]) if isinstance(chunks, tuple) and chunks else None
+    return Source(label, shape, dtype, read, chunk_rows=rows)
 
 
-class RawFile:
-    """Numbers one after the other in a file, rows first.
+def _mapped(data: np.memmap, label: str) -> Source:
+    """A matrix in a file, rows first.
 
-    They are read with ordinary reads and not mapped, because mapped pages count as memory of this
-    process.
+    It is read with ordinary reads, because mapped pages count as memory of this process. Where
+    columns come first, slices of the map read only what they need.
     """
+    source = _stored(data, label)
+    if not data.flags.c_contiguous:
+        return source
+    (n, p), path, stored, offset = source.shape, str(data.filename), data.dtype, data.offset
 
-    names: np.ndarray | None = None
-    scans = 0
-    chunk_rows: int | None = None
-
-    def __init__(self, path: Path, shape: tuple[int, ...], dtype: np.dtype, offset: int) -> None:
-        self.label = str(path)
-        self.shape = check_matrix(shape, self.label)
-        self.dtype = read_dtype(dtype, self.label)
-        self._path, self._stored, self._offset = path, dtype, offset
-        needed = offset + dtype.itemsize * self.shape[0] * self.shape[1]
-        if path.stat().st_size < needed:
-            raise ValueError(
-                f"{path} ends early: {self.shape[0]} rows of {self.shape[1]} columns of {dtype} "
-                f"need {needed} bytes, the file has {path.stat().st_size}"
-            )
-
-    def blocks(self, height: int) -> Iterator[np.ndarray]:
-        """Blocks of rows, each read at once."""
-        n, p = self.shape
-        with self._path.open("rb", buffering=0) as file:
-            file.seek(self._offset)
+    def read(height: int) -> Iterator[np.ndarray]:
+        with open(path, "rb") as file:
+            file.seek(offset)
             for first in range(0, n, height):
-                block = np.empty((min(height, n - first), p), dtype=self._stored)
-                _fill(file, block, f"{self._path} ends early, in the rows from {first} on")
-                yield block.astype(self.dtype, copy=False)
+                block = np.fromfile(file, stored, min(height, n - first) * p)
+                if len(block) < min(height, n - first) * p:
+                    raise ValueError(f"{path} ends early, in the rows from {first} on")
+                yield block.reshape(-1, p).astype(source.dtype, copy=False)
 
-
-def _fill(file: Any, block: np.ndarray, message: str) -> None:
-    """Read the bytes of an array; one read returns at most 2 GiB on some systems."""
-    view = memoryview(block.reshape(-1).view(np.uint8).data)
-    done = 0
-    while done < len(view):
-        count = file.readinto(view[done:])
-        if not count:
-            raise ValueError(message)
-        done += count
-
-
-def npy_file(path: Path) -> Source:
-    """The matrix in an NPY file."""
-    with path.open("rb") as file:
-        try:
-            version = np.lib.format.read_magic(file)
-            read = {
-                (1, 0): np.lib.format.read_array_header_1_0,
-                (2, 0): np.lib.format.read_array_header_2_0,
-            }.get(version)
-            if read is None:
-                raise ValueError(f"version {version} of the format is not known")
-            shape, columns_first, dtype = read(file)
-        except ValueError as error:
-            raise ValueError(f"{path} is no NPY file: {error}") from error
-        offset = file.tell()
-    if dtype.hasobject:
-        raise ValueError(f"{path} must hold real numbers, got the dtype {dtype}")
-    source = RawFile(path, shape, dtype, offset)
-    if columns_first:
-        # rows are scattered over the file: slices of a map read only what they need
-        return StoredArray(np.load(path, mmap_mode="r"), str(path))
+    source.read = read  # and the map is closed
     return source
 
 
-class Hdf5Data:
+def _hdf5(path: Path, dataset: str | None) -> Source:
     """A data set in an HDF5 file, which is open only while it is read."""
+    h5py, label = import_optional("h5py"), f"{path} ({dataset})"
+    if dataset is None:
+        raise ValueError(f"{path} is an HDF5 file: pass the name of the data set as dataset=")
+    try:
+        with h5py.File(path, "r") as file:
+            known: list[str] = []
+            file.visititems(lambda name, x: known.append(name) if hasattr(x, "dtype") else None)
+            if dataset.strip("/") in known:
+                source = _stored(file[dataset], label)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read as an HDF5 file: {error}") from error
+    if dataset.strip("/") not in known:
+        raise ValueError(
+            f"{path} has no data set {dataset!r}; it has: {', '.join(known) or 'none'}"
+        )
 
-    names: np.ndarray | None = None
-    scans = 0
+    def read(height: int) -> Iterator[np.ndarray]:
+        with h5py.File(path, "r") as file:
+            yield from _stored(file[dataset], label).read(height)
 
-    def __init__(self, path: Path, dataset: str | None) -> None:
-        self._h5py = import_optional("h5py")
-        self.label = f"{path} ({dataset})"
-        if dataset is None:
-            raise ValueError(f"{path} is an HDF5 file: pass the name of the data set as dataset=")
-        self._path, self._name = path, dataset
-        with self._open() as file:
-            if dataset not in file or not hasattr(file[dataset], "dtype"):
-                known: list[str] = []
-                file.visititems(
-                    lambda name, item: known.append(name) if hasattr(item, "dtype") else None
-                )
-                raise ValueError(
-                    f"{path} has no data set {dataset!r}; it has: {', '.join(known) or 'none'}"
-                )
-            inner = StoredArray(file[dataset], self.label)
-            self.shape, self.dtype, self.chunk_rows = inner.shape, inner.dtype, inner.chunk_rows
+    source.read = read
+    return source
 
-    def _open(self) -> Any:
+
+def _parquet(path: Path) -> Source:
+    """One Parquet file, or all in a folder in the order of their names; missing numbers are NaN."""
+    parquet = import_optional("pyarrow.parquet")
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    rows, heights, first = 0, [], None
+    for file in files:
         try:
-            return self._h5py.File(self._path, "r")
-        except OSError as error:
-            raise ValueError(f"{self._path} cannot be read as an HDF5 file: {error}") from error
+            with parquet.ParquetFile(file) as reader:
+                about, schema = reader.metadata, reader.schema_arrow
+        except (OSError, ValueError) as error:  # includes errors of pyarrow
+            raise ValueError(f"{file} cannot be read as a Parquet file: {error}") from error
+        kept = [field for field in schema if not field.name.startswith(_ROW_NAMES)]
+        columns = [(field.name, str(field.type)) for field in kept]
+        first = columns if first is None else first
+        if columns != first:
+            raise ValueError(f"{file} has other columns than {files[0]}: {_other(first, columns)}")
+        rows += about.num_rows
+        heights += [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+    assert first is not None
+    if not first or not rows:
+        raise ValueError(f"{path} has {rows} rows and {len(first)} columns of data")
+    bad = [f"{name!r} ({kind})" for name, kind in first if not _is_number(kind)]
+    if bad:
+        raise ValueError(f"{path} must hold numbers only; other columns: {', '.join(bad[:5])}")
+    names = [name for name, _ in first]
+    dtype = np.dtype(np.float32 if all(kind == "float" for _, kind in first) else np.float64)
 
-    def blocks(self, height: int) -> Iterator[np.ndarray]:
-        """Slices of rows."""
-        with self._open() as file:
-            yield from StoredArray(file[self._name], self.label).blocks(height)
+    def read(height: int) -> Iterator[np.ndarray]:
+        for file in files:
+            with parquet.ParquetFile(file) as reader:
+                for batch in reader.iter_batches(batch_size=height, columns=names):
+                    block = np.empty((batch.num_rows, len(names)), dtype=dtype)
+                    for j, name in enumerate(names):
+                        block[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
+                    yield block
+
+    known = np.array(names, dtype=object)
+    return Source(str(path), (rows, len(names)), dtype, read, known, chunk_rows=max(heights))
 
 
-class Iterated:
+def _is_number(kind: str) -> bool:
+    return kind.startswith(("int", "uint")) or kind in ("float", "double", "halffloat", "bool")
+
+
+def _other(one: list[tuple[str, str]], other: list[tuple[str, str]]) -> str:
+    """What differs between two lists of names and types, in words."""
+    if len(one) != len(other):
+        return f"{len(other)} instead of {len(one)}"
+    (name, kind), (new, now) = next((a, b) for a, b in zip(one, other, strict=True) if a != b)
+    return f"{new!r} ({now}) in the place of {name!r} ({kind})"
+
+
+def _iterated(data: Iterable[Any]) -> Source:
     """Blocks from an object that can be iterated over again and again.
 
     For a list or tuple the shape is known from the blocks; anything else is read once to find it.
     """
+    label = f"the blocks of a {type(data).__name__}"
+    if iter(data) is data:
+        raise TypeError(
+            f"data is a {type(data).__name__}, which cannot be read twice; pass a list of "
+            "blocks, or an object whose __iter__ begins anew"
+        )
 
-    names: np.ndarray | None = None
-    chunk_rows: int | None = None
-    shape: tuple[int, int]
-    dtype: np.dtype
+    def checked() -> Iterator[np.ndarray]:
+        first: np.ndarray | None = None
+        for i, item in enumerate(data):
+            block = np.asarray(item)
+            check_matrix(block.shape, f"block {i}")
+            first = block[:0] if first is None else first
+            for kind, own, other in (
+                (f"{block.shape[1]} columns", block.shape[1], first.shape[1]),
+                (f"the dtype {block.dtype}", block.dtype, first.dtype),
+            ):
+                if own != other:
+                    raise ValueError(f"block {i} has {kind}, and block 0 has {other}")
+            yield block
 
-    def __init__(self, data: Iterable[Any]) -> None:
-        self.label = f"the blocks of a {type(data).__name__}"
-        if iter(data) is data:
-            raise TypeError(
-                f"data is a {type(data).__name__}, which cannot be read twice; pass a list of "
-                "blocks, or an object whose __iter__ begins anew"
-            )
-        self._data = data
-        self._first: tuple[int, np.dtype] | None = None
+    def read(height: int) -> Iterator[np.ndarray]:
         rows = 0
-        for i, block in enumerate(data):
-            rows += self._checked(block, i).shape[0]
-        if self._first is None:
-            raise ValueError(f"{self.label} are empty: there must be at least one block")
-        width, dtype = self._first
-        self.shape = rows, width
-        self.dtype = read_dtype(dtype, self.label)
-        self.scans = 0 if isinstance(data, (list, tuple)) else 1
-
-    def blocks(self, height: int) -> Iterator[np.ndarray]:
-        """The blocks, divided where they have more than ``height`` rows."""
-        rows = 0
-        for i, item in enumerate(self._data):
-            block = self._checked(item, i)
+        for block in checked():
             rows += len(block)
-            if rows > self.shape[0]:
-                raise ValueError(
-                    f"{self.label} had {self.shape[0]} rows when they were first read, and now "
-                    f"have at least {rows}"
-                )
-            for first in range(0, len(block), height):
-                yield np.array(block[first : first + height], dtype=self.dtype, order="C")
-        if rows < self.shape[0]:
+            if rows <= source.shape[0]:
+                for start in range(0, len(block), height):
+                    yield np.array(block[start : start + height], source.dtype, order="C")
+        if rows != source.shape[0]:
+            early = "end early: they " if rows < source.shape[0] else ""
             raise ValueError(
-                f"{self.label} end early: they had {self.shape[0]} rows when they were first "
-                f"read, and now {rows}"
+                f"{label} {early}had {source.shape[0]} rows when they were first read, and now "
+                f"{rows}"
             )
 
-    def _checked(self, item: Any, number: int) -> np.ndarray:
-        block = np.asarray(item)
-        check_matrix(block.shape, f"block {number}")
-        if self._first is None:
-            self._first = block.shape[1], block.dtype
-        width, dtype = self._first
-        if block.shape[1] != width:
-            raise ValueError(
-                f"block {number} has {block.shape[1]} columns, and block 0 has {width}"
-            )
-        if block.dtype != dtype:
-            raise ValueError(f"block {number} has the dtype {block.dtype}, and block 0 has {dtype}")
-        return block
+    found = [(len(block), block.shape[1], block.dtype) for block in checked()]
+    if not found:
+        raise ValueError(f"{label} are empty: there must be at least one block")
+    shape = sum(rows for rows, _, _ in found), found[0][1]
+    scans = 0 if isinstance(data, (list, tuple)) else 1
+    source = Source(label, shape, read_dtype(found[0][2], label), read, scans=scans)
+    return source

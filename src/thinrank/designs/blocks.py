@@ -1,21 +1,146 @@
-"""Row blocks that are read from files, one after the other, on this machine."""
+"""Designs whose rows are in several blocks, and blocks that are read one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import abc
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from thinrank.core import resources
 from thinrank.core.resources import prefetched
 from thinrank.designs.block_sources import as_source
-from thinrank.designs.row_blocks import RowBlocks, added
+from thinrank.designs.blockwise import blockwise_gram
 
 # A block takes the memory budget divided by this number, 128 MiB by default. One is computed with
 # while the next one is read, and functions make a copy or two.
 _PARTS_OF_BUDGET = 32
+# Entries of a block that are squared at a time, so that they stay in the cache.
+_CACHED_ENTRIES = 1 << 18
+
+
+class RowBlocks(abc.ABC):
+    """A design of which only one block of rows is in one place at a time.
+
+    Everything is computed by :meth:`reduce` and :meth:`collect`, which apply a function to every
+    block: in this process (:class:`thinrank.designs.Blocks`) or where the blocks are
+    (:class:`thinrank.designs.DaskBlocks`). The results are small in comparison with a block. Each
+    call is one pass over the data, and ``n_passes`` counts them.
+    """
+
+    prototype: np.ndarray  # has the dtype of all products, float32 or float64
+    names: np.ndarray | None  # names of the columns
+    n_passes: int  # number of passes over the data so far
+    is_local: ClassVar[bool] = True  # whether the blocks are read by this process
+
+    _shape: tuple[int, int]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return self._shape
+
+    def reduce(
+        self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
+    ) -> list[np.ndarray]:
+        """Sums of what ``function(block, *rows, *arguments)`` returns for each block, as float64.
+
+        It returns a sequence of arrays and may overwrite the block. It is a function of a module,
+        so that it can be sent to other processes. ``along`` are data with as many rows as this
+        design, such as responses and weights (arrays, RowBlocks or None): each call gets the rows
+        of its block, and None for None.
+        """
+        self.n_passes += 1
+        return self._total(function, arguments, along)
+
+    def collect(
+        self, function: Callable[..., Any], *arguments: Any, along: Sequence[Any] = ()
+    ) -> np.ndarray:
+        """What a function returns for each block, one below the other; see :meth:`reduce`.
+
+        The function returns one array with as many rows as the block.
+        """
+        self.n_passes += 1
+        result, last = np.empty(0), 0
+        for part in self._results(function, arguments, along):
+            if last == 0:
+                result = np.empty((self.shape[0], *part.shape[1:]), dtype=part.dtype)
+            result[last : last + len(part)] = part
+            last += len(part)
+        return result
+
+    @abc.abstractmethod
+    def _results(
+        self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
+    ) -> Iterable[Any]:
+        """What a function returns for each block, in order."""
+
+    def _total(
+        self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
+    ) -> list[np.ndarray]:
+        """The sum of what a function returns for each block."""
+        return functools.reduce(added, self._results(function, arguments, along), [])
+
+    @abc.abstractmethod
+    def first(
+        self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
+    ) -> Sequence[Any]:
+        """What a function returns for the first block; not counted as a pass."""
+
+    @abc.abstractmethod
+    def block_of(self, row: int) -> int:
+        """Number of the block that a row is in."""
+
+    def __matmul__(self, block: np.ndarray) -> np.ndarray:
+        width = 1 if block.ndim == 1 else block.shape[1]
+        resources.check_fits(
+            (self.shape[0], width), self.prototype.itemsize, "X @ A", "use fewer columns or rows"
+        )
+        return self.collect(_product, np.asarray(block, dtype=self.prototype.dtype))
+
+    def transposed_product(self, block: np.ndarray) -> np.ndarray:
+        """Xᵀ @ block."""
+        return self._cast(self.reduce(_transposed_product, along=(np.asarray(block),))[0])
+
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """The columns ``index``."""
+        resources.check_fits(
+            (self.shape[0], len(index)), self.prototype.itemsize, "columns of X", "use fewer rows"
+        )
+        return self.collect(_columns, np.asarray(index))
+
+    def gram(self, index: np.ndarray | None = None) -> np.ndarray:
+        """XᵀX over the columns ``index``."""
+        count = self.shape[1] if index is None else len(index)
+        if not resources.fits(2 * count**2, 8):
+            return blockwise_gram(self)
+        return self._cast(self.reduce(_gram, slice(None) if index is None else index)[0])
+
+    def column_norms(
+        self, row_scale: np.ndarray | None = None, center: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Norms of the columns of diag(row_scale)(X − 1·centerᵀ)."""
+        if center is None:
+            center = np.zeros(self.shape[1], dtype=self.prototype.dtype)
+        weight = None if row_scale is None else np.asarray(row_scale) ** 2
+        return self._cast(np.sqrt(self.reduce(_squares, center, along=(weight,))[0]))
+
+    def beside(self, data: Any) -> Any:
+        """Responses in blocks, where the blocks of this design are."""
+        return data if isinstance(data, RowBlocks) else Blocks(data)
+
+    def everything(self) -> np.ndarray:
+        """All rows as one array, in one pass."""
+        resources.check_fits(
+            self.shape, self.prototype.itemsize, "the rows of all blocks", "use fewer columns"
+        )
+        return self.collect(_columns, slice(None))
+
+    def _cast(self, values: np.ndarray) -> np.ndarray:
+        return values.astype(self.prototype.dtype, copy=False)
 
 
 class Blocks(RowBlocks):
@@ -64,14 +189,9 @@ class Blocks(RowBlocks):
             if not whole or block_rows < 1:
                 raise ValueError(f"block_rows must be an integer of at least 1, got {block_rows!r}")
         self._given_rows = block_rows
-        self.prototype = np.zeros(0, dtype=self._source.dtype)
+        self._shape, self.prototype = self._source.shape, np.zeros(0, dtype=self._source.dtype)
         self.names = self._source.names
         self.n_passes = self._source.scans
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self._source.shape
 
     @property
     def dtype(self) -> np.dtype:
@@ -95,35 +215,7 @@ class Blocks(RowBlocks):
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """The blocks; this does not count as a pass."""
-        return self._source.blocks(self.block_rows)
-
-    def reduce(
-        self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
-    ) -> list[np.ndarray]:
-        """Sums of what a function returns for each block; see :class:`RowBlocks`."""
-        total: list[np.ndarray] | None = None
-        self.n_passes += 1
-        for block, rows in prefetched(self._with_rows(along)):
-            total = added(total, function(block, *rows, *arguments))
-        assert total is not None
-        return total
-
-    def collect(
-        self, function: Callable[..., Any], *arguments: Any, along: Sequence[Any] = ()
-    ) -> np.ndarray:
-        """What a function returns for each block, one below the other."""
-        self.n_passes += 1
-        result: np.ndarray | None = None
-        first = 0
-        for block, rows in prefetched(self._with_rows(along)):
-            last = first + len(block)
-            part = np.asarray(function(block, *rows, *arguments))
-            if result is None:
-                result = np.empty((self.shape[0], *part.shape[1:]), dtype=part.dtype)
-            result[first:last] = part
-            first = last
-        assert result is not None
-        return result
+        return self._source.read(self.block_rows)
 
     def first(
         self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
@@ -141,6 +233,12 @@ class Blocks(RowBlocks):
                 return i
         raise IndexError(f"there are {last} rows, got row {row}")
 
+    def _results(
+        self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
+    ) -> Iterator[Any]:
+        for block, rows in prefetched(self._with_rows(along)):
+            yield function(block, *rows, *arguments)
+
     def _with_rows(self, along: Sequence[Any]) -> Iterator[tuple[np.ndarray, list[Any]]]:
         readers = [_rows_of(item) for item in along]
         for block in self:
@@ -153,29 +251,58 @@ def _rows_of(data: Any) -> Callable[[int], Any]:
         return lambda count: None
     if isinstance(data, Blocks):
         data.n_passes += 1
-        return _Cursor(iter(data))
-    first = 0
+    blocks = iter(data if isinstance(data, Blocks) else (data,))
+    rest = np.empty(0)
 
-    def rows(count: int) -> Any:
-        nonlocal first
-        first += count
-        return data[first - count : first]
+    def rows(count: int) -> np.ndarray:
+        nonlocal rest
+        parts = []
+        while count:
+            rest = rest if len(rest) else next(blocks)
+            parts.append(rest[:count])
+            rest, count = rest[count:], count - len(parts[-1])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     return rows
 
 
-class _Cursor:
-    """The next rows of blocks whose borders are others than those of X."""
+def added(total: list[Any], part: Sequence[Any]) -> list[Any]:
+    """A sum of results, overwritten, with further ones added in double precision."""
+    if not total:
+        return [np.array(x, dtype=np.float64) for x in part]
+    return [np.add(x, y, out=x) if x.ndim else x + y for x, y in zip(total, part, strict=True)]
 
-    def __init__(self, blocks: Iterator[np.ndarray]) -> None:
-        self._blocks = blocks
-        self._rest: np.ndarray | None = None
 
-    def __call__(self, count: int) -> np.ndarray:
-        parts = []
-        while count:
-            block = next(self._blocks) if self._rest is None else self._rest
-            parts.append(block[:count])
-            count -= len(parts[-1])
-            self._rest = block[len(parts[-1]) :] if len(parts[-1]) < len(block) else None
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def column_sums(block: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of the columns of a block, and of their squares, in double precision."""
+    sums, squares = np.zeros(block.shape[1]), np.zeros(block.shape[1])
+    height = max(1, _CACHED_ENTRIES // max(block.shape[1], 1))
+    for first in range(0, len(block), height):
+        part = block[first : first + height]
+        own = np.ones(len(part)) if weight is None else weight[first : first + height]
+        own = own.astype(block.dtype)
+        sums += own @ part
+        squares += own @ (part * part)
+    return sums, squares
+
+
+def _product(block: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return block @ other
+
+
+def _transposed_product(block: np.ndarray, other: np.ndarray) -> list[np.ndarray]:
+    return [block.T @ other.astype(block.dtype, copy=False)]
+
+
+def _columns(block: np.ndarray, index: Any) -> np.ndarray:
+    return block[:, index]
+
+
+def _gram(block: np.ndarray, index: Any) -> list[np.ndarray]:
+    part = block[:, index]
+    return [part.T @ part]
+
+
+def _squares(block: np.ndarray, weight: np.ndarray | None, center: np.ndarray) -> list[np.ndarray]:
+    block -= center.astype(block.dtype, copy=False)
+    return [column_sums(block, weight)[1]]

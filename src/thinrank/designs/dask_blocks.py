@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from thinrank.core.imports import import_optional
 from thinrank.designs.block_sources import check_matrix, read_dtype
-from thinrank.designs.row_blocks import RowBlocks, added
+from thinrank.designs.blocks import RowBlocks, added
 
 # Number of results that one task adds.
 _FAN_IN = 8
+
+_Group = tuple[list[int], str | None]
 
 
 class DaskBlocks(RowBlocks):
@@ -62,48 +65,38 @@ class DaskBlocks(RowBlocks):
         self.n_passes = 0
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
-        return self._shape
-
-    @property
     def heights(self) -> tuple[int, ...]:
         """Numbers of rows of the blocks."""
         return tuple(int(height) for height in self._data.chunks[0])
 
-    def reduce(
-        self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
+    def _total(
+        self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
     ) -> list[np.ndarray]:
-        """Sums of what a function returns for each block; see :class:`RowBlocks`."""
-        self.n_passes += 1
         with _connected():
             parts = self._tasks(_summed, function, arguments, along, self._groups())
             add = self._dask.delayed(_sum, pure=False)
             while len(parts) > 1:
                 firsts = range(0, len(parts), _FAN_IN)
-                parts = [add(*parts[first : first + _FAN_IN]) for first in firsts]
-            return added(None, self._dask.compute(parts[0])[0])
+                parts = [add(parts[first : first + _FAN_IN]) for first in firsts]
+            return _sum(self._dask.compute(parts[0]))
 
-    def collect(
-        self, function: Callable[..., Any], *arguments: Any, along: Sequence[Any] = ()
-    ) -> np.ndarray:
-        """What a function returns for each block, one below the other."""
-        self.n_passes += 1
+    def _results(
+        self, function: Callable[..., Any], arguments: Sequence[Any], along: Sequence[Any]
+    ) -> list[Any]:
         with _connected():
             groups = self._groups()
             found = self._dask.compute(*self._tasks(_listed, function, arguments, along, groups))
-        numbers = [number for group in groups for number in group.blocks]
+        numbers = itertools.chain.from_iterable(blocks for blocks, _ in groups)
         parts = dict(zip(numbers, itertools.chain.from_iterable(found), strict=True))
-        return np.concatenate([parts[number] for number in sorted(parts)])
+        return [parts[number] for number in sorted(parts)]
 
     def first(
         self, function: Callable[..., Sequence[Any]], *arguments: Any, along: Sequence[Any] = ()
     ) -> Sequence[Any]:
         """What a function returns for the first block."""
         with _connected():
-            places = [group.worker for group in self._groups() if 0 in group.blocks]
-            task = self._tasks(_listed, function, arguments, along, [_Group([0], places[0])])[0]
-            return self._dask.compute(task)[0][0]
+            tasks = self._tasks(_listed, function, arguments, along, [([0], None)])
+            return self._dask.compute(tasks[0])[0][0]
 
     def block_of(self, row: int) -> int:
         """Number of the block that a row is in."""
@@ -122,15 +115,14 @@ class DaskBlocks(RowBlocks):
             return DaskBlocks(array.persist(), name="Y")
 
     def _groups(self) -> list[_Group]:
-        """The blocks that one task works on.
+        """Numbers of the blocks that one task works on, and the worker that has them, if one has.
 
         Blocks that are in the memory of workers are grouped by worker, with one group for each of
         its threads: a worker with no more tasks than threads is not relieved of any by others, to
         which the blocks would have to be sent. Blocks that are loaded in every pass are groups of
         their own, so that only one per thread is in memory.
         """
-        count = len(self.heights)
-        alone = [_Group([number], None) for number in range(count)]
+        alone: list[_Group] = [([number], None) for number in range(len(self.heights))]
         distributed = sys.modules.get("distributed")
         if distributed is None:
             return alone
@@ -149,7 +141,7 @@ class DaskBlocks(RowBlocks):
             by_worker.setdefault(holders[0] if holders else None, []).append(number)
         threads = client.nthreads()
         return [
-            _Group(numbers[start::step], worker)
+            (numbers[start::step], worker)
             for worker, numbers in by_worker.items()
             for step in [min(threads.get(worker, 1), len(numbers))]
             for start in range(step)
@@ -165,75 +157,52 @@ class DaskBlocks(RowBlocks):
     ) -> list[Any]:
         """One task per group of blocks; the arguments are sent to every worker once."""
         task = self._dask.delayed(apply, pure=False)
-        shared = self._dask.delayed(_Arguments(tuple(arguments)), pure=False, traverse=False)
-        blocks = self._delayed_blocks()
-        rows = [self._rows_of(item) for item in along]
+        call = _Call(function, self._dtype, tuple(arguments))
+        shared = self._dask.delayed(call, pure=False, traverse=False)
+        rows = [self._rows_of(item) for item in (self, *along)]
         tasks = []
-        for group in groups:
-            own = [[blocks[i], *(item[i] for item in rows)] for i in group.blocks]
+        for blocks, worker in groups:
+            own = [[item[i] for item in rows] for i in blocks]
             # a worker that has died is replaced by others
-            where = {"workers": [group.worker], "allow_other_workers": True}
-            with self._dask.annotate(**(where if group.worker else {})):
-                tasks.append(task(function, self._dtype, shared, own))
+            where = {"workers": [worker], "allow_other_workers": True}
+            with self._dask.annotate(**(where if worker else {})):
+                tasks.append(task(shared, own))
         return tasks
-
-    def _delayed_blocks(self) -> list[Any]:
-        return self._data.to_delayed()[:, 0].tolist()
 
     def _rows_of(self, data: Any) -> list[Any]:
         """The rows of something that belong to each block."""
         if data is None:
             return [None] * len(self.heights)
         if isinstance(data, DaskBlocks):
-            if data.heights != self.heights:
-                data = DaskBlocks(data._data.rechunk((self.heights, -1)))
-            return data._delayed_blocks()
-        lasts = list(itertools.accumulate(self.heights))
-        firsts = [0, *lasts[:-1]]
-        return [np.asarray(data[a:b]) for a, b in zip(firsts, lasts, strict=True)]
+            rows = data._data
+            rows = rows if data.heights == self.heights else rows.rechunk((self.heights, -1))
+            return rows.to_delayed()[:, 0].tolist()
+        return np.split(np.asarray(data), np.cumsum(self.heights)[:-1])
 
 
-class _Group(NamedTuple):
-    """Numbers of blocks that one task works on, and the worker that has them, if one has."""
+class _Call:
+    """A function and its further arguments as one object, so that Dask sends them together."""
 
-    blocks: list[int]
-    worker: str | None
-
-
-class _Arguments:
-    """Arguments of a function as one object, so that Dask sends them together."""
-
-    def __init__(self, values: tuple[Any, ...]) -> None:
-        self.values = values
+    def __init__(self, function: Callable[..., Any], dtype: np.dtype, arguments: Any) -> None:
+        self.function, self.dtype, self.arguments = function, dtype, arguments
 
 
-def _listed(
-    function: Callable[..., Any], dtype: np.dtype, shared: _Arguments, group: list[list[Any]]
-) -> list[Any]:
+def _listed(call: _Call, group: list[list[Any]]) -> list[Any]:
     """The results of a function for some blocks; it may overwrite the copies that it gets."""
     return [
-        function(np.array(block, dtype=dtype, order="C"), *rows, *shared.values)
+        call.function(np.array(block, dtype=call.dtype, order="C"), *rows, *call.arguments)
         for block, *rows in group
     ]
 
 
-def _summed(
-    function: Callable[..., Any], dtype: np.dtype, shared: _Arguments, group: list[list[Any]]
-) -> list[np.ndarray]:
-    """The sum of the results of a function for some blocks."""
-    total: list[np.ndarray] | None = None
-    for pair in group:
-        total = added(total, _listed(function, dtype, shared, [pair])[0])
-    assert total is not None
-    return total
+def _summed(call: _Call, group: list[list[Any]]) -> list[np.ndarray]:
+    """The sum of the results of a function for some blocks, of which one is copied at a time."""
+    return _sum(_listed(call, [pair])[0] for pair in group)
 
 
-def _sum(*parts: Sequence[Any]) -> list[np.ndarray]:
-    """The sum of some results; results of other tasks must not be overwritten."""
-    total = added(None, parts[0])
-    for part in parts[1:]:
-        total = added(total, part)
-    return total
+def _sum(parts: Iterable[Sequence[Any]]) -> list[np.ndarray]:
+    """The sum of some results, which are not overwritten."""
+    return functools.reduce(added, parts, [])
 
 
 @contextmanager

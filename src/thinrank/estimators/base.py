@@ -19,7 +19,6 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.factors import Factors
 from thinrank.core.result import History, Record, Status
-from thinrank.estimators.block_fit import BlockData, described_blocks
 from thinrank.estimators.description import described, in_units
 from thinrank.estimators.explained import TrainingData, observed_r2
 from thinrank.estimators.extreme_units import comparable
@@ -72,7 +71,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
     def _keep_result(
         self,
         result: FitResult,
-        data: TrainingData | BlockData,
+        data: TrainingData,
         kept: np.ndarray,
         single_target: bool,
     ) -> None:
@@ -96,7 +95,7 @@ class FactorModel(TransformerMixin, BaseEstimator):
         factors: Factors,
         intercept: Array,
         single_target: bool,
-        data: TrainingData | BlockData,
+        data: TrainingData,
         kept: np.ndarray | None = None,
         kept_coef: Array | None = None,
         feature_scale: Array | None = None,
@@ -106,9 +105,8 @@ class FactorModel(TransformerMixin, BaseEstimator):
             kept = np.empty(0, dtype=np.int64) if kept is None else kept
             kept_coef = arrays.zeros((factors.shape[1], len(kept)), like=factors.V)
         assert kept is not None
-        describe = described_blocks if isinstance(data, BlockData) else described
-        found = describe(
-            data,  # type: ignore[arg-type]
+        found = described(
+            data,
             factors,
             intercept,
             kept,

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
-from thinrank.designs.row_blocks import RowBlocks
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.block_fit import BlockData, block_problem, by_moments
-from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.fit import fit_sizes, problem_of, training_data, whole_fit
 from thinrank.estimators.input_types import in_memory
-from thinrank.estimators.problem import Problem
 from thinrank.estimators.responses import numeric_responses
 from thinrank.estimators.sizes import Found, find_sizes
 from thinrank.estimators.validation import (
     always_kept,
+    by_moments,
     check_exchange,
     check_loss,
     check_ridge,
@@ -243,25 +240,13 @@ class SparseReducedRankRegressorCV(FactorRegressor):
             check_axes(shape, self.ranks, self.row_sparsities, self.column_sparsities)
             family = check_loss(self.loss)
             plain = family is None and entry_weight is None and not len(kept)
-            in_blocks = plain and by_moments(design, matrix)
-            problem: Problem
-            if in_blocks:
-                problem = block_problem(
-                    cast(RowBlocks, design),
-                    matrix,
-                    weight,
-                    fit_intercept=self.fit_intercept,
-                    standardize_columns=self.standardize,
-                    scale_targets=self.standardize and solver.adapts_to_units,
-                    cv=self.cv,
-                    seed=self.random_state,
-                )
-            else:
+            units = None
+            if not (plain and by_moments(design, matrix)):
                 matrix = in_memory(matrix)
                 design, matrix, units = in_ordinary_units(self, design, matrix)
-                responses = numeric_responses(matrix, entry_weight, family, names)
-                responses, weight = responses.without_empty_rows(weight)
-                problem = problem_of(self, solver, design, responses, weight, kept)
+            responses = numeric_responses(matrix, entry_weight, family, names)
+            responses, weight = responses.without_empty_rows(weight)
+            problem = problem_of(self, solver, design, responses, weight, kept)
             grid = self.ranks, self.row_sparsities, self.column_sparsities, self._ridges()
             found = find_sizes(self, problem, weight, solver, grid, "cv", groups)
             self.n_splits_ = len(found.evaluations[0].parts)
@@ -271,11 +256,7 @@ class SparseReducedRankRegressorCV(FactorRegressor):
                 )
             self._keep_results(found)
             result = fit_sizes(self, problem, solver, self.best_params_, found)
-            data: TrainingData | BlockData
-            if in_blocks:
-                data = BlockData(problem.loss.moments)
-            else:
-                data = training_data(design, responses, weight, result, units=units)
+            data = training_data(design, responses, weight, result, units=units)
             self._keep_result(result, data, kept, len(target.shape) == 1)
             keep_passes(self, X, read)
             keep_target_names(self, names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from thinrank.designs.blockwise import column_means
 from thinrank.estimators.explained import TrainingData, errors, explained, gains, scales
 from thinrank.estimators.extreme_units import Units
 from thinrank.estimators.validation import rows_of_data
+
+if TYPE_CHECKING:
+    from thinrank.forms.block_moments import BlockForm
 
 
 class Description(NamedTuple):
@@ -48,12 +51,16 @@ def described(
     design, weight = data.design, data.sample_weight
     known = scales(data, center=fit_intercept, standardize=standardize)
     scale = arrays.from_numpy(known.canonical, factors.V)
-    turned = canonical(factors, design, weight, scale, center=fit_intercept, known=data.scores)
-    values = None
+    values = products = None
+    if data.moments is None:
+        turned = canonical(factors, design, weight, scale, center=fit_intercept, known=data.scores)
+    else:
+        turned, products = canonical_by_moments(factors, data.moments, scale)
+        feature_scale = data.moments.part.deviation_x
     if len(kept):
         values = design.columns(arrays.indices(kept.tolist(), design.prototype))
     if data.family is None and values is None:
-        left = known.totals - gains(data, turned)
+        left = known.totals - gains(data, turned, products)
     else:
         linear = turned.scores @ turned.factors.V.T + turned.factors.V @ turned.means + intercept
         left = errors(data, linear if values is None else linear + values @ kept_coef.T)
@@ -124,7 +131,7 @@ class Canonical(NamedTuple):
 
     factors: Factors  # U and V
     means: Array  # (rank,) means of XU over the training rows; zeros without centring
-    scores: Array  # (n_samples, rank) XU minus the means
+    scores: Array | None  # (n_samples, rank) XU minus the means, if X is in memory
     # (rank,) variances of the scores, decreasing. They are those of the part of the fit that
     # belongs to each factor, summed over the scaled responses
     variances: np.ndarray
@@ -163,6 +170,21 @@ def canonical(
     root = linalg.tall_qr(_tall(root))[1]
     found, turn, squares = turned(factors, root, scale)
     return Canonical(found, means @ turn, scores @ turn, squares / total)
+
+
+def canonical_by_moments(
+    factors: Factors, moments: BlockForm, scale: Array
+) -> tuple[Canonical, np.ndarray]:
+    """Canonical factors without the rows of X, and inner products of the scores with responses."""
+    U = np.asarray(factors.rows_in_use, dtype=np.float64)
+    inner, products, means = moments.of_scores(factors.row_support, U)
+    if factors.rank == 0:
+        return Canonical(factors, means, None, np.zeros(0)), products
+    values, vectors = np.linalg.eigh(inner)
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    found, turn, squares = turned(factors, root.astype(factors.U.dtype), scale)
+    means = (means @ turn).astype(factors.U.dtype)
+    return Canonical(found, means, None, squares / moments.samples), products @ turn
 
 
 def turned(factors: Factors, root: Array, scale: Array) -> tuple[Factors, Array, np.ndarray]:

@@ -22,6 +22,7 @@ from thinrank.losses.profile import profiled
 
 if TYPE_CHECKING:
     from thinrank.estimators.description import Canonical
+    from thinrank.forms.block_moments import BlockForm
 
 
 class TrainingData(NamedTuple):
@@ -37,6 +38,8 @@ class TrainingData(NamedTuple):
     units: Units | None = None  # what the columns were divided by, if the user's units are extreme
     # (n_samples, rank) XU minus its means, and these means, if they are known
     scores: tuple[Array, Array] | None = None
+    # moments of all rows in the units of the fit, if the rows are not in memory
+    moments: BlockForm | None = None
 
     @property
     def weights(self) -> Array | None:
@@ -70,13 +73,12 @@ class Explained(NamedTuple):
 
 def scales(data: TrainingData, *, center: bool, standardize: bool) -> Scales:
     """The scales of the responses."""
-    xp = arrays.namespace(data.Y)
     k = data.Y.shape[1]
-    weights = data.weights
     if data.family is None:
-        totals, deviations = _moments(data.Y, weights, center)
+        totals, deviations = _moments(data, center)
         ones = np.ones(k)
         return Scales(deviations, deviations if standardize else ones, totals)
+    xp, weights = arrays.namespace(data.Y), data.weights
     free = arrays.zeros((data.Y.shape[0], 1), data.Y) + 1 if center else None
     start = data.Y * 0 if data.offset is None else data.offset
     values, curvature = profiled(data.family, data.Y, weights, start, free, None)[2::2]
@@ -84,7 +86,7 @@ def scales(data: TrainingData, *, center: bool, standardize: bool) -> Scales:
     information = _to_float(xp.sum(curvature, axis=0) / number)
     unit = 1 / np.sqrt(np.maximum(information, np.finfo(np.float64).tiny ** 0.5))
     have_units = data.family.units_of(k)
-    squares, deviations = _moments(data.Y, weights, center)
+    squares, deviations = _moments(data, center)
     totals = _to_float(values)
     if data.offset is None:  # with offsets a constant response has a deviance
         totals = np.where(squares > 0, totals, 0.0)
@@ -134,8 +136,12 @@ def held_out_r2(
     return _ratio(full[1] - full[0], full[1], full[1] > 0)
 
 
-def _moments(Y: Array, weights: Array | None, center: bool) -> tuple[np.ndarray, np.ndarray]:
+def _moments(data: TrainingData, center: bool) -> tuple[np.ndarray, np.ndarray]:
     """Sums of squares about the means (about zero without centring), and standard deviations."""
+    if data.moments is not None:
+        squares, deviation = data.moments.part.squares_y, data.moments.part.deviation_y
+        return np.where(deviation > 0, squares, 0.0), np.where(deviation > 0, deviation, 1.0)
+    Y, weights = data.Y, data.weights
     xp = arrays.namespace(Y)
     number: Array | float = float(Y.shape[0])
     if weights is not None:
@@ -159,15 +165,17 @@ def _moments(Y: Array, weights: Array | None, center: bool) -> tuple[np.ndarray,
     return np.where(live, squares, 0.0), np.where(live, deviation, 1.0)
 
 
-def gains(data: TrainingData, fit: Canonical) -> np.ndarray:
+def gains(data: TrainingData, fit: Canonical, products: Array | None = None) -> np.ndarray:
     """Decrease of the squares of each response by a least squares fit; of shape (n_targets,).
 
     With orthogonal scores T it is 2·vⱼᵀ(Tᵀyⱼ − ½(TᵀT)vⱼ), which needs no array of the size of Y.
+    ``products`` are YᵀT, if they are known.
     """
     weights = data.sample_weight
-    scores = fit.scores if weights is None else fit.scores * weights[:, None]
-    xp = arrays.namespace(scores)
-    cross = xp.astype(data.Y.T @ scores, xp.float64, copy=False)
+    xp = arrays.namespace(fit.factors.V)
+    if products is None:
+        products = data.Y.T @ (fit.scores if weights is None else fit.scores * weights[:, None])
+    cross = xp.astype(products, xp.float64, copy=False)
     V = xp.astype(fit.factors.V, xp.float64, copy=False)
     number = data.Y.shape[0] if weights is None else float(xp.sum(weights))
     inner = arrays.from_numpy(0.5 * number * fit.variances, V)  # ½TᵀT

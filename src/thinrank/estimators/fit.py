@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +19,7 @@ from thinrank.core.factors import Factors
 from thinrank.core.resources import explained, one_thread_if_small
 from thinrank.core.result import History, Outcome, Record, Status
 from thinrank.core.warnings import SelectionWarning
+from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators import checkpoints
 from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.extreme_units import Units
@@ -58,7 +59,12 @@ def problem_of(
     kept: np.ndarray,
     offset: Array | None = None,
 ) -> Problem:
-    """The problem of an estimator."""
+    """The problem of an estimator; that of row blocks is made from moments."""
+    by_moments = isinstance(design, RowBlocks) and not len(kept) and offset is None
+    if by_moments and responses.is_least_squares:
+        from thinrank.estimators.block_problem import block_problem  # few fits need it
+
+        return block_problem(estimator, solver, cast(RowBlocks, design), responses.Y, weight)
     return prepared(
         design,
         responses,
@@ -83,7 +89,8 @@ def training_data(
     Y, entries, family = responses.Y, responses.weight, result.family
     if family is None and offset is not None:  # least squares
         Y, offset = Y - offset, None
-    return TrainingData(design, Y, weight, entries, family, offset, units, result.scores)
+    known = result.scores, result.moments
+    return TrainingData(design, Y, weight, entries, family, offset, units, *known)
 
 
 def fit_problem(
@@ -154,6 +161,7 @@ def fit_sizes(
         None if found is None else found.held_out_r2(problem),
         last.target_units(),
         last.scores(factors, user[0]),
+        problem.moments,
     )
 
 
@@ -180,6 +188,7 @@ class FitResult(NamedTuple):
     target_units: np.ndarray | None = None
     # (n_samples, rank) XU minus its means, and these means, if the fit knows them
     scores: tuple[Array, Array] | None = None
+    moments: Any = None  # of all rows, if these are not in memory
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from thinrank import arrays
 from thinrank.core import resources
 from thinrank.core.checks import check_range
 from thinrank.core.imports import import_optional
-from thinrank.designs.row_blocks import RowBlocks
+from thinrank.designs.blocks import RowBlocks
 from thinrank.starts.elimination import MOST_ROWS
 
 # Data in blocks are read into memory, once, if they fit this number of times into the memory

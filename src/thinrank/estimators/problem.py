@@ -66,6 +66,7 @@ class Problem:
     shape: tuple[int, int]  # shape of Θ in the user's units, (p, k)
     kept: KeptPredictors | None = None  # the predictors that are always kept
     family: Family | None = None  # the family of all responses; None for least squares
+    moments: Any = None  # a form of all rows, in the units of the first fit, if not in memory
 
     # number of fits, each with the responses scaled by the noise that the fit before left in them;
     # more than two further fits rarely change the supports

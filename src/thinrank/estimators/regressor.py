@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from thinrank.estimators.base import FactorRegressor
-from thinrank.estimators.block_fit import BlockData, block_fit, by_moments
-from thinrank.estimators.explained import TrainingData
 from thinrank.estimators.fit import fit_responses, whole_fit
 from thinrank.estimators.input_types import in_memory
 from thinrank.estimators.responses import numeric_responses
 from thinrank.estimators.validation import (
+    by_moments,
     check_loss,
     check_parameters,
     check_training_data,
@@ -338,16 +337,14 @@ default="auto"
                 target = target[:, None]
             kept = check_parameters(self, design, target.shape[1], weight)
             family = check_loss(self.loss)
-            data: TrainingData | BlockData
             plain = family is None and entry_weight is None and not len(kept)
-            if plain and by_moments(design, target):
-                result, data = block_fit(self, design, target, weight)
-            else:
+            units = None
+            if not (plain and by_moments(design, target)):
                 target = target if is_plain(target) else in_memory(target)
                 design, target, units = in_ordinary_units(self, design, target)
-                responses = numeric_responses(target, entry_weight, family, names)
-                responses, weight = responses.without_empty_rows(weight)
-                result, data = fit_responses(self, design, responses, weight, kept, units=units)
+            responses = numeric_responses(target, entry_weight, family, names)
+            responses, weight = responses.without_empty_rows(weight)
+            result, data = fit_responses(self, design, responses, weight, kept, units=units)
             self._keep_result(result, data, kept, single)
             keep_passes(self, X, read)
             keep_target_names(self, names)

@@ -13,6 +13,7 @@ from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core.checks import check_range, is_list
 from thinrank.designs import Dense
+from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.validation import has_missing
 from thinrank.losses.families import Family, Gaussian, Multinomial, as_family, combined
@@ -60,12 +61,12 @@ def numeric_responses(
 
     ``family``: None for squared errors. ``names``: None for "0", "1" and so on.
     """
-    xp = arrays.namespace(Y)
     labels = [str(j) for j in range(Y.shape[1])] if names is None else [str(x) for x in names]
     if family is None:
         family = Gaussian()
-        if entry_weight is None and not has_missing(Y):
+        if entry_weight is None and (isinstance(Y, RowBlocks) or not has_missing(Y)):
             return Responses(Y, None, family, labels, [None] * Y.shape[1])
+    xp = arrays.namespace(Y)
     observed = ~xp.isnan(Y)
     weight = check_entry_weight(entry_weight, Y)
     if weight is not None:

@@ -157,7 +157,7 @@ def _searched(
         own = own[1:]
     known = check_criterion(criterion)
     numbers = None if weight is None else arrays.to_numpy(weight)
-    n = loss.X.shape[0]
+    n = problem.columns.design.shape[0]
     partitions = (
         [] if known is not None else make_partitions(estimator.cv, numbers, n, seed, groups)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from scipy.sparse import issparse
@@ -22,7 +22,7 @@ from thinrank.arrays import Array
 from thinrank.core.checks import check_callback, check_finite, check_flags, check_range, is_auto
 from thinrank.core.contracts import Design, is_design
 from thinrank.designs import Dense, as_design
-from thinrank.designs.row_blocks import RowBlocks
+from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.extreme_units import Units, check_magnitudes, needs_double, own_units
 from thinrank.estimators.input_types import (
     check_columns,
@@ -334,6 +334,16 @@ def rows_of_data(design: Design, weight: Any) -> int:
     if weight is None:
         return design.shape[0]
     return int(arrays.namespace(weight).count_nonzero(weight))
+
+
+def by_moments(X: Any, Y: Any) -> TypeGuard[RowBlocks]:
+    """Whether a least squares fit can be made from moments of row blocks.
+
+    Missing entries of Y are known if it is an array; row blocks of Y must be complete.
+    """
+    if not isinstance(X, RowBlocks):
+        return False
+    return isinstance(Y, RowBlocks) or not bool(np.isnan(Y).any())
 
 
 def passes_of(X: Any) -> int:

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thinrank import arrays
 from thinrank.core import resources
-from thinrank.designs.row_blocks import RowBlocks
-from thinrank.forms.block_sums import (
-    RowSums,
-    bad_rows,
-    first_sums,
-    gram_rows,
-    hessian_product,
-    rough_means,
-)
+from thinrank.designs.blocks import RowBlocks, column_sums
+from thinrank.forms.base import HeldCross, plus_ridge, plus_rows
 
 # XᵀX is computed in the first pass if it takes at most this number of multiplications, some tenths
 # of a second, or not much more than XᵀY, which is computed anyway.
@@ -34,104 +26,59 @@ _FURTHER = 64
 # For products with more predictors than this, X is multiplied twice instead of computing XᵀX.
 _MOST_PREDICTORS = 2000
 
+Splits = Sequence[tuple[np.ndarray, np.ndarray]]
+
+
+class RowSums(NamedTuple):
+    """Weighted sums over some rows, of columns minus fixed numbers: about the shift."""
+
+    weight: Any  # sum of the weights
+    x: np.ndarray  # sums of the columns
+    squares_x: np.ndarray  # sums of their squares
+    y: np.ndarray
+    squares_y: np.ndarray
+    cross: np.ndarray  # (n_features, n_targets) sums of products, XᵀY
+
 
 class RowPart:
-    """Some of the rows: their means and scales, and the rows of H = XᵀX/n that are known."""
+    """Some of the rows, about their means and in their scales, or in those of another part.
+
+    ``sets`` says whose XᵀX is theirs: that of one set of rows, minus that of another one if there
+    are two.
+    """
 
     def __init__(
         self,
+        moments: BlockMoments,
         sums: RowSums,
-        shift_x: np.ndarray,
-        shift_y: np.ndarray,
-        *,
-        center: bool,
-        scale: bool,
-        dtype: np.dtype,
+        sets: tuple[int, ...],
+        about: RowPart | None = None,
     ) -> None:
-        self.weight, self.dtype = sums.weight, dtype
-        self.move_x, self.move_y = sums.x / sums.weight, sums.y / sums.weight
-        if not center:
-            self.move_x, self.move_y = 0 * self.move_x, 0 * self.move_y
-        self.mean_x, self.mean_y = shift_x + self.move_x, shift_y + self.move_y
-        self._sum_x = sums.weight * self.move_x
-        self.squares_x = np.maximum(sums.squares_x - self._sum_x * self.move_x, 0.0)
-        self.squares_y = np.maximum(sums.squares_y - sums.weight * self.move_y**2, 0.0)
-        self.cross = sums.cross - self._sum_x[:, None] * self.move_y
-        self.deviation_x = self._deviations(self.squares_x, self.mean_x if center else None)
-        self.deviation_y = self._deviations(self.squares_y, self.mean_y if center else None)
-        self.inverse_scale = np.ones(len(self.mean_x))
-        if scale:
+        self.sums, self.sets, self.weight = sums, sets, float(sums.weight)
+        share = float(moments.center) / self.weight
+        self.move_x, self.move_y = share * sums.x, share * sums.y  # from the shift to the centre
+        if about is not None:
+            self.move_x, self.move_y = about.move_x, about.move_y
+        self.left_x = sums.x - self.weight * self.move_x  # sums about the centre
+        self.left_y = sums.y - self.weight * self.move_y
+        squares_x = sums.squares_x - (sums.x + self.left_x) * self.move_x
+        squares_y = sums.squares_y - (sums.y + self.left_y) * self.move_y
+        self.squares_x, self.squares_y = np.maximum(squares_x, 0.0), np.maximum(squares_y, 0.0)
+        self.mean_x, self.mean_y = moments.shift[0] + self.move_x, moments.shift[1] + self.move_y
+        floor = 100 * np.finfo(moments.dtype).eps * float(moments.center)
+        self.deviation_x = self._deviations(self.squares_x, floor * np.abs(self.mean_x))
+        self.deviation_y = self._deviations(self.squares_y, floor * np.abs(self.mean_y))
+        self.inverse_scale = np.ones(len(self.move_x))
+        if about is not None:
+            self.inverse_scale = about.inverse_scale
+        elif moments.scale:
             self.inverse_scale = arrays.divide_or_zero(1.0, self.deviation_x)
-        self.live = np.arange(len(self.mean_x))
-        self.rows = np.zeros((0, len(self.mean_x)), dtype)
         self.hint: np.ndarray | None = None  # how promising each live predictor is
 
-    def _deviations(self, squares: np.ndarray, mean: np.ndarray | None) -> np.ndarray:
+    def _deviations(self, squares: np.ndarray, floor: np.ndarray) -> np.ndarray:
         """Root mean squares; 0 for columns that are constant up to rounding errors."""
         deviation = np.sqrt(squares / self.weight)
-        if mean is None:
-            return deviation
-        floor = 100 * np.finfo(self.dtype).eps * np.abs(mean)
         return np.where(deviation <= floor, 0.0, deviation)
-
-    def restrict(self, live: np.ndarray) -> None:
-        """Use only some of the predictors."""
-        self.live = live
-        self.rows = np.zeros((0, len(live)), self.dtype)
-
-    def diagonal(self) -> np.ndarray:
-        """Diagonal of H over the live predictors."""
-        squares = self.squares_x * self.inverse_scale**2 / self.weight
-        return squares[self.live].astype(self.dtype)
-
-    def add(self, raw: np.ndarray, columns: np.ndarray) -> None:
-        """Add rows of H for further predictors, from those of XᵀX about the shift."""
-        rows = raw - self._sum_x[columns][:, None] * self.move_x
-        rows *= (self.inverse_scale[columns] / self.weight)[:, None]
-        rows *= self.inverse_scale
-        self.rows = np.concatenate([self.rows, rows[:, self.live].astype(self.dtype)])
-
-
-class HeldOutRows:
-    """The held-out rows of a split, about the means of its training rows and in their scales."""
-
-    def __init__(self, sums: RowSums, training: RowPart) -> None:
-        self.weight = sums.weight
-        self.training = training
-        self._sums = sums
-        self.gram_known = np.zeros((0, 0))
-        move = training.move_y
-        self.squares_y = np.maximum(sums.squares_y - 2 * sums.y * move + sums.weight * move**2, 0.0)
-
-    def add(self, raw: np.ndarray, order: np.ndarray) -> None:
-        """Add inner products of further predictors, the last of all known ones in ``order``."""
-        new = raw[:, order]
-        old = len(self.gram_known)
-        self.gram_known = np.block([[self.gram_known, new[:, :old].T], [new]])
-
-    def gram(self, columns: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Inner products of predictors, given by their numbers and places among the known."""
-        move, x = self.training.move_x[columns], self._sums.x[columns]
-        gram = self.gram_known[np.ix_(places, places)] - np.outer(x, move) - np.outer(move, x)
-        gram += self.weight * np.outer(move, move)
-        scale = self.training.inverse_scale[columns]
-        return gram * scale * scale[:, None]
-
-    def cross(self, columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Inner products of predictors and responses."""
-        move, move_y = self.training.move_x[columns], self.training.move_y[targets]
-        cross = self._sums.cross[np.ix_(columns, targets)]
-        cross = cross - np.outer(self._sums.x[columns], move_y)
-        cross += np.outer(move, self.weight * move_y - self._sums.y[targets])
-        return cross * self.training.inverse_scale[columns][:, None]
-
-
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """Positions of the sets of rows that a split leaves out for training, and that it tests on."""
-
-    removed: int
-    test: int
 
 
 class BlockMoments:
@@ -146,65 +93,56 @@ class BlockMoments:
     def __init__(
         self,
         X: RowBlocks,
-        Y: Any,
+        Y: RowBlocks,
         weight: np.ndarray | None,
         *,
         center: bool,
         scale: bool,
-        splits: Sequence[tuple[np.ndarray, np.ndarray]] = (),
+        splits: Splits = (),
         whole_gram: bool = False,
     ) -> None:
         self.X, self.Y, self.weight = X, Y, weight
-        self.center, self.scale = center, scale
+        self.center, self.scale, self.dtype = center, scale, X.prototype.dtype
         (n, p), k = X.shape, Y.shape[1]
-        self.tests = [test for _, test in splits]
-        self._masks, self._splits, self._disjoint = _sets_of(splits, n, weight)
-        sets = 1 if self._masks is None else self._masks.shape[1]
+        self._masks, places, self._disjoint = _sets_of(splits, n, weight)
+        self._n_sets = 1 if self._masks is None else self._masks.shape[1]
         resources.check_fits(
-            ((sets + 1) * p, k), 8, "XᵀY of row blocks", "use fewer responses at a time"
+            ((self._n_sets + 1) * p, k), 8, "XᵀY of row blocks", "use fewer responses at a time"
         )
         cheap = n * p * p <= _CHEAP_GRAM or p <= _GRAM_PER_TARGET * k
-        with_gram = (whole_gram or cheap) and resources.fits(
-            _PARTS_OF_BUDGET * (sets + 1) * p * p, 8
-        )
+        fits = resources.fits(_PARTS_OF_BUDGET * (self._n_sets + 1) * p * p, 8)
+        with_gram = fits and (whole_gram or cheap)
         self._lock = threading.Lock()
+        # rows of XᵀX about the shift by the places of predictors, for sets of rows, all rows last
         self._place: dict[int, int] = {}
-        shift = np.zeros(p), np.zeros(k)
+        self._gram = np.zeros((self._n_sets + 1, 0, p))
+        self.shift = np.zeros(p), np.zeros(k)
         if center:
             # as numbers of the dtype of X, so that exactly these are subtracted
             rough = X.first(rough_means, along=(Y, weight))
-            shift = tuple(mean.astype(X.prototype.dtype).astype(np.float64) for mean in rough)
-        self._shift_x = shift[0]
-        sums = X.reduce(first_sums, *shift, with_gram, along=(Y, weight, self._masks))
-        self._check_finite(sums)
-        units: dict[str, Any] = {"center": center, "scale": scale, "dtype": X.prototype.dtype}
-        per_set = [RowSums(float(w), *rest) for w, *rest in zip(*sums[:6], strict=True)]
-        everything = RowSums(float(self._total(sums[0])), *map(self._total, sums[1:6]))
-        self.whole = RowPart(everything, *shift, **units)
-        self.training, self.held_out = [], []
-        for split in self._splits:
-            left = everything.without(per_set[split.removed])
+            self.shift = tuple(mean.astype(self.dtype).astype(np.float64) for mean in rough)
+        found = X.reduce(first_sums, *self.shift, with_gram, along=(Y, weight, self._masks))
+        self._check_finite(found)
+        sums = [self._with_total(part) for part in found[:6]]
+        everything = RowSums(*(part[-1] for part in sums))
+        self.whole = RowPart(self, everything, (-1,))
+        self.parts: list[tuple[RowPart, RowPart]] = []  # training and held-out rows of splits
+        for removed, test in places:
+            left = RowSums(*(part[-1] - part[removed] for part in sums))
+            out = RowSums(*(part[test] for part in sums))
             if not left.weight > 1e-9 * everything.weight:
                 raise ValueError("cv leaves no training rows of positive weight in a split")
-            if not per_set[split.test].weight > 0:
+            if not out.weight > 0:
                 raise ValueError("cv leaves no held-out rows of positive weight in a split")
-            part = RowPart(left, *shift, **units)
-            self.training.append(part)
-            self.held_out.append(HeldOutRows(per_set[split.test], part))
+            training = RowPart(self, left, (-1, removed))
+            self.parts.append((training, RowPart(self, out, (test,), training)))
         live = np.flatnonzero(self.whole.deviation_x > 0)
-        if scale and len(live):
-            for part in [self.whole, *self.training]:
-                part.restrict(live)
+        self.live = live if scale and len(live) else np.arange(p)
         if with_gram:
-            self._add(np.arange(p), sums[6])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_features, n_targets)."""
-        return self.X.shape[1], self.Y.shape[1]
+            self._add(np.arange(p), found[6])
 
     def known(self, columns: np.ndarray, part: RowPart) -> np.ndarray:
-        """Places of the rows of H of some predictors, after a pass for those not known yet."""
+        """Places of the rows of XᵀX of some predictors, after a pass for those not known yet."""
         with self._lock:
             missing = self.unknown(columns)
             if len(missing):
@@ -212,7 +150,7 @@ class BlockMoments:
         return np.array([self._place[c] for c in columns.tolist()], dtype=np.int64)
 
     def unknown(self, columns: np.ndarray) -> np.ndarray:
-        """The predictors among some whose rows of H are not known."""
+        """The predictors among some whose rows of XᵀX are not known."""
         return np.array([c for c in columns.tolist() if c not in self._place], dtype=np.int64)
 
     def too_many(self, columns: np.ndarray) -> bool:
@@ -221,77 +159,61 @@ class BlockMoments:
 
     def weights_of(self, part: RowPart) -> np.ndarray | None:
         """Weights of all rows, 0 for those that are not in a part."""
-        if part is self.whole:
+        if self._masks is None or part is self.whole:
             return self.weight
-        assert self._masks is not None
-        removed = self._masks[:, self._splits[self.training.index(part)].removed]
-        return np.where(removed, 0.0, 1.0 if self.weight is None else self.weight)
+        place, *removed = part.sets
+        inside = np.ones(len(self._masks), bool) if place < 0 else self._masks[:, place]
+        for other in removed:
+            inside = inside & ~self._masks[:, other]
+        return np.where(inside, 1.0 if self.weight is None else self.weight, 0.0)
 
-    def hessian_product(self, part: RowPart, other: np.ndarray) -> np.ndarray:
-        """H @ other over the live predictors of a part, in one pass."""
-        block = np.zeros((self.shape[0], other.shape[1]))
-        block[part.live] = other * part.inverse_scale[part.live][:, None]
-        # without centring the means of the data are not subtracted
-        center = part.mean_x if self.center else 0 * part.mean_x
-        along = (self.weights_of(part),)
-        product = self.X.reduce(hessian_product, center, block, along=along)[0]
-        product *= (part.inverse_scale / part.weight)[:, None]
-        return product[part.live].astype(part.dtype)
+    def gram(self, part: RowPart, index: Any) -> np.ndarray:
+        """Entries of XᵀX about the shift of a part, by the places of the predictors."""
+        first, *removed = (self._gram[place][index] for place in part.sets)
+        return first - removed[0] if removed else first
 
-    def of_splits(self, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> BlockMoments:
+    def of_splits(self, splits: Splits) -> BlockMoments:
         """The moments of these splits: the same object if they are its own."""
         masks, _, _ = _sets_of(splits, self.X.shape[0], self.weight)
         if masks is not None and self._masks is not None and np.array_equal(masks, self._masks):
             return self
-        return BlockMoments(
-            self.X,
-            self.Y,
-            self.weight,
-            center=self.center,
-            scale=self.scale,
-            splits=splits,
-            whole_gram=len(self._place) == self.shape[0],
-        )
+        every = len(self._place) == self.X.shape[1]
+        units = {"center": self.center, "scale": self.scale}
+        return BlockMoments(self.X, self.Y, self.weight, **units, splits=splits, whole_gram=every)
 
-    def _total(self, parts: np.ndarray) -> Any:
-        """The sums of all rows, from those of the sets."""
-        return parts.sum(axis=0) if self._disjoint else parts[-1]
+    def _with_total(self, parts: np.ndarray) -> np.ndarray:
+        """Sums over sets of rows, those of all rows last."""
+        if not self._disjoint or len(parts) == 1:
+            return parts
+        return np.concatenate([parts, parts.sum(axis=0, keepdims=True)])
 
     def _read(self, missing: np.ndarray, part: RowPart) -> None:
         """One pass, for predictors and for others that are promising."""
-        p = self.shape[0]
-        sets = 1 if self._masks is None else self._masks.shape[1]
-        further = np.zeros(0, dtype=np.int64)
-        room = int(resources.budget_bytes() / (_PARTS_OF_BUDGET * 8 * (sets + 1) * p)) - len(
-            missing
-        )
+        p, columns = self.X.shape[1], missing
+        size = 8 * (self._n_sets + 1) * p
+        room = int(resources.budget_bytes() / (_PARTS_OF_BUDGET * size)) - len(missing)
         if part.hint is not None and room > 0:
-            others = self.unknown(part.live)
-            others = np.setdiff1d(others, missing)
             score = np.zeros(p)
-            score[part.live] = part.hint
+            score[self.live] = part.hint
+            others = np.setdiff1d(self.unknown(self.live), missing)
             order = np.argsort(-score[others], kind="stable")
             further = others[order[: min(max(_FURTHER, len(missing)), room)]]
+            columns = np.sort(np.concatenate([missing, further]))
         resources.check_fits(
-            ((sets + 1) * len(missing), p),
+            ((self._n_sets + 1) * len(missing), p),
             8,
             "inner products of the predictors in use",
             "use a smaller row_sparsity",
         )
-        columns = np.sort(np.concatenate([missing, further]))
-        raw = self.X.reduce(gram_rows, self._shift_x, columns, along=(self.weight, self._masks))[0]
-        self._add(columns, raw)
+        along = self.weight, self._masks
+        self._add(columns, self.X.reduce(gram_rows, self.shift[0], columns, along=along)[0])
 
     def _add(self, columns: np.ndarray, raw: np.ndarray) -> None:
         """Keep rows of XᵀX; ``raw`` has shape (n_sets, len(columns), n_features)."""
-        order = np.concatenate([np.array(list(self._place), dtype=np.int64), columns])
-        total = self._total(raw)
-        self.whole.add(total, columns)
-        for split, part, held_out in zip(self._splits, self.training, self.held_out, strict=True):
-            part.add(total - raw[split.removed], columns)
-            held_out.add(raw[split.test], order)
-        for i, column in enumerate(order.tolist()):
-            self._place[column] = i
+        raw = self._with_total(raw)
+        self._gram = np.concatenate([self._gram, raw], axis=1) if self._place else raw
+        for column in columns.tolist():  # at last, since other threads read
+            self._place[column] = len(self._place)
 
     def _check_finite(self, sums: list[np.ndarray]) -> None:
         """Raise a ValueError that names a row and a column that is not a number."""
@@ -316,38 +238,244 @@ class BlockMoments:
         )
 
 
-def _sets_of(
-    splits: Sequence[tuple[np.ndarray, np.ndarray]], n: int, weight: np.ndarray | None
-) -> tuple[np.ndarray | None, list[_Split], bool]:
-    """The sets of rows whose sums are needed, one column each.
+class BlockForm(HeldCross):
+    """The moments of some rows as a quadratic form, for the predictors that vary.
 
+    Shapes: ``targets`` positions of the responses, ``scale`` (n_targets,) what they are divided by.
+    """
+
+    def __init__(
+        self, moments: BlockMoments, part: RowPart, targets: np.ndarray, scale: np.ndarray
+    ) -> None:
+        self.moments, self.part, self.targets, self.scale = moments, part, targets, scale
+        live, inverse = moments.live, arrays.divide_or_zero(1.0, scale)
+        self._units = part.inverse_scale[live]
+        cross = part.sums.cross[np.ix_(live, targets)]
+        cross -= np.outer(part.sums.x[live], part.move_y[targets])
+        cross -= np.outer(part.move_x[live], part.left_y[targets])
+        cross *= (self._units / part.weight)[:, None]
+        cross *= inverse
+        self.constants = part.squares_y[targets] * inverse**2 / part.weight
+        constant = float(self.constants.sum())
+        super().__init__(cross.astype(moments.dtype, copy=False), constant, part.weight, 0.0)
+        mean_squares = part.squares_x[live] * self._units**2 / part.weight
+        self._diagonal = mean_squares.astype(moments.dtype)
+
+    def with_target_scale(self, scale: np.ndarray) -> BlockForm:
+        """The form of the responses divided by a further scale each, without ridge."""
+        return BlockForm(self.moments, self.part, self.targets, self.scale * scale)
+
+    def splits(self, pairs: Splits) -> list[tuple[BlockForm, BlockForm]]:
+        """Forms of training rows, and of held-out rows about their means and in their scales."""
+        moments = self.moments.of_splits(pairs)
+        units = self.targets, self.scale
+        return [
+            (BlockForm(moments, a, *units), BlockForm(moments, b, *units)) for a, b in moments.parts
+        ]
+
+    def of_scores(
+        self, rows: np.ndarray, U: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Inner products of XU, centred, with itself and with all responses, and the means of XU.
+
+        ``rows`` are positions among all predictors, and everything is in the user's units.
+        """
+        part, within = self.part, np.searchsorted(self.moments.live, rows)
+        scaled = U / part.inverse_scale[rows][:, None]
+        inner = part.weight * (scaled.T @ self.gram(within) @ scaled)
+        products = np.zeros((len(part.move_y), U.shape[1]))
+        products[self.targets] = self.cross_rows(within).T @ scaled
+        products[self.targets] *= (part.weight * self.scale)[:, None]
+        return inner, products, float(self.moments.center) * (part.mean_x[rows] @ U)
+
+    def diagonal(self) -> np.ndarray:
+        """Diagonal of H."""
+        return self._diagonal + self._diagonal.dtype.type(self._ridge)
+
+    def gram(self, rows: np.ndarray) -> np.ndarray:
+        """H over ``rows``."""
+        return plus_ridge(self._between(rows, rows), self._ridge)
+
+    def gram_between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """H between ``rows`` and ``others``, of which only one set need be known."""
+        if len(self.moments.unknown(self.moments.live[others])) == 0:
+            return self._between(others, rows).T
+        return self._between(rows, others)
+
+    def _between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        part, live = self.part, self.moments.live
+        places = self._places(rows)  # may replace what is stored
+        gram = self.moments.gram(part, np.ix_(places, live[others]))
+        gram -= np.outer(part.sums.x[live[rows]], part.move_x[live[others]])
+        gram -= np.outer(part.move_x[live[rows]], part.left_x[live[others]])
+        gram *= (self._units[rows] / part.weight)[:, None]
+        gram *= self._units[others]
+        return gram.astype(self.prototype.dtype, copy=False)
+
+    def gradient(self, rows: np.ndarray, U: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """H[:, rows] @ U − C @ V."""
+        part, live = self.part, self.moments.live
+        columns, W = live[rows], self._units[rows][:, None] * U.astype(np.float64)
+        if self.moments.too_many(columns):
+            everything = arrays.scatter_rows(W, columns, len(part.move_x))
+            center = part.mean_x if self.moments.center else 0 * part.mean_x
+            along = (self.moments.weights_of(part),)
+            image = self.moments.X.reduce(hessian_product, center, everything, along=along)[0]
+        else:
+            places = self._places(rows)  # may replace what is stored
+            image = self.moments.gram(part, places).T @ W
+            image -= np.outer(part.move_x, part.sums.x[columns] @ W)
+            image -= np.outer(part.left_x, part.move_x[columns] @ W)
+        gradient = image[live] * (self._units / part.weight)[:, None]
+        gradient = gradient.astype(self.prototype.dtype, copy=False)
+        if V.any():
+            gradient -= self._cross @ V
+            self._set_hint(arrays.row_norms_squared(gradient))
+        return plus_rows(gradient, rows, U, self._ridge)
+
+    def _places(self, rows: np.ndarray) -> np.ndarray:
+        if self.part.hint is None:
+            self._set_hint(self.cross_norms()[0])
+        return self.moments.known(self.moments.live[rows], self.part)
+
+    def _set_hint(self, squares: np.ndarray) -> None:
+        self.part.hint = arrays.divide_or_zero(squares, self._diagonal)
+
+    @property
+    def responses(self) -> BlockResponses:
+        """The centred and scaled responses of the rows."""
+        return BlockResponses(self)
+
+
+class BlockResponses:
+    """Responses of some rows as a design, of which only inner products are needed."""
+
+    def __init__(self, form: BlockForm) -> None:
+        self._form, self.prototype = form, form.prototype
+        self.shape = form.moments.X.shape[0], form.shape[1]
+
+    def gram(self, index: np.ndarray) -> np.ndarray:
+        """Inner products of the columns ``index``, after a pass over Y."""
+        moments, part = self._form.moments, self._form.part
+        columns = self._form.targets[index]
+        center = part.mean_y[columns] * float(moments.center)
+        along = (moments.weights_of(part),)
+        gram = moments.Y.reduce(target_gram, columns, center, along=along)[0]
+        scale = arrays.divide_or_zero(1.0, self._form.scale[index])
+        return gram * scale * scale[:, None]
+
+
+def _sets_of(
+    splits: Splits, n: int, weight: np.ndarray | None
+) -> tuple[np.ndarray | None, list[tuple[int, int]], bool]:
+    """The sets of rows whose sums are needed, one column each; positions for every split.
+
+    The positions are those of the rows that a split leaves out for training, and that it tests on.
     The sums of all rows are the sum over all sets if these are disjoint; otherwise they are those
     of the last set.
     """
     if not splits:
         return None, [], True
     live = np.ones(n, dtype=bool) if weight is None else weight > 0
-    columns: list[np.ndarray] = []
-    known: dict[bytes, int] = {}
-
-    def place(mask: np.ndarray) -> int:
-        mask = mask & live  # rows of weight 0 are in no set
-        key = mask.tobytes()
-        if key not in known:
-            known[key] = len(columns)
-            columns.append(mask)
-        return known[key]
-
-    places = []
-    for train, test in splits:
-        removed, held_out = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
-        removed[train], held_out[test] = False, True
-        places.append(_Split(place(removed), place(held_out)))
-    times = np.sum(columns, axis=0)
+    wanted = np.zeros((2 * len(splits), n), dtype=bool)
+    for i, (train, test) in enumerate(splits):
+        wanted[2 * i] = True
+        wanted[2 * i, train], wanted[2 * i + 1, test] = False, True
+    sets, places = np.unique(wanted & live, axis=0, return_inverse=True)
+    times = sets.sum(axis=0)
     disjoint = bool(times.max() <= 1)
-    others = live & (times == 0)
-    if not disjoint:
-        columns.append(live)
-    elif others.any():
-        columns.append(others)
-    return np.stack(columns, axis=1), places, disjoint
+    others = live & (times == 0) if disjoint else live
+    if others.any():
+        sets = np.concatenate([sets, others[None]])
+    removed, tests = places.reshape(-1, 2).T.tolist()
+    return sets.T, list(zip(removed, tests, strict=True)), disjoint
+
+
+# -------------------------------- functions of a block, which may be called in another process
+
+
+def rough_means(
+    X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means of a block, which are subtracted from all blocks.
+
+    Sums of squares and products about zero would lose digits if means are large.
+    """
+    share = np.full(len(X), 1.0 / len(X))
+    if weight is not None and weight.any():
+        share = weight / weight.sum()
+    # in the dtypes of the data, since a product of two dtypes would copy the block
+    return share.astype(X.dtype) @ X, share.astype(Y.dtype) @ Y
+
+
+def first_sums(
+    X: np.ndarray,
+    Y: np.ndarray,
+    weight: np.ndarray | None,
+    masks: np.ndarray | None,
+    center_x: np.ndarray,
+    center_y: np.ndarray,
+    with_gram: bool,
+) -> list[np.ndarray]:
+    """The sums of RowSums, and of XᵀX if requested, one per set of rows.
+
+    Shapes: ``masks`` (m, n_sets). ``masks``: None for one set of all rows.
+    """
+    X -= center_x.astype(X.dtype)
+    Y = Y.astype(X.dtype)
+    Y -= center_y.astype(X.dtype)
+    found = []
+    for rows in _sets(masks):
+        part, target, own = X[rows], Y[rows], None if weight is None else weight[rows]
+        total = len(part) if own is None else own.sum(dtype=np.float64)
+        sums = [total, *column_sums(part, own), *column_sums(target, own)]
+        sums.append(part.T @ _weighted(target, own))
+        found.append([*sums, part.T @ _weighted(part, own)] if with_gram else sums)
+    return [np.stack(parts) for parts in zip(*found, strict=True)]
+
+
+def gram_rows(
+    X: np.ndarray,
+    weight: np.ndarray | None,
+    masks: np.ndarray | None,
+    center: np.ndarray,
+    columns: np.ndarray,
+) -> list[np.ndarray]:
+    """Rows of XᵀX for some columns, of shape (n_sets, len(columns), n_features)."""
+    X -= center.astype(X.dtype)
+    found = []
+    for rows in _sets(masks):
+        part, own = X[rows], None if weight is None else weight[rows]
+        found.append(_weighted(part[:, columns], own).T @ part)
+    return [np.stack(found)]
+
+
+def hessian_product(
+    X: np.ndarray, weight: np.ndarray | None, center: np.ndarray, other: np.ndarray
+) -> list[np.ndarray]:
+    """Xᵀ diag(weight) X @ other, with X minus ``center``."""
+    X -= center.astype(X.dtype)
+    return [X.T @ _weighted(X @ other.astype(X.dtype), weight)]
+
+
+def target_gram(
+    Y: np.ndarray, weight: np.ndarray | None, columns: np.ndarray, center: np.ndarray
+) -> list[np.ndarray]:
+    """Inner products of some responses minus ``center``."""
+    part = Y[:, columns] - center
+    return [part.T @ _weighted(part, weight)]
+
+
+def bad_rows(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Number of the first column of X that is not finite, −2 for one of Y, −1 if there is none."""
+    wrong = ~np.isfinite(X)
+    found = np.where(wrong.any(axis=1), wrong.argmax(axis=1), -1)
+    return np.where((found < 0) & ~np.isfinite(Y).all(axis=1), -2, found)
+
+
+def _weighted(X: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    return X if weight is None else X * weight[:, None].astype(X.dtype)
+
+
+def _sets(masks: np.ndarray | None) -> list[Any]:
+    return [slice(None)] if masks is None else [np.flatnonzero(mask) for mask in masks.T]

@@ -1,4 +1,4 @@
-"""The second moments of a regression, and all decisions about which of them are kept."""
+"""The second moments of a regression in memory, and all decisions about which are kept."""
 
 from __future__ import annotations
 
@@ -40,21 +40,14 @@ class Moments:
     - which quadratic form a solver gets (:meth:`form`): one with all of XᵀX if that is cheap to
       compute, else one that multiplies by X and keeps inner products of the columns in use;
     - whether XᵀX is computed for a search with many fits (:meth:`hold_for_search`).
-
-    Attributes
-    ----------
-    target_norms : array of shape (n_targets,)
-        Norms of the responses.
-    constant : float
-        ‖Y‖²/n.
     """
 
     def __init__(self, X: Design, Y: Design, samples: float, form: FormName = "auto") -> None:
         if form not in ("auto", "direct", "gram"):
             raise ValueError(f'form must be "auto", "direct" or "gram", got {form!r}')
         self.X, self.Y, self.samples = X, Y, samples
-        self.target_norms = Y.column_norms()
-        self.constant = self._mean_square()
+        self.target_norms = Y.column_norms()  # (n_targets,)
+        self.constant = self._mean_square()  # ‖Y‖²/n
         self.evaluates_by_gram = form == "gram" or (is_auto(form) and self._gram_is_cheaper())
         self._gram: Array | None = None
         self._cross: Array | None = None
@@ -101,16 +94,8 @@ class Moments:
             if self.evaluates_by_gram or (self._gram_is_quick() and fits):
                 self._hold()
             else:
-                self._form = ProductForm(
-                    self.X,
-                    self.Y,
-                    self.samples,
-                    self.constant,
-                    0.0,
-                    self._cross,
-                    self._shared,
-                    self._units,
-                )
+                known = self._cross, self._shared, self._units
+                self._form = ProductForm(self.X, self.Y, self.samples, self.constant, 0.0, *known)
         assert self._form is not None
         return self._form
 

@@ -19,7 +19,7 @@ from thinrank.core.contracts import Design, QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
 from thinrank.core.result import Sizes
-from thinrank.forms.block_moments import BlockMoments, HeldOutRows
+from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.losses.profile import profiled
 from thinrank.selection.criteria import Complexity, Criterion
@@ -151,39 +151,28 @@ def _sums(residual: Array) -> Errors:
     return Errors(_double(rows), _double(responses))
 
 
+@dataclass(eq=False)
 class MomentError(HeldOutScore):
-    """Mean squared error of held-out rows in row blocks, from their inner products."""
+    """Mean squared error of held-out rows that are not in memory, from their moments."""
 
-    def __init__(
-        self, moments: BlockMoments, split: int, targets: np.ndarray, inverse_scale: np.ndarray
-    ) -> None:
-        self._moments, self._part = moments, moments.training[split]
-        self._rows: HeldOutRows = moments.held_out[split]
-        self._targets, self._inverse = targets, inverse_scale
-        self.entries = len(targets) * self._rows.weight
-        self._squares = self._rows.squares_y[targets] * inverse_scale**2
-        self.null = float(self._squares.sum()) / self.entries
+    loss: FormLoss  # of the held-out rows, about the means and in the scales of the training rows
+
+    def __post_init__(self) -> None:
+        self.entries = self.loss.shape[1] * self.loss.samples
+        self.null = float(self.loss.target_squares().sum()) / self.entries
 
     def errors(self, fit: Fit | None) -> Errors:
         """Squared errors of the responses."""
-        if fit is None:
-            return Errors(None, self._squares)
-        gram, cross = self._moments_of(fit.rows)
-        U, Q = (np.asarray(x, dtype=np.float64) for x in (fit.U, fit.Q))
-        change = np.sum(Q * (Q @ (U.T @ gram @ U) - 2 * cross.T @ U), axis=1)
-        return Errors(None, np.maximum(self._squares + change, 0.0))
+        loss = self.loss
+        return Errors(
+            None, loss.target_squares() if fit is None else loss.residual_squares(fit.factors)
+        )
 
     def products(self, rows: Array, map: Array, around: Any) -> tuple[Array, Array, float, Any]:
         """As in the base class."""
-        gram, cross = self._moments_of(rows)
+        form, n = self.loss.quadratic(), self.loss.samples
+        cross, gram = n * form.cross_rows(rows), n * form.gram(rows)
         return map.T @ cross, map.T @ (gram @ map), self.null, None
-
-    def _moments_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Inner products of held-out predictors, and of these with the responses."""
-        columns = self._part.live[rows]
-        places = self._moments.known(columns, self._part)
-        gram = self._rows.gram(columns, places)
-        return gram, self._rows.cross(columns, self._targets) * self._inverse
 
 
 @dataclass(eq=False)

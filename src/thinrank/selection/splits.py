@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
@@ -22,11 +22,9 @@ from thinrank.core.result import Sizes
 from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_rows
 from thinrank.designs.subsets import view_rows
 from thinrank.designs.transformed import unprojected
-from thinrank.forms.block_form import BlockForm
 from thinrank.forms.products import ProductForm
 from thinrank.forms.training_rows import TrainingRows, without_rows
 from thinrank.losses import LeastSquares
-from thinrank.losses.block_least_squares import BlockLeastSquares
 from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.losses.noise import noise_scale
@@ -354,8 +352,9 @@ def held_out_splits(
     shape (n_samples, n_forced), are projected out of it; they are projected out of each part anew.
     """
     pairs = list(indices)
-    if isinstance(loss, BlockLeastSquares):
-        parts = list(_block_parts(loss, pairs))
+    parts: list[tuple[Any, Score]]
+    if "splits" in loss.capabilities:
+        parts = [(training, MomentError(held_out)) for training, held_out in loss.splits(pairs)]
     elif isinstance(loss, GeneralizedLinear):
         parts = [_deviance_part(loss, *pair, center, scale, forced) for pair in pairs]
     else:
@@ -451,16 +450,6 @@ def _copied_if_small(X: Design, rows: int) -> Design:
     if resources.fits(_PART_OF_BUDGET * rows * X.shape[1], arrays.itemsize(X.prototype)):
         return Dense(X.columns(arrays.indices(range(X.shape[1]), X.prototype)))
     return X
-
-
-def _block_parts(loss: BlockLeastSquares, pairs: Indices) -> Iterator[tuple[Any, Score]]:
-    """Splits of data in row blocks; nothing is read if their moments are known."""
-    moments = loss.moments.of_splits(pairs)
-    units = loss.targets, loss.inverse_scale
-    for i, part in enumerate(moments.training):
-        noise = functools.cache(functools.partial(loss.noise_of, moments, part))
-        form = BlockForm(moments, part, *units)
-        yield FormLoss(form, noise), MomentError(moments, i, *units)
 
 
 def _deviance_part(
