@@ -34,7 +34,6 @@ from thinrank.selection.splits import (
     held_out_splits,
     make_partitions,
 )
-from thinrank.solvers.filled_pursuit import FilledPursuit
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.starts import Auto, Given, as_start
 from thinrank.starts.elimination import MOST_ROWS, most_at_once
@@ -281,7 +280,7 @@ def _units_left_by(
         return scaled.loss
     if loss.nearly_quadratic and found.responses is not None:
         return problem.with_noise(found.responses.noise)
-    pursuit = (FilledPursuit if loss.nearly_quadratic else Pursuit)(thorough=False)
+    pursuit = Pursuit(thorough=False)
     for _ in range(_MAX_FITS):
         shrunk = loss.with_ridge(sizes.ridge)
         bound = pursuit.sized(*sizes[:3])

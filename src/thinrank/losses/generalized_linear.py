@@ -77,7 +77,15 @@ class GeneralizedLinear:
     """
 
     capabilities = frozenset(
-        {"full_gradient", "gauss_newton", "majorizer", "row_scales", "samples", "with_ridge"}
+        {
+            "full_gradient",
+            "gauss_newton",
+            "majorizer",
+            "restrict",
+            "row_scales",
+            "samples",
+            "with_ridge",
+        }
     )
 
     def __init__(
@@ -262,7 +270,6 @@ class GeneralizedLinear:
             fitted=arrays.column_norms_squared(fitted) / self.samples,
             samples=self.samples,
             observations=self.observations,
-            free=point.free,
         )
 
     @cached_property

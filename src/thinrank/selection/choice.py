@@ -15,7 +15,7 @@ from scipy.special import ndtr, stdtrit
 
 from thinrank.core.result import Record
 from thinrank.core.sizes import Sizes
-from thinrank.solvers.fits import Fit
+from thinrank.solvers.row_fit import Fit
 
 RefitRule = Literal["best", "one_se", "thinnest"]
 

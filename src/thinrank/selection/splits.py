@@ -52,9 +52,8 @@ from thinrank.selection.tables import (
     roots_of,
     stage_directions,
 )
-from thinrank.solvers.filled_pursuit import FilledPursuit
-from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.pursuit import Pursuit
+from thinrank.solvers.row_fit import Fit, as_fit
 from thinrank.starts import Auto, Backward
 from thinrank.starts.backward import default_ridge, on_rows
 from thinrank.starts.elimination import eliminate, first_rows, rows_of_stage
@@ -174,8 +173,7 @@ class Split:
         """The solver with the tolerance of a search, and neighbours if many entries are missing."""
         n, k = self.training.Y.shape
         many = self.training.observations < (1 - _MANY_MISSING) * n * k
-        solver = replace(solver, tol=max(solver.tol, _TOL), neighbours=solver.neighbours or many)
-        return FilledPursuit.like(solver) if self.training.nearly_quadratic else solver
+        return replace(solver, tol=max(solver.tol, _TOL), neighbours=solver.neighbours or many)
 
     def _completed(self, loss: GeneralizedLinear, fit: Fit) -> Fit:
         """A fit whose tables are around coefficients of all responses, if entries are missing.

@@ -12,7 +12,7 @@ from thinrank.core.contracts import StepRule, Trial
 from thinrank.core.factors import Factors
 from thinrank.core.stored_values import storable
 from thinrank.core.threshold import hard_threshold
-from thinrank.solvers.sized import Sized, check_iterations, check_number
+from thinrank.solvers.loop import Sized, check_iterations, check_number
 from thinrank.solvers.steps import Safeguarded, as_step_rule, mean_curvature
 
 Update = Literal["simultaneous", "sequential"]

@@ -81,7 +81,7 @@ class Auto:
             return Backward()
         form = loss.quadratic()
         # losses that are not quadratic are approximated around the start
-        scaled = not (self.exchanges_rows and form.exact)
+        scaled = not self.exchanges_rows or form.column_scale is not None
         screening: Screening | PartialScreening
         screening = Screening(fit=not self.exchanges_rows, scaled=scaled)
         if rows >= m1:  # nothing to choose
