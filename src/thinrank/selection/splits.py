@@ -23,8 +23,8 @@ from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_r
 from thinrank.designs.subsets import view_rows
 from thinrank.designs.unprojected import unprojected
 from thinrank.forms.block_form import BlockForm
+from thinrank.forms.gram import TrainingRows, without_rows
 from thinrank.forms.products import ProductForm
-from thinrank.forms.training_rows import TrainingRows, without_rows
 from thinrank.losses import LeastSquares
 from thinrank.losses.block_least_squares import BlockLeastSquares
 from thinrank.losses.form_loss import FormLoss
@@ -55,9 +55,14 @@ from thinrank.selection.tables import (
 from thinrank.solvers.pursuit import Pursuit
 from thinrank.solvers.row_fit import Fit, as_fit
 from thinrank.starts import Auto, Backward
-from thinrank.starts.backward import default_ridge, on_rows
-from thinrank.starts.elimination import eliminate, first_rows, rows_of_stage
-from thinrank.starts.loss_elimination import LossElimination
+from thinrank.starts.elimination import (
+    LossElimination,
+    default_ridge,
+    eliminate,
+    first_rows,
+    on_rows,
+    rows_of_stage,
+)
 
 Indices = list[tuple[np.ndarray, np.ndarray]]
 """Training and held-out rows of the splits of one partition."""

@@ -11,11 +11,9 @@ from thinrank.core import memory
 from thinrank.core.contracts import QuadraticForm, Start
 from thinrank.core.factors import Factors
 from thinrank.losses.form_loss import FormLoss
-from thinrank.starts.backward import Backward
 from thinrank.starts.convex import Lasso
-from thinrank.starts.loss_elimination import LossElimination
-from thinrank.starts.partial import PartialScreening
-from thinrank.starts.screening import Screening
+from thinrank.starts.elimination import Backward, LossElimination
+from thinrank.starts.screening import PartialScreening, Screening
 from thinrank.starts.spectral import Spectral
 
 # Screening is not used if two of the predictors that it selects have a larger correlation.

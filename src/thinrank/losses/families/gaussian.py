@@ -8,8 +8,15 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.losses.families.base import Family, observed_mean
-from thinrank.losses.families.parameters import Parameter, as_parameter, entries, matched, taken
+from thinrank.losses.families.base import (
+    Family,
+    Parameter,
+    as_parameter,
+    entries,
+    matched,
+    observed_mean,
+    taken,
+)
 
 
 class Gaussian(Family):

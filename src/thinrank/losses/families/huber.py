@@ -8,10 +8,11 @@ import numpy as np
 
 from thinrank import arrays, entrywise
 from thinrank.arrays import Array
-from thinrank.losses.families.base import Family
-from thinrank.losses.families.medians import weighted_median
-from thinrank.losses.families.parameters import Parameter, as_parameter, entries, matched, taken
+from thinrank.losses.families.base import Family, Parameter, as_parameter, entries, matched, taken
 
+# Relative tolerance with which a sum of weights counts as half of the total; it is far above the
+# rounding errors of sums and far below the share of one entry.
+_TIE = 1e-12
 # With this threshold the estimate of a mean has 95 % of the efficiency of least squares if the
 # errors are Gaussian (Huber 1964; Holland and Welsch 1977).
 _THRESHOLD = 1.345
@@ -19,6 +20,27 @@ _THRESHOLD = 1.345
 # divided by its mean absolute deviation, sqrt(π/2).
 _PER_MEDIAN_DEVIATION = 1.4826
 _PER_MEAN_DEVIATION = 1.2533
+
+
+def weighted_median(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Median of each column, where entries count as often as their weights say.
+
+    Shapes: ``x`` (n, q), result (q,).
+    """
+    x = np.where(weight > 0, x, np.inf)  # at the end of the order
+    order = np.argsort(x, axis=0)
+    x = np.take_along_axis(x, order, axis=0)
+    below = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
+    empty = ~(weight > 0).any(axis=0)
+    if empty.all():
+        return np.zeros(x.shape[1])
+    half = 0.5 * below[-1]
+    lower = np.argmax(below >= half * (1 - _TIE), axis=0)
+    upper = np.argmax(below > half * (1 + _TIE), axis=0)
+    columns = np.arange(x.shape[1])
+    first = np.where(empty, 0.0, x[lower, columns])
+    last = np.where(empty, 0.0, x[upper, columns])
+    return 0.5 * (first + last)
 
 
 class Huber(Family):
