@@ -10,7 +10,6 @@ pursued, the loss is fitted on the supports found, and this is repeated while th
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -158,23 +157,15 @@ class Pursuit(Sized):
         free = self.rows - state.rows.shape[0]
         size = promising(scores.costs, scores.gains, free, margin)
         rounding = 10 * arrays.eps(form.prototype) * abs(form.constant)
-        # what did not help before one of the last trials hardly helps after it
-        postponed = 0 < size <= state.failed
-        exchange = functools.partial(
-            self._largest_exchange, form, state, scores, size, margin, rounding
-        )
-        trial = None if postponed else exchange()
+        trial = self._largest_exchange(form, state, scores, size, margin, rounding)
         if trial is not None:
             return trial
         if self.thorough:
             for trial, price in self._last_trials(form, state, scores):
                 decrease = state.objective - trial.objective
                 if decrease > max(price, self.tol * abs(state.objective)) + rounding:
-                    return trial.changed(
-                        change=decrease / max(state.objective, decrease), failed=size
-                    )
-        trial = exchange() if postponed else None
-        return state.changed(change=0.0, final=True) if trial is None else trial
+                    return trial.changed(change=decrease / max(state.objective, decrease))
+        return state.changed(change=0.0, final=True)
 
     def _largest_exchange(
         self,

@@ -39,8 +39,6 @@ class Fit:
     column_scale: Array | None = None  # (m2,) the column_scale of the form
     change: float = float("inf")  # relative decrease of the objective in the last iteration
     final: bool = False  # whether no exchange improves the fit
-    # exchanges of up to this number of rows are tried last, since they failed at an earlier fit
-    failed: int = 0
     # Θ with coefficients of further columns, if ``whitened`` belongs to the form around it and not
     # to that around Θ
     completed: Factors | None = None
