@@ -97,43 +97,46 @@ class Family(ABC):
     # ----------------------------------------------------------------- the loss and derivatives
 
     @abstractmethod
-    def value(self, y: Array, eta: Array) -> Array:
-        """Half of the unit deviance of every entry.
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
+        """The value, its derivative and :meth:`weight_for_fit`, computed together.
 
         Parameters
         ----------
         y, eta : arrays of shape (n, q)
             Responses and linear predictors.
+        prepared : object, default=None
+            What :meth:`prepared` returned for ``y``; None if it was not called.
 
         Returns
         -------
-        array of shape (n, q)
-        """
-
-    @abstractmethod
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
-        """The value and its first and second derivatives with respect to η.
-
-        They are computed together, so that exponentials are evaluated once.
-
-        Parameters
-        ----------
-        y, eta : arrays of shape (n, q)
-            Responses and linear predictors.
-
-        Returns
-        -------
-        value, derivative, curvature : arrays of shape (n, q)
+        value, derivative, weight : arrays of shape (n, q)
             New arrays, which callers may overwrite.
         """
 
+    def value(self, y: Array, eta: Array) -> Array:
+        """Half of the unit deviance of every entry, of shape (n, q)."""
+        return self.for_fit(y, eta)[0]
+
     def derivative(self, y: Array, eta: Array) -> Array:
         """First derivative of the value with respect to η, of shape (n, q)."""
-        return self.value_and_derivatives(y, eta)[1]
+        return self.for_fit(y, eta)[1]
+
+    def weight_for_fit(self, y: Array, eta: Array) -> Array:
+        """The curvature to use in a quadratic model of the loss around ``eta``, (n, q).
+
+        It is the curvature unless a family has a better one. It is not negative, but can be 0 by
+        rounding where the fit is saturated.
+        """
+        return self.for_fit(y, eta)[2]
 
     def curvature(self, y: Array, eta: Array) -> Array:
         """Second derivative of the value with respect to η, of shape (n, q)."""
-        return self.value_and_derivatives(y, eta)[2]
+        return self.weight_for_fit(y, eta)
+
+    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+        """The value and its first and second derivatives, new arrays of shape (n, q)."""
+        value, derivative, _ = self.for_fit(y, eta)
+        return value, derivative, self.curvature(y, eta)
 
     def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
         """The second derivative, applied to a direction.
@@ -150,14 +153,6 @@ class Family(ABC):
         """
         return self.curvature(y, eta) * direction
 
-    def weight_for_fit(self, y: Array, eta: Array) -> Array:
-        """The curvature to use in a quadratic model of the loss around ``eta``, (n, q).
-
-        It is the curvature unless a family has a better one. It is not negative, but can be 0 by
-        rounding where the fit is saturated.
-        """
-        return self.curvature(y, eta)
-
     def prepared(self, y: Array) -> Any:
         """What :meth:`for_fit` needs of the responses alone, for many calls with the same ones.
 
@@ -172,23 +167,6 @@ class Family(ABC):
             To be given to :meth:`for_fit`; None if there is nothing that takes time.
         """
         return None
-
-    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
-        """The value, its derivative and :meth:`weight_for_fit`, computed together.
-
-        Parameters
-        ----------
-        y, eta : arrays of shape (n, q)
-            Responses and linear predictors.
-        prepared : object, default=None
-            What :meth:`prepared` returned for ``y``; None if it was not called.
-
-        Returns
-        -------
-        value, derivative, weight : arrays of shape (n, q)
-            New arrays, which callers may overwrite.
-        """
-        return self.value_and_derivatives(y, eta)
 
     def for_newton(self, y: Array, weight: Array) -> Array:
         """The curvature for Newton's method in a few coefficients, given :meth:`weight_for_fit`.

@@ -93,43 +93,6 @@ class NegativeBinomial(Family):
         self.dispersion: Parameter = as_parameter("dispersion", dispersion, allow_zero=True)
         self.has_parameters = dispersion is None
 
-    def value(self, y: Array, eta: Array) -> Array:
-        """y·log(y/μ) − (y + 1/a)·log((1 + ay)/(1 + aμ))."""
-        return self._value(y, eta, entrywise.log1p_exp(eta + self._log(eta)), self.prepared(y))
-
-    def derivative(self, y: Array, eta: Array) -> Array:
-        """(μ − y)/(1 + aμ)."""
-        _, share, rest = entrywise.logistic(eta + self._log(eta))
-        share *= self._size(eta)
-        rest *= y
-        share -= rest
-        return share
-
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """μ(1 + ay)/(1 + aμ)²."""
-        _, share, rest = entrywise.logistic(eta + self._log(eta))
-        share *= rest
-        share *= y + self._size(eta)
-        return share
-
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
-        """The value, (μ − y)/(1 + aμ) and μ(1 + ay)/(1 + aμ)²."""
-        softplus, share, rest = entrywise.logistic(eta + self._log(eta))
-        value = self._value(y, eta, softplus, self.prepared(y))
-        curvature = share * rest
-        size = self._size(eta)
-        curvature *= y + size
-        share *= size
-        rest *= y
-        share -= rest
-        return value, share, curvature
-
-    def weight_for_fit(self, y: Array, eta: Array) -> Array:
-        """μ/(1 + aμ), the expectation of the curvature (Fisher scoring)."""
-        share = entrywise.expit(eta + self._log(eta))
-        share *= self._size(eta)
-        return share
-
     def prepared(self, y: Array) -> Array:
         """y·log(y) − (y + 1/a)·log(1 + ay), the part of the value that does not depend on η."""
         saturated = arrays.namespace(y).log1p(y * matched(self._dispersion, y))
@@ -144,6 +107,10 @@ class NegativeBinomial(Family):
         share *= self._size(eta)
         rest *= y
         return value, share - rest, share
+
+    def curvature(self, y: Array, eta: Array) -> Array:
+        """μ(1 + ay)/(1 + aμ)²."""
+        return self.for_newton(y, self.weight_for_fit(y, eta))
 
     def for_newton(self, y: Array, weight: Array) -> Array:
         """The curvature: with w = μ/(1 + aμ), it is w(1 − aw)(1 + ay)."""

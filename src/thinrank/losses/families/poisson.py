@@ -24,22 +24,6 @@ class Poisson(Family):
     name = "poisson"
     expected = "finite numbers that are not negative"
 
-    def value(self, y: Array, eta: Array) -> Array:
-        """μ − y − y·(η − log(y))."""
-        return _value(y, eta, self.mean(eta), self.prepared(y))
-
-    def derivative(self, y: Array, eta: Array) -> Array:
-        """The residual μ − y."""
-        return self.mean(eta) - y
-
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """The mean μ."""
-        return self.mean(eta)
-
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
-        """The value, μ − y and μ, from one exponential."""
-        return self.for_fit(y, eta)
-
     def prepared(self, y: Array) -> Array:
         """log(y), of the smallest normal number for y = 0."""
         return entrywise.log_or_smallest(y)
