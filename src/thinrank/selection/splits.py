@@ -75,8 +75,7 @@ _MAX_PARTITIONS = 3
 # Held-out rows are copied, for faster predictions, if X fits this number of times into the memory
 # budget.
 _PART_OF_BUDGET = 64
-# Entries of the matrices that elimination holds at a time, 32 MB in double precision: several small
-# problems take little longer than one.
+# Entries of the matrices that elimination holds at a time, 32 MB in double precision.
 _BATCH = 1 << 22
 # Tolerance of fits of a search to a loss that is not quadratic: scores differ by more than this.
 _TOL = 1e-4
@@ -105,9 +104,7 @@ class Split:
             return None
         rows = first_rows(self.training.majorizer(self.training.null.factors))
         factors = self._elimination.fitted(rows.shape[0])
-        form = self.training.majorizer(factors)
-        columns = arrays.indices(range(form.shape[1]), form.prototype)
-        return as_fit(form, rows, columns, factors)
+        return as_fit(self.training.majorizer(factors), rows, self.training.targets, factors)
 
     @cached_property
     def form(self) -> QuadraticForm:

@@ -40,6 +40,8 @@ def refitted(
 
     ``around``: the factors that the form is around; None for the fit itself.
     """
+    if "restrict" not in loss.capabilities:
+        return _refitted_by_forms(loss, fit, most_columns, tol)
     best = None
     around = fit.factors if around is None else around
     for _ in range(_MAX_ALTERNATIONS):
@@ -61,6 +63,19 @@ def refitted(
         if same or settled:
             break
     assert best is not None
+    return best
+
+
+def _refitted_by_forms(loss: Any, fit: Fit, most_columns: int, tol: float) -> Fit:
+    """The same for a loss that has forms only: each form is around the last fit."""
+    best = fit.changed(objective=loss.value_and_gradient(fit.factors)[0])
+    for _ in range(_MAX_STEPS if fit.U.shape[1] else 0):
+        form, rank = loss.majorizer(best.factors), best.U.shape[1]
+        trial = fit_rows(form, best.rows, best.columns, best.Q, rank, most_columns)
+        value = loss.value_and_gradient(trial.factors)[0]
+        if not best.objective - value > tol * size_of(loss, best.objective):
+            break
+        best = trial.changed(objective=value)
     return best
 
 

@@ -129,7 +129,7 @@ def _iterate(
                 message = f"Stopped by the callback after {_times(iteration)}."
                 return Part(state, history, Status(Outcome.STOPPED, message))
         if solver.done(state):
-            return Part(state, history, _converged(iteration, state.change))
+            return Part(state, history, _converged(iteration, state))
     return Part(state, history, None)
 
 
@@ -144,8 +144,10 @@ def _times(count: int) -> str:
     return "1 iteration" if count == 1 else f"{count} iterations"
 
 
-def _converged(iteration: int, change: float) -> Status:
-    last = f"relative change {change:.1e}" if change else "nothing left to improve"
+def _converged(iteration: int, state: Any) -> Status:
+    last = f"relative change {state.change:.1e}"
+    if not state.change:
+        last = getattr(state, "ending", "nothing left to improve")
     message = f"Converged after {_times(iteration)} ({last})."
     return Status(Outcome.CONVERGED, message)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from thinrank import arrays
 from thinrank.arrays import Array, top_rows
-from thinrank.core.contracts import QuadraticForm, require
+from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.solvers.exchanges import (
     ExchangeScores,
@@ -43,6 +43,7 @@ _MAX_COST_RATIO = 1.2
 # The last fit of a loss that is not quadratic is repeated until the relative decrease is below this
 # times the squared tolerance: the relative error of the coefficients is about its square root.
 _FINAL_PRECISION = 100.0
+_WITHIN_MARGIN = "no exchange improves the fit by more than the margin"
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,6 @@ class Pursuit(Sized):
         """The best fit on the supports of the start; after a run on a form if not quadratic."""
         if "quadratic" in loss.capabilities:
             return self._first(loss.quadratic(), start)
-        require(loss, "restrict", 'solver="pursuit"')
         return self._pursued(loss, start)
 
     def step(self, loss: Any, state: Fit) -> Fit:
@@ -165,7 +165,9 @@ class Pursuit(Sized):
                 decrease = state.objective - trial.objective
                 if decrease > max(price, self.tol * abs(state.objective)) + rounding:
                     return trial.changed(change=decrease / max(state.objective, decrease))
-        return state.changed(change=0.0, final=True)
+        within = scores.candidates.shape[0] > 0 and margin > self.tol * abs(state.objective)
+        ending = _WITHIN_MARGIN if within else state.ending
+        return state.changed(change=0.0, final=True, ending=ending)
 
     def _largest_exchange(
         self,

@@ -39,6 +39,7 @@ class Fit:
     column_scale: Array | None = None  # (m2,) the column_scale of the form
     change: float = float("inf")  # relative decrease of the objective in the last iteration
     final: bool = False  # whether no exchange improves the fit
+    ending: str = "nothing left to improve"  # why it is final, in words
     # Θ with coefficients of further columns, if ``whitened`` belongs to the form around it and not
     # to that around Θ
     completed: Factors | None = None

@@ -210,13 +210,6 @@ def on_rows(form: QuadraticForm, rows: Array, rank: int) -> Factors:
     return Factors(arrays.scatter_rows(root.T @ (whitened @ V), rows, form.shape[0]), V)
 
 
-def solution(form: QuadraticForm, rows: Array) -> Array:
-    """H_SS⁻¹C_S, the coefficients of the rows S without a limit on the rank."""
-    if isinstance(form, ProductForm) and form.has_dual(rows):
-        return dual_fits([form], rows[None, :])[0][0, ...]
-    return linalg.solve_definite(form.gram(rows), form.cross_rows(rows))
-
-
 class LossElimination:
     """Sets of rows of every size, from ridge fits of the loss itself.
 
@@ -227,79 +220,63 @@ class LossElimination:
     """
 
     def __init__(self, loss: Any) -> None:
-        zero = Factors.zero(loss.shape, loss.prototype, rank=1)
-        form = loss.majorizer(zero)
+        form = loss.majorizer(Factors.zero(loss.shape, loss.prototype, rank=1))
         self.ridge = default_ridge(form)
         self._diagonal, self._samples = form.diagonal(), form.samples
-        self._left = first_rows(form)
-        self._fits: list[tuple[Array, Array]] = []  # rows and their squared norms, one pair per fit
-        self._known: dict[int, Array] = {}
         self._column_scale = form.column_scale
+        self._left = first_rows(form)
+        # rows of each fit with more rows than are left, their squared norms, and the fit on them
+        self._stages: list[tuple[Array, Array, Factors]] = []
+        self._fits: dict[int, Factors] = {}
         self._bare, self._loss = loss, loss.with_ridge(self.ridge)
-        self._point = zero
-        self._points: list[tuple[Array, Factors]] = []  # rows of each fit, and the fit on them
-        self._known_fits: dict[int, Factors] = {}
 
     def rows(self, count: int) -> Array:
         """The ``count`` rows of largest norm in the smallest fit with more rows, sorted.
 
         All rows if there are at most ``count``.
         """
-        if count not in self._known:
-            self._known[count] = self._rows(count)
-        return self._known[count]
-
-    def _rows(self, count: int) -> Array:
         while self._left.shape[0] > count:
             self._fit_once_more()
-        fits = [fit for fit in self._fits if fit[0].shape[0] > count]
-        if not fits:
-            return self._left if not self._fits else self._fits[0][0]
-        rows, squares = fits[-1]
+        larger = self._larger(count)
+        if larger is None:
+            return self._stages[0][0] if self._stages else self._left
+        rows, squares, _ = larger
         return arrays.take_rows(rows, _largest(squares, count))
-
-    def _fit_once_more(self) -> None:
-        rows = self._left
-        scale = arrays.take_rows(self._diagonal, rows)  # removes the units of the predictors
-        squares = arrays.row_norms_squared(self._coefficients(rows)) * scale
-        self._fits.append((rows, squares))
-        part = _KEPT_AT_FIRST if rows.shape[0] > 2 * self._samples else _KEPT
-        self._left = arrays.take_rows(rows, _largest(squares, int(part * rows.shape[0])))
 
     def fitted(self, count: int) -> Factors:
         """The ridge fit on ``rows(count)``, with no limit on the rank."""
         rows = self.rows(count)
-        if count not in self._known_fits:
-            self._known_fits[count] = self._fit(rows, self._near(count))
-        return self._known_fits[count]
-
-    def _near(self, count: int) -> Factors:
-        """The smallest fit with more rows, whatever fits there are with fewer."""
-        larger = [(rows, fit) for rows, fit in self._points if rows.shape[0] > count]
-        if not larger:
-            return Factors.zero(self._loss.shape, self._loss.prototype, rank=1)
-        rows, fit = larger[-1]
-        return Factors(arrays.scatter_rows(fit.U, rows, self._loss.shape[0]), fit.V)
+        if count not in self._fits:
+            self._fits[count] = self._fit(rows)
+        return self._fits[count]
 
     def start(self, rank: int, rows: int, ridge: float) -> Factors:
         """The best fit of rank ``rank`` on ``rows(rows)``, by the approximation around a fit."""
         form = self._bare.majorizer(self.fitted(rows)).with_ridge(ridge)
         found = on_rows(form, self.rows(rows), rank)
-        scale = form.column_scale
-        return found if scale is None else Factors(found.U, found.V / scale[:, None])
+        return Factors(found.U, found.V / form.column_scale[:, None])
 
-    def _coefficients(self, rows: Array) -> Array:
-        self._point = self._fit(rows, self._point)
-        scale = self._column_scale
-        few = Factors(arrays.take_rows(self._point.U, rows), self._point.V)
-        self._points.append((rows, few))
-        theta = few.theta
-        return theta if scale is None else theta * scale
+    def _larger(self, count: int) -> tuple[Array, Array, Factors] | None:
+        """The smallest stage with more rows, whatever stages there are with fewer."""
+        return next((each for each in self._stages[::-1] if each[0].shape[0] > count), None)
 
-    def _fit(self, rows: Array, near: Factors) -> Factors:
+    def _fit_once_more(self) -> None:
+        rows = self._left
+        fit = self._fit(rows)
+        few = Factors(arrays.take_rows(fit.U, rows), fit.V)
+        scale = arrays.take_rows(self._diagonal, rows)  # removes the units of the predictors
+        squares = arrays.row_norms_squared(few.theta * self._column_scale) * scale
+        self._stages.append((rows, squares, few))
+        part = _KEPT_AT_FIRST if rows.shape[0] > 2 * self._samples else _KEPT
+        self._left = arrays.take_rows(rows, _largest(squares, int(part * rows.shape[0])))
+
+    def _fit(self, rows: Array) -> Factors:
         """Minimise the loss with its ridge over Θ that vanish outside ``rows``."""
-        inside = arrays.scatter_rows(arrays.take_rows(near.U, rows), rows, near.shape[0])
-        point = Factors(inside, near.V)
+        point = Factors.zero(self._loss.shape, self._loss.prototype, rank=1)
+        if (larger := self._larger(rows.shape[0])) is not None:
+            U = arrays.scatter_rows(larger[2].U, larger[0], self._loss.shape[0])
+            inside = arrays.scatter_rows(arrays.take_rows(U, rows), rows, self._loss.shape[0])
+            point = Factors(inside, larger[2].V)
         if self._loss.nearly_quadratic:
             return self._minimum_of(self._loss.majorizer(point, rows), rows)
         value, before, count = self._loss.value(point), point, 0
@@ -330,10 +307,8 @@ class LossElimination:
 
     def _minimum_of(self, form: Any, rows: Array) -> Factors:
         """The minimum of an approximation, in the units of the loss."""
-        phi = solution(form, rows)
-        V = arrays.identity(self._loss.shape[1], like=phi)
-        if form.column_scale is not None:
-            V = V / form.column_scale[:, None]
+        phi = linalg.solve_definite(form.gram(rows), form.cross_rows(rows))
+        V = arrays.identity(self._loss.shape[1], like=phi) / form.column_scale[:, None]
         return Factors(arrays.scatter_rows(phi, rows, self._loss.shape[0]), V)
 
 

@@ -192,13 +192,13 @@ class Family(ABC):
 
     # ----------------------------------------------------------------- means
 
-    @abstractmethod
     def mean(self, eta: Array) -> Array:
-        """Mean of the response, the inverse of the link, of shape (n, q)."""
+        """Mean of the response, the inverse of the link, of shape (n, q); η itself by default."""
+        return eta
 
-    @abstractmethod
     def link(self, mean: Array) -> Array:
         """The linear predictor of a mean; means outside of the valid range are moved into it."""
+        return mean
 
     @abstractmethod
     def null_link(self, y: Array, weight: Array | None = None) -> Array:

@@ -58,14 +58,6 @@ class Gaussian(Family):
                 each *= precision
         return value, derivative, curvature
 
-    def mean(self, eta: Array) -> Array:
-        """η itself."""
-        return eta
-
-    def link(self, mean: Array) -> Array:
-        """The mean itself."""
-        return mean
-
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Weighted mean of each column, of shape (q,)."""
         return observed_mean(y, weight)[0]

@@ -99,14 +99,6 @@ class Huber(Family):
             inside *= matched(self.scale**-2.0, t)
         return inside
 
-    def mean(self, eta: Array) -> Array:
-        """η itself."""
-        return eta
-
-    def link(self, mean: Array) -> Array:
-        """The mean itself."""
-        return mean
-
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Weighted median of each column, of shape (q,)."""
         numbers, weights = _numpy(y, weight)

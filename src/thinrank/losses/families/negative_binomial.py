@@ -10,14 +10,13 @@ from scipy.special import digamma
 from thinrank import arrays, entrywise
 from thinrank.arrays import Array
 from thinrank.losses.families.base import (
-    Family,
     Parameter,
     as_parameter,
     entries,
     matched,
-    observed_mean,
     taken,
 )
+from thinrank.losses.families.poisson import Counts
 
 # Limits of the estimates. At the lower end the variance of counts with mean 100 is 1 % above that
 # of Poisson counts; at the upper end nearly all counts with mean 1 are 0.
@@ -63,7 +62,7 @@ def _slope(
     return -size * (weight * by_size).sum(axis=0)
 
 
-class NegativeBinomial(Family):
+class NegativeBinomial(Counts):
     """y·log(y/μ) − (y + 1/a)·log((1 + ay)/(1 + aμ)), with mean μ = exp(η).
 
     The variance is μ + aμ². All formulas use the share s = aμ/(1 + aμ) = 1/(1 + exp(−η − log(a))),
@@ -86,7 +85,6 @@ class NegativeBinomial(Family):
     """
 
     name = "negative_binomial"
-    expected = "finite numbers that are not negative"
     parameters = ("dispersion",)
 
     def __init__(self, dispersion: Any = None) -> None:
@@ -120,23 +118,6 @@ class NegativeBinomial(Family):
         second *= 1.0 + dispersion * y
         return second
 
-    def mean(self, eta: Array) -> Array:
-        """exp(η), infinite where it overflows."""
-        with arrays.without_overflow_warnings():
-            return arrays.namespace(eta).exp(eta)
-
-    def link(self, mean: Array) -> Array:
-        """log(μ); μ = 0 is replaced by the smallest normal number."""
-        return entrywise.log_or_smallest(mean)
-
-    def null_link(self, y: Array, weight: Array | None = None) -> Array:
-        """Logarithm of the weighted mean of each column, of shape (q,).
-
-        The mean 0 is replaced by that of half an event in n + 1 observations.
-        """
-        mean, count = observed_mean(y, weight)
-        return self.link(arrays.namespace(y).where(mean > 0, mean, 0.5 / (count + 1.0)))
-
     def take(self, columns: Any) -> NegativeBinomial:
         """The family with the dispersions of some of the columns."""
         return self._like(NegativeBinomial(taken(self.dispersion, columns)))
@@ -161,9 +142,6 @@ class NegativeBinomial(Family):
     def dispersion_of(self, count: int) -> np.ndarray:
         """Dispersion of each of ``count`` columns; 1 where it is not known yet."""
         return entries(self.dispersion, count)
-
-    def _valid(self, y: Array) -> Array:
-        return arrays.namespace(y).isfinite(y) & (y >= 0)
 
     def _value(self, y: Array, eta: Array, softplus: Array, saturated: Array) -> Array:
         """The value, given log(1 + aμ) and what :meth:`prepared` returns."""
