@@ -98,20 +98,7 @@ class Family(ABC):
 
     @abstractmethod
     def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
-        """The value, its derivative and :meth:`weight_for_fit`, computed together.
-
-        Parameters
-        ----------
-        y, eta : arrays of shape (n, q)
-            Responses and linear predictors.
-        prepared : object, default=None
-            What :meth:`prepared` returned for ``y``; None if it was not called.
-
-        Returns
-        -------
-        value, derivative, weight : arrays of shape (n, q)
-            New arrays, which callers may overwrite.
-        """
+        """The value, its derivative and :meth:`weight_for_fit`, new arrays of shape (n, q)."""
 
     def value(self, y: Array, eta: Array) -> Array:
         """Half of the unit deviance of every entry, of shape (n, q)."""
@@ -139,50 +126,17 @@ class Family(ABC):
         return value, derivative, self.curvature(y, eta)
 
     def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
-        """The second derivative, applied to a direction.
-
-        Parameters
-        ----------
-        y, eta, direction : arrays of shape (n, q)
-            Responses, linear predictors and a change of the linear predictors.
-
-        Returns
-        -------
-        array of shape (n, q)
-            Change of the derivative per unit step along ``direction``.
-        """
+        """The second derivative, applied to a direction of shape (n, q)."""
         return self.curvature(y, eta) * direction
 
     def prepared(self, y: Array) -> Any:
-        """What :meth:`for_fit` needs of the responses alone, for many calls with the same ones.
-
-        Parameters
-        ----------
-        y : array of shape (n, q)
-            Responses.
-
-        Returns
-        -------
-        object
-            To be given to :meth:`for_fit`; None if there is nothing that takes time.
-        """
+        """What :meth:`for_fit` needs of the responses alone, for many calls with the same ones."""
         return None
 
     def for_newton(self, y: Array, weight: Array) -> Array:
         """The curvature for Newton's method in a few coefficients, given :meth:`weight_for_fit`.
 
         It is that weight unless the second derivative takes fewer steps and is positive.
-
-        Parameters
-        ----------
-        y : array of shape (n, q)
-            Responses.
-        weight : array of shape (n, q)
-            What :meth:`weight_for_fit` returns, which is not changed.
-
-        Returns
-        -------
-        array of shape (n, q)
         """
         return weight
 
@@ -206,52 +160,19 @@ class Family(ABC):
 
         Means on the border of the valid range, whose link is infinite, are replaced by that of
         half an event in n + 1 observations.
-
-        Parameters
-        ----------
-        y : array of shape (n, q)
-            Responses.
-        weight : array of shape (n, q), default=None
-            Weights of the entries, 0 for missing ones; None for equal weights. Their scale does
-            not matter.
-
-        Returns
-        -------
-        array of shape (q,)
-            Finite numbers.
         """
 
     # ----------------------------------------------------------------- checks and parameters
 
     def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
-        """Raise a ValueError if an observed entry is not valid for the family.
-
-        Parameters
-        ----------
-        y : array of shape (n, q)
-            Responses.
-        observed : boolean array of shape (n, q), or None
-            Which entries to check; None for all of them.
-        names : sequence of q str
-            Names of the responses in the message.
-        """
+        """Raise a ValueError if an observed entry (None: any) is not valid for the family."""
         refuse(self, y, ~self._valid(y), observed, names)
 
     def _valid(self, y: Array) -> Array:
         return arrays.namespace(y).isfinite(y)
 
     def take(self, columns: Any) -> Family:
-        """The family of some of the columns, in the given order.
-
-        Parameters
-        ----------
-        columns : array of int, of shape (k,)
-            Positions of the columns.
-
-        Returns
-        -------
-        Family
-        """
+        """The family of some of the columns, in the given order."""
         return self
 
     def _like(self, other: Any) -> Any:
@@ -274,20 +195,8 @@ class Family(ABC):
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Family:
         """The family with its parameters estimated from the residuals of a fit.
 
-        Parameters
-        ----------
-        y, eta : arrays of shape (n, q)
-            Responses and fitted linear predictors.
-        weight : array of shape (n, q) or None
-            Weights of the entries, 0 for missing ones; None for equal weights.
-        freedom : float or array of shape (q,)
-            Positive residual degrees of freedom of each column: the sum of its weights minus the
-            number of its parameters.
-
-        Returns
-        -------
-        Family
-            This object if there is nothing to estimate.
+        ``weight`` (n, q) is 0 for missing entries; ``freedom`` (q,) are the positive residual
+        degrees of freedom of the columns.
         """
         return self
 
