@@ -141,35 +141,17 @@ def quadratic_value(form, theta):
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.3])
-@pytest.mark.parametrize("rows", [None, [0, 2]])
-def test_the_majorizer_touches_the_loss_and_is_nowhere_below_it(ridge, rows):
-    X, y = data()
-    loss = PerTask(X, y, MIXED, ridge=ridge)
+def test_the_form_touches_the_loss(ridge):
+    loss = PerTask(*data(), MIXED, ridge=ridge)
     rng = np.random.default_rng(0)
     p, k = loss.shape
-    inside = np.isin(np.arange(p), range(p) if rows is None else rows)[:, None]
-    factors = tr.Factors(rng.standard_normal((p, 2)) * inside, rng.standard_normal((k, 2)))
-    form = loss.majorizer(factors, None if rows is None else np.array(rows))
-    assert not form.exact
+    factors = tr.Factors(rng.standard_normal((p, 2)), rng.standard_normal((k, 2)))
+    form = loss.majorizer(factors)
     value, gradient = loss.full_gradient(factors.theta)
     assert quadratic_value(form, factors.theta) == pytest.approx(value, rel=1e-8)
-    step = 1e-6 * rng.standard_normal((p, k)) * inside
+    step = 1e-6 * rng.standard_normal((p, k))
     change = quadratic_value(form, factors.theta + step) - quadratic_value(form, factors.theta)
     assert change == pytest.approx(np.sum(gradient * step), rel=1e-3)
-    for size in (0.01, 0.1, 1.0, 10.0):
-        for _ in range(20):
-            theta = factors.theta + size * rng.standard_normal((p, k)) * inside
-            excess = quadratic_value(form, theta) - loss.full_gradient(theta)[0]
-            assert excess > -1e-9 * loss.full_gradient(theta)[0]
-
-
-def test_fewer_rows_have_a_closer_majorizer():
-    X, y = data()
-    loss = PerTask(X, y, MIXED)
-    factors = tr.Factors(np.eye(loss.shape[0])[:, :1], np.ones((loss.shape[1], 1)))
-    everywhere, near = loss.majorizer(factors), loss.majorizer(factors, np.array([0]))
-    assert np.all(near.column_scale <= everywhere.column_scale * (1 + 1e-9))
-    assert np.all(everywhere.column_scale**2 <= loss.shape[1])
 
 
 def best_over_rows(X, y, task, rank, rows):
@@ -184,7 +166,7 @@ def best_over_rows(X, y, task, rank, rows):
 
 @pytest.mark.parametrize("problems", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_pursuit_against_exhaustive_search(problems):
-    """Through majorizers it need not find the best rows, but nearly always does."""
+    """Through approximations it need not find the best rows, but nearly always does."""
     excesses = []
     for seed in range(problems):
         rng = np.random.default_rng(seed)
@@ -237,7 +219,7 @@ def test_another_ridge_is_another_curvature():
 
 
 def test_without_limits_every_task_has_its_own_least_squares():
-    """By many majorizers, since the predictors of the tasks have very different spreads."""
+    """The predictors of the tasks have very different spreads."""
     X, y = data()
     X = X * np.array([1.0, 3.0, 0.5, 2.0])[MIXED, None]
     loss = PerTask(X, y, MIXED, K, ridge=0.1)

@@ -76,13 +76,12 @@ class Loss(Protocol):
         ``restrict(rows, columns) -> Loss``: f over the Θ that vanish outside ``rows`` and
         ``columns``. Its values equal those of f; responses outside ``columns`` are included.
     ``majorizer``
-        ``majorizer(factors, rows=None) -> QuadraticForm``: a quadratic form that equals f at
-        Θ = UVᵀ and is nowhere below f. If ``rows`` are given, this holds for the Θ that vanish
-        outside them, which allows a closer form. A quadratic loss returns itself. Needed by
-        pursuit. A loss whose curvature has no useful bound returns a local approximation with the
-        value and the gradient of f at Θ; it has the capability ``gauss_newton`` and takes a third
-        argument, ``majorizer(factors, rows=None, damping=1.0)``, which multiplies the curvature of
-        the form. With enough damping a minimum of the form decreases f.
+        ``majorizer(factors) -> QuadraticForm``: the quadratic form that pursuit minimises. A
+        quadratic loss returns itself. Any other returns a form with the value and the gradient of
+        f at Θ = UVᵀ. If f is below the form, minima of forms decrease f. If not, the loss needs
+        the capability ``restrict``, too, with a result that has the capability ``gauss_newton``,
+        and ``column_steps(factors)``: V with the best coefficients of every response for the
+        scores XU, and what each gains, or None.
     ``gauss_newton``
         What Gauss-Newton steps need: ``value(factors) -> float``; ``at(factors)``, an object with
         the arrays ``scores`` (XU), ``linear``, ``derivative``, ``curvature`` and ``free`` of one
@@ -149,18 +148,11 @@ class QuadraticForm(Protocol):
         Shape of Θ.
     prototype : array
         An empty array with the library, dtype and device of Θ.
-    exact : bool
-        Whether the form is the loss itself; otherwise it is a majorizer or a local approximation,
-        which equals the loss at one Θ.
-    is_bound : bool
-        Whether the form is nowhere below the loss; otherwise it is a local approximation.
     column_scale : array of shape (m2,), or None
         Φ = Θ·diag(column_scale), which has the rank and the supports of Θ; None means Φ = Θ. With
         it one H is enough for a loss whose curvature differs between responses.
     """
 
-    exact: bool
-    is_bound: bool
     column_scale: Array | None
     constant: float
     samples: float

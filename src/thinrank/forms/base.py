@@ -21,8 +21,6 @@ class AdjustableRidge:
     """A form whose ridge can be changed without copying its arrays."""
 
     _ridge: float
-    exact = True
-    is_bound = True
     column_scale: Array | None = None
 
     @property

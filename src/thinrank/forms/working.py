@@ -23,11 +23,8 @@ class WorkingForm:
     Nothing of the shape of Θ is computed unless norms of all rows of C are asked for.
 
     Shapes: ``working`` (n_samples, n_targets), ``column_scale`` (m2,), ``value``, ``slope``,
-    ``fitted`` (m2,), ``free`` (n_free, m2).
+    ``fitted`` (m2,).
     """
-
-    exact = False
-    is_bound = False
 
     def __init__(
         self,
@@ -43,7 +40,6 @@ class WorkingForm:
         fitted: Array,
         samples: float,
         observations: float,
-        free: Array | None = None,
     ) -> None:
         self._X: Design = X
         self._working = working
@@ -53,7 +49,6 @@ class WorkingForm:
         self.prototype = X.prototype
         self._bare = curvature
         self.factors = factors
-        self.free = free
         # twice the values at zero of the responses, without the ridge
         self.constants = 2 * (value - slope) + fitted
         self._set_ridge(ridge)
@@ -83,12 +78,6 @@ class WorkingForm:
         """The form of the same loss, around the same point, with another ridge."""
         other = copy.copy(self)
         other._set_ridge(ridge)
-        return other
-
-    def taken_as_exact(self) -> Self:
-        """The same form for solvers that are to minimise it in place of the loss."""
-        other = copy.copy(self)
-        other.exact = other.is_bound = True
         return other
 
     def diagonal(self) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -11,21 +12,12 @@ import numpy as np
 from thinrank import arrays, linalg
 from thinrank.arrays import Array
 from thinrank.core.checks import check_finite
-from thinrank.core.contracts import Design, QuadraticForm
+from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
-from thinrank.designs import Dense, Transformed, as_design, take_rows
-from thinrank.forms import Moments
-from thinrank.forms.tangent import TangentForm
-
-# Up to this number of rows the curvatures of the tasks are computed, with one eigenproblem of this
-# size per task; 1000 rows take a fraction of a second.
-_MAX_ROWS = 1000
-# Number of sets of rows whose curvatures are cached.
-_MAX_CACHED = 1000
-# Factor on computed eigenvalues, which may be too small because of rounding errors.
-_ROUNDING = 1 + 1e-6
-# Lower limit of the relative curvatures, since column_scale must be positive.
-_MIN_CURVATURE = 1e-6
+from thinrank.designs import as_design, take_rows
+from thinrank.forms.working import WorkingForm
+from thinrank.losses.families import Gaussian
+from thinrank.losses.generalized_linear import GeneralizedLinear
 
 
 class PerTask:
@@ -34,7 +26,7 @@ class PerTask:
     Every task t has its own nₜ rows Xₜ; the rows of all tasks are given, in any order, as one X.
     If all tasks have the same rows, this is :class:`LeastSquares`. Otherwise the curvature
     differs between the columns of Θ, so that the loss is not a quadratic form with one H; pursuit
-    minimises majorizers of it (see :meth:`majorizer`).
+    minimises approximations of it (see :meth:`majorizer`).
 
     An evaluation at Θ = UVᵀ multiplies X and Xᵀ by blocks with r columns: the prediction for a
     row x is ⟨Uᵀx, v⟩, where v is the row of V of its task.
@@ -74,6 +66,7 @@ class PerTask:
             "folds",
             "full_gradient",
             "majorizer",
+            "restrict",
             "row_scales",
             "samples",
             "smoothness",
@@ -107,8 +100,6 @@ class PerTask:
         self.samples = self.X.shape[0] / max(int(np.count_nonzero(self.counts)), 1)
         self.magnitude = arrays.inner(self.y, self._share * self.y)
         self._own: list[Design] | None = None
-        self._mean: QuadraticForm | None = None
-        self._curvatures: dict[tuple[int, ...] | None, np.ndarray] = {}
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Array, Array]:
         """f(UVᵀ), ∇f·V and ∇fᵀ·U, without an array of the size of Θ."""
@@ -143,87 +134,42 @@ class PerTask:
             gradient = gradient + self.ridge * theta
         return value, gradient
 
-    def majorizer(self, factors: Factors, rows: Array | None = None) -> QuadraticForm:
-        """A quadratic form that equals f at UVᵀ and is nowhere below it.
+    def majorizer(self, factors: Factors, rows: Array | None = None) -> WorkingForm:
+        """The quadratic form around UVᵀ, with the mean of the Gram matrices of the tasks."""
+        return self._general.majorizer(factors)
 
-        Its H is the mean H̄ of the Gram matrices Hₜ = XₜᵀXₜ/nₜ of the tasks, plus the ridge. With
-        cₜ the largest eigenvalue of Hₜ relative to H̄, Hₜ ≼ cₜH̄, so that as a function of
-        Θ·diag(√cₜ) the loss has curvature at most H̄. cₜ is at most the number of tasks, and this
-        bound is used if there are more than 1000 rows. On few ``rows`` cₜ is close to 1.
-        """
-        value, gradient = self._value_and_full_gradient(factors)
-        scale = self._relative_curvatures(rows) ** 0.5
-        return TangentForm(
-            self._mean_curvature(),
-            factors,
-            value,
-            gradient,
-            arrays.from_numpy(scale, self.prototype),
-            samples=float(self.X.shape[0]),
-            observations=float(self.X.shape[0]),
+    def restrict(self, rows: Array, columns: Array) -> GeneralizedLinear:
+        """f over the Θ that vanish outside ``rows`` and ``columns``; values equal those of f."""
+        return self._general.restrict(rows, columns)
+
+    def column_steps(self, factors: Factors) -> tuple[Array, Array] | None:
+        """V with exact steps for all tasks, and their gains."""
+        return self._general.column_steps(factors)
+
+    @cached_property
+    def _general(self) -> GeneralizedLinear:
+        """The same loss with one column per task, where a row has one entry that is not missing."""
+        xp = arrays.namespace(self.prototype)
+        tasks = max(int(np.count_nonzero(self.counts)), 1)
+        own = xp.astype(
+            self.task[:, None] == arrays.indices(range(self.shape[1]), self.task), self.y.dtype
+        )
+        return GeneralizedLinear(
+            self.X,
+            own * self.y[:, None],
+            Gaussian(),
+            entry_weight=tasks * own,
+            sample_weight=self._share * (self.samples / tasks),
+            ridge=self.ridge,
         )
 
     def with_ridge(self, ridge: float) -> PerTask:
         """The same loss with another ridge; results computed from X are shared."""
         other = copy.copy(self)
         other.ridge = _checked_ridge(ridge)
-        other._curvatures = {}
-        other.__dict__.pop("_smoothness", None)
+        for name in ("_smoothness", "_general"):
+            other.__dict__.pop(name, None)
         return other
-
-    def _value_and_full_gradient(self, factors: Factors) -> tuple[float, Array]:
-        """f and ∇f at UVᵀ, without a dense Θ unless there is a ridge."""
-        xp = arrays.namespace(self.prototype)
-        U, V = factors.U, factors.V
-        residual = xp.sum((self.X @ U) * arrays.take_rows(V, self.task), axis=1) - self.y
-        scaled = arrays.take_rows(self._share * residual, self._order)
-        value = 0.5 * arrays.inner(self._share * residual, residual)
-        parts = zip(self._designs(), self._ends[:-1], self._ends[1:], strict=True)
-        gradient = xp.stack(
-            [own.transposed_product(scaled[first:last]) for own, first, last in parts], axis=1
-        )
-        if self.ridge:
-            value += 0.5 * self.ridge * arrays.inner(U.T @ U, V.T @ V)
-            gradient = gradient + self.ridge * factors.theta
-        return value, gradient
-
-    def _mean_curvature(self) -> QuadraticForm:
-        """H̄, with the ridge."""
-        if self._mean is None:
-            xp = arrays.namespace(self.prototype)
-            tasks = max(int(np.count_nonzero(self.counts)), 1)
-            X = Transformed(self.X, row_scale=xp.sqrt(self._share / tasks))
-            nothing = Dense(arrays.zeros((self.X.shape[0], 1), self.prototype))
-            self._mean = Moments(X, nothing, 1.0).form()
-        return self._mean.with_ridge(self.ridge)
-
-    def _relative_curvatures(self, rows: Array | None) -> np.ndarray:
-        """cₜ for every task, over some rows or all of them."""
-        key = None if rows is None else tuple(arrays.to_numpy(rows).tolist())
-        if key not in self._curvatures:
-            if len(self._curvatures) > _MAX_CACHED:
-                self._curvatures.clear()
-            self._curvatures[key] = self._computed_curvatures(rows)
-        return self._curvatures[key]
-
-    def _computed_curvatures(self, rows: Array | None) -> np.ndarray:
-        tasks = max(int(np.count_nonzero(self.counts)), 1)
-        if rows is None:
-            rows = arrays.indices(range(self.shape[0]), self.prototype)
-        if rows.shape[0] > _MAX_ROWS:
-            return np.full(self.shape[1], float(tasks))
-        root, _ = self._mean_curvature().inverse_root(rows)
-        found = []
-        for own in self._designs():
-            gram = arrays.zeros((rows.shape[0], rows.shape[0]), self.prototype)
-            if own.shape[0]:
-                gram = own.gram(rows) / own.shape[0]
-            if self.ridge:
-                gram = arrays.add_to_diagonal(gram, self.ridge)
-            largest = linalg.extreme_eigenvalues(root @ gram @ root.T)[1]
-            found.append(min(_ROUNDING * largest, float(tasks)))
-        # a task without rows and without ridge has no curvature; any positive number bounds it
-        return np.maximum(found, _MIN_CURVATURE)
 
     def smoothness(self) -> float:
         """L: the largest eigenvalue of XₜᵀXₜ/nₜ over the tasks, plus the ridge."""

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from thinrank.core.result import Record, Sizes
-from thinrank.solvers.fits import Fit
+from thinrank.solvers.row_fit import Fit
 
 RefitRule = Literal["best", "one_se", "thinnest"]
 

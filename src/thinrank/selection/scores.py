@@ -24,7 +24,7 @@ from thinrank.losses.generalized_linear import GeneralizedLinear
 from thinrank.losses.profile import profiled
 from thinrank.selection.criteria import Complexity, Criterion
 from thinrank.selection.tables import Directions, column_changes, directions, error_tables
-from thinrank.solvers.fits import Fit
+from thinrank.solvers.row_fit import Fit
 
 # A prediction is perfect if its error is at most this fraction of the error of the means, which may
 # be due to rounding.

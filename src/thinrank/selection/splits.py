@@ -22,8 +22,8 @@ from thinrank.core.result import Sizes
 from thinrank.designs import Dense, Transformed, kept_basis, standardize, take_rows
 from thinrank.designs.subsets import view_rows
 from thinrank.designs.transformed import unprojected
+from thinrank.forms.gram import TrainingRows, without_rows
 from thinrank.forms.products import ProductForm
-from thinrank.forms.training_rows import TrainingRows, without_rows
 from thinrank.losses import LeastSquares
 from thinrank.losses.form_loss import FormLoss
 from thinrank.losses.generalized_linear import GeneralizedLinear
@@ -50,13 +50,17 @@ from thinrank.selection.tables import (
     roots_of,
     stage_directions,
 )
-from thinrank.solvers.filled_pursuit import FilledPursuit
-from thinrank.solvers.fits import Fit, as_fit
 from thinrank.solvers.pursuit import Pursuit
+from thinrank.solvers.row_fit import Fit, as_fit
 from thinrank.starts import Auto, Backward
-from thinrank.starts.backward import default_ridge, on_rows
-from thinrank.starts.elimination import eliminate, first_rows, rows_of_stage
-from thinrank.starts.loss_elimination import LossElimination
+from thinrank.starts.elimination import (
+    LossElimination,
+    default_ridge,
+    eliminate,
+    first_rows,
+    on_rows,
+    rows_of_stage,
+)
 
 Indices = list[tuple[np.ndarray, np.ndarray]]
 """Training and held-out rows of the splits of one partition."""
@@ -69,8 +73,7 @@ _MAX_PARTITIONS = 3
 # Held-out rows are copied, for faster predictions, if X fits this number of times into the memory
 # budget.
 _PART_OF_BUDGET = 64
-# Entries of the matrices that elimination holds at a time, 32 MB in double precision: several small
-# problems take little longer than one.
+# Entries of the matrices that elimination holds at a time, 32 MB in double precision.
 _BATCH = 1 << 22
 # Tolerance of fits of a search to a loss that is not quadratic: scores differ by more than this.
 _TOL = 1e-4
@@ -99,9 +102,7 @@ class Split:
             return None
         rows = first_rows(self.training.majorizer(self.training.null.factors))
         factors = self._elimination.fitted(rows.shape[0])
-        form = self.training.majorizer(factors)
-        columns = arrays.indices(range(form.shape[1]), form.prototype)
-        return as_fit(form, rows, columns, factors)
+        return as_fit(self.training.majorizer(factors), rows, self.training.targets, factors)
 
     @cached_property
     def form(self) -> QuadraticForm:
@@ -172,8 +173,7 @@ class Split:
         """The solver with the tolerance of a search, and neighbours if many entries are missing."""
         n, k = self.training.Y.shape
         many = self.training.observations < (1 - _MANY_MISSING) * n * k
-        solver = replace(solver, tol=max(solver.tol, _TOL), neighbours=solver.neighbours or many)
-        return FilledPursuit.like(solver) if self.training.nearly_quadratic else solver
+        return replace(solver, tol=max(solver.tol, _TOL), neighbours=solver.neighbours or many)
 
     def _completed(self, loss: GeneralizedLinear, fit: Fit) -> Fit:
         """A fit whose tables are around coefficients of all responses, if entries are missing.

@@ -6,9 +6,8 @@ from typing import Any
 
 from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Solver
-from thinrank.solvers.gdt import GDT
+from thinrank.solvers.gdt import GDT, Constant, Safeguarded, Theory
 from thinrank.solvers.pursuit import Pursuit
-from thinrank.solvers.steps import Constant, Safeguarded, Theory
 
 __all__ = ["GDT", "Constant", "Pursuit", "Safeguarded", "Theory", "as_solver"]
 

@@ -1,22 +1,105 @@
-"""Which exchanges of rows are promising, by costs and gains with the row space held fixed."""
+"""Which exchanges of rows are promising, and the best support that differs in one row or column.
+
+Costs of removing rows and gains of adding others hold the row space fixed. When they show no
+improvement, a support that differs in one row may still have a lower objective. For small supports
+the objectives of hundreds of them are computed exactly by one batch of eigenproblems.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
 
 import numpy as np
 from scipy.stats import chi2
 
 from thinrank import arrays
-from thinrank.arrays import Array
-from thinrank.solvers.fits import Fit, Prospects
+from thinrank.arrays import Array, top_rows
+from thinrank.core.contracts import QuadraticForm
+from thinrank.solvers.row_fit import Fit
 
 # An exchange is not tried if its cost exceeds this number times its gain. A rule of thumb: with the
 # row space held fixed the gain underestimates the effect.
-MAX_COST_RATIO = 4.0
-# Single exchanges tried if the form is a majorizer, for which gains are underestimated.
-_MAX_EXCHANGES = 16
+_MAX_COST_RATIO = 4.0
+# Number of rows whose gains are computed exactly, with lower bounds for the others. Rule of thumb.
+_EXACT_GAINS = 128
+# Largest number of supports in one batch: enough for all sets of 3 out of 12 rows.
+_MAX_SUPPORTS = 256
+# Largest number of multiplications in one batch, up to constants: a few milliseconds.
+_MAX_WORK = 500_000
+# Largest number of alternations between columns and directions.
+_MAX_ALTERNATIONS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class ExchangeScores:
+    """Costs of removing the rows of a fit and gains of adding other rows, with Q held fixed.
+
+    Costs and gains are twice the changes of the objective. Gains are exact for the candidates at
+    the positions ``exact`` and lower bounds for the others.
+    """
+
+    costs: Array  # (|S|,) cost of removing each row of S
+    candidates: Array  # (m1 − |S|,) the rows outside S, sorted
+    gains: Array  # (m1 − |S|,) gain of adding each candidate
+    exact: Array  # (e,) positions in ``candidates`` of the rows with exact gains, sorted
+    # (e, r) rows of the gradient of the objective along Q, for the rows with exact gains
+    slopes: Array
+    curvature: Array  # (e,) H_jj for these rows
+    left_over: Array  # (e,) the part of H_jj that S does not explain
+    whitened: Array  # (|S|, e) R H_Sj for these rows
+
+    def of_pairs(self, fit: Fit) -> Array:
+        """Twice the decrease of the objective if row j replaces row i of S, with Q held fixed.
+
+        With B = H_SS⁻¹ and aᵢⱼ = (B H_Sj)ᵢ, removing row i changes the gradient of row j to
+        gⱼ − aᵢⱼUᵢ/Bᵢᵢ and increases the part of H_jj that S does not explain by aᵢⱼ²/Bᵢᵢ. The
+        squared norm of the former divided by the latter is the gain of j after i was removed. For
+        strongly correlated predictors it differs much from the gain of j before.
+
+        Shapes: result (|S|, e).
+        """
+        a = fit.root.T @ self.whitened
+        step = a / fit.inverse_diagonal[:, None]
+        squares = step * (step * fit.row_squares[:, None] - 2 * (fit.U @ self.slopes.T))
+        squares += arrays.row_norms_squared(self.slopes)
+        left_over = self.left_over + a * step
+        clear = left_over > 1e3 * arrays.eps(left_over) * self.curvature
+        return arrays.divide_or_zero(squares, left_over, clear) - fit.costs[:, None]
+
+
+def exchange_scores(form: QuadraticForm, fit: Fit, free: int) -> ExchangeScores:
+    """Costs of removing the rows of S and gains of adding others, with Q held fixed.
+
+    Removing row i increases the objective by ½‖Uᵢ‖²/(H_SS⁻¹)ᵢᵢ. Adding row j decreases it by
+    ½‖gⱼ‖²/(H_jj − H_jS H_SS⁻¹ H_Sj), where g is the gradient. The denominator is at most H_jj,
+    which gives lower bounds; the largest gains are computed exactly. All are doubled.
+    """
+    gradient = form.gradient(fit.rows, fit.U, fit.Q)
+    slopes, curvature, costs = arrays.row_norms_squared(gradient), form.diagonal(), fit.costs
+    candidates = outside(fit.rows, form.shape[0])
+    gains = arrays.take_rows(arrays.divide_or_zero(slopes, curvature), candidates)
+    count = min(candidates.shape[0], _EXACT_GAINS)
+    if candidates.shape[0] > count:
+        if promising(costs, gains, free, 0.0) > count:
+            # by the lower bounds alone more than ``count`` exchanges help: they are sufficient
+            count = 0
+        exact = arrays.namespace(gains).sort(descending(gains, count), stable=False)
+    else:
+        exact = arrays.indices(range(count), gains)
+    rows = arrays.take_rows(candidates, exact)
+    own, steep = arrays.take_rows(curvature, rows), arrays.take_rows(gradient, rows)
+    if count == 0:
+        nothing = arrays.zeros((fit.rows.shape[0], 0), like=gradient)
+        return ExchangeScores(costs, candidates, gains, exact, steep, own, own, nothing)
+    whitened = fit.root @ form.gram_between(fit.rows, rows)
+    left_over = own - arrays.column_norms_squared(whitened)
+    # a column that S explains up to rounding would only make the fit unstable
+    clear = left_over > 1e3 * arrays.eps(own) * own
+    best = arrays.divide_or_zero(arrays.take_rows(slopes, rows), left_over, clear)
+    gains = arrays.put_rows(gains, exact, best)
+    return ExchangeScores(costs, candidates, gains, exact, steep, own, left_over, whitened)
 
 
 def exchanged(rows: Array, leaving: int, new: Array, entering: int) -> Array:
@@ -42,35 +125,13 @@ def promising(costs: Array, gains: Array, free: int, margin: float) -> int:
     costs = xp.sort(costs, stable=False)
     if type(gains) is np.ndarray and free == 0 and len(costs):  # to sort all takes longer
         gains = gains[gains > costs[0] + 2 * margin]
-    gains = _largest(gains, free + costs.shape[0])
+    gains = _largest_values(gains, free + costs.shape[0])
     if free:
         entering = int(xp.count_nonzero(gains[:free] > 0))
         if entering < free:
             return entering
     pairs = min(costs.shape[0], gains.shape[0] - free)
     return free + int(xp.count_nonzero(gains[free : free + pairs] > costs[:pairs] + 2 * margin))
-
-
-def best_exchanges(
-    fit: Fit, prospects: Prospects, max_ratio: float = float("inf")
-) -> Iterator[Array]:
-    """Rows after the single exchanges with the largest net gains, the best first.
-
-    Exchanges that cost more than ``max_ratio`` times their gain are left out.
-    """
-    if prospects.exact.shape[0] == 0:
-        return
-    xp = arrays.namespace(fit.rows)
-    nets = arrays.half_the_digits(prospects.of_pairs(fit))
-    width = nets.shape[1]
-    entering = arrays.take_rows(prospects.candidates, prospects.exact)
-    hopeless = arrays.to_numpy(nets < (1 / max_ratio - 1) * fit.costs[:, None])
-    best = descending(xp.reshape(nets, (-1,)), _MAX_EXCHANGES)
-    for place in arrays.to_numpy(best).tolist():
-        i, j = divmod(place, width)
-        if hopeless[i, j]:
-            continue
-        yield exchanged(fit.rows, i, entering, j)
 
 
 def outside(rows: Array, size: int) -> Array:
@@ -98,7 +159,7 @@ def descending(values: Array, count: int | None = None) -> Array:
     return places[np.argsort(keys[places], kind="stable")][:count]
 
 
-def _largest(values: Array, count: int) -> Array:
+def _largest_values(values: Array, count: int) -> Array:
     """The ``count`` largest values, in descending order; all if there are fewer."""
     if _pays_to_part(values, count):
         values = np.partition(values, values.shape[0] - count)[values.shape[0] - count :]
@@ -109,3 +170,185 @@ def _largest(values: Array, count: int) -> Array:
 def _pays_to_part(values: Array, count: int) -> bool:
     """Whether a few of many values are wanted: to sort all of them would take far longer."""
     return isinstance(values, np.ndarray) and 0 < 8 * count < values.shape[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbour:
+    """Another support."""
+
+    rows: Array  # the support, sorted
+    columns: Array
+    exchanged: int  # number of rows that are not in the current support
+
+
+def next_rows(
+    form: QuadraticForm, fit: Fit, scores: ExchangeScores, rank: int, columns: int, margin: float
+) -> Neighbour | None:
+    """The best set of the same number of rows, among all sets or all exchanges of one row.
+
+    All sets are tried if there are few of them, otherwise all exchanges of one row. If these are
+    too many, the ones with the largest decrease of the objective with Q held fixed are tried. If
+    supports are so large that one evaluation takes milliseconds, none is evaluated, and the best
+    exchange is returned if it decreases the objective by more than the margin with Q held fixed.
+    """
+    size = fit.rows.shape[0]
+    most = min(_MAX_SUPPORTS, _MAX_WORK // (size**2 * (size + form.shape[1])))
+    if _sets(form.shape[0], size, most) <= most:
+        everything = arrays.indices(range(form.shape[0]), form.prototype)
+        supports = np.array(list(combinations(range(form.shape[0]), size)))
+        return _best(form, fit, everything, supports, rank, columns, margin)
+    if scores.exact.shape[0] == 0:
+        return None
+    changes = scores.of_pairs(fit)
+    if most == 0 and not _largest_change(changes) > 2 * margin:
+        return None
+    nets = arrays.to_numpy(arrays.half_the_digits(changes))
+    candidates = arrays.take_rows(scores.candidates, scores.exact)
+    if most == 0:
+        i, j = np.unravel_index(np.argmax(nets), nets.shape)
+        return Neighbour(exchanged(fit.rows, int(i), candidates, int(j)), fit.columns, 1)
+    pairs = np.array(list(product(range(size), range(size, size + nets.shape[1]))))
+    if len(pairs) > most:
+        costs = arrays.to_numpy(scores.costs)[:, None]
+        allowed = np.ravel(_MAX_COST_RATIO * (nets + costs) >= costs)
+        order = np.argsort(np.where(allowed, -np.ravel(nets), np.inf), kind="stable")
+        pairs = pairs[order[: min(most, int(allowed.sum()))]]
+    if len(pairs) == 0:
+        return None
+    supports = np.tile(np.arange(size), (len(pairs), 1))
+    supports[np.arange(len(pairs)), pairs[:, 0]] = pairs[:, 1]
+    rows = arrays.namespace(fit.rows).concat([fit.rows, candidates])
+    return _best(form, fit, rows, supports, rank, columns, margin)
+
+
+def _largest_change(changes: Array) -> float:
+    """The largest of numbers that are compared to half of their digits."""
+    xp = arrays.namespace(changes)
+    largest = arrays.to_numpy(xp.reshape(xp.max(changes), (1,)))
+    return float(arrays.half_the_digits(largest)[0])
+
+
+def _sets(total: int, size: int, most: int) -> int:
+    """Number of sets of ``size`` out of ``total``, or some number above ``most``."""
+    count = 1
+    for i in range(min(size, total - size)):
+        count = count * (total - i) // (i + 1)
+        if count > most:  # the whole number may have thousands of digits
+            break
+    return count
+
+
+def next_columns(fit: Fit, rank: int, columns: int) -> Neighbour | None:
+    """The best columns after a single exchange of columns, on the rows of a fit.
+
+    None if there are too many exchanges, or if the norms determine the best columns (because there
+    is no limit on the rank or on the columns).
+    """
+    size, total = fit.whitened.shape
+    if rank >= size or columns >= total or fit.columns.shape[0] < columns:
+        return None
+    count = columns * (total - columns)
+    if count > min(_MAX_SUPPORTS, _MAX_WORK // (size**2 * (size + total))):
+        return None
+    inside = arrays.to_numpy(fit.columns)
+    outside = np.setdiff1d(np.arange(total), inside)
+    masks = np.zeros((count, total))
+    masks[:, inside] = 1
+    pairs = np.array(list(product(inside, outside)))
+    masks[np.arange(count), pairs[:, 0]] = 0
+    masks[np.arange(count), pairs[:, 1]] = 1
+    started = arrays.from_numpy(masks, fit.whitened)
+    values, weights = explained_squares(fit.whitened[None, ...], rank, columns, started)
+    best = int(arrays.namespace(values).argmax(arrays.half_the_digits(values)))
+    return Neighbour(fit.rows, _top_columns(weights[best, :], columns), 0)
+
+
+def _best(
+    form: QuadraticForm,
+    fit: Fit,
+    rows: Array,
+    supports: np.ndarray,
+    rank: int,
+    columns: int,
+    margin: float,
+) -> Neighbour:
+    """The best of some supports, given as positions in ``rows``.
+
+    The columns are searched for twice, starting from all columns and from those of the fit.
+    """
+    xp = arrays.namespace(fit.whitened)
+    size, total = supports.shape[1], form.shape[1]
+    index = xp.reshape(arrays.indices(supports.ravel().tolist(), form.prototype), supports.shape)
+    whitened = whitened_crosses(form.gram(rows), form.cross_rows(rows), index)
+    values, weights = explained_squares(whitened, rank, columns, None)
+    if columns < total and rank < size:
+        ones = arrays.zeros((fit.columns.shape[0],), like=form.prototype) + 1
+        mask = arrays.scatter_rows(ones, fit.columns, total)[None, :]
+        others, other_weights = explained_squares(whitened, rank, columns, mask)
+        better = others > values
+        values = xp.where(better, others, values)
+        weights = xp.where(better[:, None], other_weights, weights)
+    new = ~np.isin(arrays.to_numpy(rows), arrays.to_numpy(fit.rows))
+    exchanged = np.sum(new[supports], axis=1)
+    values = arrays.to_numpy(arrays.half_the_digits(values))
+    best = int(np.argmax(values - 2 * margin * exchanged))
+    return Neighbour(
+        xp.sort(arrays.take_rows(rows, index[best, :]), stable=False),
+        _top_columns(weights[best, :], columns),
+        int(exchanged[best]),
+    )
+
+
+def whitened_crosses(gram: Array, cross: Array, index: Array) -> Array:
+    """H_SS^(−½) C_S, of shape (supports, s, m2), up to rotations, by a pseudo-inverse."""
+    xp = arrays.namespace(gram)
+    count, size = index.shape
+    total, width = cross.shape
+    scale = xp.sqrt(arrays.divide_or_zero(1.0, xp.linalg.diagonal(gram)))
+    gram = xp.reshape(gram * scale * scale[:, None], (-1,))
+    places = xp.reshape(index[:, :, None] * total + index[:, None, :], (-1,))
+    blocks = xp.reshape(arrays.take_rows(gram, places), (count, size, size))
+    values, vectors = xp.linalg.eigh(blocks)
+    clear = values > 1e3 * arrays.eps(gram)
+    roots = xp.sqrt(arrays.divide_or_zero(1.0, values, clear))
+    parts = arrays.take_rows(cross * scale[:, None], xp.reshape(index, (-1,)))
+    parts = xp.reshape(parts, (count, size, width))
+    return roots[:, :, None] * (xp.matrix_transpose(vectors) @ parts)
+
+
+def explained_squares(
+    whitened: Array, rank: int, columns: int, mask: Array | None
+) -> tuple[Array, Array]:
+    """The sum of squares explained by the best directions and columns, found by alternation.
+
+    Shapes: ``whitened`` (supports, s, m2), ``mask`` (supports, m2), ``weights`` (supports, m2).
+    ``mask``: None for all columns.
+    """
+    xp = arrays.namespace(whitened)
+    size, total = whitened.shape[1:]
+    if rank >= size:
+        weights = xp.sum(whitened**2, axis=1)
+        return xp.sum(_descending(weights)[:, :columns], axis=1), weights
+    last: Array | None = None
+    for _ in range(_MAX_ALTERNATIONS):
+        part = whitened if mask is None else whitened * mask[:, None, :]
+        _, vectors = xp.linalg.eigh(part @ xp.matrix_transpose(part))
+        right = xp.matrix_transpose(whitened) @ vectors[:, :, size - rank :]
+        weights = xp.sum(right**2, axis=2)
+        ordered = _descending(weights)
+        values = xp.sum(ordered[:, :columns], axis=1)
+        if columns >= total or (last is not None and bool(xp.all(values <= last))):
+            break
+        last, before = values, mask
+        mask = xp.astype(weights >= ordered[:, columns - 1 : columns], whitened.dtype)
+        if before is not None and bool(xp.all(mask == before)):  # nothing would change any more
+            break
+    return values, weights
+
+
+def _descending(weights: Array) -> Array:
+    return arrays.namespace(weights).sort(weights, axis=1, descending=True, stable=False)
+
+
+def _top_columns(weights: Array, count: int) -> Array:
+    return top_rows(arrays.namespace(weights).sqrt(weights)[:, None], count)

@@ -1,4 +1,4 @@
-"""Gauss-Newton steps for the factors of Θ on given supports."""
+"""Fits of a loss that is not quadratic on given rows, by Gauss-Newton steps."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from thinrank import arrays, linalg
-from thinrank.arrays import Array
+from thinrank.arrays import Array, top_rows
 from thinrank.core.factors import Factors
+from thinrank.solvers.row_fit import Fit, as_fit, fit_rows
 
 # Largest number of Gauss-Newton steps, of conjugate gradient iterations for one step, and of times
 # that a step is halved.
@@ -23,6 +24,105 @@ _PRECISION = 0.05
 _MAX_CHANGE = 10.0
 # A step must decrease the loss by this fraction of what its slope promises (Armijo's rule).
 _SUFFICIENT = 1e-4
+# A loss below this part of its magnitude is compared as if it were that large: near a perfect fit
+# the relative decrease stays the same from one step to the next. Rule of thumb.
+_NEARLY_PERFECT = 1e-4
+# Largest number of changes of the columns in use on one set of rows.
+_MAX_ALTERNATIONS = 20
+# Largest number of times that a start is halved.
+_MAX_SHRINKAGES = 40
+
+
+def refitted(
+    loss: Any, fit: Fit, most_columns: int, tol: float, around: Factors | None = None
+) -> Fit:
+    """The fit of a loss on the rows of a fit of its form, until the columns do not change.
+
+    ``around``: the factors that the form is around; None for the fit itself.
+    """
+    if "restrict" not in loss.capabilities:
+        return _refitted_by_forms(loss, fit, most_columns, tol)
+    best = None
+    around = fit.factors if around is None else around
+    for _ in range(_MAX_ALTERNATIONS):
+        if fit.U.shape[1] == 0:
+            return fit.changed(objective=_value_at_zero(loss)) if best is None else best
+        inner = loss.restrict(fit.rows, fit.columns)
+        factors, value = refined(inner, _lowest(inner, fit, around), tol)
+        if best is not None and not value < best.objective:
+            return best
+        V = arrays.scatter_rows(factors.V, inner.targets, fit.shape[1])
+        around = Factors(arrays.scatter_rows(factors.U, fit.rows, fit.shape[0]), V)
+        form = loss.majorizer(around)
+        settled = best is not None and best.objective - value <= tol * size_of(loss, value)
+        best = as_fit(form, fit.rows, fit.columns, around, value)
+        fit = _next_columns(loss, form, best, most_columns)
+        same = fit.columns.shape == best.columns.shape and bool(
+            arrays.namespace(fit.columns).all(fit.columns == best.columns)
+        )
+        if same or settled:
+            break
+    assert best is not None
+    return best
+
+
+def _refitted_by_forms(loss: Any, fit: Fit, most_columns: int, tol: float) -> Fit:
+    """The same for a loss that has forms only: each form is around the last fit."""
+    best = fit.changed(objective=loss.value_and_gradient(fit.factors)[0])
+    for _ in range(_MAX_STEPS if fit.U.shape[1] else 0):
+        form, rank = loss.majorizer(best.factors), best.U.shape[1]
+        trial = fit_rows(form, best.rows, best.columns, best.Q, rank, most_columns)
+        value = loss.value_and_gradient(trial.factors)[0]
+        if not best.objective - value > tol * size_of(loss, best.objective):
+            break
+        best = trial.changed(objective=value)
+    return best
+
+
+def _value_at_zero(loss: Any) -> float:
+    return loss.value_and_gradient(Factors.zero(loss.shape, loss.prototype, rank=1))[0]
+
+
+def size_of(loss: Any, objective: float) -> float:
+    """What decreases of the loss are compared with."""
+    return max(objective, _NEARLY_PERFECT * loss.magnitude)
+
+
+def _next_columns(loss: Any, form: Any, fit: Fit, most: int) -> Fit:
+    """The fit with the best columns for its scores, or the fit of the form around it."""
+    count = fit.columns.shape[0]
+    steps = None if count == form.shape[1] else loss.column_steps(form.factors)
+    if steps is None:
+        return fit_rows(form, fit.rows, fit.columns, fit.Q, fit.U.shape[1], most)
+    V, gains = steps
+    xp = arrays.namespace(gains)
+    columns = top_rows(xp.sqrt(xp.clip(gains, min=0.0))[:, None], count)
+    keep = arrays.scatter_rows(arrays.zeros((columns.shape[0],), V) + 1, columns, V.shape[0])
+    return as_fit(form, fit.rows, columns, Factors(form.factors.U, V * keep[:, None]))
+
+
+def _lowest(inner: Any, fit: Fit, before: Factors) -> Factors:
+    """The start of lower loss: a fit of the form, or the factors around which it was made.
+
+    A fit of a form with hardly any curvature, as around probabilities near 0 and 1, can be far too
+    large. If both starts are worse than zero, the better one is shrunk until it is not.
+    """
+    proposal = Factors(
+        arrays.take_rows(fit.factors.U, fit.rows), arrays.take_rows(fit.factors.V, inner.targets)
+    )
+    V = arrays.take_rows(before.V, inner.targets)
+    if inner.fixed is not None:
+        V = V * inner.fixed[:, None]
+    old = Factors(arrays.take_rows(before.U, fit.rows), V)
+    start, value = proposal, inner.value(proposal)
+    if old.rank == proposal.rank and (before_value := inner.value(old)) < value:
+        start, value = old, before_value
+    for _ in range(_MAX_SHRINKAGES):
+        if value <= inner.magnitude:
+            break
+        start = Factors(start.U, 0.5 * start.V)
+        value = inner.value(start)
+    return start
 
 
 def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
@@ -53,7 +153,7 @@ def refined(loss: Any, factors: Factors, tol: float) -> tuple[Factors, float]:
         elif size < 1:
             radius *= 2
         decrease, value, factors = value - lower, lower, found
-        if decrease <= tol * max(value, 1e-4 * loss.magnitude):
+        if decrease <= tol * size_of(loss, value):
             break
     return factors, value
 

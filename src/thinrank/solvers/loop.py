@@ -1,12 +1,15 @@
-"""The loop over iterations, with history, callbacks, times and the check for non-finite values."""
+"""The base class of solvers, and the loop over their iterations, with history and callbacks."""
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
+import sys
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
 
 from thinrank import arrays
 from thinrank.arrays import Array
@@ -18,6 +21,33 @@ from thinrank.core.result import Callback, History, Outcome, Record, Status
 # A run with a journal stores its state this many times, if it takes all of its iterations: pursuit
 # after every one of its 100 iterations, which are long, gradient descent after every 100.
 _PARTS = 100
+
+
+class Sized:
+    """Limits on rank, rows and columns, set by :meth:`sized`; without it there are none."""
+
+    rank: int = sys.maxsize
+    rows: int = sys.maxsize
+    columns: int = sys.maxsize
+
+    def sized(self, rank: int, rows: int, columns: int) -> Self:
+        """The same solver for at most ``rows`` rows and ``columns`` columns, of rank ``rank``."""
+        other = copy.copy(self)
+        for name, limit in (("rank", rank), ("rows", rows), ("columns", columns)):
+            object.__setattr__(other, name, limit)  # subclasses are frozen dataclasses
+        return other
+
+
+def check_number(name: str, value: Any) -> None:
+    """Raise a ValueError unless ``value`` is a finite non-negative number."""
+    if not isinstance(value, Real) or not 0 <= float(value) < float("inf"):
+        raise ValueError(f"{name} must be a finite non-negative number, got {value!r}")
+
+
+def check_iterations(value: Any) -> None:
+    """Raise a ValueError unless ``value`` is a positive integer."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"max_iter must be a positive integer, got {value!r}")
 
 
 def run(
@@ -98,7 +128,7 @@ def _iterate(
                 message = f"Stopped by the callback after {_times(iteration)}."
                 return Part(state, history, Status(Outcome.STOPPED, message))
         if solver.done(state):
-            return Part(state, history, _converged(iteration, state.change))
+            return Part(state, history, _converged(iteration, state))
     return Part(state, history, None)
 
 
@@ -113,8 +143,10 @@ def _times(count: int) -> str:
     return "1 iteration" if count == 1 else f"{count} iterations"
 
 
-def _converged(iteration: int, change: float) -> Status:
-    last = f"relative change {change:.1e}" if change else "nothing left to improve"
+def _converged(iteration: int, state: Any) -> Status:
+    last = f"relative change {state.change:.1e}"
+    if not state.change:
+        last = getattr(state, "ending", "nothing left to improve")
     message = f"Converged after {_times(iteration)} ({last})."
     return Status(Outcome.CONVERGED, message)
 

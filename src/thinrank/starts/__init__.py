@@ -9,11 +9,10 @@ from thinrank.core.checks import is_auto
 from thinrank.core.contracts import Start
 from thinrank.core.factors import Factors
 from thinrank.starts.auto import Auto
-from thinrank.starts.backward import Backward
-from thinrank.starts.convex import GroupLasso, Lasso
+from thinrank.starts.convex import GroupLasso, Lasso, ProximalSteps
+from thinrank.starts.elimination import Backward
 from thinrank.starts.forward import Forward
 from thinrank.starts.given import Given
-from thinrank.starts.proximal import ProximalSteps
 from thinrank.starts.screening import Screening
 from thinrank.starts.spectral import Spectral, complete_rank
 

@@ -11,11 +11,9 @@ from thinrank.core import resources
 from thinrank.core.contracts import QuadraticForm, Start
 from thinrank.core.factors import Factors
 from thinrank.losses.form_loss import FormLoss
-from thinrank.starts.backward import Backward
 from thinrank.starts.convex import Lasso
-from thinrank.starts.loss_elimination import LossElimination
-from thinrank.starts.partial import PartialScreening
-from thinrank.starts.screening import Screening
+from thinrank.starts.elimination import Backward, LossElimination
+from thinrank.starts.screening import PartialScreening, Screening
 from thinrank.starts.spectral import Spectral
 
 # Screening is not used if two of the predictors that it selects have a larger correlation.
@@ -81,7 +79,7 @@ class Auto:
             return Backward()
         form = loss.quadratic()
         # losses that are not quadratic are approximated around the start
-        scaled = not (self.exchanges_rows and form.exact)
+        scaled = not self.exchanges_rows or form.column_scale is not None
         screening: Screening | PartialScreening
         screening = Screening(fit=not self.exchanges_rows, scaled=scaled)
         if rows >= m1:  # nothing to choose

@@ -1,17 +1,88 @@
-"""Starts from convex problems: lasso and group lasso."""
+"""Starts from convex problems, lasso and group lasso, and the penalties of their rules."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Any, ClassVar, Literal
 
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.core import resources
+from thinrank.core.checks import is_auto
 from thinrank.core.contracts import require
 from thinrank.core.factors import Factors
 from thinrank.solvers.proximal import Prox, Proximal, shrink_entries, shrink_rows
-from thinrank.starts.penalties import Penalty, row_penalties
+
+Penalty = float | Literal["auto", "authors", "cv"]
+
+# Least penalty of the rule "auto", relative to the smallest one for which Θ is zero: for data
+# without noise the rule would be no penalty at all.
+_MIN_FRACTION = 1e-3
+# Cross-validation: number of penalties, ratio of the smallest to the largest, and number of folds.
+# A coarse path is enough for a start; 5 is the number of folds usual in scikit-learn.
+_PATH_LENGTH = 15
+_PATH_END = 1e-2
+_FOLDS = 5
+
+
+def row_penalties(loss: Any, penalty: Penalty, prox: Prox, seed: int) -> Array:
+    """λⱼ for every row of Θ.
+
+    Shapes: result (m1,).
+    """
+    ones = arrays.zeros((loss.shape[0],), like=loss.prototype) + 1
+    if isinstance(penalty, Real) and not isinstance(penalty, bool):
+        if not 0 <= penalty < math.inf:
+            raise ValueError(f"penalty must be non-negative and finite, got {penalty!r}")
+        return float(penalty) * ones
+    if penalty == "authors":
+        require(loss, "samples", 'penalty="authors"')
+        return 0.5 * math.sqrt(math.log(loss.shape[0]) / loss.samples) * ones
+    if is_auto(penalty):
+        for capability in ("samples", "noise", "row_scales"):
+            require(loss, capability, 'penalty="auto"')
+        most, scales = _largest_penalty(loss, prox)
+        return max(_noise_level(loss, prox), _MIN_FRACTION * most) * scales
+    if penalty == "cv":
+        return _cross_validated(loss, prox, seed)
+    raise ValueError(f'penalty must be "auto", "authors", "cv" or a number, got {penalty!r}')
+
+
+def _noise_level(loss: Any, prox: Prox) -> float:
+    p, k = loss.shape
+    size = math.sqrt(math.log(p))
+    if prox is shrink_rows:
+        size = math.sqrt(k) + math.sqrt(2) * size
+    return 0.5 * loss.noise() * size / math.sqrt(loss.samples)
+
+
+def _largest_penalty(loss: Any, prox: Prox) -> tuple[float, Array]:
+    """The smallest λ for which Θ is zero, relative to the scales, and the scales."""
+    xp = arrays.namespace(loss.prototype)
+    scales = loss.row_scales()
+    gradient = loss.full_gradient(arrays.zeros(loss.shape, like=loss.prototype))[1]
+    if prox is shrink_rows:
+        sizes = xp.linalg.vector_norm(gradient, axis=1)
+    else:
+        sizes = xp.max(xp.abs(gradient), axis=1)
+    return float(xp.max(arrays.divide_or_zero(sizes, scales))), scales
+
+
+def _cross_validated(loss: Any, prox: Prox, seed: int) -> Array:
+    require(loss, "folds", 'penalty="cv"')
+    most, scales = _largest_penalty(loss, prox)
+    solver = Proximal(prox)
+    parts = [_PATH_END ** (i / (_PATH_LENGTH - 1)) for i in range(_PATH_LENGTH)]
+    errors = [0.0] * _PATH_LENGTH
+    for training, held_out in loss.folds(_FOLDS, seed):
+        theta = None
+        for i, part in enumerate(parts):  # in decreasing order, each solution from the one before
+            theta = solver.solve(training, part * most * scales, theta)
+            errors[i] += held_out.samples * held_out.full_gradient(theta)[0]
+    best = min(range(_PATH_LENGTH), key=errors.__getitem__)
+    return parts[best] * most * scales
 
 
 @dataclass(frozen=True)
@@ -24,7 +95,7 @@ class ConvexStart:
     Parameters
     ----------
     penalty : {"auto", "authors", "cv"} or float, default="auto"
-        λ; see :func:`thinrank.starts.penalties.row_penalties`.
+        λ; see :func:`thinrank.starts.convex.row_penalties`.
     max_iter : int, default=1000
         Largest number of iterations of the proximal gradient method.
     tol : float, default=1e-4
@@ -80,3 +151,12 @@ class GroupLasso(ConvexStart):
     def prox(self) -> Prox:
         """Soft thresholding of the rows."""
         return shrink_rows
+
+
+@dataclass(frozen=True)
+class ProximalSteps(Lasso):
+    """The proximal gradient method for the lasso from zero, stopped after ``max_iter`` steps."""
+
+    max_iter: int = 10
+
+    name: ClassVar[str] = "proximal"

@@ -9,8 +9,8 @@ from thinrank import arrays, linalg
 from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import QuadraticForm, require
 from thinrank.core.factors import Factors
-from thinrank.solvers.fits import Fit
 from thinrank.solvers.pursuit import Pursuit
+from thinrank.solvers.row_fit import Fit, fit_rows
 
 # Number of rows added together, as a fraction of those selected; single rows for up to 7.
 _GROWTH = 0.25
@@ -77,8 +77,8 @@ class Forward:
                 break
             taken = xp.sort(xp.concat([taken, new]), stable=False)
             size = taken.shape[0]
+            fit = fit_rows(form, taken, everything, sketch, min(rank, size), columns)
             solver = Pursuit(thorough=False).sized(min(rank, size), size, columns)
-            fit = solver._fit_form(form, taken, everything, sketch)
             for _ in range(self.exchanges if size < rows and fit.U.shape[1] > 0 else 0):
                 fit = solver.step(loss, fit)
                 if fit.final:

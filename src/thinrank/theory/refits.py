@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thinrank.solvers.neighbours import explained_squares, whitened_crosses
+from thinrank.solvers.exchanges import explained_squares, whitened_crosses
 from thinrank.theory.fitted_problem import FittedProblem
 
 # Numbers of a batch of whitened matrices: 32 MB.

@@ -1,4 +1,4 @@
-"""What every loss family provides for one entry of the responses."""
+"""What every loss family provides for one entry of the responses, and checks of parameters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,49 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
+
+Parameter = float | np.ndarray | None
+"""One number, an array of shape (q,), or None for the default."""
+
+
+def as_parameter(name: str, value: Any, *, allow_zero: bool = False) -> Parameter:
+    """Check a parameter: None, a positive number or a vector of positive numbers.
+
+    Shapes: ``value`` (q,), result (q,).
+    """
+    if value is None:
+        return None
+    is_other = arrays.is_array(value) and not isinstance(value, np.generic)
+    numbers = arrays.to_numpy(value) if is_other else np.asarray(value)
+    numbers = numbers.astype(np.float64)
+    low = "not negative" if allow_zero else "positive"
+    valid = np.isfinite(numbers) & ((numbers >= 0) if allow_zero else (numbers > 0))
+    if numbers.ndim > 1 or not valid.all():
+        raise ValueError(
+            f"{name} must be a finite number that is {low}, or a vector of them with one entry "
+            f"per response, got {value!r}"
+        )
+    return float(numbers) if numbers.ndim == 0 else numbers
+
+
+def matched(parameter: float | np.ndarray, like: Array) -> Array | float:
+    """The parameter in a form that broadcasts with ``like``: a number, or an array of its kind."""
+    if isinstance(parameter, np.ndarray):
+        return arrays.from_numpy(parameter, like)
+    return parameter
+
+
+def entries(parameter: Parameter, count: int, default: float = 1.0) -> np.ndarray:
+    """The parameter of each of ``count`` columns, as a NumPy array."""
+    return np.broadcast_to(default if parameter is None else parameter, (count,)).astype(float)
+
+
+def taken(parameter: Parameter, columns: Any) -> Parameter:
+    """The parameter of some of the columns."""
+    if not isinstance(parameter, np.ndarray):
+        return parameter
+    index = arrays.to_numpy(columns) if arrays.is_array(columns) else np.asarray(columns)
+    return parameter[index.astype(int)]
 
 
 class Family(ABC):
@@ -54,58 +97,16 @@ class Family(ABC):
     # ----------------------------------------------------------------- the loss and derivatives
 
     @abstractmethod
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
+        """The value, its derivative and :meth:`weight_for_fit`, new arrays of shape (n, q)."""
+
     def value(self, y: Array, eta: Array) -> Array:
-        """Half of the unit deviance of every entry.
-
-        Parameters
-        ----------
-        y, eta : arrays of shape (n, q)
-            Responses and linear predictors.
-
-        Returns
-        -------
-        array of shape (n, q)
-        """
-
-    @abstractmethod
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
-        """The value and its first and second derivatives with respect to η.
-
-        They are computed together, so that exponentials are evaluated once.
-
-        Parameters
-        ----------
-        y, eta : arrays of shape (n, q)
-            Responses and linear predictors.
-
-        Returns
-        -------
-        value, derivative, curvature : arrays of shape (n, q)
-            New arrays, which callers may overwrite.
-        """
+        """Half of the unit deviance of every entry, of shape (n, q)."""
+        return self.for_fit(y, eta)[0]
 
     def derivative(self, y: Array, eta: Array) -> Array:
         """First derivative of the value with respect to η, of shape (n, q)."""
-        return self.value_and_derivatives(y, eta)[1]
-
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """Second derivative of the value with respect to η, of shape (n, q)."""
-        return self.value_and_derivatives(y, eta)[2]
-
-    def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
-        """The second derivative, applied to a direction.
-
-        Parameters
-        ----------
-        y, eta, direction : arrays of shape (n, q)
-            Responses, linear predictors and a change of the linear predictors.
-
-        Returns
-        -------
-        array of shape (n, q)
-            Change of the derivative per unit step along ``direction``.
-        """
-        return self.curvature(y, eta) * direction
+        return self.for_fit(y, eta)[1]
 
     def weight_for_fit(self, y: Array, eta: Array) -> Array:
         """The curvature to use in a quadratic model of the loss around ``eta``, (n, q).
@@ -113,55 +114,29 @@ class Family(ABC):
         It is the curvature unless a family has a better one. It is not negative, but can be 0 by
         rounding where the fit is saturated.
         """
-        return self.curvature(y, eta)
+        return self.for_fit(y, eta)[2]
+
+    def curvature(self, y: Array, eta: Array) -> Array:
+        """Second derivative of the value with respect to η, of shape (n, q)."""
+        return self.weight_for_fit(y, eta)
+
+    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+        """The value and its first and second derivatives, new arrays of shape (n, q)."""
+        value, derivative, _ = self.for_fit(y, eta)
+        return value, derivative, self.curvature(y, eta)
+
+    def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
+        """The second derivative, applied to a direction of shape (n, q)."""
+        return self.curvature(y, eta) * direction
 
     def prepared(self, y: Array) -> Any:
-        """What :meth:`for_fit` needs of the responses alone, for many calls with the same ones.
-
-        Parameters
-        ----------
-        y : array of shape (n, q)
-            Responses.
-
-        Returns
-        -------
-        object
-            To be given to :meth:`for_fit`; None if there is nothing that takes time.
-        """
+        """What :meth:`for_fit` needs of the responses alone, for many calls with the same ones."""
         return None
-
-    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
-        """The value, its derivative and :meth:`weight_for_fit`, computed together.
-
-        Parameters
-        ----------
-        y, eta : arrays of shape (n, q)
-            Responses and linear predictors.
-        prepared : object, default=None
-            What :meth:`prepared` returned for ``y``; None if it was not called.
-
-        Returns
-        -------
-        value, derivative, weight : arrays of shape (n, q)
-            New arrays, which callers may overwrite.
-        """
-        return self.value_and_derivatives(y, eta)
 
     def for_newton(self, y: Array, weight: Array) -> Array:
         """The curvature for Newton's method in a few coefficients, given :meth:`weight_for_fit`.
 
         It is that weight unless the second derivative takes fewer steps and is positive.
-
-        Parameters
-        ----------
-        y : array of shape (n, q)
-            Responses.
-        weight : array of shape (n, q)
-            What :meth:`weight_for_fit` returns, which is not changed.
-
-        Returns
-        -------
-        array of shape (n, q)
         """
         return weight
 
@@ -171,13 +146,13 @@ class Family(ABC):
 
     # ----------------------------------------------------------------- means
 
-    @abstractmethod
     def mean(self, eta: Array) -> Array:
-        """Mean of the response, the inverse of the link, of shape (n, q)."""
+        """Mean of the response, the inverse of the link, of shape (n, q); η itself by default."""
+        return eta
 
-    @abstractmethod
     def link(self, mean: Array) -> Array:
         """The linear predictor of a mean; means outside of the valid range are moved into it."""
+        return mean
 
     @abstractmethod
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
@@ -185,52 +160,19 @@ class Family(ABC):
 
         Means on the border of the valid range, whose link is infinite, are replaced by that of
         half an event in n + 1 observations.
-
-        Parameters
-        ----------
-        y : array of shape (n, q)
-            Responses.
-        weight : array of shape (n, q), default=None
-            Weights of the entries, 0 for missing ones; None for equal weights. Their scale does
-            not matter.
-
-        Returns
-        -------
-        array of shape (q,)
-            Finite numbers.
         """
 
     # ----------------------------------------------------------------- checks and parameters
 
     def check(self, y: Array, observed: Array | None, names: Sequence[str]) -> None:
-        """Raise a ValueError if an observed entry is not valid for the family.
-
-        Parameters
-        ----------
-        y : array of shape (n, q)
-            Responses.
-        observed : boolean array of shape (n, q), or None
-            Which entries to check; None for all of them.
-        names : sequence of q str
-            Names of the responses in the message.
-        """
+        """Raise a ValueError if an observed entry (None: any) is not valid for the family."""
         refuse(self, y, ~self._valid(y), observed, names)
 
     def _valid(self, y: Array) -> Array:
         return arrays.namespace(y).isfinite(y)
 
     def take(self, columns: Any) -> Family:
-        """The family of some of the columns, in the given order.
-
-        Parameters
-        ----------
-        columns : array of int, of shape (k,)
-            Positions of the columns.
-
-        Returns
-        -------
-        Family
-        """
+        """The family of some of the columns, in the given order."""
         return self
 
     def _like(self, other: Any) -> Any:
@@ -253,20 +195,8 @@ class Family(ABC):
     def fitted_to(self, y: Array, eta: Array, weight: Array | None, freedom: Any) -> Family:
         """The family with its parameters estimated from the residuals of a fit.
 
-        Parameters
-        ----------
-        y, eta : arrays of shape (n, q)
-            Responses and fitted linear predictors.
-        weight : array of shape (n, q) or None
-            Weights of the entries, 0 for missing ones; None for equal weights.
-        freedom : float or array of shape (q,)
-            Positive residual degrees of freedom of each column: the sum of its weights minus the
-            number of its parameters.
-
-        Returns
-        -------
-        Family
-            This object if there is nothing to estimate.
+        ``weight`` (n, q) is 0 for missing entries; ``freedom`` (q,) are the positive residual
+        degrees of freedom of the columns.
         """
         return self
 

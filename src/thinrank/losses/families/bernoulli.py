@@ -26,27 +26,6 @@ class Bernoulli(Family):
     curvature_bound = 0.25
     expected = "numbers from 0 to 1"
 
-    def value(self, y: Array, eta: Array) -> Array:
-        """log(1 + exp(η)) − yη, minus its value in the saturated model."""
-        xp = arrays.namespace(y, eta)
-        return _value(y, eta, xp.exp(-xp.abs(eta)), self.prepared(y))
-
-    def derivative(self, y: Array, eta: Array) -> Array:
-        """1/(1 + exp(−η)) − y."""
-        out = arrays.expit(eta)
-        out -= y
-        return out
-
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """π(1 − π), where π is the mean."""
-        xp = arrays.namespace(eta)
-        decay = xp.exp(-xp.abs(eta))
-        return decay / (1.0 + decay) ** 2
-
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
-        """The value, π − y and π(1 − π), where π is the mean."""
-        return self.for_fit(y, eta)
-
     def prepared(self, y: Array) -> Array | float:
         """y·log(y) + (1 − y)·log(1 − y), or 0 if no response is a proportion."""
         if not bool(arrays.namespace(y).any((y > 0) & (y < 1))):

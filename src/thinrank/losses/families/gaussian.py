@@ -8,8 +8,15 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.losses.families.base import Family, observed_mean
-from thinrank.losses.families.parameters import Parameter, as_parameter, entries, matched, taken
+from thinrank.losses.families.base import (
+    Family,
+    Parameter,
+    as_parameter,
+    entries,
+    matched,
+    observed_mean,
+    taken,
+)
 
 
 class Gaussian(Family):
@@ -39,45 +46,17 @@ class Gaussian(Family):
         self.scale: Parameter = as_parameter("scale", scale)
         self.has_parameters = scale is None
 
-    def value(self, y: Array, eta: Array) -> Array:
-        """(y − η)²/(2σ²)."""
-        residual = eta - y
-        residual *= residual
-        residual *= 0.5 * self._precision(eta)
-        return residual
-
-    def derivative(self, y: Array, eta: Array) -> Array:
-        """(η − y)/σ²."""
-        residual = eta - y
-        if self.scale is not None:
-            residual *= self._precision(eta)
-        return residual
-
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """1/σ², as an array of shape (n, q)."""
-        ones = arrays.namespace(eta).ones_like(eta)
-        if self.scale is not None:
-            ones *= self._precision(eta)
-        return ones
-
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """(y − η)²/(2σ²), (η − y)/σ² and 1/σ²."""
         derivative = eta - y
         value = 0.5 * derivative
         value *= derivative
+        curvature = arrays.namespace(eta).ones_like(eta)
         if self.scale is not None:
-            precision = self._precision(eta)
-            value *= precision
-            derivative *= precision
-        return value, derivative, self.curvature(y, eta)
-
-    def mean(self, eta: Array) -> Array:
-        """η itself."""
-        return eta
-
-    def link(self, mean: Array) -> Array:
-        """The mean itself."""
-        return mean
+            precision = matched(self.scale**-2.0, eta)
+            for each in (value, derivative, curvature):
+                each *= precision
+        return value, derivative, curvature
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Weighted mean of each column, of shape (q,)."""
@@ -116,6 +95,3 @@ class Gaussian(Family):
     def scale_of(self, count: int) -> np.ndarray:
         """σ of each of ``count`` columns."""
         return entries(self.scale, count)
-
-    def _precision(self, like: Array) -> Array | float:
-        return 1.0 if self.scale is None else matched(self.scale**-2.0, like)

@@ -8,10 +8,11 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.arrays import Array
-from thinrank.losses.families.base import Family
-from thinrank.losses.families.medians import weighted_median
-from thinrank.losses.families.parameters import Parameter, as_parameter, entries, matched, taken
+from thinrank.losses.families.base import Family, Parameter, as_parameter, entries, matched, taken
 
+# Relative tolerance with which a sum of weights counts as half of the total; it is far above the
+# rounding errors of sums and far below the share of one entry.
+_TIE = 1e-12
 # With this threshold the estimate of a mean has 95 % of the efficiency of least squares if the
 # errors are Gaussian (Huber 1964; Holland and Welsch 1977).
 _THRESHOLD = 1.345
@@ -19,6 +20,27 @@ _THRESHOLD = 1.345
 # divided by its mean absolute deviation, sqrt(π/2).
 _PER_MEDIAN_DEVIATION = 1.4826
 _PER_MEAN_DEVIATION = 1.2533
+
+
+def weighted_median(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Median of each column, where entries count as often as their weights say.
+
+    Shapes: ``x`` (n, q), result (q,).
+    """
+    x = np.where(weight > 0, x, np.inf)  # at the end of the order
+    order = np.argsort(x, axis=0)
+    x = np.take_along_axis(x, order, axis=0)
+    below = np.cumsum(np.take_along_axis(weight, order, axis=0), axis=0)
+    empty = ~(weight > 0).any(axis=0)
+    if empty.all():
+        return np.zeros(x.shape[1])
+    half = 0.5 * below[-1]
+    lower = np.argmax(below >= half * (1 - _TIE), axis=0)
+    upper = np.argmax(below > half * (1 + _TIE), axis=0)
+    columns = np.arange(x.shape[1])
+    first = np.where(empty, 0.0, x[lower, columns])
+    last = np.where(empty, 0.0, x[upper, columns])
+    return 0.5 * (first + last)
 
 
 class Huber(Family):
@@ -54,54 +76,28 @@ class Huber(Family):
         self.scale: Parameter = as_parameter("scale", scale)
         self.has_parameters = scale is None
 
-    def value(self, y: Array, eta: Array) -> Array:
-        """ψ(t)·(t − ψ(t)/2), where ψ(t) is t moved into [−d, d]."""
-        t = self._residual(y, eta)
-        return _value(t, self._clipped(t))
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
+        """ψ(t)·(t − ψ(t)/2), −ψ(t)/σ and ψ(t)/t/σ² = min(1, d/abs(t))/σ².
 
-    def derivative(self, y: Array, eta: Array) -> Array:
-        """−ψ(t)/σ, where ψ(t) is t moved into [−d, d]."""
-        out = self._clipped(self._residual(y, eta))
-        out *= self._per_scale(eta, -1.0)
-        return out
+        ψ(t) is t moved into [−d, d]. The last are the weights of iteratively reweighted least
+        squares: with this curvature the quadratic model is nowhere below the loss.
+        """
+        t, threshold = self._residual(y, eta), matched(self._threshold, eta)
+        clipped = self._clipped(t)
+        value = _value(t, clipped)
+        weight = threshold / arrays.at_least(arrays.namespace(t).abs(t), threshold)
+        if self.scale is not None:
+            weight *= matched(self.scale**-2.0, eta)
+        clipped *= -1.0 if self.scale is None else matched(-1.0 / self.scale, eta)
+        return value, clipped, weight
 
     def curvature(self, y: Array, eta: Array) -> Array:
         """1/σ² where −d ≤ t ≤ d, 0 elsewhere."""
         t = self._residual(y, eta)
-        return self._inside(t, self._clipped(t))
-
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
-        """The value, −ψ(t)/σ and the curvature, 1/σ² or 0."""
-        t = self._residual(y, eta)
-        clipped = self._clipped(t)
-        value, curvature = _value(t, clipped), self._inside(t, clipped)
-        clipped *= self._per_scale(eta, -1.0)
-        return value, clipped, curvature
-
-    def weight_for_fit(self, y: Array, eta: Array) -> Array:
-        """ψ(t)/t/σ² = min(1, d/abs(t))/σ², the weights of iteratively reweighted least squares.
-
-        With this curvature the quadratic model is nowhere below the loss.
-        """
-        xp = arrays.namespace(y, eta)
-        threshold = matched(self._threshold, eta)
-        weight = threshold / arrays.at_least(xp.abs(self._residual(y, eta)), threshold)
+        inside = arrays.namespace(t).astype(t == self._clipped(t), t.dtype)
         if self.scale is not None:
-            weight *= matched(self.scale**-2.0, eta)
-        return weight
-
-    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
-        """The value, −ψ(t)/σ and the weight ψ(t)/t/σ²."""
-        value, derivative, _ = self.value_and_derivatives(y, eta)
-        return value, derivative, self.weight_for_fit(y, eta)
-
-    def mean(self, eta: Array) -> Array:
-        """η itself."""
-        return eta
-
-    def link(self, mean: Array) -> Array:
-        """The mean itself."""
-        return mean
+            inside *= matched(self.scale**-2.0, t)
+        return inside
 
     def null_link(self, y: Array, weight: Array | None = None) -> Array:
         """Weighted median of each column, of shape (q,)."""
@@ -156,15 +152,6 @@ class Huber(Family):
         """t, moved into [−d, d]."""
         low, high = matched(-self._threshold, t), matched(self._threshold, t)
         return arrays.at_most(arrays.at_least(t, low), high)
-
-    def _inside(self, t: Array, clipped: Array) -> Array:
-        inside = arrays.namespace(t).astype(t == clipped, t.dtype)
-        if self.scale is not None:
-            inside *= matched(self.scale**-2.0, t)
-        return inside
-
-    def _per_scale(self, like: Array, factor: float) -> Array | float:
-        return factor if self.scale is None else matched(factor / self.scale, like)
 
 
 def _value(t: Array, clipped: Array) -> Array:

@@ -64,19 +64,6 @@ class Mixed(Family):
         known = [bound for bound in bounds if bound is not None]
         self.curvature_bound = max(known) if len(known) == len(bounds) else None
 
-    def value(self, y: Array, eta: Array) -> Array:
-        """Values of all columns, of shape (n, q)."""
-        return self._each(lambda family, *parts: family.value(*parts), y, eta)
-
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
-        """Values, derivatives and curvatures of all columns, each of shape (n, q)."""
-        parts = [
-            family.value_and_derivatives(_part(y, index), _part(eta, index))
-            for family, index in zip(self.families, self.columns, strict=True)
-        ]
-        values, derivatives, curvatures = zip(*parts, strict=True)
-        return self._joined(values), self._joined(derivatives), self._joined(curvatures)
-
     def prepared(self, y: Array) -> list[tuple[Array, Any]]:
         """The responses of every family, with what it needs of them."""
         pairs = zip(self.families, self.columns, strict=True)
@@ -97,10 +84,6 @@ class Mixed(Family):
         """Curvatures for Newton's method of all columns, of shape (n, q)."""
         return self._each(lambda family, *parts: family.for_newton(*parts), y, weight)
 
-    def derivative(self, y: Array, eta: Array) -> Array:
-        """Derivatives of all columns, of shape (n, q)."""
-        return self._each(lambda family, *parts: family.derivative(*parts), y, eta)
-
     def curvature(self, y: Array, eta: Array) -> Array:
         """Curvatures of all columns, of shape (n, q)."""
         return self._each(lambda family, *parts: family.curvature(*parts), y, eta)
@@ -108,10 +91,6 @@ class Mixed(Family):
     def hessian_product(self, y: Array, eta: Array, direction: Array) -> Array:
         """The second derivative, applied to a direction, of shape (n, q)."""
         return self._each(lambda family, *parts: family.hessian_product(*parts), y, eta, direction)
-
-    def weight_for_fit(self, y: Array, eta: Array) -> Array:
-        """Curvatures of the quadratic models of all columns, of shape (n, q)."""
-        return self._each(lambda family, *parts: family.weight_for_fit(*parts), y, eta)
 
     def mean(self, eta: Array) -> Array:
         """Means of all columns, of shape (n, q)."""

@@ -46,26 +46,7 @@ class Multinomial(Family):
     def __init__(self, categories: int | None = None) -> None:
         self.categories = categories
 
-    def value(self, y: Array, eta: Array) -> Array:
-        """y_c·log(y_c/(m·p_c)), of shape (n, q)."""
-        xp = arrays.namespace(y, eta)
-        logs = eta - arrays.row_maxima(eta)
-        logs -= xp.log(arrays.row_sums(xp.exp(logs)))
-        return _value(y, logs, arrays.row_sums(y))
-
-    def derivative(self, y: Array, eta: Array) -> Array:
-        """m·p − y."""
-        out = self.curvature(y, eta)
-        out -= y
-        return out
-
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """m·p, the diagonal of a bound of the second derivative."""
-        out = self.mean(eta)
-        out *= arrays.row_sums(y)
-        return out
-
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
         """The value, m·p − y and m·p, from one exponential."""
         xp = arrays.namespace(y, eta)
         total = arrays.row_sums(y)

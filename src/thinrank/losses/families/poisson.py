@@ -9,46 +9,10 @@ from thinrank.arrays import Array
 from thinrank.losses.families.base import Family, observed_mean
 
 
-class Poisson(Family):
-    """μ − yη − (y − y·log(y)), with mean μ = exp(η).
+class Counts(Family):
+    """Families of counts with a logarithmic link."""
 
-    Where exp(η) overflows, the value and its derivatives are infinite and there is no warning.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Poisson().value(np.array([[0.0, 1.0]]), np.array([[0.0, 0.0]]))
-    array([[1., 0.]])
-    """
-
-    name = "poisson"
     expected = "finite numbers that are not negative"
-
-    def value(self, y: Array, eta: Array) -> Array:
-        """μ − y − y·(η − log(y))."""
-        return _value(y, eta, self.mean(eta), self.prepared(y))
-
-    def derivative(self, y: Array, eta: Array) -> Array:
-        """The residual μ − y."""
-        return self.mean(eta) - y
-
-    def curvature(self, y: Array, eta: Array) -> Array:
-        """The mean μ."""
-        return self.mean(eta)
-
-    def value_and_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array, Array]:
-        """The value, μ − y and μ, from one exponential."""
-        return self.for_fit(y, eta)
-
-    def prepared(self, y: Array) -> Array:
-        """log(y), of the smallest normal number for y = 0."""
-        return arrays.log_or_smallest(y)
-
-    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
-        """The value, μ − y and μ, from one exponential."""
-        mean = self.mean(eta)
-        logarithm = self.prepared(y) if prepared is None else prepared
-        return _value(y, eta, mean, logarithm), mean - y, mean
 
     def mean(self, eta: Array) -> Array:
         """exp(η)."""
@@ -69,6 +33,31 @@ class Poisson(Family):
 
     def _valid(self, y: Array) -> Array:
         return arrays.namespace(y).isfinite(y) & (y >= 0)
+
+
+class Poisson(Counts):
+    """μ − yη − (y − y·log(y)), with mean μ = exp(η).
+
+    Where exp(η) overflows, the value and its derivatives are infinite and there is no warning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Poisson().value(np.array([[0.0, 1.0]]), np.array([[0.0, 0.0]]))
+    array([[1., 0.]])
+    """
+
+    name = "poisson"
+
+    def prepared(self, y: Array) -> Array:
+        """log(y), of the smallest normal number for y = 0."""
+        return arrays.log_or_smallest(y)
+
+    def for_fit(self, y: Array, eta: Array, prepared: Any = None) -> tuple[Array, Array, Array]:
+        """The value, μ − y and μ, from one exponential."""
+        mean = self.mean(eta)
+        logarithm = self.prepared(y) if prepared is None else prepared
+        return _value(y, eta, mean, logarithm), mean - y, mean
 
 
 def _value(y: Array, eta: Array, mean: Array, logarithm: Array) -> Array:

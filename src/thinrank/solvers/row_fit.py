@@ -1,4 +1,4 @@
-"""A fit on given rows, and the effect on the objective of removing or adding single rows."""
+"""The best fit of a quadratic form on given rows: reduced-rank regression in closed form."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from thinrank import arrays
-from thinrank.arrays import Array
+from thinrank import arrays, linalg
+from thinrank.arrays import Array, top_rows
 from thinrank.core.contracts import QuadraticForm
 from thinrank.core.factors import Factors
 from thinrank.core.journal import storable
+
+# Largest number of alternations between columns and factors on one set of rows.
+_MAX_ALTERNATIONS = 20
 
 
 @storable
@@ -36,8 +39,7 @@ class Fit:
     column_scale: Array | None = None  # (m2,) the column_scale of the form
     change: float = float("inf")  # relative decrease of the objective in the last iteration
     final: bool = False  # whether no exchange improves the fit
-    # exchanges of up to this number of rows are tried last, since they failed at an earlier fit
-    failed: int = 0
+    ending: str = "nothing left to improve"  # why it is final, in words
     # Θ with coefficients of further columns, if ``whitened`` belongs to the form around it and not
     # to that around Θ
     completed: Factors | None = None
@@ -91,22 +93,51 @@ class Fit:
         return Factors.on_rows(self.U, self.rows, self.shape[0], V)
 
 
-def fit_of(
-    form: QuadraticForm,
-    rows: Array,
-    columns: Array,
-    root: Array,
-    whitened: Array,
-    U: Array,
-    Q: Array,
-    objective: float,
+def fit_rows(
+    form: QuadraticForm, rows: Array, columns: Array, guess: Array, rank: int, most_columns: int
 ) -> Fit:
-    """A fit of a form with the column support ``columns``; the arguments are those of Fit."""
-    scale = form.column_scale
-    # rounding errors may make it negative
-    fit = Fit(rows, columns, root, whitened, U, Q, max(objective, 0.0), form.shape, scale)
+    """Reduced-rank regression on S, alternating with the best columns for its row space."""
+    root, ridged = form.inverse_root(rows)
+    cross = form.cross_rows(rows)
+    whitened = root @ cross  # (|S|, m2)
+    # size of the rounding errors in the whitened matrix
+    floor = rows.shape[0] * arrays.eps(root) * arrays.max_abs(root) * arrays.max_abs(cross)
+    every = form.shape[1]
+    for _ in range(_MAX_ALTERNATIONS):
+        part = whitened
+        if columns.shape[0] < every:
+            part, guess = arrays.take_columns(part, columns), arrays.take_rows(guess, columns)
+        left = linalg.leading_left_vectors(part, rank, guess, floor)
+        V = whitened.T @ left
+        best = _largest_columns(V, columns, most_columns)
+        settled = best.shape == columns.shape and (
+            best.shape[0] == every or bool(arrays.namespace(V).all(best == columns))
+        )
+        columns, guess = best, V
+        if settled or columns.shape[0] == 0:
+            break
+    some = columns.shape[0] < every
+    V = arrays.take_rows(V, columns) if some else V
+    Q, triangle = linalg.tall_qr(V)
+    objective = 0.5 * (form.constant - arrays.inner(V, V))
+    U = root.T @ (left @ triangle.T)
+    Q = arrays.scatter_rows(Q, columns, every) if some else Q
+    if ridged:  # then ‖V‖² belongs to another H
+        quadratic = arrays.inner(U, form.gram(rows) @ U)
+        objective = 0.5 * (form.constant + quadratic) - arrays.inner(U, cross @ Q)
+    if form.column_scale is None:  # rounding errors; others approximate a loss, and may be negative
+        objective = max(objective, 0.0)
+    fit = Fit(rows, columns, root, whitened, U, Q, objective, form.shape, form.column_scale)
     fit.__dict__.update(column_support=columns)
     return fit
+
+
+def _largest_columns(V: Array, columns: Array, most: int) -> Array:
+    """The rows of V of largest norm; ``columns`` itself if these are all."""
+    if most < V.shape[0]:
+        return top_rows(V, most)
+    every = columns.shape[0] == V.shape[0]
+    return arrays.nonzero_among(V, columns) if every else arrays.nonzero_rows(V)
 
 
 def as_fit(
@@ -123,40 +154,3 @@ def as_fit(
     U = U @ triangle.T
     Q = arrays.scatter_rows(Q, columns, form.shape[1])
     return Fit(rows, columns, root, whitened, U, Q, objective, form.shape, form.column_scale)
-
-
-@dataclass(frozen=True, eq=False)
-class Prospects:
-    """Costs of removing the rows of a fit and gains of adding other rows, with Q held fixed.
-
-    Costs and gains are twice the changes of the objective. Gains are exact for the candidates at
-    the positions ``exact`` and lower bounds for the others.
-    """
-
-    costs: Array  # (|S|,) cost of removing each row of S
-    candidates: Array  # (m1 − |S|,) the rows outside S, sorted
-    gains: Array  # (m1 − |S|,) gain of adding each candidate
-    exact: Array  # (e,) positions in ``candidates`` of the rows with exact gains, sorted
-    # (e, r) rows of the gradient of the objective along Q, for the rows with exact gains
-    slopes: Array
-    curvature: Array  # (e,) H_jj for these rows
-    left_over: Array  # (e,) the part of H_jj that S does not explain
-    whitened: Array  # (|S|, e) R H_Sj for these rows
-
-    def of_pairs(self, fit: Fit) -> Array:
-        """Twice the decrease of the objective if row j replaces row i of S, with Q held fixed.
-
-        With B = H_SS⁻¹ and aᵢⱼ = (B H_Sj)ᵢ, removing row i changes the gradient of row j to
-        gⱼ − aᵢⱼUᵢ/Bᵢᵢ and increases the part of H_jj that S does not explain by aᵢⱼ²/Bᵢᵢ. The
-        squared norm of the former divided by the latter is the gain of j after i was removed. For
-        strongly correlated predictors it differs much from the gain of j before.
-
-        Shapes: result (|S|, e).
-        """
-        a = fit.root.T @ self.whitened
-        step = a / fit.inverse_diagonal[:, None]
-        squares = step * (step * fit.row_squares[:, None] - 2 * (fit.U @ self.slopes.T))
-        squares += arrays.row_norms_squared(self.slopes)
-        left_over = self.left_over + a * step
-        clear = left_over > 1e3 * arrays.eps(left_over) * self.curvature
-        return arrays.divide_or_zero(squares, left_over, clear) - fit.costs[:, None]
