@@ -6,8 +6,9 @@ r"""Fits of given sizes with and without the margin of exchanges: errors on new 
 Pursuit exchanges a predictor for another only if that lowers the deviance by AIC's penalty
 (`exchange_penalty=2`); with 0 it makes every exchange that fits the training rows better. Errors
 are mean squared differences on rows that no fit has seen; a positive change means that the fit
-without margin is worse. The margin stays: without it predictors beyond the true ones are exchanged
-for others that fit the noise, and real data are better and worse about as often.
+without margin is worse. The margin stays: with more predictors than the true ones the fit is up to
+2 % worse without it. On real data nothing is certain, except that the smallest set, 15 rows, is a
+quarter better without the margin; the others differ by −0.4 % on average, either way.
 """
 
 from __future__ import annotations
