@@ -18,7 +18,6 @@ from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
 import thinrank as tr
-from thinrank.baselines import compact_lassos, refitted
 from thinrank.losses.families import Family, Poisson
 
 
@@ -113,24 +112,11 @@ def test_every_value_of_a_parameter_can_be_saved(tmp_path):
                 assert_same(model.start, loaded.start)
 
 
-@pytest.mark.parametrize(
-    ("name", "model"),
-    [
-        ("baselines.refitted.RefittedGroupLasso", refitted.RefittedGroupLasso()),
-        ("baselines.refitted.RefittedLassos", refitted.RefittedLassos()),
-        ("baselines.refitted.ShortPathGroupLasso", refitted.ShortPathGroupLasso()),
-        ("baselines.refitted.ShortPathLassos", refitted.ShortPathLassos()),
-        ("baselines.compact_lassos.CompactGroupLasso", compact_lassos.CompactGroupLasso()),
-        ("baselines.compact_lassos.CompactLassos", compact_lassos.CompactLassos()),
-        (
-            "rl.MultiTaskFQI",
-            tr.rl.MultiTaskFQI(tr.rl.blackjack.HandFeatures(), 2, 0.5, tr.rl.CommonPart()),
-        ),
-    ],
-)
-def test_classes_without_an_example_keep_their_names_in_files(name, model, tmp_path):
+def test_a_class_without_an_example_keeps_its_name_in_files(tmp_path):
+    model = tr.rl.MultiTaskFQI(tr.rl.blackjack.HandFeatures(), 2, 0.5, tr.rl.CommonPart())
     assert_same(model, reloaded(model, tmp_path))
-    assert json.loads((tmp_path / "model" / "model.json").read_text())["class"] == name
+    text = (tmp_path / "model" / "model.json").read_text()
+    assert all(name in text for name in ("rl.MultiTaskFQI", "rl.blackjack.HandFeatures"))
 
 
 def test_a_regressor_that_only_has_parameters(tmp_path):
@@ -281,9 +267,9 @@ def test_extra(tmp_path):
     ("extra", "error", "message"),
     [
         ([1], TypeError, "extra must be a dict"),
-        ({1: 2}, TypeError, "strings as keys, got 1"),
+        ({1: 2}, TypeError, "strings as keys, got {1: 2}"),
         ({"a": [math.nan]}, ValueError, r"extra\['a'\]\[0\] is nan"),
-        ({"a": np.ones(2)}, TypeError, r"extra\['a'\] must be .* got ndarray"),
+        ({"a": np.ones(2)}, TypeError, r"extra\['a'\] must be .* got array"),
     ],
 )
 def test_extra_that_is_not_json(extra, error, message, tmp_path):

@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -122,3 +124,62 @@ def test_a_rename_that_fails_restores_the_model(tmp_path, monkeypatch):
         tr.save(factors(2), path, overwrite=True)
     assert contents(tmp_path) == ["model"]
     assert number_of(path) == 1
+
+
+KILLED = """
+import os, sys
+import numpy as np
+import thinrank as tr
+
+rename = os.rename
+
+def kill_before_the_second(source, target):
+    if ".partial" in str(source):
+        os._exit(9)
+    rename(source, target)
+
+os.rename = kill_before_the_second
+tr.save(tr.Factors(np.full((3, 1), 2.0), np.ones((2, 1))), sys.argv[1], overwrite=True)
+"""
+
+
+def test_a_kill_between_the_two_renames_leaves_a_model(tmp_path):
+    path = tmp_path / "model"
+    tr.save(factors(1), path, extra={"note": "mine"})
+    (path / "report.html").write_text("mine")
+    assert subprocess.run([sys.executable, "-c", KILLED, str(path)]).returncode == 9
+    assert not path.exists()
+    assert number_of(path) == 1
+    assert tr.persistence.read_extra(path) == {"note": "mine"}
+    with pytest.raises(FileExistsError, match="contains a model already"):
+        tr.save(factors(3), path)
+    tr.save(factors(3), path, overwrite=True)
+    assert number_of(path) == 3
+    assert (path / "report.html").read_text() == "mine"
+    assert contents(tmp_path) == ["model"]
+
+
+SAVING = """
+import sys
+import numpy as np
+import thinrank as tr
+
+for _ in range(60):
+    number = float(sys.argv[2])
+    tr.save(tr.Factors(np.full((3, 1), number), np.ones((2, 1))), sys.argv[1], overwrite=True)
+"""
+
+
+def test_two_processes_that_save_to_one_folder_leave_a_model_at_any_time(tmp_path):
+    path = tmp_path / "model"
+    tr.save(factors(1), path)
+    (path / "report.html").write_text("mine")
+    command = [sys.executable, "-c", SAVING, str(path)]
+    writers = [subprocess.Popen([*command, number]) for number in "12"]
+    seen = set()
+    while any(writer.poll() is None for writer in writers):
+        seen.add(number_of(path))
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert seen == {1.0, 2.0}
+    assert contents(path) == ["arrays.npz", "model.json", "report.html"]
+    assert contents(tmp_path) == ["model"]

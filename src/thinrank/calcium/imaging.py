@@ -179,6 +179,29 @@ class CalciumImaging(BaseEstimator):
     1.0
     """
 
+    def _stored_shapes(self) -> dict[str, Any]:
+        """Shapes of the fitted attributes, which ``tr.load`` checks."""
+        frames, height, width = self.shape_
+        pixels, neurons = height * width, len(self.traces_)
+        shapes = {
+            "factors_": (frames, pixels),
+            "decay_": (),
+            "traces_": (neurons, frames),
+            "spike_trains_": (neurons, frames),
+            "sparse_footprints_": (neurons, pixels),
+            "regions_": (height, width),
+            "region_coordinates_": neurons,
+            "mean_image_": (height, width),
+            "_scale": (pixels,),
+            "_baseline": (len(self._knots), pixels),
+        }
+        if getattr(self, "fluorescence_", None) is not None:  # models of earlier versions have none
+            for name in ("raw", "neuropil", "baseline", "deconvolved"):
+                shapes[f"fluorescence_.{name}"] = (neurons, frames)
+        if getattr(self, "quality_", None) is not None:
+            shapes |= {"quality_.snr": (neurons,), "quality_.correlation": (neurons,)}
+        return shapes
+
     def __init__(
         self,
         frame_rate: float,

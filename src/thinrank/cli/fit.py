@@ -104,7 +104,7 @@ def _thinner(estimator: Any) -> list[str]:
 
 def _check_out(out: Path, overwrite: bool) -> None:
     """Raise a usage error before the fit, which may take long, if the model cannot be saved."""
-    from thinrank.persistence.folder import check_free
+    from thinrank.persistence.files import check_free
 
     try:
         check_free(out, overwrite)

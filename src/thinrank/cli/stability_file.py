@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thinrank.core.files import atomic_file
 from thinrank.core.imports import import_optional
-from thinrank.persistence.folder import ARRAYS
+from thinrank.persistence.files import ARRAYS
 from thinrank.selection.stability import AxisSummary, remark
 from thinrank.tables import TableError, checksum
 

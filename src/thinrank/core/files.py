@@ -14,7 +14,7 @@ import platform
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,11 +53,15 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 @contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
+def atomic_folder(
+    path: Path, adopt: Callable[[Path, Path], object] | None = None
+) -> Iterator[Path]:
     """A new folder, which takes the place of ``path`` when the block ends without an error.
 
-    Folders above it are created. If a process was killed between the two renames of a replacement,
-    the next call for the same path gives the former folder its name back.
+    Folders above it are created. ``adopt(former, new)`` may move things from a folder that is
+    replaced to the new one. Between the two renames of a replacement there is nothing at ``path``:
+    :func:`current_folder` says where to read then. If a process was killed there, the next call for
+    the same path gives the former folder its name back.
     """
     path = path.absolute()  # the current folder has no name otherwise
     clear_unfinished(path)
@@ -68,7 +72,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         new.mkdir()
         yield new
         _sync_folder(new)
-        _put(new, path)
+        _put(new, path, adopt)
     except BaseException:  # also on Ctrl-C
         remove(new)
         for parent in missing:  # innermost first
@@ -77,22 +81,51 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         raise
 
 
-def _put(new: Path, path: Path) -> None:
-    """Rename the folder ``new`` to ``path``, and only then delete what was there."""
-    if not path.exists():
-        os.rename(new, path)
-        _sync_folder(path.parent)
-        return
-    former = hidden_path(path, FORMER)
+def _put(new: Path, path: Path, adopt: Callable[[Path, Path], object] | None) -> None:
+    """Rename the folder ``new`` to ``path``, and only then delete what was there.
+
+    Of several processes that do this at the same time, the last one wins.
+    """
+    moved: list[Path] = []
     try:
-        os.rename(path, former)
-        os.rename(new, path)
+        while True:
+            former = hidden_path(path, FORMER)
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(path, former)
+                moved.append(former)
+                if adopt is not None:
+                    adopt(former, new)
+            try:
+                os.rename(new, path)
+                break
+            except OSError:
+                if not path.exists():
+                    raise
+                # another process put its folder there after ours had moved the former one away
     except BaseException:
-        if former.exists() and not path.exists():
-            os.rename(former, path)
+        if moved and not path.exists():
+            os.rename(moved.pop(), path)
         raise
+    finally:
+        for former in moved:
+            remove(former)
     _sync_folder(path.parent)
-    remove(former)
+
+
+def current_folder(path: Path) -> Path:
+    """Where to read the folder ``path``: there, or what it replaces, if there is nothing yet."""
+    if path.exists():
+        return path
+    name = re.compile(
+        re.escape(f".{path.name}.")
+        + rf"[0-9a-f]{{6}}-\d+-[0-9a-f]{{8}}\.{FORMER}{re.escape(path.suffix)}"
+    )
+    try:
+        former = [entry for entry in os.scandir(path.parent) if name.fullmatch(entry.name)]
+        newest = max(former, key=lambda entry: entry.stat().st_mtime_ns, default=None)
+    except OSError:  # the folder above is not there, or the replacement has just been completed
+        return path
+    return path if newest is None else Path(newest.path)
 
 
 def hidden_path(target: Path, kind: str) -> Path:

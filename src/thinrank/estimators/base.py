@@ -68,6 +68,16 @@ class FactorModel(TransformerMixin, BaseEstimator):
     best_params_: dict[str, Any]
     search_: list[Record]
 
+    def _stored_shapes(self) -> dict[str, Any]:
+        """Shapes of the fitted attributes, which ``tr.load`` checks."""
+        m1, m2 = self.factors_.shape
+        targets = () if self._single_target else (m2,)
+        shapes = {"n_features_in_": m1, "factors_": (m1, m2), "intercept_": targets}
+        if hasattr(self, "kept_"):
+            count = len(self.kept_)
+            shapes |= {"kept_": (count,), "kept_coef_": (*targets, count)}
+        return shapes
+
     def _keep_result(
         self,
         result: FitResult,

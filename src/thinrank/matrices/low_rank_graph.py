@@ -130,6 +130,18 @@ class SparseLowRankGraph(Decomposition):
     (2, 2)
     """
 
+    def _stored_shapes(self) -> dict[str, Any]:
+        """Shapes of the fitted attributes, which ``tr.load`` checks."""
+        nodes, rank = self.factors_.shape[1], self.factors_.rank
+        return {
+            "n_features_in_": nodes,
+            "eigenvalues_": (rank,),
+            "eigenvectors_": (nodes, rank),
+            "shrinkage_": (rank,),
+            "_known": (nodes, nodes),
+            "_unknown": (len(self._unknown), 2),
+        }
+
     def __init__(
         self,
         rank: Any = "auto",

@@ -138,6 +138,21 @@ class SparseMatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Decompositi
     best_params_: dict[str, Any]
     warnings_: list[str]
 
+    def _stored_shapes(self) -> dict[str, Any]:
+        """Shapes of the fitted attributes, which ``tr.load`` checks."""
+        (rows, columns), rank = self.factors_.shape, self.factors_.rank
+        return {
+            "n_features_in_": columns,
+            "_loadings": (columns, rank),
+            "row_center_": (rows,),
+            "column_center_": (columns,),
+            "components_": (rank, columns),
+            "left_vectors_": (rows, rank),
+            "singular_values_": (rank,),
+            "ridge_": (),
+            "_least_gain": (),
+        }
+
     def __init__(
         self,
         rank: Any = "auto",

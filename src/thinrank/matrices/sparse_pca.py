@@ -123,6 +123,18 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Decomposition
     search_: list[dict[str, Any]]
     warnings_: list[str]
 
+    def _stored_shapes(self) -> dict[str, Any]:
+        """Shapes of the fitted attributes, which ``tr.load`` checks."""
+        features, rank = self.factors_.shape[1], self.factors_.rank
+        return {
+            "n_features_in_": features,
+            "components_": (rank, features),
+            "_weights": (features, rank),
+            "mean_": (features,),
+            "explained_variance_ratio_": (rank,),
+            **({} if self.scale_ is None else {"scale_": (features,)}),
+        }
+
     def __init__(
         self,
         rank: Any = "auto",

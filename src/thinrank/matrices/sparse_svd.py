@@ -141,6 +141,16 @@ class SparseSVD(ClassNamePrefixFeaturesOutMixin, BiclusterMixin, TransformerMixi
     search_: dict[str, np.ndarray]
     best_params_: dict[str, Any]
 
+    def _stored_shapes(self) -> dict[str, Any]:
+        """Shapes of the fitted attributes, which ``tr.load`` checks."""
+        (rows, columns), rank = self.factors_.shape, self.factors_.rank
+        return {
+            "n_features_in_": columns,
+            "components_": (rank, columns),
+            "left_vectors_": (rows, rank),
+            "singular_values_": (rank,),
+        }
+
     def __init__(
         self,
         rank: Any = "auto",

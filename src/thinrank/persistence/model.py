@@ -1,28 +1,32 @@
-"""Saving and loading of a model."""
+"""Saving and loading of a model.
+
+The files have a format of our own. That of skops.io, the alternative to pickle for scikit-learn,
+has nodes for functions, methods and operators, by which files made by hand ran code when they were
+loaded (CVE-2024-37065, CVE-2025-54412, CVE-2025-54413); it names classes by the modules that define
+them, so that a file is lost when a class is moved; and models of thinrank 0.1.0 have to be read.
+"""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from thinrank.persistence.array_file import ArrayFile, sha256_of, write_arrays
-from thinrank.persistence.consistency import check_consistency
-from thinrank.persistence.decode import Decoder
-from thinrank.persistence.document import MOST_BYTES, checked_json, read_document, write_document
-from thinrank.persistence.encode import Encoder
+from thinrank.core.files import atomic_folder, current_folder
+from thinrank.persistence.classes import check_model
 from thinrank.persistence.errors import ModelFileError
-from thinrank.persistence.folder import (
+from thinrank.persistence.files import (
     ARRAYS,
     DOCUMENT,
+    adopt_others,
     check_free,
-    opened,
-    replaced_folder,
-    write_file,
+    read_arrays,
+    read_document,
+    write_files,
 )
+from thinrank.persistence.values import Decoder, Encoder, checked_json
 
 
 def save(
@@ -89,12 +93,9 @@ def save(
     more = checked_json({} if extra is None else extra, "extra")
     encoder = Encoder()
     contents = encoder.model(estimator)
-    with replaced_folder(target) as folder:
-        write_file(folder / ARRAYS, lambda file: write_arrays(file, encoder.arrays))
-        with opened(folder, ARRAYS) as (file, size):
-            about = {"file": ARRAYS, "sha256": sha256_of(file), "bytes": size}
-        text = write_document(contents, about, more)
-        write_file(folder / DOCUMENT, lambda file: file.write(text))
+    with atomic_folder(target, adopt_others) as folder:
+        write_files(folder, contents, encoder.arrays, more)
+        check_free(target, overwrite)  # another process may have been faster
     if encoder.omitted:
         warnings.warn(
             f"parameters that cannot be stored were left out: {', '.join(encoder.omitted)}. The "
@@ -138,24 +139,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     ...     tr.load(f"{folder}/theta").shape
     (3, 3)
     """
-    folder = _existing(path)
-    with _reading(folder):
-        document = _read_document(folder)
-        about = document["arrays"]
-        if about.get("file") != ARRAYS:
-            raise ModelFileError(f"model.json names another file than {ARRAYS}")
-        with opened(folder, ARRAYS) as (file, size):
-            if size != about.get("bytes") or sha256_of(file) != about.get("sha256"):
-                raise ModelFileError(
-                    f"{ARRAYS} does not match its checksum: it is damaged, incomplete or belongs "
-                    "to another model"
-                )
-            arrays = ArrayFile(file, size)
-            model = Decoder(arrays).model(document)
-        check_consistency(model)
-        if arrays.unread:
-            raise ModelFileError(f"{ARRAYS} has arrays that the model does not use")
-    return model
+    return _read(path, _model)
 
 
 def read_extra(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -185,35 +169,50 @@ def read_extra(path: str | os.PathLike[str]) -> dict[str, Any]:
     ...     tr.persistence.read_extra(f"{folder}/theta")
     {'made by': 'me'}
     """
-    folder = _existing(path)
-    with _reading(folder):
-        return _read_document(folder)["extra"]
+    return _read(path, lambda folder: checked_json(read_document(folder)["extra"], "extra"))
 
 
-def _existing(path: str | os.PathLike[str]) -> Path:
-    folder = Path(path)
-    if not folder.exists():
-        raise FileNotFoundError(f"there is no model at {folder}")
-    if not folder.is_dir():
-        raise ModelFileError(f"{folder} is a file; a model is a folder with {DOCUMENT} in it")
-    return folder
+def _model(folder: Path) -> Any:
+    document = read_document(folder)
+    checked_json(document["extra"], "extra")
+    arrays = read_arrays(folder, document["arrays"])
+    decoder = Decoder(arrays)
+    model = decoder.model(document)
+    check_model(model)
+    if decoder.used != set(arrays):
+        raise ModelFileError(f"{ARRAYS} has arrays that the model does not use")
+    return model
 
 
-@contextmanager
-def _reading(folder: Path) -> Iterator[None]:
-    """Errors about the files name the folder; those of the file system stay as they are."""
+def _read(path: str | os.PathLike[str], read: Callable[[Path], Any]) -> Any:
+    """Read a folder, again if another process replaced it meanwhile.
+
+    Errors about the files name the folder; those of the file system stay as they are.
+    """
+    target = Path(os.path.realpath(path))
+    while True:
+        folder = current_folder(target)
+        before = _identity(folder)
+        if before is None:
+            raise FileNotFoundError(f"there is no model at {path}")
+        if not folder.is_dir():
+            raise ModelFileError(f"{path} is a file; a model is a folder with {DOCUMENT} in it")
+        try:
+            return read(folder)
+        except Exception as error:
+            if _identity(current_folder(target)) != before:
+                continue
+            if isinstance(error, OSError):
+                raise
+            reason = str(error) or type(error).__name__
+            cause = error.__cause__ if isinstance(error, ModelFileError) else error
+            raise ModelFileError(f"cannot load {path}: {reason}") from cause
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from one that replaces it; None if there is nothing."""
     try:
-        yield
+        status = folder.stat()
     except OSError:
-        raise
-    except Exception as error:
-        reason = str(error) or type(error).__name__
-        cause = error.__cause__ if isinstance(error, ModelFileError) else error
-        raise ModelFileError(f"cannot load {folder}: {reason}") from cause
-
-
-def _read_document(folder: Path) -> dict[str, Any]:
-    with opened(folder, DOCUMENT) as (file, size):
-        if size > MOST_BYTES:
-            raise ModelFileError(f"{DOCUMENT} has {size} bytes, more than any model has")
-        return read_document(file.read(MOST_BYTES + 1))
+        return None
+    return status.st_ino, status.st_ctime_ns

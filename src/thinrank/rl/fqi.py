@@ -132,6 +132,14 @@ class MultiTaskFQI(BaseEstimator):
     array([[0.667, 1.333]])
     """
 
+    def _stored_shapes(self) -> dict[str, Any]:
+        """Shapes of the fitted attributes, which ``tr.load`` checks."""
+        actions, tasks = self.n_actions, self.n_tasks_
+        return {
+            "values_.factors": (actions * self.n_features_, tasks),
+            "values_.intercept": (actions, tasks),
+        }
+
     def __init__(
         self,
         features: Features,

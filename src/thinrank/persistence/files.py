@@ -1,0 +1,294 @@
+"""The two files of a model, and its folder.
+
+``model.json`` has a checksum and a version. ``arrays.npz`` is an uncompressed zip archive of NPY
+files, as :func:`numpy.load` reads them. That function is not used here, since it allocates memory
+for what a header declares before it knows how much data there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import shutil
+import stat
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from thinrank.core.files import clear_unfinished
+from thinrank.persistence.errors import ModelFileError, NotStorableError, as_model_file_error
+
+DOCUMENT = "model.json"
+ARRAYS = "arrays.npz"
+
+# ------------------------------------------------------------------------------- the folder
+
+
+def check_free(path: Path, overwrite: bool) -> None:
+    """Raise an error unless a model may be written to ``path``."""
+    clear_unfinished(path.absolute())
+    if not os.path.lexists(path):
+        return
+    if not path.is_dir():
+        raise FileExistsError(f"{path} is a file; a model is saved as a folder")
+    if not any(path.iterdir()):
+        return
+    if not _is_model(path):
+        raise FileExistsError(
+            f"{path} is a folder that is not a model of thinrank, so it is not replaced; choose "
+            "another path"
+        )
+    if not overwrite:
+        raise FileExistsError(
+            f"{path} contains a model already; use overwrite=True to replace it, or choose "
+            "another path"
+        )
+
+
+def adopt_others(former: Path, new: Path) -> None:
+    """Give a new folder the files of the former one that are not those of the model: a report."""
+    own = shutil.ignore_patterns(DOCUMENT, ARRAYS)
+    shutil.copytree(former, new, symlinks=True, ignore=own, dirs_exist_ok=True)
+
+
+def write_files(folder: Path, contents: dict[str, Any], arrays: Any, extra: Any) -> None:
+    """Write the two files, and wait until they are on the disk."""
+    with _new_file(folder / ARRAYS) as file:
+        write_arrays(file, arrays)
+    with opened(folder, ARRAYS) as (file, size):
+        about = {"file": ARRAYS, "sha256": _sha256(file), "bytes": size}
+    text = write_document(contents, about, extra)
+    with _new_file(folder / DOCUMENT) as file:
+        file.write(text)
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[IO[bytes]]:
+    with open(path, "xb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def opened(folder: Path, name: str) -> Iterator[tuple[BufferedReader, int]]:
+    """Open a regular file of a model; its size."""
+    try:
+        status = (folder / name).lstat()
+    except FileNotFoundError:
+        raise ModelFileError(f"{name} is missing") from None
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait
+        raise ModelFileError(f"{name} is not a regular file")
+    with open(folder / name, "rb") as file:
+        yield file, status.st_size
+
+
+def _is_model(path: Path) -> bool:
+    """Whether a folder has a ``model.json`` of this format, which is its first key."""
+    beginning = f'{{\n"format": "{_FORMAT}"'.encode()
+    try:
+        with opened(path, DOCUMENT) as (file, _):
+            return file.read(len(beginning)) == beginning
+    except (ModelFileError, OSError):
+        return False
+
+
+# ------------------------------------------------------------------------------- model.json
+
+_FORMAT = "thinrank-model"
+# Increased when older versions of thinrank could no longer read the files.
+_FORMAT_VERSION = 1
+# Largest size of model.json in bytes. Arrays are not in it; a model with 1,000,000 named
+# predictors needs about 20 MB.
+_MOST_BYTES = 1 << 28
+# The checksum is that of the file with these digits in its place.
+_NO_CHECKSUM = "0" * 64
+_KEYS: dict[str, type] = {
+    "thinrank_version": str,
+    "checksum": str,
+    "arrays": dict,
+    "class": str,
+    "extra": dict,
+}
+
+
+def write_document(contents: dict[str, Any], arrays: dict[str, Any], extra: Any) -> bytes:
+    """The bytes of ``model.json``."""
+    document = {
+        "format": _FORMAT,
+        "format_version": _FORMAT_VERSION,
+        "thinrank_version": version("thinrank"),
+        "checksum": _NO_CHECKSUM,
+        "arrays": arrays,
+        **contents,
+        "extra": extra,
+    }
+    lines = [f'"{key}": {json.dumps(value, allow_nan=False)}' for key, value in document.items()]
+    text = ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
+    if len(text) > _MOST_BYTES:
+        raise ValueError(
+            f"the model cannot be saved: model.json would have {len(text)} bytes, and at most "
+            f"{_MOST_BYTES} are allowed"
+        )
+    return text.replace(_NO_CHECKSUM.encode(), hashlib.sha256(text).hexdigest().encode(), 1)
+
+
+def read_document(folder: Path) -> dict[str, Any]:
+    """Read and check ``model.json``."""
+    with opened(folder, DOCUMENT) as (file, size):
+        if size > _MOST_BYTES:
+            raise ModelFileError(f"{DOCUMENT} has {size} bytes, more than any model has")
+        text = file.read(_MOST_BYTES + 1)
+    with as_model_file_error("model.json is not valid JSON"):
+        document = json.loads(text.decode("ascii"))
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise ModelFileError(
+            f"model.json is not a model of thinrank: its format is not {_FORMAT!r}"
+        )
+    _check_version(document)
+    for key, kind in _KEYS.items():
+        if type(document.get(key)) is not kind:
+            raise ModelFileError(f"model.json: {key!r} is missing or is not a {kind.__name__}")
+    _check_checksum(document["checksum"], text)
+    return document
+
+
+def _check_version(document: dict[str, Any]) -> None:
+    number, maker = document.get("format_version"), document.get("thinrank_version")
+    if type(number) is not int or number < 1:
+        raise ModelFileError(f"model.json has an invalid format_version, {str(number)[:80]!r}")
+    if number > _FORMAT_VERSION:
+        raise ModelFileError(
+            f"the model was made by thinrank {str(maker)[:80]} (format version {number}); this is "
+            f"thinrank {version('thinrank')}, which reads format versions up to {_FORMAT_VERSION}: "
+            "upgrade thinrank"
+        )
+
+
+def _check_checksum(checksum: str, text: bytes) -> None:
+    if re.fullmatch("[0-9a-f]{64}", checksum) and text.count(checksum.encode()) == 1:
+        plain = text.replace(checksum.encode(), _NO_CHECKSUM.encode())
+        if hashlib.sha256(plain).hexdigest() == checksum:
+            return
+    raise ModelFileError(
+        "model.json does not match its checksum: it is damaged or was edited. Save the model again"
+    )
+
+
+# ------------------------------------------------------------------------------- arrays.npz
+
+# Kinds of entries: Booleans, integers, floats, complex numbers, bytes, strings, dates, durations.
+_KINDS = "biufcSUMm"
+# Longer numbers have a format that depends on the machine.
+_LONGEST = {"f": 8, "c": 16}
+# Largest dimension of an array without entries, which needs no data to declare.
+_LARGEST_EMPTY = 10**8
+# An NPY file of version 1 or 2; others have structured entries.
+_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+def storable_array(array: np.ndarray, name: str) -> np.ndarray:
+    """The array in the form in which it is stored: little-endian, and contiguous."""
+    if not _is_portable(array.dtype):
+        raise NotStorableError(f"{name} is an array of {array.dtype}, which cannot be stored")
+    array = np.asarray(array)
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        # the same order of the axes: products then round in the same way after loading
+        array = array.copy(order="K")
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+
+
+def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays; the bytes depend on the arrays only."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            with archive.open(member, "w", force_zip64=True) as out:
+                np.lib.format.write_array(out, array, allow_pickle=False)
+
+
+def read_arrays(folder: Path, about: dict[str, Any]) -> dict[str, np.ndarray]:
+    """All arrays, if they are those that ``model.json`` is about."""
+    if about.get("file") != ARRAYS:
+        raise ModelFileError(f"model.json names another file than {ARRAYS}")
+    with opened(folder, ARRAYS) as (file, size):
+        if size != about.get("bytes") or _sha256(file) != about.get("sha256"):
+            raise ModelFileError(
+                f"{ARRAYS} does not match its checksum: it is damaged, incomplete or belongs "
+                "to another model"
+            )
+        with as_model_file_error("arrays.npz is not a valid archive"):
+            archive = zipfile.ZipFile(file)
+        members = archive.infolist()
+        for member in members:
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise ModelFileError(f"arrays.npz has a compressed member {member.filename[:80]!r}")
+        if len({member.filename for member in members}) != len(members):
+            raise ModelFileError("arrays.npz has two members of the same name")
+        if sum(member.file_size for member in members) > size:
+            raise ModelFileError("arrays.npz declares more data than it has")
+        arrays = {}
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            with (
+                as_model_file_error(f"the array {name[:80]!r} in arrays.npz cannot be read"),
+                archive.open(member) as data,
+            ):
+                arrays[name] = _read_array(data)
+    return arrays
+
+
+def _read_array(file: IO[bytes]) -> np.ndarray:
+    """Read an NPY file; memory is allocated for the data it has, not for what it declares."""
+    format_version = np.lib.format.read_magic(file)
+    if format_version not in _READERS:
+        raise ModelFileError(f"the version {format_version} of the NPY format is not supported")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # about headers that write_arrays does not write
+        shape, is_fortran, dtype = _READERS[format_version](file)
+    if dtype.hasobject:
+        raise ModelFileError("it contains pickled Python objects, which are never loaded")
+    if not _is_portable(dtype):
+        raise ModelFileError(f"its type {dtype} is not supported")
+    if any(length < 0 for length in shape):
+        raise ModelFileError(f"its shape {shape} is not valid")
+    count = math.prod(shape)
+    if count == 0 and max(shape) > _LARGEST_EMPTY:
+        raise ModelFileError(f"its shape {shape} is too large")
+    data = file.read()
+    if count * dtype.itemsize != len(data):
+        raise ModelFileError(
+            f"it declares the shape {shape} of {dtype}, {count * dtype.itemsize} bytes, "
+            f"but has {len(data)}"
+        )
+    array = np.frombuffer(bytearray(data), dtype=dtype, count=count)
+    if dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
+        raise ModelFileError("it has Booleans other than 0 and 1")
+    if dtype.kind == "U" and dtype.itemsize:
+        codes = array.view(dtype.str[0].replace("|", "=") + "u4")
+        if codes.max(initial=0) > 0x10FFFF:
+            raise ModelFileError("it has characters that do not exist")
+    array = array.reshape(shape, order="F" if is_fortran else "C")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _is_portable(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in _KINDS and dtype.itemsize <= _LONGEST.get(dtype.kind, math.inf)
+
+
+def _sha256(file: BufferedReader) -> str:
+    """The checksum of a file from its beginning, in hexadecimal digits."""
+    return hashlib.file_digest(file, "sha256").hexdigest()
