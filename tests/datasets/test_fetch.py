@@ -1,6 +1,7 @@
 """The fetch functions, with files as they are on the network where these are at hand."""
 
 import hashlib
+import inspect
 import os
 from pathlib import Path
 
@@ -20,8 +21,8 @@ from thinrank.datasets import (
     fetch_multidrug,
     fetch_nir,
     fetch_yeast,
+    remote_files,
 )
-from thinrank.datasets.remote_files import FILES, RemoteFile
 
 # For each set: how to fetch it, the file of THINRANK_DATA with the same numbers.
 SETS = {
@@ -72,7 +73,7 @@ def test_every_set_says_what_is_missing(tmp_path):
     fetched = {getattr(datasets, name) for name in datasets.__all__ if name.startswith("fetch_")}
     single = {fetch for fetch, _ in SETS.values()}
     assert fetched - {fetch_multi_target} <= single
-    assert len(SETS) == len(FILES)
+    assert len(SETS) == len(remote_files.SOURCES.read_text().splitlines()) - 1
 
 
 # --------------------------------------------------------------------------- a small file
@@ -94,8 +95,9 @@ ARFF = """\
 def test_reading_arff(monkeypatch, tmp_path):
     (tmp_path / "mulan_edm.arff").write_text(ARFF)
     checksum = hashlib.sha256(ARFF.encode()).hexdigest()
-    file = RemoteFile("mulan_edm.arff", "https://nowhere.invalid/edm.arff", checksum)
-    monkeypatch.setitem(FILES, "mulan_edm.arff", file)
+    table = tmp_path / "sources.txt"
+    table.write_text(f"mulan_edm.arff sha256:{checksum} https://nowhere.invalid/edm.arff\n")
+    monkeypatch.setattr(remote_files, "SOURCES", table)
     found = fetch_multi_target("edm", data_home=tmp_path)
     assert found.feature_names == ["first", "second"]
     assert found.target_names == ["third", "Cladophora sp."]
@@ -106,3 +108,12 @@ def test_reading_arff(monkeypatch, tmp_path):
 def test_unknown_name():
     with pytest.raises(ValueError, match=r"name must be one of atp1d, .*wq, got 'boston'"):
         fetch_multi_target("boston")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in datasets.__all__ if name[:5] in ("fetch", "load_")]
+)
+def test_every_docstring_has_its_sections(name):
+    text = inspect.getdoc(getattr(datasets, name))
+    for section in ("Parameters", "Returns", "References", "DESCR : str"):
+        assert text.count(f"\n{section}\n") == 1 or section == "DESCR : str" in text

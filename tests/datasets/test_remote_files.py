@@ -9,8 +9,8 @@ import threading
 import pytest
 
 import thinrank as tr
-from thinrank.datasets import DownloadError, get_data_home
-from thinrank.datasets.remote_files import FILES, RemoteFile, local_copy
+from thinrank.datasets import DownloadError, get_data_home, remote_files
+from thinrank.datasets.remote_files import SOURCES, local_copy
 
 CONTENTS = b"some bytes"
 
@@ -40,9 +40,16 @@ def server(monkeypatch):
         thread.join()
 
 
-def register(monkeypatch, address, contents=CONTENTS, name="file.bin"):
-    file = RemoteFile(name, address, hashlib.sha256(contents).hexdigest())
-    monkeypatch.setitem(FILES, name, file)
+@pytest.fixture
+def register(monkeypatch, tmp_path_factory):
+    """A function that replaces the table of sources by one file at an address."""
+
+    def replace(address, contents=CONTENTS):
+        table = tmp_path_factory.mktemp("table") / "sources.txt"
+        table.write_text(f"file.bin sha256:{hashlib.sha256(contents).hexdigest()} {address}\n")
+        monkeypatch.setattr(remote_files, "SOURCES", table)
+
+    return replace
 
 
 def closed_port():
@@ -51,9 +58,9 @@ def closed_port():
         return free.getsockname()[1]
 
 
-def test_download_once(monkeypatch, tmp_path, server):
+def test_download_once(register, tmp_path, server):
     address, requests = server
-    register(monkeypatch, f"{address}/file.bin")
+    register(f"{address}/file.bin")
     home = tmp_path / "new" / "folder"
     path = local_copy("file.bin", home)
     assert path == home / "file.bin"
@@ -63,28 +70,28 @@ def test_download_once(monkeypatch, tmp_path, server):
     assert requests == ["/file.bin"]
 
 
-def test_damaged_copy_is_replaced(monkeypatch, tmp_path, server):
-    register(monkeypatch, f"{server[0]}/file.bin")
+def test_damaged_copy_is_replaced(register, tmp_path, server):
+    register(f"{server[0]}/file.bin")
     (tmp_path / "file.bin").write_bytes(CONTENTS[:4])
     with pytest.raises(DownloadError, match=r"another checksum.*download_if_missing is False"):
         local_copy("file.bin", tmp_path, download_if_missing=False)
     assert local_copy("file.bin", tmp_path).read_bytes() == CONTENTS
 
 
-def test_wrong_checksum_leaves_nothing(monkeypatch, tmp_path, server):
-    register(monkeypatch, f"{server[0]}/file.bin", contents=b"other bytes")
+def test_wrong_checksum_leaves_nothing(register, tmp_path, server):
+    register(f"{server[0]}/file.bin", contents=b"other bytes")
     with pytest.raises(DownloadError, match=r"another checksum than expected; it was not kept"):
         local_copy("file.bin", tmp_path)
-    register(monkeypatch, f"{server[0]}/gone.bin")
+    register(f"{server[0]}/gone.bin")
     with pytest.raises(DownloadError, match=r"Could not download .*404"):
         local_copy("file.bin", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_offline_says_what_to_do(monkeypatch, tmp_path):
+def test_offline_says_what_to_do(register, monkeypatch, tmp_path):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     address = f"http://127.0.0.1:{closed_port()}/file.bin"
-    register(monkeypatch, address)
+    register(address)
     with pytest.raises(DownloadError) as caught:
         local_copy("file.bin", tmp_path)
     message = str(caught.value)
@@ -98,9 +105,9 @@ def test_offline_says_what_to_do(monkeypatch, tmp_path):
     assert local_copy("file.bin", tmp_path).read_bytes() == CONTENTS
 
 
-def test_no_download_if_not_allowed(monkeypatch, tmp_path, server):
+def test_no_download_if_not_allowed(register, tmp_path, server):
     address, requests = server
-    register(monkeypatch, f"{address}/file.bin")
+    register(f"{address}/file.bin")
     with pytest.raises(DownloadError, match=r"does not exist, and download_if_missing is False"):
         local_copy("file.bin", tmp_path, download_if_missing=False)
     assert requests == []
@@ -124,9 +131,10 @@ def test_without_pooch(monkeypatch, tmp_path):
 
 def test_addresses_are_fixed_versions():
     """A branch would change under the checksum."""
-    for file in FILES.values():
-        host, _, _, commit, *rest = file.address.removeprefix("https://").split("/")
+    for line in SOURCES.read_text().splitlines()[1:]:
+        _, checksum, address = line.split()
+        host, _, _, commit, *rest = address.removeprefix("https://").split("/")
         assert host == "raw.githubusercontent.com"
         assert rest
-        assert (len(commit), len(file.sha256)) == (40, 64)
-        assert set(commit + file.sha256) <= set("0123456789abcdef")
+        assert (len(commit), len(checksum)) == (40, len("sha256:") + 64)
+        assert set(commit + checksum.removeprefix("sha256:")) <= set("0123456789abcdef")
