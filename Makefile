@@ -103,11 +103,8 @@ bench: $(VENV)/installed-torch $(OTHERS)/installed
 		--markdown $(RESULTS)/inference_discoveries.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/inference.py generalization \
 		--markdown $(RESULTS)/inference_generalization.md
-	$(BIN)/python benchmarks/selection_speed.py --markdown $(RESULTS)/selection_speed.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_rank.py \
 		--markdown $(RESULTS)/selection_rank.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_noise.py \
-		--markdown $(RESULTS)/selection_noise.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --plain --seed 40000 \
 		--markdown $(RESULTS)/selection.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection.py --seed 40000 \

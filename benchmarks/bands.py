@@ -10,7 +10,6 @@ exit status is 2. All rows take about six minutes on two cores.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 import time
@@ -29,7 +28,7 @@ import robustness
 import speed
 import wide
 from joblib import Parallel, delayed
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rich.console import Console
 from sklearn.linear_model import MultiTaskLassoCV
 from threadpoolctl import threadpool_limits
@@ -250,9 +249,8 @@ def judged(section: str, rows: Rows, limits: dict[str, dict[str, float]]) -> lis
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments_of(__doc__)
     parser.add_argument("--only", nargs="+", default=list(SECTIONS), choices=list(SECTIONS))
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     limits = tomllib.loads(LIMITS.read_text("utf-8"))
     console, cells = Console(stderr=True), []

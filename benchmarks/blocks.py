@@ -15,7 +15,6 @@ which needs less space.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import resource
 import time
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 
 import thinrank as tr
 from thinrank.designs import Blocks
@@ -131,13 +130,12 @@ def difference(x: Path, y: Path) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments_of(__doc__)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--columns", type=int, default=10_000)
     parser.add_argument("--targets", type=int, default=200)
     parser.add_argument("--repeat", type=int, default=1)
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     processes = multiprocessing.get_context("spawn")
     shape = arguments.rows, arguments.columns, arguments.targets

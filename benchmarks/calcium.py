@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rich.console import Console
 from scipy.signal import lfilter
 
@@ -207,11 +207,9 @@ def large() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, repetitions=10)
     parser.add_argument("--seed", type=int, default=81000)
-    parser.add_argument("--replications", type=int, default=10)
     parser.add_argument("--large", action="store_true")
-    parser.add_argument("--markdown", type=Path)
     for part in ("--measure-memory", "--write-large", "--measure-large"):
         parser.add_argument(part, type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -224,7 +222,7 @@ def main() -> None:
             work(part)
             return
     console = Console()
-    lines = ["**Simulated movies**", "", *accuracy(options.seed, options.replications, console)]
+    lines = ["**Simulated movies**", "", *accuracy(options.seed, options.repetitions, console)]
     data = os.environ.get("THINRANK_DATA")
     if data:
         folder = Path(data)
@@ -234,7 +232,7 @@ def main() -> None:
     if options.large:
         lines += ["", "**A large movie**", "", large()]
     command = f"python benchmarks/calcium.py --seed {options.seed}"
-    command += f" --replications {options.replications}" + (" --large" if options.large else "")
+    command += f" --replications {options.repetitions}" + (" --large" if options.large else "")
     lines += ["", f"Machine: {machine()}.", f"Command: `{command}`."]
     publish(lines, options.markdown)
 

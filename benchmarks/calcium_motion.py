@@ -7,12 +7,10 @@ columns, independently of the others.
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rich.progress import track
 from scipy.ndimage import gaussian_filter, shift
 
@@ -48,12 +46,10 @@ def measure(jitter: float, seed: int) -> tuple[bool, float, float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, repetitions=5)
     parser.add_argument("--seed", type=int, default=80060)
-    parser.add_argument("--replications", type=int, default=5)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    seeds = range(options.seed, options.seed + options.replications)
+    seeds = range(options.seed, options.seed + options.repetitions)
     rows = []
     for jitter in JITTER:
         results = np.array([measure(jitter, seed) for seed in track(seeds)], dtype=float)
@@ -68,7 +64,7 @@ def main() -> None:
         "combined scores, means over the seeds; standard deviation of the error of the shifts.",
         f"Machine: {machine()}.",
         f"Command: `python benchmarks/calcium_motion.py --seed {options.seed} "
-        f"--replications {options.replications}`.",
+        f"--replications {options.repetitions}`.",
     ]
     publish(lines, options.markdown)
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from thinrank.calcium import CalciumImaging, match_regions, score_regions
@@ -216,14 +216,13 @@ def line(name: str, runs: list[dict[str, float]]) -> list[str]:
 
 def parser_of(description: str) -> argparse.ArgumentParser:
     """A parser with the arguments of all scripts that make such movies."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = arguments_of(description)
     demo, data = os.environ.get("THINRANK_DEMO_MOVIE"), os.environ.get("THINRANK_DATA")
     parser.add_argument("--demo", type=Path, default=demo, help="groundtruth_demoMovie.npz")
     parser.add_argument("--data", type=Path, default=data, help="THINRANK_DATA")
     parser.add_argument("--seed", type=int, default=30000)
     parser.add_argument("--frames", type=int, default=3000)
     parser.add_argument("--neurons", type=int, default=70)
-    parser.add_argument("--markdown", type=Path)
     return parser
 
 

@@ -8,12 +8,10 @@ same, begun where the spikes flash up, as the package does.
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rich.progress import track
 from scipy.ndimage import gaussian_filter, maximum_filter
 from scipy.stats import skew
@@ -75,15 +73,13 @@ WAYS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, repetitions=10)
     parser.add_argument("--seed", type=int, default=80020)
-    parser.add_argument("--replications", type=int, default=10)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     rows = []
     for amplitude in AMPLITUDES:
         scores: dict[str, list[float]] = {name: [] for name in WAYS}
-        for seed in track(range(options.seed, options.seed + options.replications)):
+        for seed in track(range(options.seed, options.seed + options.repetitions)):
             movie, truth = make_movie(amplitude=amplitude, random_state=seed)
             imaging = CalciumImaging(FRAME_RATE, row_sparsity=100).fit(movie)
             for name, way in WAYS.items():
@@ -93,7 +89,7 @@ def main() -> None:
     command = f"python benchmarks/calcium_separation.py --seed {options.seed}"
     lines = table(["spike / noise", *WAYS], rows, text=0)
     lines += ["", "Combined score, mean over the seeds.", f"Machine: {machine()}."]
-    lines.append(f"Command: `{command} --replications {options.replications}`.")
+    lines.append(f"Command: `{command} --replications {options.repetitions}`.")
     publish(lines, options.markdown)
 
 

@@ -12,7 +12,6 @@ work at the same time they change less than seconds.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -21,7 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from output import publish, table
+from output import arguments_of, publish, table
 
 import thinrank as tr
 
@@ -73,12 +72,11 @@ def measure(sizes: tuple[int, int, int], cores: int) -> dict[str, tuple[float, f
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__)
     parser.add_argument("--rows", type=int, default=100)
     parser.add_argument("--predictors", type=int, default=20_000)
     parser.add_argument("--responses", type=int, default=300)
     parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     sizes = arguments.rows, arguments.predictors, arguments.responses
     load = os.getloadavg()[0]  # more than 0 means that other work takes part of the cores

@@ -10,14 +10,12 @@ on the whole matrix. The settings are those of the function ``draw``.
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rich.progress import track
 
 import thinrank as tr
@@ -111,12 +109,11 @@ def measure(setting: str, seed: int, penalties: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = arguments_of(__doc__)
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, default=600_000)
     parser.add_argument("--penalties", type=int, default=15)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     tasks = [(name, i) for name in options.settings for i in range(options.seeds)]
     runs: dict[str, list[dict]] = {name: [] for name in options.settings}

@@ -13,7 +13,6 @@ quarter better without the margin; the others differ by −0.4 % on average, eit
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Iterable
 from itertools import product
@@ -21,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from real_data import FOLDS, find_sets, read, standardised
 from sklearn.model_selection import KFold
 
@@ -86,10 +85,9 @@ def cells(pairs: Iterable[Pair]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments_of(__doc__)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--markdown", type=Path)
     given = parser.parse_args()
     run = Parallel(given.jobs)
     settings = list(product(CORRELATIONS, SIGNALS, MULTIPLES))

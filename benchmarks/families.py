@@ -23,13 +23,11 @@ kept in the file that --json names, and runs that are in it are not repeated.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +41,7 @@ from families_settings import (
     signal,
 )
 from families_speed import over_product, solvers, speed_table
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from sklearn.exceptions import ConvergenceWarning
 from stored import StoredRecords
 
@@ -307,13 +305,11 @@ CHECKS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments_of(__doc__, json=True)
     parser.add_argument("--checks", nargs="+", default=list(CHECKS), choices=list(CHECKS))
     parser.add_argument("--seeds", type=int, help="number of seeds of each check")
     parser.add_argument("--first-seed", type=int, default=500_000)
     parser.add_argument("--rival-seeds", type=int, default=3, help="of the separate regressions")
-    parser.add_argument("--json", type=Path, help="file of the records, read and written")
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     records, lines = StoredRecords(arguments.json), []
     for name in arguments.checks:

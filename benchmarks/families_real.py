@@ -18,7 +18,6 @@ are kept in the file that --json names, and fits that are in it are not repeated
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 import warnings
@@ -29,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import KFold
 from stored import StoredRecords
@@ -245,11 +244,9 @@ def limits(facts: list[Record]) -> list[list[object]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments_of(__doc__, json=True)
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--folds", nargs="+", type=int, help="a part of the folds")
-    parser.add_argument("--json", type=Path, help="file of the records, read and written")
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     if "THINRANK_DATA" not in os.environ:
         parser.error("set THINRANK_DATA to the folder of the data")

@@ -13,7 +13,6 @@ fit; X would take 8 bytes per genotype in double precision.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import tempfile
 import time
@@ -21,7 +20,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from scipy.stats import norm
 
 import thinrank as tr
@@ -118,11 +117,10 @@ def measure(folder: Path, automatic: bool) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments_of(__doc__)
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--variants", type=int, default=200_000)
     parser.add_argument("--automatic", action="store_true", help="also with sizes chosen by folds")
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     n, p = options.samples, options.variants
     rows = []

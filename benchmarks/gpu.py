@@ -20,7 +20,6 @@ that it found. *Error* is the relative difference of the coefficients in Frobeni
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import statistics
@@ -28,12 +27,11 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from output import publish, table
+from output import arguments_of, publish, table
 
 import thinrank as tr
 
@@ -411,10 +409,9 @@ def tf32(seed: int) -> list[list[object]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = arguments_of(__doc__)
     parser.add_argument("--cases", nargs="*", default=[*CASES, "libraries", "tf32"])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--markdown", type=Path)
     args = parser.parse_args()
     if not torch.cuda.is_available():
         raise SystemExit("benchmarks/gpu.py needs a GPU that PyTorch can use; none was found")

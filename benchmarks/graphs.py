@@ -7,15 +7,13 @@ Each baseline has its best setting in hindsight; SparseLowRankGraph chooses by i
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from sklearn.decomposition import SparsePCA
 from sklearn.metrics import roc_auc_score
 
@@ -290,11 +288,10 @@ PARTS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__)
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--seed", type=int, default=600_000)
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     heading, report = PARTS[arguments.part]

@@ -9,11 +9,8 @@ rows is reported: no rule for choosing the penalty can have a smaller one.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
-from output import publish, table
+from output import arguments_of, publish, table
 from paper.methods import BASELINES
 from paper.printed import printed
 from paper.simulation import draw, simulated_task
@@ -59,16 +56,14 @@ def rows(setting: str, seeds: range) -> list[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replications", type=int, default=50)
+    parser = arguments_of(__doc__, repetitions=50)
     parser.add_argument("--seed", type=int, default=21000)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    seeds = range(options.seed, options.seed + options.replications)
+    seeds = range(options.seed, options.seed + options.repetitions)
     headings = ["", "", "printed", "penalty by validation", "best penalty in hindsight"]
     with threadpool_limits(1):
         found = [row for setting in TABLES for row in rows(setting, seeds)]
-    command = f"python benchmarks/hindsight.py --replications {options.replications}"
+    command = f"python benchmarks/hindsight.py --replications {options.repetitions}"
     lines = table([*headings, "same rows of X"], found, text=2)
     publish([*lines, "", f"Command: `{command} --seed {options.seed}`."], options.markdown)
 

@@ -9,13 +9,11 @@ use, hence it is measured too. Exits with 1 if a ratio exceeds the limit.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import subprocess
 import sys
-from pathlib import Path
 
-from output import publish, table
+from output import arguments_of, publish, table
 
 OURS = ("import thinrank", "from thinrank import SparseReducedRankRegressor")
 THEIRS = "import sklearn.linear_model"
@@ -69,9 +67,7 @@ def ratio(found: dict[str, list[float]], statement: str) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=21)
-    parser.add_argument("--markdown", type=Path)
+    parser = arguments_of(__doc__, repetitions=21)
     options = parser.parse_args()
     found = measure(options.repetitions)
     publish(report(found, options.repetitions), options.markdown)

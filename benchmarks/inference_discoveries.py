@@ -26,7 +26,7 @@ import discoveries_problems as problems
 import numpy as np
 from discoveries_tables import LEVELS, lines_of
 from joblib import Parallel, delayed
-from output import machine, publish
+from output import arguments_of, machine, publish
 
 import thinrank as tr
 from thinrank.inference.checked_data import as_sample
@@ -142,7 +142,10 @@ def run_all(options: argparse.Namespace) -> list[dict]:
         records = [json.loads(line) for line in options.records.read_text().splitlines()]
     done = {(r["part"], r["run"], r["cell"]) for r in records}
     until = time.monotonic() + 60 * options.minutes
-    sizes = {"methods": options.runs, "baselines": min(options.baseline_runs, options.runs)}
+    sizes = {
+        "methods": options.repetitions,
+        "baselines": min(options.baseline_runs, options.repetitions),
+    }
     left = (
         task
         for part in options.parts
@@ -162,8 +165,7 @@ def run_all(options: argparse.Namespace) -> list[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=200)
+    parser = arguments_of(__doc__, repetitions=200)
     parser.add_argument("--minutes", type=float, default=np.inf)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--baseline-runs", type=int, default=10)
@@ -171,7 +173,6 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--without-hidimstat", action="store_true")
     parser.add_argument("--records", type=Path)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     records = run_all(options)
     lines = [*lines_of(records), "", f"Machine: {machine()}"]

@@ -9,12 +9,10 @@ the noise. The table for ridge regression is made by inference_intervals.py.
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 
 import thinrank as tr
 from thinrank.core.warnings import SelectionWarning
@@ -46,16 +44,14 @@ def one(run: int, seed: int, automatic: bool, repeats: int) -> tuple[float, ...]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=200)
+    parser = arguments_of(__doc__, repetitions=200)
     parser.add_argument("--auto-runs", type=int, default=40)
     parser.add_argument("--first-seed", type=int, default=600_000)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore", SelectionWarning)
     rows = []
     for name, runs, automatic, repeats in (
-        ("sizes given", options.runs, False, 2),
+        ("sizes given", options.repetitions, False, 2),
         ("sizes chosen", options.auto_runs, True, 1),
     ):
         found = np.array([one(run, options.first_seed, automatic, repeats) for run in range(runs)])

@@ -5,14 +5,12 @@ python benchmarks/inference_intervals.py --markdown docs/benchmarks/inference_in
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from output import publish, table
+from output import arguments_of, publish, table
 from scipy import stats
 from sklearn.linear_model import Ridge
 
@@ -348,16 +346,14 @@ TABLES = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200)
+    parser = arguments_of(__doc__, repetitions=200)
     parser.add_argument("--seed", type=int, default=600_000)
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", SelectionWarning)
     lines: list[str] = []
     for name in arguments.tables:
-        lines += [*TABLES[name](arguments.runs, arguments.seed), ""]
+        lines += [*TABLES[name](arguments.repetitions, arguments.seed), ""]
         if arguments.markdown:  # what is done stays if the rest is interrupted
             arguments.markdown.write_text("\n".join(lines))
     publish(lines[:-1], arguments.markdown)

@@ -8,13 +8,12 @@ selected are not wrong for that reason: nobody may have looked yet.
 
 from __future__ import annotations
 
-import argparse
 import os
 from pathlib import Path
 
 import discoveries_problems as problems
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 
 import thinrank as tr
 from thinrank.inference.thresholds import adjusted_p_values
@@ -46,8 +45,7 @@ def rows(X: np.ndarray, Y: np.ndarray, confirmed: np.ndarray) -> list[list[str]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--markdown", type=Path)
+    parser = arguments_of(__doc__)
     options = parser.parse_args()
     with np.load(Path(os.environ["THINRANK_DATA"]) / "yeast_spls.npz") as stored:
         X, Y = stored["X"], stored["Y"]

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import argparse
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import torch
 from joblib import Parallel, delayed
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 
 import thinrank as tr
 
@@ -113,13 +112,13 @@ def against_oracle(seed: int, kind: str, count: int, noise: float) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20)
+    parser = arguments_of(__doc__, repetitions=20)
     parser.add_argument("--seed", type=int, default=600_000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    publish(report(range(options.seed, options.seed + options.runs), options), options.markdown)
+    publish(
+        report(range(options.seed, options.seed + options.repetitions), options), options.markdown
+    )
 
 
 def report(seeds: range, options: argparse.Namespace) -> list[str]:
@@ -159,7 +158,9 @@ def report(seeds: range, options: argparse.Namespace) -> list[str]:
             ]
         )
     found = f"error ≤ {RECOVERED:.0e}"
-    command = f"python benchmarks/matrix_sensing.py --runs {options.runs} --seed {options.seed}"
+    command = (
+        f"python benchmarks/matrix_sensing.py --runs {options.repetitions} --seed {options.seed}"
+    )
     return [
         "Without noise:",
         "",

@@ -8,11 +8,8 @@ to be evaluated with probability .3 to .5, so that few episodes have most of the
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 
 import thinrank as tr
 from thinrank.rl.estimates import mean_with_interval
@@ -59,9 +56,7 @@ def policy(states: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--markdown", type=Path)
-    parser.add_argument("--runs", type=int, default=RUNS)
+    parser = arguments_of(__doc__, repetitions=RUNS)
     options = parser.parse_args()
     mdp = process()
     q = mdp.q_of(policy, DISCOUNT)
@@ -69,7 +64,7 @@ def main() -> None:
     lines = []
     for n in EPISODES:
         found: dict[str, list[tr.rl.PolicyValue]] = {}
-        for run in range(options.runs):
+        for run in range(options.repetitions):
             log = random_log(mdp, n, np.random.default_rng([REPORT_SEED + run, n]))
             for weighted in (False, True):
                 value = tr.rl.importance_sampling(
@@ -87,8 +82,8 @@ def main() -> None:
         [
             *table(["episodes", "weights", "covered", "median width", "error"], lines, text=2),
             "",
-            f"{options.runs} logs per line, intervals of level {LEVEL:.0%}. The exact value is "
-            f"{exact:.3f}; “error” is the root mean square error of the estimates.",
+            f"{options.repetitions} logs per line, intervals of level {LEVEL:.0%}. The exact value "
+            f"is {exact:.3f}; “error” is the root mean square error of the estimates.",
             "",
             f"Machine: {machine()}.",
             "Command: `python benchmarks/off_policy_intervals.py`.",

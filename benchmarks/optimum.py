@@ -12,11 +12,10 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from output import publish, table
+from output import arguments_of, publish, table
 from rich.progress import track
 from sklearn.exceptions import ConvergenceWarning
 
@@ -66,11 +65,10 @@ def compare(index: int, seed: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__)
     parser.add_argument("--problems", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     tasks = (delayed(compare)(i, options.seed) for i in range(options.problems))
     with Parallel(n_jobs=options.jobs, return_as="generator") as parallel:

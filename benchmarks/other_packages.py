@@ -10,7 +10,6 @@ reason is printed. The first fit of each, which may compile code, is not counted
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import itertools
 import json
@@ -21,12 +20,11 @@ import sys
 import time
 import warnings
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import numpy as np
 import other_packages_measures as measures
 from other_packages_adaptors import ADAPTORS, Adaptor
-from output import publish, table
+from output import arguments_of, publish, table
 from rich.progress import track
 
 PACKAGES = (
@@ -140,10 +138,8 @@ def lines_of(report: dict) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, json=True)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
 
     records, left_out = [], {}

@@ -1,7 +1,8 @@
-"""How all benchmarks write their results: one writer of tables, one description of the machine."""
+"""What all benchmarks share: arguments, tables, and the line about the machine."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import sys
@@ -10,6 +11,32 @@ from importlib.metadata import version
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for the paper's experiments, not installed
+
+
+def arguments_of(
+    doc: str | None, *, repetitions: int | None = None, json: bool = False
+) -> argparse.ArgumentParser:
+    """The arguments of a benchmark: ``--markdown`` for its table, and others if it has them.
+
+    Parameters
+    ----------
+    doc : str
+        The docstring of the benchmark, for ``--help``.
+    repetitions : int, default=None
+        How often it measures by default; ``--repetitions``, which may be called runs, too.
+    json : bool, default=False
+        Whether it can write its records to a file, ``--json``.
+    """
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--markdown", type=Path, help="file for the table")
+    if json:
+        parser.add_argument("--json", type=Path, help="file for the records")
+    if repetitions is not None:
+        names = ("--repetitions", "--replications", "--runs")
+        parser.add_argument(*names, type=int, default=repetitions)
+    return parser
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]], text: int = 1) -> list[str]:

@@ -16,7 +16,6 @@ the methods that --again names. Use one file per folder of data.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import time
@@ -26,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rich.progress import track
 from sklearn.base import BaseEstimator
 from sklearn.cross_decomposition import PLSRegression
@@ -281,15 +280,13 @@ def find_sets(folder: Path | None) -> dict[str, Path]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments_of(__doc__, json=True)
     parser.add_argument("--data", type=Path, help="folder of .npz files, for THINRANK_DATA")
     parser.add_argument("--sets", nargs="+", help="names of the files, without .npz")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[100, 101, 102])
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--again", nargs="+", default=[], choices=list(METHODS))
-    parser.add_argument("--json", type=Path, help="file of the records, read and written")
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     found = find_sets(arguments.data)
     names = arguments.sets or list(found)

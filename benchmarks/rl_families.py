@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rl_families_baselines import RidgeIteration
 from rl_families_tasks import NOISE, TASKS, make_family, random_log, returns
 from sklearn.ensemble import ExtraTreesRegressor
@@ -137,8 +137,7 @@ def _options(given: argparse.Namespace) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--markdown", type=Path)
+    parser = arguments_of(__doc__)
     parser.add_argument("--store", type=Path, help="file of records, to continue later")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--first-seed", type=int, default=REPORT_SEED)

@@ -10,13 +10,11 @@ included. The peak is that of NumPy's memory; X as a dense matrix would have 600
 
 from __future__ import annotations
 
-import argparse
 import time
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rich.console import Console
 
 import thinrank as tr
@@ -82,8 +80,7 @@ def peak_mebibytes(regressor: tr.SparseReducedRankRegressor) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--markdown", type=Path)
+    parser = arguments_of(__doc__)
     options = parser.parse_args()
     console = Console()
     rows = []

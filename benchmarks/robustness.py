@@ -5,7 +5,7 @@
     python benchmarks/robustness.py --checks spectra units --runs 5
 
 Every check fits ``SparseReducedRankRegressor()`` and evaluates it on 2000 fresh rows or with the
-true coefficients. Pure independent noise is in selection_noise.py.
+true coefficients. Pure independent noise is in bands.py.
 
 random         settings drawn at random (robustness_settings.py): the error over that of the
                training means
@@ -21,17 +21,15 @@ units          the same fit in other units, with weights times a constant, and w
 
 from __future__ import annotations
 
-import argparse
 import json
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from output import publish, table
+from output import arguments_of, publish, table
 from rich.progress import track
 from robustness_settings import (
     FRESH,
@@ -317,14 +315,12 @@ CHECKS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments_of(__doc__, json=True)
     parser.add_argument("--checks", nargs="+", default=list(CHECKS), choices=list(CHECKS))
     parser.add_argument("--draws", type=int, default=CHECKS["random"].runs, help="of random")
     parser.add_argument("--runs", type=int, help="of each of the other checks")
     parser.add_argument("--seed", type=int, default=500_000, help="of the first run")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--json", type=Path, help="where to write all records")
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     records, lines = {}, []
     for name in arguments.checks:

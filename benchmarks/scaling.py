@@ -9,13 +9,11 @@ alone may give any exponent up to 1.
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
-from pathlib import Path
 
 import numpy as np
-from output import publish, table
+from output import arguments_of, publish, table
 
 import thinrank as tr
 from thinrank.solvers.gdt import GDT
@@ -46,8 +44,7 @@ class Run:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--markdown", type=Path)
+    parser = arguments_of(__doc__)
     options = parser.parse_args()
     sizes = ", ".join(f"{name} = {size}" for name, size in BASE.items())
     headings = ["doubled", f"milliseconds, base ({sizes})", "milliseconds, doubled", "exponent"]

@@ -17,7 +17,6 @@ on fresh rows are compared, in units of the error of the means.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import os
 import warnings
@@ -26,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from output import publish, table
+from output import arguments_of, publish, table
 from real_data import read, standardised
 from rich.progress import track
 from robustness import smooth_spectra
@@ -124,12 +123,11 @@ def measure(name: str, seed: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments_of(__doc__)
     parser.add_argument("--draws", type=int, default=20, help="random settings")
     parser.add_argument("--spectra", type=int, default=5)
     parser.add_argument("--seed", type=int, default=600_000)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     jobs = [("random", arguments.seed + i) for i in range(arguments.draws)]
     jobs += [("spectra", arguments.seed + i) for i in range(arguments.spectra)]

@@ -11,14 +11,12 @@ of rank 8 on the true rows and columns. In the row settings column_sparsity is N
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-from output import publish, table
+from output import arguments_of, publish, table
 from paper.printed import printed
 from rich.progress import track
 from sklearn.model_selection import PredefinedSplit
@@ -147,21 +145,18 @@ def report(records: list[dict], names: list[str]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replications", type=int, default=50)
+    parser = arguments_of(__doc__, repetitions=50, json=True)
     parser.add_argument("--seed", type=int, default=30000, help="of the first replication")
     parser.add_argument("--settings", nargs="*", default=list(SETTINGS), choices=list(SETTINGS))
     parser.add_argument(
         "--plain", action="store_true", help="neither intercept nor standardisation, as the paper"
     )
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     options = {"fit_intercept": False, "standardize": False} if arguments.plain else {}
     jobs = [
         (name, arguments.seed + i)
         for name in arguments.settings
-        for i in range(arguments.replications)
+        for i in range(arguments.repetitions)
     ]
     records = [replicate(name, seed, options) for name, seed in track(jobs, "replications")]
     publish(report(records, arguments.settings), arguments.markdown)

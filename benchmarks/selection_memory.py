@@ -7,15 +7,13 @@ Each case runs in a separate process; "peak" is the memory beyond that of the da
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import resource
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
-from output import publish, table
+from output import arguments_of, publish, table
 from scipy import sparse
 
 import thinrank as tr
@@ -64,8 +62,7 @@ def measure(name: str) -> tuple[float, float, float, dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--markdown", type=Path)
+    parser = arguments_of(__doc__)
     arguments = parser.parse_args()
     rows = []
     for name in CASES:

@@ -5,11 +5,8 @@ python benchmarks/selection_rank.py --markdown docs/benchmarks/selection_rank.md
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
-from output import publish, table
+from output import arguments_of, publish, table
 from rich.progress import track
 
 from thinrank.selection import estimate_rank
@@ -48,10 +45,9 @@ def simulate(case: tuple[int, int, int, int], rank: int, seed: int) -> tuple:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments_of(__doc__)
     parser.add_argument("--simulations", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     rows = []
     for case in track(CASES, "cases"):

@@ -5,15 +5,13 @@ python benchmarks/sparse_pca.py --markdown docs/benchmarks/sparse_pca.md
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rich.progress import track
 from sklearn.decomposition import PCA
 from sklearn.decomposition import SparsePCA as PenalisedPCA
@@ -143,11 +141,9 @@ def explained(model: object, X: np.ndarray) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=50)
+    parser = arguments_of(__doc__, repetitions=50)
     parser.add_argument("--noise-runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=600_000)
-    parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     tr.SparsePCA(1, 2).fit(np.eye(9))  # imports are not timed
     seconds = [speed(arguments.seed, penalty) for penalty in (1.0, 10.0)]
@@ -155,7 +151,7 @@ def main() -> None:
         [name, f"{ranks(arguments.noise_runs, arguments.seed, make)} of {arguments.noise_runs}"]
         for name, make in NOISE.items()
     ]
-    both = [angles(arguments.runs, arguments.seed, even) for even in (True, False)]
+    both = [angles(arguments.repetitions, arguments.seed, even) for even in (True, False)]
     cells = [[f"{np.mean(found[name]):.1f}°" for found in both] for name in both[0]]
     rows = [[name, *row] for name, row in zip(both[0], cells, strict=True)]
     headings = ["mean angle", "equal entries ±1/√10", "uneven entries"]
@@ -167,7 +163,7 @@ def main() -> None:
             "",
             *table(SPEED, seconds),
             "",
-            f"{arguments.runs} runs for the angles, seed {arguments.seed}. {machine()}.",
+            f"{arguments.repetitions} runs for the angles, seed {arguments.seed}. {machine()}.",
         ],
         arguments.markdown,
     )

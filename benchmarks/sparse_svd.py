@@ -16,15 +16,13 @@ speed     time and error of reconstruction against scikit-learn's SparsePCA with
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rich.progress import track
 from scipy.special import gammaln
 from sklearn.cluster import SpectralBiclustering, SpectralCoclustering
@@ -262,13 +260,11 @@ def report(checks: Sequence[str], runs: int, seed: int) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     names = ("blocks", "noise", "one_block", "speed")
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser = arguments_of(__doc__, repetitions=20)
     parser.add_argument("--checks", nargs="+", choices=names, default=names)
-    parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=600_000)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args(argv)
-    publish(report(options.checks, options.runs, options.seed), options.markdown)
+    publish(report(options.checks, options.repetitions, options.seed), options.markdown)
 
 
 if __name__ == "__main__":

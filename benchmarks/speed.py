@@ -12,7 +12,6 @@ buffers.
 
 from __future__ import annotations
 
-import argparse
 import cProfile
 import json
 import pstats
@@ -22,7 +21,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from rich.console import Console
 
 import thinrank as tr
@@ -173,10 +172,8 @@ def exponents(speed: list[dict]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, json=True)
     parser.add_argument("--zeta", type=int, nargs="+", default=[1, 5, 10, 20, 50, 100])
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--markdown", type=Path)
     parser.add_argument("--memory-of", nargs=3, metavar=("ZETA", "DTYPE", "ORDER"))
     options = parser.parse_args()
     if options.memory_of:

@@ -14,11 +14,10 @@ import argparse
 import math
 import time
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 
 import thinrank as tr
 
@@ -123,18 +122,18 @@ def slope(x: list[float], y: list[float]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20)
+    parser = arguments_of(__doc__, repetitions=20)
     parser.add_argument("--seed", type=int, default=600_000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
     began = time.perf_counter()
     every = sorted({x for sweep in sweeps() for x in sweep.settings}, key=lambda x: str(asdict(x)))
-    tasks = [(x, options.seed + i) for x in every for i in range(options.runs)]
+    tasks = [(x, options.seed + i) for x in every for i in range(options.repetitions)]
     squares = Parallel(n_jobs=options.jobs)(delayed(error)(*task) for task in tasks)
     errors = {
-        x: math.sqrt(float(np.mean(squares[i * options.runs : (i + 1) * options.runs])))
+        x: math.sqrt(
+            float(np.mean(squares[i * options.repetitions : (i + 1) * options.repetitions]))
+        )
         for i, x in enumerate(every)
     }
     publish(report(errors, options, time.perf_counter() - began), options.markdown)
@@ -172,7 +171,9 @@ def report(errors: dict[Setting, float], options: argparse.Namespace, seconds: f
     ranks = (1, 2, 4, 8)
     rows = [[s, *(f"{lemma_ratio(r, s, options.seed):.2f}" for r in ranks)] for s in (10, 20, 40)]
     lines += [*table(["s₁ = s₂", *(f"r = {r}" for r in ranks)], rows, text=0), ""]
-    command = f"python benchmarks/theory_slopes.py --runs {options.runs} --seed {options.seed}"
+    command = (
+        f"python benchmarks/theory_slopes.py --runs {options.repetitions} --seed {options.seed}"
+    )
     return [*lines, f"Command: `{command}`; {seconds:.0f} s; {machine()}."]
 
 

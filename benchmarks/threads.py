@@ -8,13 +8,11 @@ factor, and two directions in eight of them determine up to 20 of the responses.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 from threadpoolctl import threadpool_limits
 
 import thinrank as tr
@@ -43,8 +41,7 @@ def seconds(X: np.ndarray, Y: np.ndarray, limit: int | None) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--markdown", type=Path)
+    parser = arguments_of(__doc__)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     resources._SMALL = 0.0

@@ -10,14 +10,13 @@ of its own, beyond what was resident before the fit, plus X itself, divided by X
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
-from output import machine, publish, table
+from output import arguments_of, machine, publish, table
 
 import thinrank as tr
 
@@ -85,9 +84,7 @@ def print_memory(sizes: tuple[int, int, int], order: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--markdown", type=Path)
+    parser = arguments_of(__doc__, repetitions=7)
     parser.add_argument("--memory-of", nargs=4)
     options = parser.parse_args()
     if options.memory_of:
