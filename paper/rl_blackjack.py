@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from paper.claims import Claim
+from paper.lassos import CompactGroupLasso, CompactLassos
 from paper.studies import Job, Study, StudyRecord
 from thinrank.baselines import SeparateRidges
-from thinrank.baselines.compact_lassos import CompactGroupLasso, CompactLassos
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.report.page import Page, Picture, Section, Table, Text
 from thinrank.report.statistics import Spread, group, paired_difference, seconds, spread

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from paper.studies import Job, Study, StudyRecord
-from thinrank.baselines import SeparateRidges
-from thinrank.baselines.refitted import (
+from paper.lassos import (
     RefittedGroupLasso,
     RefittedLassos,
     ShortPathGroupLasso,
     ShortPathLassos,
 )
+from paper.studies import Job, Study, StudyRecord
+from thinrank.baselines import SeparateRidges
 from thinrank.estimators import SparseReducedRankRegressorCV
 from thinrank.rl.families import Family, make_linear_family, make_optimal_value_family
 from thinrank.rl.fqi import MultiTaskFQI

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+from paper.lassos import CompactGroupLasso, CompactLassos, RefittedGroupLasso, RefittedLassos
 from paper.studies.judge import score_coefficients
 from sklearn.linear_model import Ridge
 
 import thinrank as tr
 from paper import gdt, methods, simulation
 from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos, SeparateRidges
-from thinrank.baselines.compact_lassos import CompactGroupLasso, CompactLassos
-from thinrank.baselines.refitted import RefittedGroupLasso, RefittedLassos
 
 LITERAL = {"fit_intercept": False, "standardize": False}
 

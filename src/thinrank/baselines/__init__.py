@@ -10,11 +10,9 @@ from thinrank.baselines.double_projected import DoubleProjectedPenalization
 from thinrank.baselines.exclusive_extraction import ExclusiveExtraction
 from thinrank.baselines.joint_rank_row import JointRankRowSelection
 from thinrank.baselines.multi_task import MultiTaskGroupLasso
-from thinrank.baselines.null import NullRegressor
 from thinrank.baselines.rank_constrained import RankConstrainedGroupLasso
-from thinrank.baselines.reduced_rank import ReducedRankRegression
-from thinrank.baselines.separate_lassos import SeparateLassos
-from thinrank.baselines.separate_ridges import SeparateRidges
+from thinrank.baselines.reduced_rank import NullRegressor, ReducedRankRegression
+from thinrank.baselines.separate import SeparateLassos, SeparateRidges
 from thinrank.baselines.thresholding_svd import ThresholdingSVD
 
 __all__ = [

@@ -2,39 +2,53 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from thinrank import arrays
 from thinrank.baselines.sample import Prepared, TrainingSample
-from thinrank.baselines.tuning import Setting, cross_validate
+from thinrank.baselines.tuning import Setting, cross_validate, penalty_grid
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
 from thinrank.estimators.base import FactorRegressor
 from thinrank.estimators.fit import whole_fit
 from thinrank.minimize import check_size
 from thinrank.selection import estimate_rank
+from thinrank.solvers.group_lasso import largest_penalty
+
+# Parameters that can be chosen by "auto", and other numbers of at least 0.
+_CHOSEN = ("column_threshold", "penalty", "ridge", "row_threshold")
+_NUMBERS = ("gamma", "tol")
 
 
 class Baseline(FactorRegressor):
     """A regressor that lists candidate settings and solves for them one after another.
 
-    A subclass implements :meth:`_settings` and :meth:`_path`. This class chooses the setting,
-    converts between units and stores the fit.
+    A subclass implements :meth:`_path`, and :meth:`_settings` if it has more than one penalty to
+    choose. This class chooses the setting, converts between units and stores the fit.
     """
 
     fit_intercept: bool
     standardize: bool
     cv: Any
+    penalty: float | str
+    n_penalties: int
+    max_iter: int
+    tol: float
+    n_iter_: int
     best_params_: Setting
     cv_results_: dict[str, Any]
 
     # A path of one parameter stops after this many settings in a row without improvement: rule
     # of thumb, about a quarter of a default path. None on grids of several parameters.
     _patience: ClassVar[int | None] = 8
+    # Tolerance while the settings of a path are compared; the final fit uses the user's ``tol``.
+    _path_tol: ClassVar[float] = 1e-4
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Baseline:
         """Choose the parameters that are "auto", then fit the coefficients to all rows.
@@ -84,10 +98,39 @@ class Baseline(FactorRegressor):
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for invalid parameters, before the data are read."""
+        for name, value in self.get_params(deep=False).items():
+            if name in _CHOSEN or name in _NUMBERS:
+                check_number(name, value, automatic=name in _CHOSEN)
+            elif name == "max_iter" or name.startswith("n_"):
+                check_count(name, value)
 
     def _settings(self, data: Prepared) -> list[Setting]:
-        """The candidate settings in the order of the path; one if nothing is to be chosen."""
-        raise NotImplementedError
+        """The candidate settings in the order of the path; one if nothing is to be chosen.
+
+        Here: one penalty, from the smallest one with all coefficients zero downwards.
+        """
+        rank = {"rank": self._rank_of(data)} if hasattr(self, "rank") else {}
+        if not is_auto(self.penalty):
+            return [{**rank, "penalty": float(self.penalty)}]
+        grid = penalty_grid(self._largest_penalty(data), self.n_penalties)
+        return [{**rank, "penalty": penalty} for penalty in grid]
+
+    def _largest_penalty(self, data: Prepared) -> float:
+        """The smallest penalty with all coefficients zero: here that of the group lasso."""
+        return largest_penalty(data.cross, data.shape[0])
+
+    def _tol(self, final: bool) -> float:
+        return self.tol if final else max(self.tol, self._path_tol)
+
+    def _end(self, iterations: int) -> None:
+        """Store the number of iterations of the final fit, and warn if it is the limit."""
+        self.n_iter_ = iterations
+        if iterations == self.max_iter:
+            warnings.warn(
+                f"Stopped at max_iter={self.max_iter} without convergence to tol={self.tol:g}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline, check_count, check_number
+from thinrank.baselines.base import Baseline
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting, penalty_grid
 from thinrank.core.checks import is_auto
@@ -20,8 +20,6 @@ from thinrank.solvers.group_lasso import group_lasso, largest_penalty, nonzero_r
 # of pure noise has r entries of standard deviation σ, so its norm is about σ√r with a standard
 # deviation of about σ/√2.
 _ABOVE_NOISE = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
-# Tolerance while the settings of a path are compared; the final fit uses the user's ``tol``.
-_PATH_TOL = 1e-4
 
 
 class DoubleProjectedPenalization(Baseline):
@@ -114,12 +112,6 @@ class DoubleProjectedPenalization(Baseline):
         self.standardize = standardize
         self.tol = tol
 
-    def _check_parameters(self) -> None:
-        check_number("penalty", self.penalty)
-        check_number("column_threshold", self.column_threshold)
-        check_number("tol", self.tol, automatic=False)
-        check_count("n_penalties", self.n_penalties)
-
     def _settings(self, data: Prepared) -> list[Setting]:
         rank = self._rank_of(data)
         n = data.shape[0]
@@ -138,7 +130,7 @@ class DoubleProjectedPenalization(Baseline):
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
-        tol = self.tol if final else max(self.tol, _PATH_TOL)
+        tol = self._tol(final)
         first_target = data.Y @ data.reduced_rank(settings[0]["rank"]).V
         first, penalty = None, -1.0
         found: dict[float, Factors] = {}  # for each threshold, where the next penalty starts

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from thinrank.baselines.base import Baseline, check_count, check_number
-from thinrank.baselines.layers import Layers
+from thinrank.baselines.base import Baseline
 from thinrank.baselines.sample import Prepared, TrainingSample
+from thinrank.baselines.separate import weighted_lasso
 from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
 from thinrank.core.factors import Factors
@@ -19,8 +18,6 @@ from thinrank.core.factors import Factors
 # Smallest penalty of the path, relative to one for which every layer is zero. Small, because the
 # weights make the effective penalties of the entries differ by orders of magnitude.
 _SMALLEST = 3e-5
-# Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
-_PATH_TOL = 1e-3
 # Largest number of rounds for each penalty of a path. Rule of thumb: most penalties need fewer, and
 # only small penalties, whose models have many parameters, need more.
 _PATH_ROUNDS = 30
@@ -101,6 +98,7 @@ class ExclusiveExtraction(Baseline):
     """
 
     _patience = None
+    _path_tol = 1e-3
     n_iter_: int
     objectives_: np.ndarray
 
@@ -126,13 +124,6 @@ class ExclusiveExtraction(Baseline):
         self.standardize = standardize
         self.max_iter = max_iter
         self.tol = tol
-
-    def _check_parameters(self) -> None:
-        check_number("penalty", self.penalty)
-        check_number("gamma", self.gamma, automatic=False)
-        check_number("tol", self.tol, automatic=False)
-        check_count("n_penalties", self.n_penalties)
-        check_count("max_iter", self.max_iter)
 
     def _settings(self, data: Prepared) -> list[Setting]:
         rank = self._rank_of(data)
@@ -160,21 +151,15 @@ class ExclusiveExtraction(Baseline):
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
         layers = self._layers(data, settings[0]["rank"])
-        tol = self.tol if final else max(self.tol, _PATH_TOL)
+        tol = self._tol(final)
         limit = self.max_iter if final else min(self.max_iter, _PATH_ROUNDS)
         lasso_tol = _LASSO_TOL if final else _PATH_LASSO_TOL
         for setting in settings:
             iterations, objectives = layers.converge(setting["penalty"], tol, limit, lasso_tol)
             yield layers.factors()
         if final:
-            self.n_iter_ = iterations
             self.objectives_ = np.asarray(objectives)
-            if iterations == self.max_iter:
-                warnings.warn(
-                    f"Stopped at max_iter={self.max_iter} without convergence to tol={self.tol:g}.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
+            self._end(iterations)
 
 
 def _bayes_criterion(data: Prepared, factors: Factors) -> float:
@@ -185,3 +170,114 @@ def _bayes_criterion(data: Prepared, factors: Factors) -> float:
         return np.inf
     residual = float(np.sum((data.Y - (data.X @ factors.U) @ factors.V.T) ** 2))
     return n * k * float(np.log(max(residual, np.finfo(float).tiny))) + entries * np.log(n * k)
+
+
+@dataclass
+class Layers:
+    """Θ = Σ_l u_l·v_lᵀ and the adaptive weights of its layers; updated in place."""
+
+    data: Prepared
+    U: np.ndarray  # (n_features, rank) left vectors, multiplied by the singular values
+    V: np.ndarray  # (n_targets, rank) right vectors
+    scale_u: np.ndarray  # (n_features, rank)
+    # (n_targets, rank) one over the weights: entry (i, j) of layer l is penalised by
+    # |u_il·v_jl|/(scale_u_il·scale_v_jl)
+    scale_v: np.ndarray
+
+    @classmethod
+    def from_start(cls, data: Prepared, start: Factors, gamma: float) -> Layers:
+        """Layers from the singular value decomposition of a first Θ; weights from its entries."""
+        balanced = start.balanced()
+        values = balanced.singular_values()
+        root = np.sqrt(values)
+        # the columns of balanced U and V are both multiplied by the root of the singular value
+        U, V = balanced.U * root, balanced.V / np.where(root > 0, root, 1.0)
+        return cls(data, U, V.copy(), np.abs(U) ** gamma, np.abs(V) ** gamma)
+
+    def largest_penalty(self) -> float:
+        """A penalty for which every layer is zero, whatever the other layers are."""
+        largest = 0.0
+        full = np.abs(self.data.cross)
+        gram_u = self.data.X.T @ (self.data.X @ self.U)
+        for i in range(self.U.shape[1]):
+            others = self.U.shape[1] > 1
+            held_out = self.data.cross - (gram_u @ self.V.T - np.outer(gram_u[:, i], self.V[:, i]))
+            strength = np.maximum(full, np.abs(held_out)) if others else full
+            strength = (strength * self.scale_u[:, i, None]) * self.scale_v[:, i]
+            largest = max(largest, float(np.max(strength, initial=0.0)))
+        return 1.01 * largest / self.data.shape[0]
+
+    def factors(self) -> Factors:
+        """The layers that are not zero."""
+        alive = np.any(self.U != 0, axis=0) & np.any(self.V != 0, axis=0)
+        return Factors(self.U[:, alive], self.V[:, alive])
+
+    def converge(
+        self, penalty: float, tol: float, max_iter: int, lasso_tol: float
+    ) -> tuple[int, list[float]]:
+        """Update the layers until the objective converges."""
+        n, r = self.data.shape[0], self.U.shape[1]
+        fits = self.data.X @ self.U
+        residual = self.data.Y - fits @ self.V.T
+        costs = np.array([self._layer_cost(i) for i in range(r)])
+        objectives: list[float] = []
+
+        def record() -> None:
+            misfit = float(np.vdot(residual, residual)) / (2 * n)
+            objectives.append(misfit + penalty * float(np.sum(costs)))
+
+        record()
+        for iteration in range(1, max_iter + 1):
+            before = objectives[-1]
+            for i in range(r):
+                if costs[i] == 0:
+                    continue  # a layer that is zero stays zero
+                target = residual + np.outer(fits[:, i], self.V[:, i])  # without the other layers
+                self._left_step(i, target, penalty, lasso_tol)
+                fits[:, i] = self.data.X @ self.U[:, i]
+                residual = target - np.outer(fits[:, i], self.V[:, i])
+                costs[i] = self._layer_cost(i)
+                record()
+                self._right_step(i, target, fits[:, i], penalty)
+                residual = target - np.outer(fits[:, i], self.V[:, i])
+                costs[i] = self._layer_cost(i)
+                record()
+            if before - objectives[-1] <= tol * abs(objectives[-1]):
+                return iteration, objectives
+        return max_iter, objectives
+
+    def _left_step(self, i: int, target: np.ndarray, penalty: float, tol: float) -> None:
+        """The lasso for u given v: ‖T − Xuvᵀ‖² = ‖v‖²·‖Xu − Tv/‖v‖²‖² + a constant."""
+        v = self.V[:, i]
+        square = float(v @ v)
+        self.U[:, i] = weighted_lasso(
+            self.data.X,
+            target @ v / square,
+            penalty * _cost(v, self.scale_v[:, i]) / square,
+            self.scale_u[:, i],
+            self.U[:, i],
+            tol,
+        )
+
+    def _right_step(self, i: int, target: np.ndarray, fit: np.ndarray, penalty: float) -> None:
+        """Soft thresholding for v given u and ``fit`` = Xu."""
+        square = float(fit @ fit)
+        if square == 0:
+            self.U[:, i] = self.V[:, i] = 0.0
+            return
+        scale = self.scale_v[:, i]
+        cost = self.data.shape[0] * penalty * _cost(self.U[:, i], self.scale_u[:, i])
+        pull = target.T @ fit
+        bar = np.divide(cost, scale, out=np.full_like(scale, np.inf), where=scale > 0)
+        self.V[:, i] = np.sign(pull) * np.maximum(np.abs(pull) - bar, 0.0) / square
+        if not np.any(self.V[:, i]):
+            self.U[:, i] = 0.0
+
+    def _layer_cost(self, i: int) -> float:
+        return _cost(self.U[:, i], self.scale_u[:, i]) * _cost(self.V[:, i], self.scale_v[:, i])
+
+
+def _cost(vector: np.ndarray, scale: np.ndarray) -> float:
+    """Σ|xⱼ|/scaleⱼ over the entries that are not zero."""
+    used = vector != 0
+    return float(np.sum(np.abs(vector[used]) / scale[used]))

@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from thinrank.baselines.base import Baseline, check_count, check_number
-from thinrank.baselines.ordered_path import ordered_path
+from thinrank.baselines.base import Baseline
+from thinrank.baselines.multi_task import ordered_path
 from thinrank.baselines.sample import NEARLY_DEPENDENT, Prepared
-from thinrank.baselines.tuning import Setting, penalty_grid
-from thinrank.core.checks import is_auto
+from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
-from thinrank.solvers.group_lasso import largest_penalty, nonzero_rows
+from thinrank.solvers.group_lasso import nonzero_rows
 from thinrank.solvers.reduced_rank import reduced_rank_from_svd, thin_svd
-
-# Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
-_PATH_TOL = 1e-4
 
 
 class JointRankRowSelection(Baseline):
@@ -90,23 +86,10 @@ class JointRankRowSelection(Baseline):
         self.standardize = standardize
         self.tol = tol
 
-    def _check_parameters(self) -> None:
-        check_number("penalty", self.penalty)
-        check_number("tol", self.tol, automatic=False)
-        check_count("n_penalties", self.n_penalties)
-
-    def _settings(self, data: Prepared) -> list[Setting]:
-        rank = self._rank_of(data)
-        if not is_auto(self.penalty):
-            return [{"rank": rank, "penalty": float(self.penalty)}]
-        largest = largest_penalty(data.cross, data.shape[0])
-        grid = penalty_grid(largest, self.n_penalties)
-        return [{"rank": rank, "penalty": penalty} for penalty in grid]
-
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
-        tol = self.tol if final else max(self.tol, _PATH_TOL)
+        tol = self._tol(final)
         penalties = (setting["penalty"] for setting in settings)
         path = ordered_path(data, penalties, tol)
         for setting, theta in zip(settings, path, strict=True):

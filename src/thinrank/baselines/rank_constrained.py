@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from thinrank.baselines.base import Baseline, check_count, check_number
+from thinrank.baselines.base import Baseline
 from thinrank.baselines.sample import Prepared
-from thinrank.baselines.tuning import Setting, penalty_grid
-from thinrank.core.checks import is_auto
+from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
-from thinrank.solvers.group_lasso import group_lasso, largest_penalty
-
-# Tolerance while the penalties of a path are compared; the final fit uses the user's ``tol``.
-_PATH_TOL = 1e-4
+from thinrank.solvers.group_lasso import group_lasso
 
 
 class RankConstrainedGroupLasso(Baseline):
@@ -111,37 +105,17 @@ class RankConstrainedGroupLasso(Baseline):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _check_parameters(self) -> None:
-        check_number("penalty", self.penalty)
-        check_number("tol", self.tol, automatic=False)
-        check_count("n_penalties", self.n_penalties)
-        check_count("max_iter", self.max_iter)
-
-    def _settings(self, data: Prepared) -> list[Setting]:
-        rank = self._rank_of(data)
-        if not is_auto(self.penalty):
-            return [{"rank": rank, "penalty": float(self.penalty)}]
-        largest = largest_penalty(data.cross, data.shape[0])
-        grid = penalty_grid(largest, self.n_penalties)
-        return [{"rank": rank, "penalty": penalty} for penalty in grid]
-
     def _path(
         self, data: Prepared, settings: Sequence[Setting], final: bool = False
     ) -> Iterator[Factors]:
-        tol = self.tol if final else max(self.tol, _PATH_TOL)
+        tol = self._tol(final)
         V = data.reduced_rank(settings[0]["rank"]).V
         A = None
         for setting in settings:
             A, V, iterations = _alternate(data, A, V, setting["penalty"], tol, self.max_iter)
             yield Factors(A, V)
         if final:
-            self.n_iter_ = iterations
-            if iterations == self.max_iter:
-                warnings.warn(
-                    f"Stopped at max_iter={self.max_iter} without convergence to tol={self.tol:g}.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
+            self._end(iterations)
 
 
 def _alternate(

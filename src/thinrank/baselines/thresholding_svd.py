@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dposv
-from sklearn.exceptions import ConvergenceWarning
 
-from thinrank.baselines.base import Baseline, check_count, check_number
+from thinrank.baselines.base import Baseline
 from thinrank.baselines.sample import Prepared
 from thinrank.baselines.tuning import Setting
 from thinrank.core.checks import is_auto
@@ -32,9 +30,8 @@ _MOST_HELD = 3000
 _SINGULAR = 1e-10
 # Entries of a gradient step below this fraction of the largest are rounding errors.
 _ROUNDING = 1e-9
-# Tolerance and iteration limit while the settings of a grid are compared; the final fit uses the
-# user's ``tol`` and ``max_iter``.
-_PATH_TOL, _PATH_ITERATIONS = 3e-3, 30
+# Iteration limit while the settings of a grid are compared; the final fit uses ``max_iter``.
+_PATH_ITERATIONS = 30
 
 
 class ThresholdingSVD(Baseline):
@@ -108,6 +105,7 @@ class ThresholdingSVD(Baseline):
     """
 
     _patience = None
+    _path_tol = 3e-3
     n_iter_: int
 
     def __init__(
@@ -133,13 +131,6 @@ class ThresholdingSVD(Baseline):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _check_parameters(self) -> None:
-        check_number("row_threshold", self.row_threshold)
-        check_number("column_threshold", self.column_threshold)
-        check_number("tol", self.tol, automatic=False)
-        check_count("n_thresholds", self.n_thresholds)
-        check_count("max_iter", self.max_iter)
-
     def _settings(self, data: Prepared) -> list[Setting]:
         rank = self._rank_of(data)
         rows, columns = [self.row_threshold], [self.column_threshold]
@@ -162,7 +153,7 @@ class ThresholdingSVD(Baseline):
         V = data.reduced_rank(settings[0]["rank"]).V
         start = Factors(np.zeros((data.shape[1], V.shape[1])), V)
         largest = left.largest_threshold(V)
-        tol = self.tol if final else max(self.tol, _PATH_TOL)
+        tol = self._tol(final)
         limit = self.max_iter if final else min(self.max_iter, _PATH_ITERATIONS)
         factors, reached, column = start, largest, -1.0
         for setting in settings:
@@ -175,13 +166,7 @@ class ThresholdingSVD(Baseline):
             reached = row
             yield _without_empty_layers(factors, _loadings(data, factors.U, column))
         if final:
-            self.n_iter_ = iterations
-            if iterations == self.max_iter:
-                warnings.warn(
-                    f"Stopped at max_iter={self.max_iter} without convergence to tol={self.tol:g}.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
+            self._end(iterations)
 
 
 class LeftStep:

@@ -1,15 +1,15 @@
-"""Lassos that stop early on their path, and lassos followed by least squares on their support."""
+"""Lassos of the reinforcement learning studies: on short paths, refitted, on compressed data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy.linalg
 
-from thinrank.baselines.multi_task import MultiTaskGroupLasso
+from thinrank.baselines import MultiTaskGroupLasso, SeparateLassos
 from thinrank.baselines.sample import Prepared
-from thinrank.baselines.separate_lassos import SeparateLassos
 from thinrank.baselines.tuning import Setting
 from thinrank.core.factors import Factors
 
@@ -66,6 +66,38 @@ class RefittedLassos(ShortPathLassos):
                 if len(rows):
                     theta[rows, j] = _least_squares(data.X[:, rows], data.Y[:, j])
             yield Factors.from_theta(theta, rank=min(theta.shape))
+
+
+class CompactLassos(ShortPathLassos):
+    """One lasso per response, on compressed data."""
+
+    def _path(
+        self, data: Prepared, settings: Sequence[Setting], final: bool = False
+    ) -> Iterator[Factors]:
+        return super()._path(compact(data), settings, final)
+
+
+class CompactGroupLasso(ShortPathGroupLasso):
+    """The group lasso, on compressed data."""
+
+    def _path(
+        self, data: Prepared, settings: Sequence[Setting], final: bool = False
+    ) -> Iterator[Factors]:
+        return super()._path(compact(data), settings, final)
+
+
+def compact(data: Prepared) -> Prepared:
+    """Compress data to p rows with the same least-squares loss, up to a constant.
+
+    With X = QR, ‖Y − XΘ‖² = ‖QᵀY − RΘ‖² + ‖Y‖² − ‖QᵀY‖². R and QᵀY are multiplied by √(p/n), so
+    that the factor 1/(2n) of the loss becomes 1/(2p) and penalties keep their meaning.
+    """
+    n, p, _ = data.shape
+    if n <= p:
+        return data
+    Q, R = np.linalg.qr(data.X)
+    part = np.sqrt(p / n)
+    return replace(data, X=np.asfortranarray(part * R), Y=np.asfortranarray(part * (Q.T @ data.Y)))
 
 
 def _least_squares(X: np.ndarray, Y: np.ndarray) -> np.ndarray:

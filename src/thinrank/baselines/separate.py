@@ -1,0 +1,253 @@
+"""One lasso or ridge per response: nothing shared but the penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.linear_model import lasso_path
+
+from thinrank.arrays import Array
+from thinrank.baselines.base import Baseline
+from thinrank.baselines.sample import Prepared
+from thinrank.baselines.tuning import Setting
+from thinrank.core.checks import is_auto
+from thinrank.core.factors import Factors
+from thinrank.core.warnings import quiet_coordinate_descent
+
+# Range of the penalties that "auto" tries, relative to the largest eigenvalue of XᵀX/n: from all
+# coefficients close to zero to almost ordinary least squares.
+_LARGEST, _SMALLEST = 10.0, 1e-5
+# Rule of thumb: up to this many predictors the overhead of a working set exceeds its gain.
+_SMALL = 150
+# An entry outside the working set violates its condition if it exceeds the penalty by this fraction
+# of it; well above the rounding errors of the correlations.
+_SLACK = 1e-7
+# Iteration limit of scikit-learn's coordinate descent. Its default is 1000; columns that are nearly
+# dependent need more.
+_MAX_SWEEPS = 20_000
+
+
+class SeparateLassos(Baseline):
+    """One lasso per response, with the same penalty for all.
+
+    Minimises ``1/(2n)·‖Y − XΘ‖² + penalty·Σ|Θ_ij|`` by scikit-learn's coordinate descent on
+    working sets, one response after another. The paper starts gradient descent from this.
+
+    Parameters
+    ----------
+    penalty : float or "auto", default="auto"
+        Weight of the absolute entries, in the units of Y. "auto" chooses by ``cv`` from a
+        warm-started path.
+    n_penalties : int, default=30
+        Number of penalties on the path.
+    cv : int, splitter or iterable, default=5
+        Splits into training and held-out rows, as in scikit-learn. Use PredefinedSplit for a
+        single validation set.
+    fit_intercept : bool, default=True
+        Whether to centre X and Y.
+    standardize : bool, default=True
+        Whether to scale the columns of X to unit root mean square; the penalty then acts on the
+        scaled coefficients.
+    tol : float, default=1e-6
+        Tolerance for the duality gaps of the final fit, relative to the squared norm of each
+        response.
+
+    Attributes
+    ----------
+    factors_, coef_, intercept_, rank_, row_support_, column_support_
+        As for :class:`thinrank.SparseReducedRankRegressor`; zero entries of
+        ``coef_`` are exactly zero.
+    best_params_ : dict
+        The penalty that was used; ``SeparateLassos(**best_params_)`` fits the same model to
+        other rows.
+    cv_results_ : dict
+        Held-out scores of all candidates, as in scikit-learn's GridSearchCV. Only if the penalty
+        was chosen by ``cv``.
+
+    References
+    ----------
+    R. Tibshirani, Regression shrinkage and selection via the lasso, Journal of the Royal
+    Statistical Society B 58 (1996).
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> X, Y, truth = tr.datasets.make_two_way_sparse(200, 50, 40, rank=3, random_state=0)
+    >>> est = tr.baselines.SeparateLassos(penalty=0.2).fit(X, Y)
+    >>> set(truth.column_support) <= set(est.column_support_)
+    True
+    """
+
+    def __init__(
+        self,
+        penalty: float | str = "auto",
+        *,
+        n_penalties: int = 30,
+        cv: Any = 5,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        tol: float = 1e-6,
+    ) -> None:
+        self.penalty = penalty
+        self.n_penalties = n_penalties
+        self.cv = cv
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+
+    def _largest_penalty(self, data: Prepared) -> float:
+        return float(np.max(np.abs(data.cross), initial=0.0)) / data.shape[0]
+
+    def _path(
+        self, data: Prepared, settings: Sequence[Setting], final: bool = False
+    ) -> Iterator[Factors]:
+        _, p, k = data.shape
+        theta, ones = np.zeros((p, k)), np.ones(p)
+        tol = self._tol(final)
+        for setting in settings:
+            for j in range(k):
+                theta[:, j] = weighted_lasso(
+                    data.X, data.Y[:, j], setting["penalty"], ones, theta[:, j], tol
+                )
+            yield factors_of_columns(theta)
+        if final:
+            self._zeros = theta == 0
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of shape (n_targets, n_features), or (n_features,) if Y is a vector."""
+        theta = super().coef_
+        # the product of the factors has rounding errors where the lasso has zeros
+        return np.where(self._zeros[:, 0] if theta.ndim == 1 else self._zeros.T, 0.0, theta)
+
+
+class SeparateRidges(Baseline):
+    """Ridge regression of each response, with one penalty for all.
+
+    Minimises 1/(2n)·‖Y − XΘ‖² + penalty/2·‖Θ‖².
+
+    Parameters
+    ----------
+    penalty : float or "auto", default="auto"
+        Weight of the ridge penalty; "auto" chooses it by cross-validation.
+    n_penalties : int, default=30
+        Number of penalties that "auto" tries.
+    cv : int, splitter or iterable of splits, default=5
+        How "auto" splits the rows.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    standardize : bool, default=True
+        Whether to scale the predictors to unit variance.
+
+    Examples
+    --------
+    >>> import thinrank as tr
+    >>> X, Y, truth = tr.datasets.make_two_way_sparse(60, 10, 4, 2, 5, 4, random_state=0)
+    >>> tr.baselines.SeparateRidges(cv=3).fit(X, Y).coef_.shape
+    (4, 10)
+    """
+
+    def __init__(
+        self,
+        penalty: float | str = "auto",
+        *,
+        n_penalties: int = 30,
+        cv: Any = 5,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+    ) -> None:
+        self.penalty = penalty
+        self.n_penalties = n_penalties
+        self.cv = cv
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+
+    def _settings(self, data: Prepared) -> list[Setting]:
+        if not is_auto(self.penalty):
+            return [{"penalty": float(self.penalty)}]
+        values = data.svd[1]  # none if all predictors are constant
+        largest = float(values[0]) ** 2 / data.shape[0] if values.size else 1.0
+        parts = np.geomspace(_LARGEST, _SMALLEST, self.n_penalties)
+        return [{"penalty": largest * float(part)} for part in parts]
+
+    def _path(
+        self, data: Prepared, settings: Sequence[Setting], final: bool = False
+    ) -> Iterator[Factors]:
+        left, values, right = data.svd
+        scores = left.T @ data.Y
+        for setting in settings:
+            shrunk = values / (values**2 + data.shape[0] * setting["penalty"])
+            theta = right @ (shrunk[:, None] * scores)
+            yield factors_of_columns(theta)
+
+
+def factors_of_columns(theta: np.ndarray) -> Factors:
+    """Factors of all of Θ, in which every column is as precise as in Θ.
+
+    The columns have the units of the responses, which may differ by many orders of magnitude. In a
+    decomposition of Θ itself the small ones would get the rounding errors of the large ones.
+
+    Shapes: ``theta`` (n_features, n_targets).
+    """
+    units = np.max(np.abs(theta), axis=0, initial=0.0)
+    units = np.where(units > 0, units, 1.0)
+    factors = Factors.from_theta(theta / units, rank=min(theta.shape))
+    return Factors(factors.U, factors.V * units[:, None])
+
+
+def weighted_lasso(
+    X: np.ndarray,
+    y: np.ndarray,
+    penalty: float,
+    scale: np.ndarray,
+    start: np.ndarray,
+    tol: float = 1e-6,
+) -> np.ndarray:
+    """Minimise 1/(2n)·‖y − Xb‖² + penalty·Σⱼ|bⱼ|/scaleⱼ over b.
+
+    scikit-learn's coordinate descent runs on a working set, which grows by the entries that
+    violate the optimality condition scaleⱼ·|Xⱼᵀ(y − Xb)|/n ≤ penalty, until no entry does.
+
+    Shapes: ``scale`` (n_features,), ``start`` (n_features,), result (n_features,).
+    """
+    n = X.shape[0]
+    b = np.where(scale > 0, start, 0.0)
+    allowed = np.flatnonzero(scale > 0)
+    if penalty == 0:
+        b[allowed] = np.linalg.lstsq(X[:, allowed], y, rcond=None)[0]
+        return b
+    if allowed.size <= _SMALL:
+        if allowed.size:
+            b[allowed] = _descend(X[:, allowed], y, penalty, scale[allowed], b[allowed], tol)
+        return b
+    working = np.flatnonzero(b)
+    if working.size:
+        b[working] = _descend(X[:, working], y, penalty, scale[working], b[working], tol)
+    while True:
+        strength = scale * np.abs(X.T @ (y - X[:, working] @ b[working])) / n
+        strength[working] = 0.0
+        violated = np.flatnonzero(strength > penalty * (1 + _SLACK))
+        if violated.size == 0:
+            return b
+        working = np.union1d(working, violated)
+        b[working] = _descend(X[:, working], y, penalty, scale[working], b[working], tol)
+
+
+def _descend(
+    X: np.ndarray, y: np.ndarray, penalty: float, scale: np.ndarray, start: np.ndarray, tol: float
+) -> np.ndarray:
+    with quiet_coordinate_descent(), config_context(skip_parameter_validation=True):
+        _, coefficients, _ = lasso_path(
+            np.asfortranarray(X * scale),
+            np.ascontiguousarray(y),
+            alphas=[penalty],
+            coef_init=start / scale,
+            tol=tol,
+            max_iter=_MAX_SWEEPS,
+            precompute=False,
+            check_input=False,
+        )
+    return coefficients[:, 0] * scale
