@@ -14,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.estimators.base import FactorModel
-from thinrank.estimators.fit import fit_responses, whole_fit
+from thinrank.estimators.fit import fit_problem, whole_fit
+from thinrank.estimators.problem import TrainingData
 from thinrank.estimators.responses import Responses, numeric_responses
 from thinrank.estimators.validation import (
+    always_kept,
     check_parameters,
     check_predictors,
     check_types,
     check_weights,
     in_ordinary_units,
-    keep_target_names,
+    rows_of_data,
 )
 from thinrank.losses.families import Bernoulli, Family, Multinomial
 
@@ -165,13 +167,15 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             responses, self.classes_, self._labels = _encoded(
                 y, entry_weight, names, design.prototype
             )
-            responses, weight = responses.without_empty_rows(weight)
-            kept = check_parameters(self, design, responses.Y.shape[1], weight)
+            kept = always_kept(self)
+            shape = design.shape[1] - len(kept), responses.Y.shape[1]
+            check_parameters(self, shape, rows_of_data(design, weight))
             design, _, units = in_ordinary_units(self, design)
-            result, data = fit_responses(self, design, responses, weight, kept, units=units)
-            self._keep_result(result, data, kept, single_target=False)
+            data = TrainingData(design, responses.Y, weight, kept=kept, units=units)
+            data = responses.added_to(data)
+            result = fit_problem(self, data)
+            self._keep_fit(result, data, False, names)
             self.family_ = result.family
-            keep_target_names(self, names)
         return self
 
     def decision_function(self, X: Any) -> Array:

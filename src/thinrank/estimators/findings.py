@@ -9,6 +9,7 @@ import numpy as np
 
 from thinrank import arrays
 from thinrank.core.checks import is_list
+from thinrank.estimators.validation import check_criterion
 from thinrank.losses.families import Gaussian
 from thinrank.selection.choice import last_search, one_standard_error
 
@@ -115,6 +116,14 @@ def predicted_names(estimator: Any) -> list[str]:
         names = getattr(estimator, "target_names_in_", None)
         return ["y" if names is None else str(names[0])]
     return _response_names(estimator, None, estimator.factors_.shape[1])
+
+
+def score_name(estimator: Any) -> str:
+    """What the sizes of an estimator were chosen by, for figures and pages."""
+    known = check_criterion(getattr(estimator, "criterion", "cv"))
+    if known is not None:
+        return known.name.upper()
+    return "held-out deviance" if hasattr(estimator, "family_") else "held-out error"
 
 
 def _numbers(x: Any) -> np.ndarray:

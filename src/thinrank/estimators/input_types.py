@@ -95,11 +95,6 @@ def lazy_rows(name: str, data: Any) -> Any:
     return DaskBlocks(data, name=name)
 
 
-def in_memory(Y: Any) -> Any:
-    """Responses in row blocks as one array; anything else as it is."""
-    return Y.everything() if isinstance(Y, RowBlocks) else Y
-
-
 def reads_in_blocks(X: RowBlocks) -> bool:
     """Whether X stays in blocks; small data, and data with few rows, are read into memory.
 
