@@ -14,18 +14,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from thinrank import arrays
 from thinrank.arrays import Array
 from thinrank.estimators.base import FactorModel
-from thinrank.estimators.fit import fit_problem, whole_fit
-from thinrank.estimators.problem import TrainingData
+from thinrank.estimators.fit import whole_fit
+from thinrank.estimators.glm import fit_family
 from thinrank.estimators.responses import Responses, numeric_responses
-from thinrank.estimators.validation import (
-    always_kept,
-    check_parameters,
-    check_predictors,
-    check_types,
-    check_weights,
-    in_ordinary_units,
-    rows_of_data,
-)
+from thinrank.estimators.validation import check_predictors, check_types, check_weights
 from thinrank.losses.families import Bernoulli, Family, Multinomial
 
 
@@ -167,15 +159,7 @@ class SparseReducedRankClassifier(ClassifierMixin, FactorModel):
             responses, self.classes_, self._labels = _encoded(
                 y, entry_weight, names, design.prototype
             )
-            kept = always_kept(self)
-            shape = design.shape[1] - len(kept), responses.Y.shape[1]
-            check_parameters(self, shape, rows_of_data(design, weight))
-            design, _, units = in_ordinary_units(self, design)
-            data = TrainingData(design, responses.Y, weight, kept=kept, units=units)
-            data = responses.added_to(data)
-            result = fit_problem(self, data)
-            self._keep_fit(result, data, False, names)
-            self.family_ = result.family
+            fit_family(self, design, responses, weight, names, single=False)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -260,14 +244,10 @@ def _encoded(
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must contain at least 2 classes, got 1 class: {classes[0]!r}")
-    family: Family = Bernoulli()
+    family: Family = Multinomial(len(classes))
+    matrix, titles = np.eye(len(classes))[codes], [str(value) for value in classes]
     if len(classes) == 2:
-        matrix = codes[:, None].astype(np.float64)
-    else:
-        matrix = np.zeros((len(codes), len(classes)))
-        matrix[np.arange(len(codes)), codes] = 1.0
-        family = Multinomial(len(classes))
-    titles = [str(value) for value in (classes[1:] if len(classes) == 2 else classes)]
+        matrix, titles, family = matrix[:, 1:], titles[1:], Bernoulli()
     return numeric_responses(arrays.from_numpy(matrix, like), None, family, titles), classes, False
 
 

@@ -133,8 +133,8 @@ def _numbers(x: Any) -> np.ndarray:
 def _predictor_names(estimator: Any, given: Any, count: int) -> list[str]:
     if given is not None:
         return _checked("feature_names", given, count, "predictors")
-    names = getattr(estimator, "feature_names_in_", None)
-    return [f"x{i}" for i in range(count)] if names is None else [str(name) for name in names]
+    names = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(count)])
+    return [str(name) for name in names]
 
 
 def _response_names(estimator: Any, given: Any, count: int) -> list[str]:
@@ -193,10 +193,7 @@ _LEAST_NAMED = 0.25
 
 
 def table(name: str, found: Findings, most: int | None = None) -> Columns:
-    """One of the tables, as columns.
-
-    ``most``: None for all.
-    """
+    """One of the tables, as columns; ``most`` is the number of rows, None for all."""
     if name not in TABLES:
         known = ", ".join(repr(each) for each in TABLES)
         raise ValueError(f"table must be one of {known}; got {name!r}")

@@ -49,10 +49,6 @@ _MEANS = "the means of the responses"
 _KEPT = "the predictors that are always kept"
 # Number of looks at the data, each in units of the noise that the best model of the last leaves.
 _LOOKS = 2
-# Part of a progress bar for one of them.
-_LOOK = 0.2
-# The automatic ridges: this number between these multiples of the mean curvature.
-_RIDGES = 1e-5, 1e2, 22
 
 
 @contextmanager
@@ -445,9 +441,12 @@ def _in_units_of_noise(
         search = Search(splits, space, **options)
         search.run()
         return search, problem
-    search = Search(splits[:1], space, part=(0.0, _LOOK), **options)
+    step = 1 / (_LOOKS + 3)  # of a progress bar, for every look
     before: Search | None = None
+    records: list[Record] = []
     for i in range(_LOOKS):
+        part = i * step, (i + 1) * step
+        search = Search(splits[:1], space, records=records, part=part, **options)
         coarse = search.first_look(exchange=i > 0)
         found = search.best
         if search.stopped:
@@ -456,11 +455,8 @@ def _in_units_of_noise(
             break
         before, scaled = search, _left_by(problem, found, options["solver"], seed)
         splits = splits_of(scaled.loss)
-        part = (i + 1) * _LOOK, (i + 2) * _LOOK
-        search = Search(splits[:1], space, records=search.records, part=part, **options)
     last = found.sizes if found.sizes.rank else None
-    part = _LOOKS * _LOOK, 1.0
-    search = Search(splits, space, records=search.records, part=part, **options)
+    search = Search(splits, space, records=records, part=(_LOOKS * step, 1.0), **options)
     search.run(coarse, last)
     return _with_a_model(search, before), scaled
 
@@ -495,7 +491,7 @@ def automatic_ridges(curvatures: Array) -> list[float]:
     mean = float(arrays.namespace(curvatures).mean(curvatures))
     # few digits, so that rounding errors of the mean do not show in the ridges: the curvatures of
     # standardised predictors are 1 up to rounding, in single precision up to 1e-6
-    return [0.0, *(float(f"{mean * ridge:.5g}") for ridge in np.geomspace(*_RIDGES))]
+    return [0.0, *(float(f"{mean * ridge:.5g}") for ridge in np.geomspace(1e-5, 1e2, 22))]
 
 
 def _least_positive(weight: np.ndarray | None, rows: int, partitions: Sequence[Any]) -> int:

@@ -11,13 +11,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from thinrank import arrays
 from thinrank.arrays import Array
+from thinrank.core.contracts import Design
 from thinrank.designs import Dense
 from thinrank.estimators.base import FactorModel
 from thinrank.estimators.extreme_units import check_magnitudes
 from thinrank.estimators.fit import fit_problem, whole_fit
 from thinrank.estimators.input_types import column_names, plain_responses
 from thinrank.estimators.problem import TrainingData, share_of_freedom
-from thinrank.estimators.responses import check_offset, responses_of
+from thinrank.estimators.responses import Responses, check_offset, responses_of
 from thinrank.estimators.validation import (
     always_kept,
     check_parameters,
@@ -172,7 +173,7 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         self.verbose = verbose
         self.callback = callback
 
-    family_: Family
+    family_: Any
     categories_: list[np.ndarray | None]
     target_columns_: list[str]
 
@@ -214,21 +215,9 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
             design = check_predictors(self, X, y)
             weight = check_weights(sample_weight, design)
             responses = responses_of(y, self.family, entry_weight, names, design.prototype)
-            shape = tuple(responses.Y.shape)
-            single = _is_vector(y) and shape[1] == 1
-            kept = always_kept(self)
-            check_parameters(
-                self, (design.shape[1] - len(kept), shape[1]), rows_of_data(design, weight)
-            )
-            offset = check_offset(offset, shape, design.prototype)
-            check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
-            design, _, units = in_ordinary_units(self, design)
-            data = TrainingData(design, responses.Y, weight, offset=offset, kept=kept, units=units)
-            data = responses.added_to(data)
-            result = fit_problem(self, data)
-            self._keep_fit(result, data, single, names)
-            self.family_ = result.family
-            if result.family is None:  # least squares
+            single = _is_vector(y) and responses.Y.shape[1] == 1
+            data = fit_family(self, design, responses, weight, names, single, offset)
+            if self.family_ is None:  # least squares
                 self.family_ = self._noise_levels(X, data, responses.family)
             self.categories_, self.target_columns_ = responses.categories, responses.names
         return self
@@ -339,6 +328,34 @@ class SparseReducedRankGLM(MultiOutputMixin, RegressorMixin, FactorModel):
         if null <= 0:
             return 1.0 if total <= 0 else 0.0
         return 1.0 - total / null
+
+
+def fit_family(
+    estimator: Any,
+    design: Design,
+    responses: Responses,
+    weight: Array | None,
+    names: Any,
+    single: bool,
+    offset: Any = None,
+) -> TrainingData:
+    """Fit responses of any family, store the result, and return the data in the units of the fit.
+
+    ``single`` says whether y was a vector.
+    """
+    shape = tuple(responses.Y.shape)
+    kept = always_kept(estimator)
+    size = design.shape[1] - len(kept), shape[1]
+    check_parameters(estimator, size, rows_of_data(design, weight))
+    offset = check_offset(offset, shape, design.prototype)
+    check_magnitudes("Y", Dense(responses.Y), "divide them by a number")
+    design, _, units = in_ordinary_units(estimator, design)
+    data = TrainingData(design, responses.Y, weight, offset=offset, kept=kept, units=units)
+    data = responses.added_to(data)
+    result = fit_problem(estimator, data)
+    estimator._keep_fit(result, data, single, names)
+    estimator.family_ = result.family
+    return data
 
 
 def _is_vector(y: Any) -> bool:

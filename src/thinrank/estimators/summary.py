@@ -55,8 +55,7 @@ def shortened(text: str, width: int) -> str:
 
 
 # Number of factors that sentences describe, and of names that they list.
-_MOST_FACTORS = 5
-_MOST_NAMES = 5
+_MOST = 5
 # Held-out R² is called much lower than R² in the training rows if it is lower by this much and
 # less than this fraction of it. Rules of thumb.
 _LOWER_BY = 0.1
@@ -69,12 +68,8 @@ _FEW_SAMPLES = 30
 _CHOSEN_BY_LUCK = 100
 # ... unless it is as high as in the training rows, up to this. Rule of thumb.
 _LUCK_MATTERS = 0.02
-# By how much the held-out R² exceeds that on new rows with 20 samples; with 40 it is 0.03.
-_OPTIMISM = 0.2
 # With more predictors than this a sentence names a thinner model. Rule of thumb.
 _MANY_TO_READ = 10
-# A negative R² below this is not due to rounding.
-_NEGATIVE = -0.005
 
 
 def sentences(found: Findings) -> list[str]:
@@ -89,9 +84,9 @@ def sentences(found: Findings) -> list[str]:
     if len(found.response_names) == 1:
         said.append(_direction(found))
     else:
-        said += [_factor(found, j) for j in range(min(found.rank, _MOST_FACTORS))]
-        if found.rank > _MOST_FACTORS:
-            rest = found.shares[_MOST_FACTORS:]
+        said += [_factor(found, j) for j in range(min(found.rank, _MOST))]
+        if found.rank > _MOST:
+            rest = found.shares[_MOST:]
             said.append(
                 f"The other {len(rest)} factors explain {percent(float(rest.sum()))} together."
             )
@@ -111,7 +106,7 @@ def cautions(found: Findings) -> list[str]:
     return said
 
 
-def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
+def listed(names: Sequence[str], most: int = _MOST) -> str:
     """Names as "a, b and c", the last of many as "3 more"."""
     few = list(names[:most])
     if len(names) > most:
@@ -170,52 +165,40 @@ def _factor(found: Findings, j: int) -> str:
     selected = [found.predictor_names[i] for i in found.selected]
     up, down = _signed(found.predictor_loadings[:, j], selected)
     rises, falls = _signed(found.response_loadings[:, j], found.response_names)
-    parts = []
-    if rises:
-        parts.append(f"{listed(rises)} {_change(found, rises, up=True)}")
-    if falls:
-        parts.append(f"{listed(falls)} {_change(found, falls, up=False)}")
+    values = [f"{how} {listed(names)}" for how, names in (("higher", up), ("lower", down)) if names]
+    verbs = ("increase", "decrease") if found.noun == "response" else ("more", "less")
+    parts = [
+        f"{listed(names)} {_change(found, verb, len(names))}"
+        for verb, names in zip(verbs, (rises, falls), strict=True)
+        if names
+    ]
     return (
         f"Factor {j + 1} explains {percent(float(found.shares[j]))} of the {found.share_of}: "
-        f"{_conditions(up, down)}, {' and '.join(parts)}."
+        f"with {' and '.join(values)}, {' and '.join(parts)}."
     )
 
 
-def _conditions(up: list[str], down: list[str]) -> str:
-    """Which values of the predictors increase a factor."""
-    parts = []
-    if up:
-        parts.append(f"higher {listed(up)}")
-    if down:
-        parts.append(f"lower {listed(down)}")
-    return f"with {' and '.join(parts)}"
+def _change(found: Findings, verb: str, count: int) -> str:
+    """What responses or probabilities of classes do."""
+    if found.noun == "class":
+        return f"{'is' if count == 1 else 'are'} {verb} likely"
+    return f"{verb}{'s' * (count == 1)}"
 
 
 def _direction(found: Findings) -> str:
     """The strongest predictors of a single response."""
     selected = [found.predictor_names[i] for i in found.selected]
-    up, down = _signed(found.predictor_loadings[:, 0] * found.response_loadings[0, 0], selected)
-    parts = []
-    verbs = ("increases", "decreases")
+    both = _signed(found.predictor_loadings[:, 0] * found.response_loadings[0, 0], selected)
+    verbs = ("increases with", "decreases with")
     if found.noun == "class":
-        verbs = ("is more likely", "is less likely")
-    if up:
-        parts.append(f"{verbs[0]} with {'higher ' * (found.noun == 'class')}{listed(up)}")
-    if down:
-        parts.append(f"{verbs[1]} with {'higher ' * (found.noun == 'class')}{listed(down)}")
+        verbs = ("is more likely with higher", "is less likely with higher")
+    parts = [f"{verb} {listed(names)}" for verb, names in zip(verbs, both, strict=True) if names]
     return f"{found.response_names[0]} {' and '.join(parts)}."
 
 
 def _signed(loadings: np.ndarray, names: list[str]) -> tuple[list[str], list[str]]:
     named = strongest(loadings, names)
     return [n for n, size in named if size > 0], [n for n, size in named if size < 0]
-
-
-def _change(found: Findings, names: Sequence[str], *, up: bool) -> str:
-    """What responses or probabilities of classes do."""
-    if found.noun == "class":
-        return f"{'is' if len(names) == 1 else 'are'} {'more' if up else 'less'} likely"
-    return f"{'increase' if up else 'decrease'}{'s' * (len(names) == 1)}"
 
 
 def _quality(found: Findings) -> str:
@@ -270,7 +253,8 @@ def _too_optimistic(found: Findings) -> list[str]:
     outside = found.held_out_r2[found.responses]
     mean, held_out = _mean(inside), _mean(outside)
     if found.n_samples < _FEW_SAMPLES:
-        amount = "" if found.deviance else f", by about {_OPTIMISM} with 20 samples"
+        # with 40 samples it exceeds that on new rows by 0.03
+        amount = "" if found.deviance else ", by about 0.2 with 20 samples"
         said.append(
             f"With {found.n_samples} samples the held-out {found.measure} is optimistic{amount}, "
             "because the sizes were chosen by the same errors. cross_val_score, which "
@@ -288,7 +272,7 @@ def _too_optimistic(found: Findings) -> list[str]:
             f"{held_out:.2f}, much lower than {mean:.2f} in the training rows: the coefficients "
             "fit noise as well."
         )
-    bad = found.responses[outside < _NEGATIVE]
+    bad = found.responses[np.round(outside, 2) < 0]
     if len(bad):
         names = listed([found.response_names[j] for j in bad])
         verb, null = ("is", "by its mean") if len(bad) == 1 else ("are", "by their means")

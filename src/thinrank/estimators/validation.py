@@ -33,6 +33,7 @@ from thinrank.designs import Dense, as_design
 from thinrank.designs.blocks import RowBlocks
 from thinrank.estimators.extreme_units import Units, check_magnitudes, needs_double, own_units
 from thinrank.estimators.input_types import (
+    MOST_NAMED,
     check_columns,
     check_feature_names,
     check_kind,
@@ -136,8 +137,8 @@ def _position(item: Any, n_features: int, names: np.ndarray | None) -> int:
             )
         places = np.flatnonzero(names == item)
         if len(places) == 0:
-            known = ", ".join(repr(str(name)) for name in names[:_MOST_NAMED])
-            more = ", ..." if len(names) > _MOST_NAMED else ""
+            known = ", ".join(repr(str(name)) for name in names[:MOST_NAMED])
+            more = ", ..." if len(names) > MOST_NAMED else ""
             raise ValueError(f"always_keep has the name {item!r}, but X has {known}{more}")
         return int(places[0])
     if not isinstance(item, Integral) or isinstance(item, bool):
@@ -387,8 +388,6 @@ def _with_rows_of(estimator: BaseEstimator, X: Any, Y: Any) -> Any:
     return X
 
 
-# Columns that the message names.
-_MOST_NAMED = 5
 _REMEDIES = (
     "Fill them in, for example with make_pipeline(SimpleImputer(), estimator) of scikit-learn, or "
     "drop these columns or rows. (Missing entries are allowed in Y, not in X.)"
@@ -406,9 +405,9 @@ def check_finite_predictors(X: Any, names: Any = None) -> None:
     bad = missing + infinite
     columns = np.flatnonzero(bad)
     named = [
-        f"{j if names is None else repr(str(names[j]))} ({bad[j]})" for j in columns[:_MOST_NAMED]
+        f"{j if names is None else repr(str(names[j]))} ({bad[j]})" for j in columns[:MOST_NAMED]
     ]
-    more = f" and {len(columns) - _MOST_NAMED} more columns" if len(columns) > _MOST_NAMED else ""
+    more = f" and {len(columns) - MOST_NAMED} more columns" if len(columns) > MOST_NAMED else ""
     counts = (("NaN", int(missing.sum())), ("infinity", int(infinite.sum())))
     what = [f"{kind} in {n} cell{'s' * (n > 1)}" for kind, n in counts if n]
     where = "column" if len(columns) == 1 else "columns"
