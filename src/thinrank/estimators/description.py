@@ -11,7 +11,7 @@ from thinrank.arrays import Array
 from thinrank.core.contracts import Design
 from thinrank.core.factors import Factors
 from thinrank.designs import Dense, Sparse
-from thinrank.designs.blockwise import column_means
+from thinrank.designs.transformed import column_means
 from thinrank.estimators.explained import TrainingData, errors, explained, gains, scales
 from thinrank.estimators.extreme_units import Units
 from thinrank.estimators.validation import rows_of_data
